@@ -19,70 +19,71 @@
 use crate::{AckPolicy, DelayedAck};
 use retx_units::{Duration, Time};
 
-/// The most ACKs in a row that are sent at once (TCP_MAX_QUICKACKS).
+/// Largest number of consecutive immediate ACKs (TCP_MAX_QUICKACKS).
 const QUICK_MAX: u64 = 16;
-/// The shortest wait (TCP_ATO_MIN, TCP_DELACK_MIN).
+/// Shortest delay (TCP_ATO_MIN, TCP_DELACK_MIN).
 const WAIT_MIN: Duration = Duration::from_millis(40);
-/// The longest for one-way data (HZ/2 in `tcp_send_delayed_ack`).
+/// Longest delay for one-way data (HZ/2 in `tcp_send_delayed_ack`).
 const WAIT_MAX: Duration = Duration::from_millis(500);
-/// A segment before any has come (TCP_MSS_DEFAULT).
+/// Assumed segment size before the first segment (TCP_MSS_DEFAULT), bytes.
 const FIRST_GUESS: u32 = 536;
-/// The smallest segment that may be a full one (TCP_MIN_MSS).
+/// Smallest segment that may count as full (TCP_MIN_MSS), bytes.
 const SMALLEST_FULL: u32 = 88;
-/// A TCP header without options, bytes.
+/// Length of a TCP header without options, bytes.
 const BARE_HEADER: u32 = 20;
 
-/// A segment whose data are in order.
+/// Segment with in-order data.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
     pub now: Time,
     pub bytes: u32,
-    /// Its TCP header with options, bytes.
+    /// Length of its TCP header with options, bytes.
     pub header: u32,
     pub push: bool,
     pub fin: bool,
-    /// The window that the peer knows.
+    /// Window known to the peer.
     pub window: u64,
     /// This end's own timeout and smoothed RTT.
     pub rto: Duration,
     pub srtt: Option<Duration>,
 }
 
-/// What to do about the data received.
+/// Decision about the acknowledgment of received data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Now,
-    /// After so long, or at the deadline set already if that is sooner.
+    /// Within this time, or by the deadline already set if that is sooner.
     Within(Duration),
 }
 
-/// What has been received and not acknowledged.
+/// Data received and not acknowledged.
 #[derive(Debug, Clone)]
 pub(crate) struct PendingAck {
     segments: u32,
-    /// Data beyond a gap have come since the last ACK.
+    /// True if data beyond a gap have arrived since the last ACK.
     beyond_gap: bool,
-    /// Under Linux's own policy, and only then.
+    /// State of Linux's policy, and only of that.
     rhythm: Option<Box<Rhythm>>,
 }
 
-/// The rhythm of arrivals, which Linux goes by.
+/// Rhythm of arrivals, which determines Linux's delays.
 #[derive(Debug, Clone)]
 struct Rhythm {
-    /// Received and not acknowledged.
+    /// Bytes received and not acknowledged.
     bytes: u64,
-    /// ACKs that are still to be sent at once.
+    /// Number of ACKs still to be sent at once.
     quick: u64,
-    /// The wait (ato); zero before the first data.
+    /// Delay (ato); zero before the first data.
     wait: Duration,
     last_arrival: Time,
-    /// The peer's largest segment so far (rcv_mss).
+    /// Largest segment of the peer so far (rcv_mss).
     mss: u32,
-    /// Length of the last segment if that was shorter, else 0 (last_seg_size).
+    /// Length of the last segment if that was shorter, otherwise 0 (last_seg_size).
     shorter: u32,
-    /// Short or pushed data wait: their end of a message may be here. Twice in a row.
+    /// Whether short or pushed data wait, which may end a message, and whether this happened twice
+    /// in a row.
     pushed: [bool; 2],
-    /// This end answers what it gets (pingpong): ACKs can ride on data.
+    /// True if this end responds to data (pingpong): ACKs can be piggybacked.
     interactive: bool,
 }
 
@@ -93,14 +94,14 @@ impl PendingAck {
         Self { segments: 0, beyond_gap: false, rhythm }
     }
 
-    /// Under Linux's own policy.
+    /// True under Linux's policy.
     #[inline]
     pub const fn is_linux(&self) -> bool {
         self.rhythm.is_some()
     }
 
-    /// Data in order have come, and segments are counted whatever else there is to know: not under
-    /// Linux's own policy, which asks for [`Self::on_data`].
+    /// Counts a segment of in-order data by number only. Not for Linux's policy, which uses
+    /// [`Self::on_data`].
     #[inline]
     pub fn count_simple(&mut self, config: &DelayedAck) -> Verdict {
         self.segments += 1;
@@ -111,7 +112,7 @@ impl PendingAck {
         }
     }
 
-    /// The handshake is over, after which the peer may send segments of so many bytes
+    /// Handles the end of the handshake, after which the peer may send segments of `mss` bytes
     /// (`tcp_initialize_rcv_mss`).
     pub fn on_open(&mut self, mss: u32, window: u64) {
         if let Some(rhythm) = &mut self.rhythm {
@@ -120,28 +121,28 @@ impl PendingAck {
         }
     }
 
-    /// Data in order have come, under Linux's own policy. True when the segment is larger than any
-    /// before it and than the first guess.
+    /// Handles in-order data under Linux's policy. True if the segment is larger than any before it
+    /// and than the initial guess.
     pub fn on_data(&mut self, arrival: &Arrival) -> bool {
         self.segments += 1;
         self.rhythm.as_mut().is_some_and(|rhythm| rhythm.on_data(arrival))
     }
 
-    /// Whether a FIN may wait for this end's own (Linux `tcp_fin`: `inet_csk_enter_pingpong_mode`).
+    /// True if a FIN may wait for this end's own (Linux `tcp_fin`: `inet_csk_enter_pingpong_mode`).
     pub fn expects_answer(&self) -> bool {
         self.is_linux()
     }
 
-    /// The peer has closed: this end is likely to answer soon.
+    /// Handles the peer's FIN: this end is likely to respond soon.
     pub fn on_fin(&mut self) {
         if let Some(rhythm) = &mut self.rhythm {
-            // Before the first data the wait is none (`icsk_ack.ato` is 0).
+            // Before the first data there is no delay (`icsk_ack.ato` is 0).
             rhythm.interactive = true;
         }
     }
 
-    /// What to do now that these data wait; without Linux's own policy they were counted.
-    /// With less than a whole window to offer again, a full segment waits to be read.
+    /// Decision for the waiting data; without Linux's policy they have been counted. If less than a
+    /// whole window could be offered again, a full segment waits to be read.
     pub fn verdict(
         &self,
         arrival: &Arrival,
@@ -152,36 +153,37 @@ impl PendingAck {
         rhythm.verdict(arrival, config, offers_as_much)
     }
 
-    /// Data have come beyond a gap.
+    /// Handles data beyond a gap.
     pub fn on_gap(&mut self) {
         self.beyond_gap = true;
     }
 
-    /// ACKs of segments beyond a gap may wait for each other.
+    /// True if ACKs of segments beyond a gap may wait for each other.
     pub fn compresses(&self) -> bool {
         self.rhythm.as_ref().is_some_and(|rhythm| rhythm.quick == 0 || rhythm.interactive)
     }
 
-    /// The peer's largest segment so far, or a first guess.
+    /// Largest segment of the peer so far, or an initial guess.
     pub fn mss(&self) -> u32 {
         self.rhythm.as_ref().map_or(FIRST_GUESS, |rhythm| rhythm.mss)
     }
 
-    /// Less than half of the window is free (`__tcp_select_window`).
+    /// Handles a window of which less than half is free (`__tcp_select_window`).
     pub fn on_short_window(&mut self) {
         if let Some(rhythm) = &mut self.rhythm {
             rhythm.quick = 0;
         }
     }
 
-    /// The window has grown: the next ACK tells at once.
+    /// Handles growth of the window: the next ACK is sent at once.
     pub fn on_window_growth(&mut self) {
         if let Some(rhythm) = &mut self.rhythm {
             rhythm.quick |= 1;
         }
     }
 
-    /// A mark has come that was not expected, or what the peer sent unmarkable: the next two.
+    /// Handles an unexpected mark, or data that are unexpectedly not ECN-capable: the next two ACKs
+    /// are sent at once.
     pub fn on_mark(&mut self, window: u64) {
         if let Some(rhythm) = &mut self.rhythm {
             rhythm.quicken(window, 2);
@@ -190,7 +192,7 @@ impl PendingAck {
         }
     }
 
-    /// Data have come again that were here, or lie outside the window.
+    /// Handles repeated data, or data outside the window.
     pub fn on_repeated_data(&mut self, window: u64) {
         if let Some(rhythm) = &mut self.rhythm {
             rhythm.quicken(window, QUICK_MAX);
@@ -199,7 +201,7 @@ impl PendingAck {
         }
     }
 
-    /// The application has read everything there was: does the peer wait for an ACK?
+    /// Called after the application has read all data: true if the peer waits for an ACK.
     pub fn asks_after_read(&self) -> bool {
         let asks = |it: &Rhythm| {
             it.bytes > it.mss.into() || it.pushed[1] || it.pushed[0] && !it.interactive
@@ -207,7 +209,7 @@ impl PendingAck {
         self.segments > 0 && self.rhythm.as_deref().is_some_and(asks)
     }
 
-    /// The wait is over.
+    /// Handles the end of the delay.
     pub fn on_timer(&mut self, rto: Duration) {
         let Some(rhythm) = &mut self.rhythm else { return };
         if rhythm.interactive {
@@ -218,13 +220,13 @@ impl PendingAck {
         }
     }
 
-    /// Nothing waits to be acknowledged, and an acknowledgment that goes out changes nothing.
+    /// True if nothing waits to be acknowledged, and sending an acknowledgment changes nothing.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.segments == 0 && !self.beyond_gap && !self.is_linux()
     }
 
-    /// An acknowledgment goes out, by itself or with data.
+    /// Handles an acknowledgment that is sent, alone or with data.
     #[inline]
     pub fn on_ack_sent(&mut self, now: Time, with_data: bool) {
         let beyond_gap = std::mem::take(&mut self.beyond_gap);
@@ -264,14 +266,15 @@ impl Rhythm {
         } else if gap < self.wait {
             self.wait = (self.wait / 2 + gap).min(arrival.rto);
         } else if gap > arrival.rto {
-            // The sender has failed to restart its window: it needs ACKs.
+            // The sender did not restart its window: it needs ACKs.
             self.quicken(arrival.window, QUICK_MAX);
         }
         self.last_arrival = arrival.now;
         is_larger
     }
 
-    /// The peer's segments are as large as this one, or it ends a message (`tcp_measure_rcv_mss`).
+    /// Estimates the size of the peer's segments; true if this one ends a message
+    /// (`tcp_measure_rcv_mss`).
     fn measure(&mut self, arrival: &Arrival) -> bool {
         let before = std::mem::take(&mut self.shorter);
         let bytes = arrival.bytes;
@@ -325,7 +328,7 @@ impl Rhythm {
                 self.wait = WAIT_MIN;
             }
         }
-        // `tcp_event_data_sent`: data soon after data are an answer.
+        // `tcp_event_data_sent`: data sent soon after received data are a response.
         let soon = !self.wait.is_zero() && now.since(self.last_arrival) < self.wait;
         self.interactive |= with_data && soon;
         self.pushed = [false; 2];
@@ -371,8 +374,8 @@ mod tests {
         verdict
     }
 
-    /// Sixteen at once, then every second segment; of a window of six full segments it is three,
-    /// and of a tiny one two.
+    /// Sixteen ACKs at once, then one for every second segment; with a window of six full segments
+    /// three at once, with a tiny one two.
     #[test]
     fn quick_at_first() {
         for (window, quick) in [(64_088, 16), (8_760, 3), (1_000, 2)] {
@@ -392,7 +395,8 @@ mod tests {
         pending
     }
 
-    /// After a gap of 30 ms: 40/2 + 30; after 45: 50/2 + 45; then bounded by the RTT.
+    /// The delay is 40/2 + 30 after a gap of 30 ms, 50/2 + 45 after one of 45 ms, and is then
+    /// limited by the RTT.
     #[test]
     fn the_wait_follows_the_rhythm() {
         let mut pending = settled();
@@ -404,7 +408,7 @@ mod tests {
             assert_eq!(found.as_nanos() / 1_000_000, wait, "after {gap}");
             pending.on_ack_sent(full(at).now, false);
         }
-        // The timer that fires says that no second segment comes so soon.
+        // The expired timer shows that no second segment comes so soon.
         pending.on_timer(ms(300));
         pending.on_timer(ms(300));
         assert_eq!(pending.rhythm.unwrap().wait, ms(300), "at most the RTO");
@@ -427,7 +431,7 @@ mod tests {
         assert_eq!(take(&mut pending, &full(17)), Verdict::Within(ms(40)), "one for each");
     }
 
-    /// Data sent soon after data were received: an answer. ACKs wait for the next.
+    /// Data sent soon after received data are a response, and further ACKs wait for the next one.
     #[test]
     fn who_answers_does_not_acknowledge_at_once() {
         let mut pending = linux();

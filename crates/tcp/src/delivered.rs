@@ -1,91 +1,93 @@
-//! What an acknowledgment has delivered (RFC 8985 §6.2, RFC 9937 §5).
+//! Data delivered by an acknowledgment (RFC 8985 §6.2, RFC 9937 §5).
 
 use crate::scoreboard::Record;
 use retx_units::Time;
 
-/// What an acknowledgment has delivered for the first time, cumulatively or selectively.
+/// Data that an acknowledgment has newly delivered, cumulatively or selectively.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Delivered {
-    /// Bytes that left the network: newly acknowledged and not selectively acknowledged before,
-    /// plus newly selectively acknowledged.
+    /// Bytes newly delivered: newly acknowledged and not selectively acknowledged before, plus
+    /// newly selectively acknowledged.
     pub bytes: u64,
-    /// Of these, newly selectively acknowledged.
+    /// Newly selectively acknowledged part of these bytes.
     pub sacked: u64,
-    /// Segments among them.
+    /// Number of segments among them.
     pub segments: u64,
-    /// The segment among them that was sent last: when, where it ends, and whether it had been
-    /// retransmitted (RFC 8985 §6.2, step 2).
+    /// Most recently sent segment among them (RFC 8985 §6.2, step 2).
     pub newest: Option<Newest>,
-    /// The same, of those never retransmitted.
+    /// Most recently sent segment among those never retransmitted.
     pub newest_original: Option<Newest>,
-    /// That segment had been retransmitted, and yet it is its original that arrived: so the
-    /// timestamp's echo says.
+    /// True if `newest` had been retransmitted, but the timestamp echo shows that its original
+    /// arrived.
     pub original_arrived: bool,
-    /// The lowest position selectively acknowledged by this ACK that was never retransmitted and
-    /// lies below something acknowledged before: evidence of reordering (RFC 8985 §6.2, step 3). In
-    /// Linux, of what was retransmitted, too, that a DSACK says has arrived twice.
+    /// Lowest position selectively acknowledged by this ACK that was never retransmitted and lies
+    /// below data acknowledged before: evidence of reordering (RFC 8985 §6.2, step 3). In Linux,
+    /// also of retransmitted data that a DSACK reports as arrived twice.
     pub reordered: Option<u64>,
-    /// The range that the ACK says has arrived twice (DSACK, RFC 2883), unless that cannot have
-    /// come of a retransmission.
+    /// Range reported as arrived twice (DSACK, RFC 2883), unless a retransmission cannot be the
+    /// cause.
     pub dsack: Option<(u64, u64)>,
-    /// The end of a range that it says has arrived twice, whatever the reason.
+    /// End of a range reported as arrived twice, whatever the cause.
     pub twice_end: Option<u64>,
-    /// Segments in flight before it that lie in the range of `dsack` and had been sent again.
+    /// Number of segments in flight before the ACK that lie in the range of `dsack` and had been
+    /// retransmitted.
     pub twice_in_flight: u64,
-    /// The ACK carries a SACK option.
+    /// True if the ACK carries a SACK option.
     pub reported: bool,
-    /// The highest of those that it acknowledges cumulatively, …
+    /// Highest segment acknowledged cumulatively, …
     pub highest_acked: Option<Newest>,
-    /// … and of those that it acknowledges selectively: what Linux measures RACK's RTT by.
+    /// … and selectively: Linux measures RACK's RTT by these.
     pub highest_sacked: Option<Newest>,
-    /// When the first of the segments that it acknowledges cumulatively, and of those that it newly
-    /// acknowledges selectively, was sent, of those never retransmitted.
+    /// Transmission time of the first segment acknowledged cumulatively that was never
+    /// retransmitted.
     pub first_acked: Option<Time>,
-    /// See above.
+    /// Transmission time of the first segment newly acknowledged selectively that was never
+    /// retransmitted.
     pub first_sacked: Option<Time>,
-    /// Send times of the last segments in the order of the stream.
+    /// Transmission time of the last segment acknowledged cumulatively, in stream order.
     pub last_acked: Option<Time>,
-    /// See above.
+    /// Transmission time of the last segment newly acknowledged selectively, in stream order.
     pub last_sacked: Option<Time>,
-    /// The lowest end of the segments that it delivers and that were never retransmitted.
+    /// Lowest end of the delivered segments that were never retransmitted.
     pub lowest_original_end: Option<u64>,
-    /// Some segment that it acknowledges cumulatively had been retransmitted.
+    /// True if a cumulatively acknowledged segment had been retransmitted.
     pub acked_retransmitted: bool,
 }
 
-/// The most recently sent segment among those that an ACK delivered.
+/// Most recently sent segment among those delivered by an ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Newest {
-    /// When it was sent last.
+    /// Time of its most recent transmission.
     pub sent: Time,
-    /// Its end.
+    /// Position after it.
     pub end: u64,
-    /// Whether it had been retransmitted.
+    /// True if it had been retransmitted.
     pub retransmitted: bool,
 }
 
 impl Newest {
-    /// RFC 8985 §5.2, `RACK_sent_after`.
+    /// True if it was sent after the other segment (RFC 8985 §5.2, `RACK_sent_after`).
     pub fn is_after(&self, sent: Time, end: u64) -> bool {
         self.sent > sent || (self.sent == sent && self.end > end)
     }
 }
 
 impl Delivered {
-    /// When the segment was sent that times this acknowledgment: by Karn's rule (RFC 6298 §3) none
-    /// that is acknowledged together with a retransmitted one, then one selectively acknowledged.
+    /// Transmission time of the segment that times this acknowledgment: by Karn's rule (RFC 6298
+    /// §3) none that is acknowledged together with a retransmitted one, then one selectively
+    /// acknowledged.
     pub fn timed(&self) -> Option<Time> {
         self.first_acked.filter(|_| !self.acked_retransmitted).or(self.first_sacked)
     }
 
-    /// When the segment was sent whose RTT Linux tells the congestion control (`ca_rtt_us`): the
-    /// last one selectively acknowledged, else the last one acknowledged.
+    /// Transmission time of the segment whose RTT Linux passes to the congestion control
+    /// (`ca_rtt_us`): the last one selectively acknowledged, otherwise the last one acknowledged.
     pub fn timed_last(&self) -> Option<Time> {
         self.last_sacked.or(self.last_acked.filter(|_| !self.acked_retransmitted))
     }
 
-    /// A segment is selectively acknowledged for the first time; what lay up to `highest` had been
-    /// before, in part.
+    /// Adds a newly selectively acknowledged segment; parts up to `highest` had been acknowledged
+    /// before.
     pub(crate) fn take_sacked(&mut self, record: &Record, highest: u64) {
         self.bytes += u64::from(record.length);
         self.sacked += u64::from(record.length);
@@ -95,12 +97,12 @@ impl Delivered {
         }
     }
 
-    /// A segment that begins there has arrived after one behind it.
+    /// Records a segment that starts at `start` and arrived after one behind it.
     pub(crate) fn note_reordered(&mut self, start: u64) {
         self.reordered = Some(self.reordered.unwrap_or(u64::MAX).min(start));
     }
 
-    /// A segment among those selectively acknowledged.
+    /// Adds a segment to those selectively acknowledged.
     fn note_sacked(&mut self, record: &Record) {
         self.note(record, true);
         if !record.ever_retransmitted {
@@ -109,7 +111,7 @@ impl Delivered {
         }
     }
 
-    /// A segment acknowledged cumulatively that was not selectively.
+    /// Adds a segment acknowledged cumulatively and not selectively before.
     pub(crate) fn note_acked(&mut self, record: &Record) {
         self.note(record, false);
         if !record.ever_retransmitted {
@@ -118,8 +120,8 @@ impl Delivered {
         }
     }
 
-    /// The first segments in flight, from `first` to `last`, are acknowledged cumulatively: so many
-    /// that were sent once, in order.
+    /// Adds the first segments in flight, from `first` to `last`, acknowledged cumulatively:
+    /// `count` segments that were sent once, in order.
     #[inline]
     pub(crate) fn note_originals(&mut self, first: &Record, last: &Record, count: u64) {
         self.bytes += last.end() - first.start;
@@ -134,7 +136,7 @@ impl Delivered {
         self.highest_acked = newest;
     }
 
-    /// A segment is among what was delivered.
+    /// Adds a delivered segment.
     fn note(&mut self, record: &Record, selectively: bool) {
         if !record.ever_retransmitted {
             let lowest = self.lowest_original_end.unwrap_or(u64::MAX);

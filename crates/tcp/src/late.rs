@@ -1,28 +1,29 @@
-//! What most connections never need: it is made at its first change, and kept.
+//! Lazily allocated values, for state that most connections never need: allocated at the first
+//! change, and kept.
 
 use std::ops::{Deref, DerefMut};
 
-/// What a [`Late`] value looks like before there is one.
+/// Default of a [`Late`] value before it is allocated.
 pub(crate) trait Nothing: Default + 'static {
     /// Equal to the default.
     const NOTHING: &'static Self;
 }
 
-/// A value that takes no more room than a pointer until it is first changed.
+/// Value that occupies only a pointer until it is first changed.
 #[derive(Debug, Clone)]
 pub(crate) struct Late<T>(Option<Box<T>>);
 
 impl<T> Late<T> {
-    /// Not yet made.
+    /// Not allocated yet.
     pub const NONE: Self = Self(None);
 
-    /// The value, once it has been made.
+    /// Value, if allocated.
     #[inline]
     pub fn made(&mut self) -> Option<&mut T> {
         self.0.as_deref_mut()
     }
 
-    /// The same, to look at.
+    /// Shared reference to the value, if allocated.
     #[inline]
     pub fn get(&self) -> Option<&T> {
         self.0.as_deref()

@@ -1,5 +1,5 @@
-//! A TCP endpoint as a pure machine: it gets segments, timeouts and the application's calls
-//! together with the time, and says what to send and when to be woken. No clock, no I/O.
+//! TCP endpoint as a pure machine: it receives segments, timeouts and calls of the application with
+//! their time, and returns segments to send and the time of its next wake-up. No clock, no I/O.
 //!
 //! A sender over a bad link decides four things, each a registry of its own: [`congestion_control`]
 //! (how fast may I send?), [`loss_detection`] (what is lost?), [`loss_cause`] (why?), and

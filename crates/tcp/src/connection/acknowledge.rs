@@ -1,4 +1,5 @@
-//! An acknowledgment: RTT, then loss detection, then cause, then congestion control.
+//! Processing of an acknowledgment: RTT, then loss detection, then loss cause, then congestion
+//! control.
 
 use super::recover::Progress;
 use super::{Connection, Event};
@@ -11,13 +12,13 @@ use retx_units::Time;
 use retx_wire::{Flags, SackBlocks, Segment};
 
 impl Connection {
-    /// RFC 9293 §3.10.7.4, fifth step. `position` is that of the segment in the peer's stream.
-    /// False when the rest of the segment is to be ignored.
+    /// Processes the ACK field (RFC 9293 §3.10.7.4, fifth step). `position` is that of the segment
+    /// in the peer's stream. Returns false if the rest of the segment is to be ignored.
     pub(super) fn process_ack(&mut self, now: Time, segment: &Segment, position: i64) -> bool {
         let sender = &mut self.sender;
         let ack = segment.ack.unwrap_near(sender.iss, sender.snd_una);
-        // RFC 5961 §5.2: an ACK of what has never been sent, or older than anything that can still
-        // be on its way, is answered and dropped.
+        // RFC 5961 §5.2: an ACK of data never sent, or older than anything that can still be in
+        // flight, is answered and dropped.
         let oldest = sender.snd_una as i64 - sender.max_snd_wnd as i64;
         if ack > sender.snd_max as i64 || ack < oldest {
             self.receiver.ack_now = true;
@@ -27,7 +28,7 @@ impl Connection {
         let mut delivered = Delivered::default();
         if ack < sender.snd_una as i64 {
             self.ignore_echo();
-            // Its blocks, and its data, may still be good.
+            // Its SACK blocks and its data may still be valid.
             let selective = self.take_selective(segment, ack, &mut delivered);
             self.take_old_or_duplicate(now, segment, selective.then_some(&delivered), false);
             return true;
@@ -56,13 +57,13 @@ impl Connection {
         true
     }
 
-    /// The window that a window field tells, in bytes.
+    /// Window denoted by a window field, in bytes.
     pub(super) fn window_of(&self, field: u16) -> u64 {
         u64::from(field) << self.sender.snd_wscale
     }
 
-    /// An acknowledgment of nothing new: a `duplicate`, or one that has news of its own (a block, a
-    /// segment that arrived twice), whatever else it is.
+    /// Handles an acknowledgment of no new data: a `duplicate`, or one with other news (a SACK
+    /// block, a segment that arrived twice).
     fn take_old_or_duplicate(
         &mut self,
         now: Time,
@@ -81,7 +82,7 @@ impl Connection {
         }
     }
 
-    /// Takes an acknowledgment up to `ack` into the scoreboard, where there is one.
+    /// Applies an acknowledgment up to `ack` to the scoreboard, if there is one.
     pub(super) fn take_selective(
         &mut self,
         segment: &Segment,
@@ -112,14 +113,14 @@ impl Connection {
             std::mem::replace(&mut **sender.board.told.get_or_insert_default(), *sack)
         };
         for (index, block) in sack.as_slice().iter().enumerate() {
-            // Nearly always the first has news, if any; it may be a report of what came twice.
+            // Nearly always the first block has the news, if there is any; it may be a DSACK.
             if index > 0 && told.contains(block) {
                 continue;
             }
             let left = block.left.unwrap_near(sender.iss, sender.snd_una);
             let right = block.right.unwrap_near(sender.iss, sender.snd_una);
             if left < 1 || left >= right || right > sender.snd_max as i64 {
-                // No block, or one of what was never sent.
+                // No block, or one of data never sent.
                 sender.board.told = None;
                 continue;
             }
@@ -132,7 +133,7 @@ impl Connection {
                 count += 1;
             }
         }
-        // In an old one, some of it may lie below SND.UNA.
+        // In an old ACK, part of it may lie below SND.UNA.
         let una = sender.snd_una.max(ack.max(0) as u64);
         let twice = delivered.dsack.filter(|_| sender.loss_detection.as_linux());
         if let Some(board) = sender.board.made() {
@@ -141,8 +142,8 @@ impl Connection {
             }
             board.acknowledge(una, &blocks[..count], delivered);
         }
-        // RFC 8985 §6.2, step 2: the echo is older than the retransmission, so the original
-        // arrived. Where the retransmission lies beyond a gap, the echo is that of what came before
+        // RFC 8985 §6.2, step 2: if the echo is older than the retransmission, the original
+        // arrived. If the retransmission lies beyond a gap, the echo is that of the segment before
         // the gap (RFC 7323 §4.3) and says nothing (as in Linux `tcp_clean_rtx_queue`).
         let echo = segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo);
         delivered.original_arrived = delivered.newest.is_some_and(|newest| {
@@ -153,7 +154,8 @@ impl Connection {
         true
     }
 
-    /// The last of the fifth step: an older segment must not put an older window in force.
+    /// Updates the window at the end of the fifth step: an older segment must not put an older
+    /// window in force.
     #[inline(always)]
     pub(super) fn update_window(&mut self, position: u64, ack: u64, window: u64) {
         let sender = &mut self.sender;
@@ -177,8 +179,8 @@ impl Connection {
         sender.max_snd_wnd = sender.max_snd_wnd.max(window);
     }
 
-    /// RFC 5681 §2, "duplicate acknowledgment"; `ack == SND.UNA` has been checked. With nothing
-    /// outstanding it may still answer a tail loss probe (RFC 8985 §7.4.2).
+    /// True for a duplicate ACK (RFC 5681 §2); `ack == SND.UNA` has been checked. With nothing
+    /// outstanding it may still respond to a tail loss probe (RFC 8985 §7.4.2).
     fn is_duplicate(&self, segment: &Segment, same_window: bool) -> bool {
         let sender = &self.sender;
         (sender.snd_nxt > sender.snd_una || sender.selective)
@@ -197,7 +199,7 @@ impl Connection {
         let flight_before = self.sender.flight_size();
         let receiver_time = self.receiver_time(segment);
         let sender = &mut self.sender;
-        // A FIN takes a position, but is no data.
+        // A FIN occupies a position, but is not data.
         let bytes_acked = ack.min(sender.written) - sender.snd_una.min(sender.written);
         let previous_una = sender.snd_una;
         sender.snd_una = ack;
@@ -216,7 +218,7 @@ impl Connection {
             loss_state_over: ack >= sender.timeout_recovery_end,
         });
         let delivered = sender.delivered(bytes_acked, selective);
-        // Filled in where it is: a copy of what was just written costs more than the rest.
+        // Filled in place: copying what was just written costs more than the rest.
         let mut ack = sender.ack_summary(now, rtt);
         ack.bytes_acked = bytes_acked;
         ack.delivered = delivered;
@@ -225,7 +227,7 @@ impl Connection {
         sender.validation.on_ack(&ack);
         self.judge(segment, previous_una, selective);
         let sender = &mut self.sender;
-        // The window that an undo has brought back may be wide enough.
+        // The window restored by an undo may be large enough.
         ack.cwnd_limited = sender.validation.allows_growth(&sender.window);
         self.decide(&ack, selective);
         let sender = &mut self.sender;
@@ -234,8 +236,8 @@ impl Connection {
         sender.validation.on_flight(&in_use, &sender.window, false);
     }
 
-    /// In Linux one older than another sets no window, whatever it delivers (`tcp_ack`,
-    /// `old_ack`).
+    /// Handles a duplicate ACK. In Linux an ACK older than another does not update the window,
+    /// whatever it delivers (`tcp_ack`, `old_ack`).
     fn on_duplicate_ack(&mut self, now: Time, selective: Option<&Delivered>, is_old: bool) {
         let sender = &mut self.sender;
         sender.duplicates += 1;
@@ -250,8 +252,8 @@ impl Connection {
         }
     }
 
-    /// What an acknowledgment means: estimators see it, loss detection reads it, and then either
-    /// the window grows or recovery goes on.
+    /// Evaluates an acknowledgment: estimators observe it, loss detection reads it, and then either
+    /// the window grows or recovery continues.
     fn decide(&mut self, ack: &congestion_control::Ack, selective: Option<&Delivered>) {
         let now = ack.now;
         self.tell_segments_acked(ack, selective);
@@ -269,7 +271,7 @@ impl Connection {
             srtt: ack.srtt,
             least_rtt: sender.least_rtt,
             sampled: ack.rtt.is_some(),
-            // An acknowledgment of the FIN alone is none of data, but no duplicate.
+            // An acknowledgment of the FIN alone acknowledges no data, but is not a duplicate.
             bytes_acked: ack.bytes_acked.max(is_new.into()),
             snd_una: sender.snd_una,
             snd_max: sender.snd_max,
@@ -311,7 +313,7 @@ impl Connection {
         self.schedule_loss_detection(now, is_new);
     }
 
-    /// The timeout's aftermath is over once everything sent before it is acknowledged.
+    /// Ends the loss state of a timeout once everything sent before it is acknowledged.
     fn end_timeout_recovery(&mut self) {
         let sender = &mut self.sender;
         if sender.timeout_recovery_end > 0 && sender.timeout_recovery_is_over() {
@@ -320,10 +322,11 @@ impl Connection {
         }
     }
 
-    /// RFC 6298 §5.2 and §5.3.
+    /// Restarts the retransmission timer (RFC 6298 §5.2 and §5.3).
     #[inline]
     pub(super) fn restart_retransmit_timer(&mut self, now: Time) {
-        // RFC 3168 §6.1.2: with a window of one segment an echo starts it, whatever is out.
+        // RFC 3168 §6.1.2: at a window of one segment ECN-Echo starts the timer, whatever is
+        // outstanding.
         let idle = self.sender.snd_una == self.sender.snd_max && !self.ecn.is_held();
         self.timers.retransmit = if idle {
             Time::NEVER
@@ -333,7 +336,7 @@ impl Connection {
     }
 }
 
-/// The first SACK block lies within the second (RFC 2883 §4, case 2).
+/// True if the first SACK block lies within the second (RFC 2883 §4, case 2).
 pub(super) fn is_within_second(segment: &Segment) -> bool {
     match segment.options.sack.as_slice() {
         [first, second, ..] => {

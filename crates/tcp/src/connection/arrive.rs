@@ -1,4 +1,4 @@
-//! A segment arrives: RFC 9293 §3.10.7, in its order.
+//! Arrival of a segment: RFC 9293 §3.10.7, in its order.
 
 use super::{Connection, Event, State};
 use crate::RttSamples;
@@ -8,8 +8,8 @@ use retx_units::{Duration, SeqNr, Time};
 use retx_wire::{Ecn, Flags, Options, Segment, Timestamps};
 
 impl Connection {
-    /// A segment has arrived. Its data are stored until they are read; poll for segments and events
-    /// afterwards.
+    /// Handles a segment that has arrived. Its data are stored until they are read; poll for
+    /// segments and events afterwards.
     pub fn handle_segment(&mut self, now: Time, segment: &Segment) {
         self.handle_packet(now, segment, Ecn::NotEct);
     }
@@ -26,7 +26,7 @@ impl Connection {
         }
     }
 
-    /// A segment that takes more than a short way.
+    /// Handles a segment in the general case, beyond the fast paths.
     fn examine(&mut self, now: Time, segment: &Segment) {
         match self.state {
             State::Closed => self.refuse(segment),
@@ -38,8 +38,8 @@ impl Connection {
         self.settle();
     }
 
-    /// RFC 9293 §3.5.2, §3.10.7.1: what reaches a closed end is answered by a reset, which takes
-    /// its number from the acknowledgment.
+    /// Answers a segment that reaches a closed end by a reset, which takes its sequence number from
+    /// the acknowledgment (RFC 9293 §3.5.2, §3.10.7.1).
     fn refuse(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
             return;
@@ -55,7 +55,7 @@ impl Connection {
         }));
     }
 
-    /// RFC 9293 §3.10.7.2.
+    /// Handles a segment in LISTEN (RFC 9293 §3.10.7.2).
     fn handle_in_listen(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
             return;
@@ -68,7 +68,7 @@ impl Connection {
         }
     }
 
-    /// RFC 9293 §3.10.7.3.
+    /// Handles a segment in SYN-SENT (RFC 9293 §3.10.7.3).
     fn handle_in_syn_sent(&mut self, now: Time, segment: &Segment) {
         let acceptable = segment.flags.contains(Flags::ACK);
         if acceptable && !self.acknowledges_syn(segment) {
@@ -89,7 +89,7 @@ impl Connection {
             self.finish_handshake(now, segment);
             self.receiver.ack_now = true;
         } else {
-            // Simultaneous open: our SYN goes out again, now with an acknowledgment.
+            // Simultaneous open: our SYN is sent again, now with an acknowledgment.
             self.state = State::SynReceived;
             self.sender.snd_nxt = 0;
         }
@@ -100,7 +100,7 @@ impl Connection {
         position + i64::from(segment.payload_bytes) > self.receiver.rcv_nxt as i64
     }
 
-    /// Every other state: §3.10.7.4.
+    /// Handles a segment in every other state (§3.10.7.4).
     fn handle_synchronised(&mut self, now: Time, segment: &Segment) {
         let position = segment.seq.unwrap_near(self.receiver.irs, self.receiver.rcv_nxt);
         if !self.check_sequence(now, segment, position) {
@@ -153,8 +153,8 @@ impl Connection {
         }
     }
 
-    /// First check, §3.10.7.4: is any of the segment inside the window? RFC 7323 §5.3 (PAWS) comes
-    /// before it. What fails is answered by an ACK.
+    /// First check of §3.10.7.4: is any part of the segment inside the window? RFC 7323 §5.3 (PAWS)
+    /// comes before it. A segment that fails is answered by an ACK.
     fn check_sequence(&mut self, now: Time, segment: &Segment, position: i64) -> bool {
         let receiver = &mut self.receiver;
         if self.timestamps && !segment.flags.contains(Flags::RST) {
@@ -162,7 +162,7 @@ impl Connection {
             let slack = i32::from(receiver.pending.is_linux());
             match segment.options.timestamps {
                 // RFC 7323 §3.2: once negotiated, segments without the option should be dropped;
-                // Linux takes them (`tcp_validate_incoming` asks for `saw_tstamp`).
+                // Linux accepts them (`tcp_validate_incoming` asks for `saw_tstamp`).
                 None if !self.sender.loss_detection.as_linux() => return false,
                 Some(it) if (it.value.wrapping_sub(receiver.ts_recent) as i32) < -slack => {
                     receiver.ack_now = true;
@@ -174,14 +174,15 @@ impl Connection {
         let next = receiver.rcv_nxt as i64;
         let edge = receiver.edge.max(receiver.rcv_nxt) as i64;
         let end = position + i64::from(segment.seq_len());
-        // One position of slack at a closed window lets acknowledgments, resets and probes in.
+        // One position of slack at a closed window admits acknowledgments, resets and probes.
         let inside = if segment.seq_len() == 0 {
             (next..=edge).contains(&position)
         } else {
             position < edge && end > next
         };
         if inside {
-            // RFC 7323 §5.3, R3: not for what R2 has refused, such as a copy of what has arrived.
+            // RFC 7323 §5.3, R3: not for segments refused by R2, such as a copy of one that has
+            // arrived.
             if let Some(timestamps) = segment.options.timestamps.filter(|_| self.timestamps)
                 && position <= receiver.last_ack_sent as i64
                 && (timestamps.value.wrapping_sub(receiver.ts_recent) as i32) >= 0
@@ -192,7 +193,7 @@ impl Connection {
         }
         let repeated_syn = segment.flags.contains(Flags::SYN) && position == 0;
         if repeated_syn && self.state == State::SynReceived {
-            // In a simultaneous open the peer's SYN comes again with the ACK of ours.
+            // In a simultaneous open the peer's SYN is repeated with the ACK of ours.
             if segment.flags.contains(Flags::ACK) && self.acknowledges_syn(segment) {
                 self.finish_handshake(now, segment);
                 self.receiver.ack_now = true;
@@ -207,12 +208,12 @@ impl Connection {
                 let known = self.receiver.advertised();
                 self.receiver.pending.on_repeated_data(known);
             }
-            // RFC 9293 §3.10.7.4 has it for a FIN that comes again; data before it show as well
-            // that the peer lacks our acknowledgment (Linux: `tcp_timewait_state_process`).
+            // RFC 9293 §3.10.7.4 requires this for a repeated FIN; data before it also show that
+            // the peer lacks our acknowledgment (Linux: `tcp_timewait_state_process`).
             if self.state == State::TimeWait && segment.seq_len() > 0 {
                 self.timers.set(|rare| &mut rare.time_wait, now + self.parameters.time_wait);
             }
-            // A probe of a closed window still says what it acknowledges.
+            // The acknowledgment of a probe of a closed window is still valid.
             if segment.flags.contains(Flags::ACK) && position == edge {
                 self.process_ack(now, segment, position);
                 self.advance_close(now);
@@ -221,14 +222,14 @@ impl Connection {
         false
     }
 
-    /// The ACK covers our SYN and nothing that was never sent.
+    /// True if the ACK covers our SYN and nothing that was never sent.
     fn acknowledges_syn(&self, segment: &Segment) -> bool {
         let ack = segment.ack.unwrap_near(self.sender.iss, self.sender.snd_una);
         ack > 0 && ack as u64 <= self.sender.snd_max
     }
 
-    /// In SYN-RECEIVED the peer has lost our SYN/ACK: send it again. Later a SYN is challenged
-    /// (RFC 5961 §4.2).
+    /// Handles a repeated SYN. In SYN-RECEIVED the peer has lost our SYN/ACK, which is sent again;
+    /// later a SYN is challenged (RFC 5961 §4.2).
     fn handle_repeated_syn(&mut self) {
         if self.state == State::SynReceived {
             self.sender.send_syn_again();
@@ -237,14 +238,14 @@ impl Connection {
         }
     }
 
-    /// The peer's SYN: its number and its options.
+    /// Evaluates the peer's SYN: its sequence number and its options.
     fn take_syn(&mut self, segment: &Segment) {
         let options = &segment.options;
         let parameters = &self.parameters;
-        // RFC 9293 §3.7.1: 536 when the peer does not say.
+        // RFC 9293 §3.7.1: 536 if the peer does not send the option.
         let peer_mss = options.mss.map_or(536, u32::from).max(1);
         self.timestamps = parameters.timestamps && options.timestamps.is_some();
-        // RFC 6691: the MSS does not count options, so they shorten the payload.
+        // RFC 6691: the MSS does not count options, so they reduce the payload.
         let option_bytes = if self.timestamps { 12 } else { 0 };
         let smss = parameters.mss.min(peer_mss).saturating_sub(option_bytes).max(1);
         self.sender.window.smss = smss;
@@ -273,13 +274,13 @@ impl Connection {
         self.receiver.irs = segment.seq;
         self.receiver.rcv_nxt = 1;
         self.receiver.edge = self.receiver.edge.max(1);
-        // A window in a SYN is never scaled.
+        // The window in a SYN is never scaled.
         self.sender.snd_wnd = u64::from(segment.window);
         self.sender.max_snd_wnd = self.sender.snd_wnd;
         self.bound_mtu_probe(peer_mss, option_bytes);
     }
 
-    /// Our SYN is acknowledged: data may flow.
+    /// Handles the acknowledgment of our SYN: data may be sent.
     fn finish_handshake(&mut self, now: Time, segment: &Segment) {
         let sender = &mut self.sender;
         sender.snd_una = 1;
@@ -299,7 +300,7 @@ impl Connection {
         self.timers.retransmit = Time::NEVER;
         sender.send_times.made().map(|times| times.take(1));
         let timed = sender.timed.take().map(|timed| self.measured_rtt(now, timed.sent));
-        // Linux `tcp_ack_update_rtt`: a SYN that went twice is timed by what the peer echoes.
+        // Linux `tcp_ack_update_rtt`: a SYN that was sent twice is timed by the echoed timestamp.
         let every = self.parameters.rtt_samples == RttSamples::EveryAck;
         let echo = segment.options.timestamps.filter(|_| self.timestamps && every);
         let rtt = timed.or_else(|| self.rtt_of_echo(now, echo?.echo));
@@ -324,7 +325,7 @@ impl Connection {
         self.events.push_back(Event::Connected);
     }
 
-    /// The peer's FIN has been reached (§3.10.7.4, eighth step).
+    /// Handles the peer's FIN, once everything before it has arrived (§3.10.7.4, eighth step).
     pub(super) fn on_fin(&mut self, now: Time) {
         self.events.push_back(Event::PeerClosed);
         match self.state {
@@ -336,7 +337,7 @@ impl Connection {
         }
     }
 
-    /// Our FIN may have been acknowledged (§3.10.7.4, fifth step).
+    /// Advances the state if our FIN is acknowledged (§3.10.7.4, fifth step).
     fn advance_close(&mut self, now: Time) {
         if !self.sender.fin_acknowledged() {
             return;
@@ -356,8 +357,8 @@ impl Connection {
         self.events.push_back(Event::Closed);
     }
 
-    /// The reset that `abort` sends; the clock's value is filled in when it leaves (RFC 7323 §3.2:
-    /// a reset should carry timestamps, too).
+    /// Reset sent by `abort`; the timestamp is filled in when it is sent (RFC 7323 §3.2: a reset
+    /// should carry timestamps, too).
     pub(super) fn reset_segment(&self) -> Segment {
         let echo = self.receiver.ts_recent;
         let timestamps = self.timestamps.then_some(Timestamps { value: 0, echo });
@@ -370,12 +371,12 @@ impl Connection {
         }
     }
 
-    /// The number on the wire of a position of ours.
+    /// Sequence number of one of our positions.
     pub(super) fn sequence(&self, position: u64) -> SeqNr {
         self.sender.iss.add(position as u32)
     }
 
-    /// The number on the wire of `RCV.NXT`.
+    /// Sequence number of `RCV.NXT`.
     pub(super) fn acknowledgment(&self) -> SeqNr {
         self.receiver.irs.add(self.receiver.rcv_nxt as u32)
     }

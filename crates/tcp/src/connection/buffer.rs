@@ -1,4 +1,4 @@
-//! The send buffer, where it is counted as memory: see `send_memory.rs`.
+//! Send buffer that is counted as memory: see `send_memory.rs`.
 
 use super::{Connection, Sender, State};
 use crate::loss_detection::LossDetection;
@@ -6,27 +6,27 @@ use crate::memory;
 use retx_units::{Duration, Time};
 
 impl Sender {
-    /// Data written and not yet sent.
+    /// Number of bytes written and not sent yet.
     fn unsent(&self) -> u64 {
         self.written.saturating_sub(self.snd_nxt.max(1))
     }
 
-    /// The memory of what is written and not acknowledged (`sk_wmem_queued`).
+    /// Memory of the bytes written and not acknowledged (`sk_wmem_queued`).
     fn memory_taken(&self) -> u64 {
         let bytes = self.written - self.snd_una.max(1).min(self.written);
         let blocks = self.board.bursts() + self.unsent().div_ceil(self.block());
         bytes + blocks * memory::SMALLEST_PACKET
     }
 
-    /// Bytes of new data that the windows let go.
+    /// Bytes of new data that the windows allow.
     fn open_room(&self) -> u64 {
         let offered = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt);
         self.cwnd_room().min(offered)
     }
 
-    /// Bytes that a write may add now, which leave in bursts of so many: first what the windows let
-    /// go at once, then the block from which that is taken, and more blocks as long as there is
-    /// room.
+    /// Bytes that a write may add now, if they are sent in bursts of `burst` bytes: first the data
+    /// that the windows allow at once, then the rest of the block from which those are taken, and
+    /// more blocks as long as there is room.
     fn writable(&self, burst: u64) -> u64 {
         let Some(memory) = self.bursts.memory else { return 0 };
         let (block, unsent, taken) = (self.block(), self.unsent(), self.memory_taken());
@@ -46,7 +46,8 @@ impl Sender {
 }
 
 impl Connection {
-    /// The application hands over up to `bytes`; returns how many fit into the send buffer.
+    /// Writes up to `bytes` of the application's data; returns the number of bytes that fit into
+    /// the send buffer.
     pub fn write(&mut self, bytes: u64) -> u64 {
         if self.sender.fin_queued || matches!(self.state, State::Closed | State::TimeWait) {
             return 0;
@@ -58,7 +59,7 @@ impl Connection {
         self.sender.write(bytes, self.parameters.send_buffer)
     }
 
-    /// The application writes; what has no room waits.
+    /// Writes data of the application; data without room wait.
     pub(super) fn write_into_memory(&mut self, bytes: u64) -> u64 {
         let waits = self.sender.bursts.memory.is_some_and(|memory| memory.waits);
         if bytes == 0 || waits {
@@ -77,7 +78,7 @@ impl Connection {
         taken
     }
 
-    /// The handshake is over (`tcp_init_buffer_space`).
+    /// Initialises the send buffer at the end of the handshake (`tcp_init_buffer_space`).
     pub(super) fn open_send_memory(&mut self) {
         if self.sender.bursts.memory.is_some() {
             self.expand_send_memory();
@@ -99,8 +100,8 @@ impl Connection {
         }
     }
 
-    /// An acknowledgment has come: may a write go on that waits (`tcp_check_space`)? The buffer
-    /// grows where what is written does not fill the congestion window.
+    /// Continues a waiting write after an acknowledgment if possible (`tcp_check_space`). The
+    /// buffer grows if the data written do not fill the congestion window.
     pub(super) fn check_send_memory(&mut self, now: Time) {
         let sender = &self.sender;
         if !sender.bursts.memory.is_some_and(|memory| memory.waits) {
@@ -117,8 +118,8 @@ impl Connection {
         }
     }
 
-    /// New data up to `right` have left: is it only a write that waits which holds the sender back
-    /// (`tcp_cwnd_validate`)?
+    /// Checks, after new data up to `right` were sent, whether only a waiting write limits the
+    /// sender (`tcp_cwnd_validate`).
     pub(super) fn note_idle_window(&mut self, now: Time, right: u64) {
         let sender = &mut self.sender;
         let Some(memory) = sender.bursts.made().and_then(|it| it.memory.as_mut()) else { return };
@@ -128,8 +129,8 @@ impl Connection {
         }
     }
 
-    /// How long the send buffer was all that held the sender back; counted with
-    /// `buffers = "linux"` (Linux `tcpi_sndbuf_limited`).
+    /// Time during which the send buffer alone limited the sender; counted with `buffers = "linux"`
+    /// (Linux `tcpi_sndbuf_limited`).
     pub fn send_buffer_limited(&self, now: Time) -> Duration {
         self.sender.bursts.memory.map_or(Duration::ZERO, |memory| memory.limited(now))
     }

@@ -1,6 +1,6 @@
-//! The cost of an acknowledgment does not grow with the window: elements visited or moved, counted
-//! over a whole window. A look-up by binary search counts for nothing, and so does whoever keeps
-//! nothing for each segment: a windowed filter of three samples, a detection without a scoreboard.
+//! Cost of an acknowledgment, which must not grow with the window: elements visited or moved,
+//! counted over a whole window. Binary searches are not counted, nor are parts without state for
+//! each segment: a windowed filter of three samples, a detection without a scoreboard.
 
 use super::Connection;
 use crate::{Config, Size, congestion_control, loss_cause, loss_detection, presets, work};
@@ -9,7 +9,7 @@ use retx_wire::{Flags, Options, SackBlock, SackBlocks, Segment};
 
 const SMSS: u64 = 1_000;
 
-/// A sender with a window of so many segments in flight, and as many to send after them.
+/// Sender with a window of `segments` segments in flight, and as many to send after them.
 struct Rig {
     sender: Connection,
     now: Time,
@@ -17,7 +17,8 @@ struct Rig {
 }
 
 impl Rig {
-    /// A part has the name of a field of the configuration, and that of a choice.
+    /// Creates the sender; a part is the name of a field of the configuration and of a choice for
+    /// it.
     fn new(parts: &[(&str, &str)], segments: u64) -> Self {
         let mut base = serde_json::to_value((presets::find("sack").expect("a preset").config)())
             .expect("a configuration");
@@ -47,12 +48,12 @@ impl Rig {
         };
         let now = Time::ZERO + Duration::from_millis(100);
         sender.handle_segment(now, &answer);
-        // Whatever window a congestion control begins with (Linux's Hybla).
+        // Overrides the initial window of the congestion control (Linux's Hybla).
         sender.sender.window.cwnd = segments * SMSS;
         assert_eq!(sender.write(2 * segments * SMSS), 2 * segments * SMSS);
         let mut rig = Self { sender, now, acks: 0 };
         rig.ack(0, &[]);
-        // What paces its segments has sent them all before the first of them is acknowledged.
+        // A paced sender has sent all of them before the first is acknowledged.
         while rig.sender.flight_size() < segments * SMSS {
             rig.expire();
         }
@@ -60,7 +61,7 @@ impl Rig {
         rig
     }
 
-    /// The next timer expires.
+    /// Fires the next timer.
     fn expire(&mut self) {
         self.now = self.sender.poll_timeout();
         self.sender.handle_timeout(self.now);
@@ -68,7 +69,8 @@ impl Rig {
         while self.sender.poll_event().is_some() {}
     }
 
-    /// An ACK of so many segments, with blocks of segments; what it lets go is sent.
+    /// Acknowledges this many segments, with blocks of segments, and sends the segments that it
+    /// allows.
     fn ack(&mut self, segments: u64, blocks: &[(u64, u64)]) {
         let position = |segment: u64| SeqNr((1 + segment * SMSS) as u32);
         let mut sack = SackBlocks::default();
@@ -101,7 +103,7 @@ fn first_lost(rig: &mut Rig, segments: u64) {
     rig.ack(segments, &[]);
 }
 
-/// Every second one is lost, and arrives in the second round.
+/// Loses every second segment; they arrive in the second round.
 fn every_second_lost(rig: &mut Rig, segments: u64) {
     let block = |segment: u64| (segment - 1, segment);
     for segment in (6..=segments).step_by(2) {
@@ -110,7 +112,7 @@ fn every_second_lost(rig: &mut Rig, segments: u64) {
     (2..=segments).step_by(2).for_each(|segment| rig.ack(segment, &[]));
 }
 
-/// Two neighbours change places, all along the window.
+/// Swaps each pair of neighbours along the window.
 fn reordered(rig: &mut Rig, segments: u64) {
     for segment in (2..=segments).step_by(2) {
         rig.ack(segment - 2, &[(segment - 1, segment)]);
@@ -118,7 +120,7 @@ fn reordered(rig: &mut Rig, segments: u64) {
     }
 }
 
-/// The second half overtakes the first, from its end on.
+/// Delivers the second half before the first, from its end on.
 fn backwards(rig: &mut Rig, segments: u64) {
     let half = segments / 2;
     (half..segments).rev().for_each(|segment| rig.ack(0, &[(segment, segments)]));
@@ -126,7 +128,7 @@ fn backwards(rig: &mut Rig, segments: u64) {
     rig.ack(segments, &[]);
 }
 
-/// Nothing arrives, twice in a row; then everything arrives in order, a segment at a time.
+/// Loses everything, twice in a row; then everything arrives in order, a segment at a time.
 fn timed_out(rig: &mut Rig, segments: u64) {
     rig.expire();
     rig.expire();
@@ -144,7 +146,7 @@ const PATTERNS: [Pattern; 6] = [
     ("timed out", timed_out),
 ];
 
-/// Whatever the window, an acknowledgment costs the same with these parts.
+/// Asserts that with these parts an acknowledgment costs the same at every window.
 fn check(parts: &[(&str, &str)]) {
     for (name, pattern) in PATTERNS {
         let [small, large] = [100, 10_000].map(|segments| {
@@ -165,7 +167,7 @@ fn of_every_loss_detection() {
     }
 }
 
-/// Those that repair differently retransmit differently, and that is what send times see.
+/// Loss detections retransmit different segments, which affects the transmission times.
 #[test]
 fn of_every_congestion_control() {
     for congestion_control in congestion_control::Config::BUILT_IN {

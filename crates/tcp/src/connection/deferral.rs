@@ -1,5 +1,5 @@
-//! Linux sends in bursts made for segmentation offload, whether or not there is any, and waits with
-//! a segment or two of new data where the next acknowledgment will soon let more go.
+//! Deferral: Linux sends in bursts made for segmentation offload, whether or not there is any, and
+//! defers one or two segments of new data if the next acknowledgment will soon allow more.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_output.c`: `tcp_tso_should_defer` (the test),
 //! `tcp_tso_autosize` (what is enough), `tcp_write_xmit`, `tcp_cwnd_test`, `tcp_grow_skb` (a block
@@ -31,23 +31,23 @@ use retx_units::{Duration, Rate, Time};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// Below this rate a model of the path is content with one segment (`bbr_min_tso_rate`).
+/// Rate below which a model of the path is content with one segment (`bbr_min_tso_rate`).
 const SLOW: Rate = Rate::from_bit_s(1_200_000);
 
-/// What may go at once without another test.
+/// Burst that may be sent without another check.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Burst {
     at: Time,
-    /// What is left of it.
+    /// Bytes left of it.
     bytes: u64,
-    /// The segment that goes next is not its first.
+    /// True if the next segment is not its first.
     goes_on: bool,
 }
 
 impl Burst {
     pub const NONE: Self = Self { at: Time::ZERO, bytes: 0, goes_on: false };
 
-    /// So much is about to go, as a part of what was let go.
+    /// Takes `bytes`, which are about to be sent, from the burst; true if they belong to it.
     fn take(&mut self, now: Time, bytes: u64) -> bool {
         self.goes_on = self.is_open(now) && bytes <= self.bytes;
         if self.goes_on {
@@ -56,32 +56,32 @@ impl Burst {
         self.goes_on
     }
 
-    /// More of it can go.
+    /// True if more of it can be sent.
     pub fn is_open(&self, now: Time) -> bool {
         self.bytes > 0 && self.at == now
     }
 
-    /// The segment that goes now is not the first of its burst.
+    /// True if the segment being sent is not the first of its burst.
     pub fn goes_on(&self, now: Time) -> bool {
         self.goes_on && self.at == now
     }
 
-    /// The segment that goes is the last of several.
+    /// True if the segment being sent is the last of several.
     pub fn ends(&self, now: Time) -> bool {
         self.goes_on && self.bytes == 0 && self.at == now
     }
 }
 
-/// What a sender keeps that sends, or pushes, as Linux does.
+/// State of a sender that bursts or pushes as Linux does.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bursts {
-    /// What goes at once.
+    /// Current burst.
     pub burst: Burst,
-    /// The position after the last segment that was pushed.
+    /// Position after the last segment that carried PSH.
     pub pushed: u64,
-    /// The position after the last short segment (`snd_sml` in Linux).
+    /// Position after the last short segment (`snd_sml` in Linux).
     pub short_end: u64,
-    /// The send buffer, where it is counted as memory.
+    /// Send buffer, if it is counted as memory.
     pub memory: Option<SendMemory>,
 }
 
@@ -96,19 +96,19 @@ impl Nothing for Bursts {
         &Self { burst: Burst::NONE, pushed: 1, short_end: 0, memory: None };
 }
 
-/// The room for new data, in bytes.
+/// Room for new data, in bytes.
 struct Room {
     congestion: u64,
     offered: u64,
-    /// What the kernel hands over as one packet if it is let go: the rest of the block, filled up
-    /// from the next one.
+    /// Size of the packet that the kernel would pass on: the rest of the block, filled up from the
+    /// next one.
     packet: u64,
-    /// The application has written nothing after it.
+    /// True if the application has written nothing after it.
     last: bool,
 }
 
 impl Connection {
-    /// So many bytes of new data could go: do they wait until there is room for more?
+    /// True if `length` bytes of new data, which could be sent, wait until there is room for more.
     pub(super) fn defers(&mut self, now: Time, length: u32) -> bool {
         let length = u64::from(length);
         if !self.parameters.tso || self.sender.bursts.burst.take(now, length) {
@@ -135,7 +135,7 @@ impl Connection {
         false
     }
 
-    /// The room, where at most so many bytes go at once.
+    /// Room, if at most `most` bytes are sent at once.
     fn room(&self, most: u64) -> Room {
         let sender = &self.sender;
         let smss = u64::from(sender.window.smss);
@@ -153,7 +153,7 @@ impl Connection {
         }
     }
 
-    /// What is worth sending at once: what goes in a millisecond, and more where the path is short.
+    /// Bytes that are worth sending at once: those of a millisecond, and more on a short path.
     pub(super) fn enough(&self) -> u64 {
         let sender = &self.sender;
         let smss = u64::from(sender.window.smss);
@@ -175,7 +175,7 @@ impl Connection {
             return false;
         }
         let limit = room.congestion.min(room.offered);
-        // Without room of its own it is something else that lets a segment go.
+        // Without room of its own, the segment is allowed by another rule.
         if limit == 0 || limit >= enough || !room.last && limit >= room.packet {
             return false;
         }
@@ -187,7 +187,7 @@ impl Connection {
         if first + srtt > now + MILLISECOND.min(srtt / 2) {
             return false;
         }
-        // What is limited by a window waits for it; else only what more may be written to.
+        // Data limited by a window wait for it, other data only for further writes.
         limit <= room.packet || !(room.last && sender.fin_queued)
     }
 }

@@ -1,16 +1,16 @@
-//! What an acknowledgment delivers.
+//! Delivery: the data that an acknowledgment reports as arrived.
 
 use super::Sender;
 use crate::loss_detection::LossDetection;
 use crate::scoreboard::Delivered;
 
 impl Sender {
-    /// `DeliveredData` of an acknowledgment. Without SACK each duplicate stands for a segment,
+    /// `DeliveredData` of an acknowledgment. Without SACK each duplicate ACK counts for a segment,
     /// which the next acknowledgment of new data must not count again (RFC 9937 §6).
     pub fn delivered(&mut self, bytes_acked: u64, selective: Option<&Delivered>) -> u64 {
         let smss = u64::from(self.window.smss);
         if let Some(delivered) = selective {
-            // `tcp_dsack_seen`: a needless retransmission has been delivered.
+            // `tcp_dsack_seen`: an unnecessary retransmission has been delivered.
             let twice = delivered.dsack.filter(|_| self.loss_detection.as_linux());
             return delivered.bytes
                 + twice.map_or(0, |(left, right)| smss * (right - left).div_ceil(smss));
@@ -27,8 +27,8 @@ impl Sender {
         bytes_acked.saturating_sub(counted).max(smss.min(bytes_acked))
     }
 
-    /// A DSACK: more segments that arrived twice than were ever sent again are not the sender's
-    /// doing, nor is what no window could hold (RFC 3708 §2; Linux `tcp_dsack_seen`).
+    /// Evaluates a DSACK. If more segments arrived twice than were retransmitted, or the range
+    /// exceeds any window, the sender is not the cause (RFC 3708 §2; Linux `tcp_dsack_seen`).
     #[inline(never)]
     pub fn take_dsack(&mut self, (left, right): (u64, u64), delivered: &mut Delivered) {
         if right - left > self.max_snd_wnd {
@@ -46,7 +46,7 @@ impl Sender {
         }
     }
 
-    /// Without SACK, on the board: segments, one for each duplicate ACK.
+    /// Segments delivered without SACK on the board: one for each duplicate ACK.
     #[inline(never)]
     fn delivered_by_count(&mut self, bytes_acked: u64) -> u64 {
         if self.board.has_advanced() {

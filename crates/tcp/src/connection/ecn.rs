@@ -1,13 +1,13 @@
-//! Explicit congestion notification: queues mark packets, the receiver echoes the marks, the sender
-//! reduces its window as it would for a loss.
+//! Explicit congestion notification: queues mark packets, the receiver echoes the marks, and the
+//! sender reduces its window as for a loss.
 //!
 //! *Reference.* RFC 3168 §6.1.
 //!
 //! *Where we differ.* With Linux's details an echo reduces the window acknowledgment by
-//! acknowledgment (`tcp_enter_cwr`), and does not hold up a sender with a window of one segment. A
-//! loss that is found within the window that an echo has reduced does not reduce it again (as
-//! Linux). A congestion control that models the path has no use for echoes and answers them with
-//! CWR alone, as Linux' BBR does.
+//! acknowledgment (`tcp_enter_cwr`), and does not stop a sender with a window of one segment. A
+//! loss detected within the window that ECN-Echo has reduced does not reduce it again (as in
+//! Linux). A congestion control that models the path ignores ECN-Echo and answers with CWR alone,
+//! as Linux's BBR does.
 
 use super::reduction::Reduction;
 use super::{Connection, Event};
@@ -18,39 +18,38 @@ use crate::spurious::Detector;
 use retx_units::Time;
 use retx_wire::{Ecn, Flags, PlainSegment, Segment};
 
-/// What an end knows of marks.
+/// ECN state of an end.
 #[derive(Debug, Clone)]
 pub(super) struct Notification {
-    /// This end is willing.
+    /// True if this end offers ECN.
     offered: bool,
-    /// Both are.
+    /// True if both ends use ECN.
     enabled: bool,
-    /// The ECN field of the packet that is being handled, but where nobody looks at it.
+    /// ECN field of the packet being handled; not set if ECN is off.
     arriving: Ecn,
-    /// As a receiver: data have come that could be marked.
+    /// Receiver: ECN-capable data have arrived.
     markable: bool,
-    /// As a receiver: a packet was marked, and the sender has not said that it knows.
+    /// Receiver: a packet was marked, and the sender has not sent CWR yet.
     echoes: bool,
-    /// As a sender: the acknowledgment that is being handled echoes a mark, and is none older than
-    /// another.
+    /// Sender: the current acknowledgment carries ECN-Echo, and is not older than another.
     echoed: bool,
-    /// As a sender: the window was reduced; the next new data say so.
+    /// Sender: the window was reduced; the next new data carry CWR.
     reduced: bool,
-    /// As a sender: the window was one segment when an echo came; nothing new goes until the
+    /// Sender: ECN-Echo arrived at a window of one segment; no new data are sent until the
     /// retransmission timer expires.
     held: bool,
-    /// As a sender: a reduction by an echo goes on (Linux `TCP_CA_CWR`).
+    /// Sender: a reduction by ECN-Echo is in progress (Linux `TCP_CA_CWR`).
     reducing: bool,
-    /// As a sender, where both are willing: the windows that were reduced.
+    /// Sender: the windows that were reduced; only if both ends use ECN.
     reductions: Late<Reductions>,
 }
 
-/// The window that was reduced last is over once more than this is acknowledged.
+/// Positions whose acknowledgment ends the most recently reduced window.
 #[derive(Debug, Clone, Copy, Default)]
 struct Reductions {
-    /// For whatever reason.
+    /// Reduction for any reason.
     recover: u64,
-    /// By an echo.
+    /// Reduction by ECN-Echo.
     echo_recover: u64,
 }
 
@@ -74,8 +73,8 @@ impl Notification {
         }
     }
 
-    /// A SYN of ours that opens (RFC 3168 §6.1.1). One that is sent again does without, as whatever
-    /// lost the first may have done so for its bits (§6.1.1.1).
+    /// Flags of an opening SYN (RFC 3168 §6.1.1). A retransmitted SYN does without, because the
+    /// flags may have caused the loss of the first (§6.1.1.1).
     pub const fn opening(&self, retransmission: bool) -> Flags {
         if self.offered && !retransmission {
             Flags::SYN.with(Flags::ECE).with(Flags::CWR)
@@ -84,73 +83,73 @@ impl Notification {
         }
     }
 
-    /// Our SYN/ACK.
+    /// Flags of our SYN/ACK.
     pub const fn answering(&self) -> Flags {
         let flags = Flags::SYN.with(Flags::ACK);
         if self.enabled { flags.with(Flags::ECE) } else { flags }
     }
 
-    /// The peer's SYN, or its SYN/ACK.
+    /// Evaluates the peer's SYN or SYN/ACK.
     pub const fn negotiate(&mut self, flags: Flags) {
         let asks_or_agrees =
             flags.contains(Flags::ECE) && flags.contains(Flags::CWR) != flags.contains(Flags::ACK);
         self.enabled = self.offered && asks_or_agrees;
     }
 
-    /// Both ends use it.
+    /// True if both ends use ECN.
     pub const fn is_enabled(&self) -> bool {
         self.enabled
     }
 
-    /// The echo is on every acknowledgment until the sender says that it has reduced its window.
+    /// ECN-Echo, which is set on every acknowledgment until the sender has confirmed its reduction.
     pub const fn echo(&self) -> Flags {
         if self.echoes { Flags::ECE } else { Flags(0) }
     }
 
-    /// The acknowledgment that is being handled echoes a mark: the window does not grow by it.
+    /// True if the current acknowledgment carries ECN-Echo: the window does not grow by it.
     pub const fn is_echo(&self) -> bool {
         self.echoed
     }
 
-    /// Data are sent for the first time, within the peer's window, and both ends use ECN: the bits
-    /// that go with them.
+    /// Flags and ECN field of data sent for the first time, within the peer's window, if both ends
+    /// use ECN.
     pub const fn on_new_data(&mut self) -> (Flags, Ecn) {
         let flags = if self.reduced { Flags::CWR } else { Flags(0) };
         self.reduced = false;
         (flags, Ecn::Ect0)
     }
 
-    /// The next new data say that the window has been reduced: it was for a lost SYN, too.
+    /// Requests CWR on the next new data: the window was reduced for a lost SYN, too.
     pub const fn on_lost_syn(&mut self) {
         self.reduced = self.enabled;
     }
 
-    /// New data wait for the retransmission timer.
+    /// True if new data wait for the retransmission timer.
     pub const fn is_held(&self) -> bool {
         self.held
     }
 
-    /// The timer has expired: true when new data waited for it.
+    /// Handles the expiry of the timer: true if new data waited for it.
     pub const fn release(&mut self) -> bool {
         std::mem::replace(&mut self.held, false)
     }
 
-    /// The window is being reduced because of an echo, acknowledgment by acknowledgment.
+    /// True while the window is being reduced by ECN-Echo, acknowledgment by acknowledgment.
     pub const fn is_reducing(&self) -> bool {
         self.reducing
     }
 
-    /// The reduction by an echo is over once more than this is acknowledged.
+    /// Position whose acknowledgment ends the reduction by ECN-Echo.
     pub fn echo_recover(&self) -> u64 {
         self.reductions.echo_recover
     }
 
-    /// Something else sets the window from here on.
+    /// Ends the reduction, because something else sets the window from now on.
     pub const fn leave_reduction(&mut self) {
         self.reducing = false;
     }
 
-    /// The window has been reduced, for whatever reason (§6.1.2).
+    /// Records a window reduction for any reason (§6.1.2).
     pub fn on_reduction(&mut self, snd_max: u64) {
         self.reduced = self.enabled;
         if self.enabled {
@@ -158,14 +157,13 @@ impl Notification {
         }
     }
 
-    /// The window is as it was before: Linux `tcp_ecn_withdraw_cwr`.
+    /// Cancels CWR after an undo: Linux `tcp_ecn_withdraw_cwr`.
     pub const fn withdraw_reduction(&mut self) {
         self.reduced = false;
     }
 
-    /// Data have arrived within the window: out of it they would not count (§6.1.5). True for the
-    /// first mark that is to be echoed, and for data that cannot be marked, after others that
-    /// could.
+    /// Evaluates data that have arrived within the window: others do not count (§6.1.5). True for
+    /// the first mark to echo, and for data that are not ECN-capable after others that were.
     const fn on_data(&mut self, flags: Flags) -> bool {
         if flags.contains(Flags::CWR) {
             self.echoes = false;
@@ -179,7 +177,7 @@ impl Notification {
 }
 
 impl Connection {
-    /// A packet has arrived, with this ECN field in its IP header: see [`Self::handle_segment`].
+    /// Handles a packet with this ECN field in its IP header: see [`Self::handle_segment`].
     #[inline]
     pub fn handle_packet(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         if !self.course.plain {
@@ -188,9 +186,9 @@ impl Connection {
         self.take_segment(now, segment);
     }
 
-    /// A segment without SACK blocks and without a notice has arrived, in a packet that is not
-    /// marked: true when it was one of those that come most, and is dealt with. Else nothing has
-    /// happened, and it is for [`Self::handle_packet`].
+    /// Handles a segment without SACK blocks and loss notice in an unmarked packet on a fast path.
+    /// Returns false, without any effect, if the segment has to be passed to
+    /// [`Self::handle_packet`].
     #[inline(always)]
     pub fn handle_plain(&mut self, now: Time, segment: PlainSegment) -> bool {
         if !self.course.plain {
@@ -199,12 +197,12 @@ impl Connection {
         self.take_at_once(now, segment)
     }
 
-    /// True when both ends use ECN.
+    /// True if both ends use ECN.
     pub const fn uses_ecn(&self) -> bool {
         self.ecn.enabled
     }
 
-    /// Acceptable data have arrived: are they marked, or do they answer an echo?
+    /// Evaluates the ECN field and CWR of acceptable data.
     #[inline]
     pub(super) fn take_mark(&mut self, segment: &Segment) {
         if !self.ecn.enabled || segment.payload_bytes == 0 {
@@ -221,14 +219,14 @@ impl Connection {
         }
     }
 
-    /// An acknowledgment older than another: its echo does not count.
+    /// Ignores the ECN-Echo of an acknowledgment that is older than another.
     #[inline]
     pub(super) const fn ignore_echo(&mut self) {
         self.ecn.echoed = false;
     }
 
-    /// An acknowledgment up to `ack` has come and is about to be taken in: an echo reduces the
-    /// window, once for each window of data (§6.1.2).
+    /// Reduces the window for ECN-Echo, once for each window of data, before an acknowledgment up
+    /// to `ack` is processed (§6.1.2).
     #[inline]
     pub(super) fn take_echo(&mut self, now: Time, flags: Flags, ack: u64) {
         self.ecn.echoed = self.ecn.enabled && flags.contains(Flags::ECE);
@@ -238,14 +236,15 @@ impl Connection {
         }
     }
 
-    /// Linux looks at an echo once it knows what else the acknowledgment means
-    /// (`tcp_try_to_open`): one that undoes or ends a recovery begins a reduction all the same.
+    /// True as in Linux, which evaluates ECN-Echo after the rest of the acknowledgment
+    /// (`tcp_try_to_open`): an ACK that undoes or ends a recovery then begins a reduction all the
+    /// same.
     fn echo_comes_last(&self) -> bool {
         let sender = &self.sender;
         sender.loss_detection.as_linux() && !sender.congestion_control.models_path()
     }
 
-    /// Loss detection has read the acknowledgment.
+    /// Evaluates ECN-Echo after loss detection has read the acknowledgment.
     #[inline]
     pub(super) fn take_last_echo(&mut self, now: Time) {
         if self.ecn.echoed && self.echo_comes_last() && !self.ecn.reducing {
@@ -253,8 +252,8 @@ impl Connection {
         }
     }
 
-    /// An acknowledgment with an echo does not grow the window. In Linux the state decides: it does
-    /// while a timeout is being repaired.
+    /// True if an acknowledgment with ECN-Echo does not grow the window. In Linux this depends on
+    /// the state: it does grow during the recovery after a timeout.
     #[inline]
     pub(super) fn echo_stops_growth(&self) -> bool {
         self.ecn.reducing || self.ecn.echoed && !self.echo_comes_last()
@@ -277,7 +276,7 @@ impl Connection {
             sender.spurious.on_echo();
             let detection = &sender.loss_detection;
             if detection.as_linux() && detection.proportional_rate_reduction() {
-                // `tcp_enter_cwr`: the window goes down by proportional rate reduction.
+                // `tcp_enter_cwr`: the window is reduced by proportional rate reduction.
                 sender.repair.cwnd_after_recovery = sender.window.ssthresh;
                 sender.window.cwnd = cwnd_before;
                 sender.repair.reduction =
@@ -298,8 +297,8 @@ impl Connection {
         self.events.push_back(Event::EchoTaken { cwnd_before, cwnd_after });
     }
 
-    /// Linux `tcp_fastretrans_alert`: the reduction is over once more than what was out at its
-    /// beginning is acknowledged.
+    /// Ends a reduction once more than what was outstanding at its start is acknowledged (Linux
+    /// `tcp_fastretrans_alert`).
     pub(super) fn end_reduction_by_echo(&mut self) {
         if self.ecn.reducing && self.sender.snd_una > self.ecn.reductions.echo_recover {
             self.ecn.reducing = false;
@@ -308,8 +307,7 @@ impl Connection {
         }
     }
 
-    /// A loss has been found: true when the window was reduced already, for the same window of
-    /// data.
+    /// True if the window was reduced already for the window of data of a detected loss.
     pub(super) fn is_reduced_by_echo(&self) -> bool {
         if self.echo_comes_last() {
             return self.ecn.reducing;

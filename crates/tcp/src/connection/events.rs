@@ -1,13 +1,13 @@
-//! What has happened and nobody has asked for yet: hardly ever more than one thing.
+//! Events that have not been polled yet: rarely more than one.
 
 use super::Event;
 use retx_units::Duration;
 
-/// Events in their order. An RTT sample that comes when there are no others is kept in place;
-/// any other event takes room only until somebody has asked for it.
+/// Events in order. An RTT sample without other events is stored in place; any other event occupies
+/// memory only until it is polled.
 #[derive(Debug, Clone)]
 pub(super) struct Events {
-    /// The first, if it is an RTT sample; else [`Duration::MAX`].
+    /// First event, if it is an RTT sample; otherwise [`Duration::MAX`].
     rtt: Duration,
     rest: Option<Box<Node>>,
 }
@@ -21,7 +21,7 @@ struct Node {
 impl Events {
     pub const NONE: Self = Self { rtt: Duration::MAX, rest: None };
 
-    /// Another one.
+    /// Appends an event.
     #[inline]
     pub fn push_back(&mut self, event: Event) {
         match event {
@@ -39,13 +39,13 @@ impl Events {
         *end = Some(Box::new(Node { event, next: None }));
     }
 
-    /// Nobody has to be told of anything.
+    /// True if there are no events.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.rtt == Duration::MAX && self.rest.is_none()
     }
 
-    /// The first that nobody has asked for.
+    /// Removes and returns the first event.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
         if self.is_empty() { None } else { self.take_first() }

@@ -1,5 +1,5 @@
-//! The short ways of what happens most: the next data arrive, they are acknowledged, a full segment
-//! goes.
+//! Fast paths for the most frequent cases: the next data arrive, they are acknowledged, a full
+//! segment is sent.
 //!
 //! *Reference.* Header prediction: Jacobson, "4BSD header prediction", 1990; Linux
 //! `tcp_rcv_established`.
@@ -39,37 +39,37 @@ use crate::{Push, RttSamples, spurious};
 use retx_units::Time;
 use retx_wire::{Flags, PlainSegment};
 
-/// Which short ways are open.
+/// Fast paths that are open.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Course {
-    /// What was agreed in the handshake leaves them open.
+    /// True if the options negotiated in the handshake permit fast paths.
     pub plain: bool,
-    /// Somebody wants to see each acknowledgment and each transmission.
+    /// True if a component has to observe each acknowledgment and each transmission.
     observed: bool,
-    /// To an acknowledgment of new data, and to new data.
+    /// For an acknowledgment of new data, and for new data.
     pub sends: bool,
-    /// In a recovery: to duplicate acknowledgments, and to new data.
+    /// In a recovery: for duplicate ACKs, and for new data.
     pub repairs: bool,
-    /// To the next data in order.
+    /// For the next data in order.
     pub receives: bool,
-    /// To data beyond a gap, and to their acknowledgments.
+    /// For data beyond a gap, and for their acknowledgments.
     pub collects: bool,
 }
 
-/// What the short way of sending says.
+/// Result of the fast path for sending.
 pub(super) enum Short {
-    /// This segment.
+    /// This segment is to be sent.
     Sent(PlainTransmit),
-    /// A segment that is written down.
+    /// A segment has been written to the caller's buffer.
     Written,
-    /// There is nothing to send.
+    /// Nothing to send.
     Nothing,
-    /// Ask the long way.
+    /// Not decided: use the general path.
     Unknown,
 }
 
 impl Sender {
-    /// A new segment has been sent.
+    /// Records the transmission of a new segment on the scoreboard.
     #[inline]
     pub fn put_on_board(&mut self, now: Time, position: u64, length: u32) {
         let board = &mut *self.board;
@@ -78,15 +78,14 @@ impl Sender {
         board.push(now, position, length);
     }
 
-    /// With room for less than a segment: neither the last of the data fit nor half of the peer's
-    /// window, so that it is worth waiting for more, and the acknowledgment of what is in flight
-    /// will bring it.
+    /// True if `room` for less than a segment is not used: neither the last data fit nor half of
+    /// the peer's window, and the acknowledgment of data in flight will bring more room.
     #[inline(always)]
     fn waits_with(&self, room: u64, queued: u64) -> bool {
         room < queued.min(self.window.smss.into()) && room < self.max_snd_wnd / 2
     }
 
-    /// Everything up to SND.NXT is out for the first time, and nothing points to a loss.
+    /// True if everything up to SND.NXT was sent only once, and nothing indicates a loss.
     pub fn is_calm(&self) -> bool {
         let counts = self.limited_bytes
             | self.timeout_recovery_end
@@ -106,7 +105,7 @@ impl Sender {
 }
 
 impl Connection {
-    /// The handshake is over.
+    /// Chooses the fast paths at the end of the handshake.
     pub(super) fn choose_course(&mut self) {
         let sender = &self.sender;
         let own_pace = sender.pacer.is_some() || sender.model.is_some() || self.parameters.tso;
@@ -120,7 +119,7 @@ impl Connection {
             && sender.repair.requests.get().is_none();
     }
 
-    /// Something has happened that no short way knows: which of them are open from here on?
+    /// Recomputes which fast paths are open, after an event that they do not handle.
     #[inline(never)]
     pub(super) fn settle(&mut self) {
         let plain = self.course.plain && self.parameters.short_ways;
@@ -136,7 +135,7 @@ impl Connection {
         self.course.repairs = repairs && self.sender.is_repairing();
     }
 
-    /// The same as [`Self::handle_plain`], whatever it is that carried the segment.
+    /// Implementation of [`Self::handle_plain`].
     #[inline(always)]
     pub(super) fn take_at_once(&mut self, now: Time, segment: PlainSegment) -> bool {
         let flags = segment.flags.0 & !Flags::PSH.0;
@@ -155,7 +154,7 @@ impl Connection {
         }
     }
 
-    /// The next data come to an end that has nothing in flight.
+    /// Handles the next data at an end that has nothing in flight.
     #[inline(always)]
     fn take_next_data(&mut self, now: Time, segment: PlainSegment) -> bool {
         let (sender, receiver) = (&self.sender, &self.receiver);
@@ -172,7 +171,7 @@ impl Connection {
         true
     }
 
-    /// An acknowledgment of new data, and of nothing that was not sent.
+    /// Handles an acknowledgment of new data, and of nothing that was not sent.
     #[inline(never)]
     fn take_next_ack(&mut self, now: Time, segment: PlainSegment) -> bool {
         let sender = &self.sender;
@@ -229,7 +228,7 @@ impl Connection {
         true
     }
 
-    /// So much is in use of the window.
+    /// Records the use of the window.
     #[inline]
     fn note_flight(&mut self, pipe: u64, sent: bool) {
         let sender = &mut self.sender;
@@ -237,7 +236,7 @@ impl Connection {
         sender.validation.on_flight(&in_use, &sender.window, sent);
     }
 
-    /// The application reads.
+    /// Reads for the application.
     #[inline]
     pub(super) fn read_at_once(&mut self, bytes: u64) -> u64 {
         let receiver = &mut self.receiver;
@@ -248,15 +247,14 @@ impl Connection {
         read
     }
 
-    /// When the connection wants to be woken, where the short ways of sending are open: no other
-    /// timer runs.
+    /// Next deadline while the fast paths of sending are open: no other timer runs.
     #[inline]
     pub(super) const fn next_usual_timer(&self) -> Option<Time> {
         let bare = self.course.sends | self.course.repairs;
         if bare { Some(self.timers.next_usual()) } else { None }
     }
 
-    /// A full segment if the windows let it go; else an acknowledgment if one is due.
+    /// Sends a full segment if the windows allow it, otherwise an acknowledgment if one is due.
     #[inline(always)]
     pub(super) fn send_at_once(&mut self, now: Time) -> Short {
         let sender = &self.sender;
@@ -277,14 +275,14 @@ impl Connection {
         self.acknowledge_at_once(now)
     }
 
-    /// With nothing in flight: the pause was not long enough for the window to shrink.
+    /// True if, with nothing in flight, the pause was too short to reduce the window.
     #[cold]
     #[inline(never)]
     fn goes_on_after_pause(&self, now: Time) -> bool {
         !self.parameters.slow_start_after_idle || now.since(self.sender.last_sent) <= self.rto()
     }
 
-    /// The same for which short way ever is open but that of an undisturbed sender.
+    /// Like [`Self::send_at_once`], for all fast paths except that of an undisturbed sender.
     #[inline]
     pub(super) fn send_at_once_otherwise(&mut self, now: Time, to: &mut Transmit) -> Short {
         if self.course.collects {
@@ -307,7 +305,7 @@ impl Connection {
         })
     }
 
-    /// New data: a full segment.
+    /// Sends a full segment of new data.
     #[inline(always)]
     fn send_next_segment(&mut self, now: Time) -> PlainTransmit {
         let sender = &mut self.sender;
@@ -329,7 +327,7 @@ impl Connection {
             self.tell_sent(&Sent { now, position, bytes: length, flight_size, retransmission });
         }
         let flight = self.sender.flight_size();
-        // While everything is in order all of it counts.
+        // Without loss or reordering all data in flight count.
         let pipe = if self.course.sends { flight } else { self.sender.pipe_of(flight) };
         self.note_flight(pipe, true);
         if self.timers.retransmit == Time::NEVER {
@@ -338,18 +336,18 @@ impl Connection {
         self.write_down(now, position, length)
     }
 
-    /// Nothing has been in flight.
+    /// Starts the retransmission timer, if nothing was in flight before.
     #[inline(never)]
     fn start_retransmit_timer(&mut self, now: Time) {
         self.timers.retransmit = self.deadline(now, self.rto());
     }
 
-    /// A segment without options, and with no bits but those that every segment has.
+    /// Builds a segment without options and with the usual control bits only.
     #[inline(always)]
     fn write_down(&mut self, now: Time, position: u64, length: u32) -> PlainTransmit {
         let is_last = length > 0 && position + u64::from(length) == self.sender.written;
         let receiver = &self.receiver;
-        // To tell the same once more changes nothing.
+        // Repeating the same values changes nothing.
         let again = !receiver.ack_now && receiver.pending.is_idle() && receiver.has_told_window();
         let (window, edge) = if again {
             (receiver.told_field, None)

@@ -1,11 +1,11 @@
-//! What a segment says beside its data: the window, and the options.
+//! Header of a segment besides its data: window and options.
 
 use super::Connection;
 use retx_units::Time;
 use retx_wire::{Options, SackBlocks, Timestamps};
 
 impl Connection {
-    /// The window field, and the right edge that it stands for.
+    /// Window field, and the right edge that it denotes.
     #[inline(never)]
     pub(super) fn window_field(&self) -> (u16, u64) {
         self.field_of(self.receiver.window(&self.parameters))
@@ -18,8 +18,8 @@ impl Connection {
         (field as u16, self.receiver.rcv_nxt + (field << shift))
     }
 
-    /// The same where the buffer does not grow. Telling it changes nothing: it is computed when
-    /// data have come or been read, which happens to one end of most connections.
+    /// Like [`Self::window_field`] for a fixed buffer, cached: computed only after data have
+    /// arrived or been read, which happens at one end of most connections.
     #[inline]
     pub(super) fn window_again(&mut self) -> (u16, u64) {
         let receiver = &self.receiver;
@@ -39,7 +39,7 @@ impl Connection {
         (field, edge)
     }
 
-    /// The options of a segment that goes out after the handshake.
+    /// Options of a segment after the handshake.
     #[inline(never)]
     pub(super) fn options(&self, now: Time) -> Options {
         let timestamps = self
@@ -49,22 +49,22 @@ impl Connection {
         Options { timestamps, sack, ..Options::default() }
     }
 
-    /// The most data that fit into a segment now, beside what is to be acknowledged selectively
-    /// (RFC 9293 §3.7.1, `Eff.snd.MSS`; the SMSS has made room for timestamps).
+    /// Largest payload of a segment now, beside the SACK option (RFC 9293 §3.7.1, `Eff.snd.MSS`;
+    /// the SMSS has made room for timestamps).
     pub(super) fn most_payload(&self) -> u64 {
         let smss = self.sender.window.smss;
         let blocks = if self.selective() { self.blocks().as_slice().len() } else { 0 };
-        // Kind and length, two bytes to align them, and two numbers a block.
+        // Kind and length, two bytes of alignment, and two numbers per block.
         let option = if blocks == 0 { 0 } else { 4 + 8 * blocks as u32 };
         smss.saturating_sub(option).max(1).into()
     }
 
-    /// RFC 2018 §3: as many blocks as 40 bytes of options hold.
+    /// SACK blocks, as many as fit into 40 bytes of options (RFC 2018 §3).
     fn blocks(&self) -> SackBlocks {
         self.receiver.sack_blocks(if self.timestamps { 3 } else { 4 })
     }
 
-    /// True when there is something to acknowledge selectively.
+    /// True if there is something to acknowledge selectively.
     pub(super) fn selective(&self) -> bool {
         self.receiver.sack && self.receiver.has_news()
     }

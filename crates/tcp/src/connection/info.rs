@@ -1,61 +1,60 @@
-//! What Linux's `TCP_INFO` tells of a connection and its other accessors do not, for those who
-//! watch one from outside.
+//! Information reported by Linux's `TCP_INFO` that other accessors do not provide, for observers of
+//! a connection.
 
 use super::Connection;
 use crate::loss_detection::LossDetection;
 use std::sync::Arc;
 
-/// Where a sender stands with its losses, as Linux names it (`tcpi_ca_state`).
+/// Loss recovery state of a sender, as Linux names it (`tcpi_ca_state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LossState {
-    /// Nothing points to a loss.
+    /// No sign of a loss.
     Open,
-    /// Selective acknowledgments show a gap that is not yet taken for a loss.
+    /// Selective acknowledgments show a gap that does not count as a loss yet.
     Disorder,
-    /// The window goes down because of an echo (ECN).
+    /// The window is being reduced by ECN-Echo.
     Cwr,
     /// Fast recovery.
     Recovery,
-    /// Repairing what a timeout found.
+    /// Recovery after a timeout.
     Loss,
 }
 
-/// A look at a connection. To make it costs time that grows with the window.
+/// Snapshot of a connection. The cost of making it grows with the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Info {
-    /// Where the sender stands with its losses.
+    /// Loss recovery state.
     pub loss_state: LossState,
-    /// Timeouts in a row without progress.
+    /// Consecutive timeouts without progress.
     pub timeouts_in_row: u32,
-    /// Zero-window probes without an answer; as Linux counts them, where it gives up by their
-    /// number.
+    /// Zero-window probes without a response; as Linux counts them, if their number limits them.
     pub probes_in_row: u32,
     /// Segments in flight that are selectively acknowledged.
     pub segments_sacked: u64,
-    /// Segments taken for lost, those that were sent again included; known with SACK only.
+    /// Segments marked lost, including those retransmitted; known with SACK only.
     pub segments_lost: u64,
-    /// Segments sent again whose copies are taken to be in flight; known with SACK only.
+    /// Retransmitted segments whose copies count as in flight; known with SACK only.
     pub segments_retransmitted: u64,
-    /// Duplicate ACKs or selectively acknowledged segments that announce a loss, as far as the
-    /// reordering seen asks for more than at first.
+    /// Number of duplicate ACKs or selectively acknowledged segments that indicate a loss,
+    /// increased by observed reordering.
     pub reordering: u32,
-    /// Both ends use timestamps.
+    /// True if both ends use timestamps.
     pub timestamps: bool,
-    /// Both ends use SACK.
+    /// True if both ends use SACK.
     pub sack: bool,
-    /// Both ends use window scaling, …
+    /// True if both ends use window scaling, …
     pub window_scaling: bool,
     /// … the peer with this shift, …
     pub snd_wscale: u8,
-    /// … this end with this one.
+    /// … and this end with this one.
     pub rcv_wscale: u8,
-    /// The peer's largest segment so far, or a first guess, where acknowledgments are delayed as
-    /// Linux does it.
+    /// Largest segment of the peer so far, or an initial guess, if acknowledgments are delayed as
+    /// in Linux.
     pub rcv_mss: u32,
 }
 
 impl Connection {
-    /// A look at the connection.
+    /// Takes a snapshot of the connection.
     pub fn info(&self) -> Info {
         let sender = &self.sender;
         let receiver = &self.receiver;
@@ -92,8 +91,8 @@ impl Connection {
         }
     }
 
-    /// Turns Nagle's algorithm on or off: an application must be able to, for a connection that is
-    /// open already (RFC 9293 §3.7.4; `TCP_NODELAY`).
+    /// Turns Nagle's algorithm on or off: an application must be able to do this on an open
+    /// connection (RFC 9293 §3.7.4; `TCP_NODELAY`).
     pub fn set_nagle(&mut self, on: bool) {
         Arc::make_mut(&mut self.parameters).nagle = on;
     }

@@ -1,4 +1,4 @@
-//! The limit that keeps a connection from sending more now.
+//! Limits that keep a connection from sending more now.
 //!
 //! *Rule.* Where several hold at once, the first in the order of [`Limit`] counts. A window holds
 //! when it has no room for the next segment: a full one, or all that is left.
@@ -11,37 +11,38 @@ use super::{Connection, State};
 use crate::loss_detection::LossDetection;
 use retx_units::Time;
 
-/// The limit that holds after [`Connection::poll_transmit`] has nothing more to send.
+/// Limit in force after [`Connection::poll_transmit`] has nothing more to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Limit {
-    /// The connection is not established.
+    /// Connection not established yet.
     Handshake,
-    /// All that was written has been sent, and no loss is being repaired.
+    /// All data written have been sent, and no loss is being repaired.
     Data,
-    /// The peer's window has no room, or it is closed.
+    /// Peer's window full or closed.
     ReceiveWindow,
-    /// The congestion window has no room, or repairs what a timeout has found.
+    /// Congestion window full, or in recovery after a timeout.
     CongestionWindow,
-    /// Fast recovery is under way, and leaves no room.
+    /// Fast recovery, which leaves no room.
     Recovery,
-    /// The next segment waits for its turn by pacing.
+    /// Pacing delay of the next segment.
     Pacing,
-    /// Less than a segment is left, and waits for more or for an acknowledgment (Nagle, cork).
+    /// Less than a segment is left, which waits for more data or for an acknowledgment (Nagle,
+    /// cork).
     Nagle,
-    /// A segment waits for room for several (Linux `tcp_tso_should_defer`).
+    /// Segment that waits for room for several (Linux `tcp_tso_should_defer`).
     Deferral,
 }
 
 impl Connection {
-    /// The limit that holds now, once there is nothing more to send.
+    /// Limit now in force, once there is nothing more to send.
     #[inline]
     pub fn limit(&self, now: Time) -> Limit {
         if self.course.sends { self.limit_at_a_glance() } else { self.limit_in_full(now) }
     }
 
-    /// Where nothing unusual is under way, neither pacing nor deferral is in use and nothing is
-    /// lost: the windows alone decide.
+    /// Limit in the usual case, without recovery, pacing, deferral or losses: only the windows
+    /// matter.
     #[inline(always)]
     fn limit_at_a_glance(&self) -> Limit {
         let sender = &self.sender;
@@ -97,15 +98,15 @@ impl Connection {
         }
     }
 
-    /// Bytes that are believed to be in the network: in flight, and neither selectively
-    /// acknowledged nor lost.
+    /// Bytes estimated to be in the network: in flight, and neither selectively acknowledged nor
+    /// lost.
     #[inline]
     pub fn pipe(&self) -> u64 {
         self.sender.pipe()
     }
 
-    /// True while the smoothed RTT is half as much again as the least, or more: segments wait
-    /// somewhere.
+    /// True while the smoothed RTT is at least 1.5 times the smallest: segments are queued on the
+    /// path.
     pub fn waits_in_queues(&self) -> bool {
         let least = self.sender.least_rtt;
         self.srtt().is_some_and(|srtt| srtt.as_nanos() / 3 >= least.as_nanos() / 2)

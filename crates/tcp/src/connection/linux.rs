@@ -1,4 +1,4 @@
-//! What a sender does as Linux does where the RFCs leave it open.
+//! Linux's behaviour of a sender where the RFCs leave it open.
 
 use super::{Connection, Parameters, Sender};
 use crate::congestion_control::{self, CongestionControl};
@@ -7,13 +7,13 @@ use crate::scoreboard::Delivered;
 use crate::{IdleRestart, RttSamples};
 use retx_units::Time;
 
-/// The largest block of data that the sender hands over at once (GSO_LEGACY_MAX_SIZE).
+/// Largest block of data that the sender passes on at once (GSO_LEGACY_MAX_SIZE), bytes.
 pub const BLOCK_MAX: u64 = 65_536;
 
 impl Connection {
-    /// The congestion control learns the RTT of what an acknowledgment delivers
-    /// (`tcp_clean_rtx_queue`, `pkts_acked`). HyStart may end slow start by it, in a recovery, too,
-    /// which then ends with the new `ssthresh`.
+    /// Passes the RTT of the delivered segments to the congestion control (`tcp_clean_rtx_queue`,
+    /// `pkts_acked`). HyStart may end slow start by it, in a recovery, too, which then ends with
+    /// the new `ssthresh`.
     pub(super) fn tell_segments_acked(
         &mut self,
         ack: &congestion_control::Ack,
@@ -37,21 +37,22 @@ impl Connection {
 }
 
 impl Sender {
-    /// Everything sent before the last timeout is acknowledged. Without SACK Linux waits for more
-    /// than that (`tcp_is_non_sack_preventing_reopen`).
+    /// True once everything sent before the last timeout is acknowledged. Without SACK Linux waits
+    /// for more than that (`tcp_is_non_sack_preventing_reopen`).
     pub const fn timeout_recovery_is_over(&self) -> bool {
         let prevents_reopen = self.tracks && !self.selective;
         self.snd_una >= self.timeout_recovery_end + prevents_reopen as u64
     }
 
-    /// As in Linux (`tcp_cong_control`), an acknowledgment that ends a recovery widens the window.
+    /// True if an acknowledgment that ends a recovery grows the window, as in Linux
+    /// (`tcp_cong_control`).
     pub fn grows_after(&self, reaction: Reaction) -> bool {
         reaction == Reaction::EndRecovery && self.loss_detection.as_linux() && self.model.is_none()
     }
 
-    /// An acknowledgment of new data widens the window, if that limits; in Linux by what it
-    /// delivers (`acked_sacked`). An acknowledgment that is `selective` alone does so, too, once
-    /// more reordering was seen than DupThresh at first (`tcp_may_raise_cwnd`).
+    /// Grows the window for an acknowledgment of new data, if the window is the limit; in Linux by
+    /// the data it delivers (`acked_sacked`). A purely `selective` acknowledgment does so, too,
+    /// once more reordering than the initial DupThresh was seen (`tcp_may_raise_cwnd`).
     pub fn grow(&mut self, ack: &congestion_control::Ack, selective: bool) {
         let as_linux = self.loss_detection.as_linux();
         if ack.bytes_acked == 0 && !(as_linux && selective && self.loss_detection.is_tolerant()) {
@@ -64,17 +65,16 @@ impl Sender {
         }
     }
 
-    /// Something was selectively acknowledged that had been sent before the first segment was sent
-    /// again, and RACK's timer does not run: the retransmission timer starts anew
-    /// (`tcp_clean_rtx_queue`).
+    /// True if data sent before the first retransmission were selectively acknowledged, and RACK's
+    /// timer does not run: the retransmission timer is restarted (`tcp_clean_rtx_queue`).
     pub fn heard_of_earlier(&self, selective: Option<&Delivered>) -> bool {
         let earliest = selective.and_then(|delivered| delivered.first_sacked);
         let is_earlier = earliest.zip(self.board.first_sent()).is_some_and(|(it, head)| it < head);
         is_earlier && self.loss_detection.deadline() == Time::NEVER
     }
 
-    /// A hole from `low` on was filled by its delayed original after it had been sent again: that
-    /// is reordering (`tcp_try_undo_partial`).
+    /// Records reordering: a hole at `low` was filled by its delayed original after it had been
+    /// retransmitted (`tcp_try_undo_partial`).
     pub fn note_late_original(&mut self, low: u64) {
         let highest = self.board.highest_sacked().unwrap_or(self.snd_una);
         if highest > low {
@@ -82,11 +82,11 @@ impl Sender {
         }
     }
 
-    /// The congestion control widens the window, if that limits.
+    /// Lets the congestion control grow the window, if the window is the limit.
     pub fn widen(&mut self, ack: &congestion_control::Ack) {
         let before = self.window.cwnd;
         match &mut self.congestion_control {
-            // That of most, and short: not by way of all the others.
+            // The most common algorithm, called directly rather than by dispatch over all.
             congestion_control::State::reno(reno) => reno.on_ack(&mut self.window, ack),
             other => other.on_ack(&mut self.window, ack),
         }
@@ -96,16 +96,16 @@ impl Sender {
         self.clamp_cwnd();
     }
 
-    /// The size of the blocks in which the application's data wait: whole segments, at most half of
-    /// the peer's largest window.
+    /// Size of the blocks in which the application's data wait: whole segments, at most half of the
+    /// peer's largest window.
     pub fn block(&self) -> u64 {
         let smss = u64::from(self.window.smss);
         ((self.max_snd_wnd / 2).min(BLOCK_MAX) / smss).max(1) * smss
     }
 
-    /// New data up to `end` go out: does one of the pushes fall there that come with each half of
-    /// the peer's largest window? Linux `forced_push`, at the ends of blocks of at most half that
-    /// window (`tcp_bound_to_half_wnd`) and 64 KiB.
+    /// True if new data up to `end` include one of the pushes for each half of the peer's largest
+    /// window: Linux `forced_push`, at the ends of blocks of at most half that window
+    /// (`tcp_bound_to_half_wnd`) and 64 KiB.
     pub fn pushes(&mut self, end: u64) -> bool {
         let block = self.block();
         let due = end >= self.bursts.pushed + (self.max_snd_wnd / 2 / block + 1) * block;
@@ -115,7 +115,7 @@ impl Sender {
         due
     }
 
-    /// After a pause longer than the RTO the ACK clock is lost: the window shrinks.
+    /// Reduces the window after a pause longer than the RTO, when the ACK clock is lost.
     pub fn restart_after_idle(&mut self, now: Time, parameters: &Parameters) {
         let (pause, rto) = (now.since(self.last_sent), self.rto(parameters.max_rto));
         let initial = parameters.initial_window.bytes(self.window.smss);

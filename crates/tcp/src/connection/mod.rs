@@ -1,7 +1,7 @@
-//! One end of a TCP connection.
+//! TCP connection: one end of it.
 //!
-//! Inside, both directions are counted in unwrapped positions: SYN 0, first byte of data 1, FIN
-//! after the last. 32-bit numbers exist only in segments.
+//! Internally both directions are counted in unwrapped positions: SYN 0, first byte of data 1, FIN
+//! after the last. 32-bit sequence numbers exist only in segments.
 
 mod acknowledge;
 mod arrive;
@@ -60,7 +60,7 @@ use std::mem::offset_of;
 use std::sync::Arc;
 pub use validation::CwndValidation;
 
-/// The states of RFC 9293 §3.3.2.
+/// Connection states of RFC 9293 §3.3.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum State {
@@ -77,75 +77,75 @@ pub enum State {
     TimeWait,
 }
 
-/// Something that whoever drives the connection may want to know.
+/// Event reported to the driver of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The handshake is complete.
     Connected,
-    /// The peer has closed its direction; what it sent before can be read.
+    /// The peer has closed its direction; the data sent before can be read.
     PeerClosed,
     /// Both directions are closed, and the peer knows of it (TIME-WAIT counts as closed).
     Closed,
-    /// The connection was reset, by the peer or by giving up.
+    /// The connection was reset by the peer, or aborted.
     Reset,
-    /// Duplicate ACKs found a loss.
+    /// A loss was detected by duplicate ACKs.
     LossFound(Episode),
     /// The retransmission timer expired.
     TimedOut(Episode),
-    /// What the last loss event began is over: fast recovery has ended, or everything sent before
-    /// a timeout is acknowledged.
+    /// The recovery from the last loss event is over: fast recovery has ended, or everything sent
+    /// before a timeout is acknowledged.
     Recovered {
-        /// `cwnd` in bytes.
+        /// Congestion window, bytes.
         cwnd: u64,
     },
-    /// An echo of a mark has reduced the window (RFC 3168 §6.1.2).
+    /// ECN-Echo has reduced the window (RFC 3168 §6.1.2).
     EchoTaken {
-        /// `cwnd` before, in bytes.
+        /// Congestion window before, bytes.
         cwnd_before: u64,
-        /// `cwnd` after, in bytes.
+        /// Congestion window after, bytes.
         cwnd_after: u64,
     },
     /// A raw RTT sample.
     Rtt(Duration),
-    /// An RTT sample that Linux takes from a timestamp echo where no segment gives one. It counts
-    /// from the segment that is echoed: after an outage, the wait for the retransmission as well.
+    /// RTT sample that Linux takes from a timestamp echo if no segment gives one. It is measured
+    /// from the echoed segment: after an outage, it includes the wait for the retransmission.
     EchoedRtt(Duration),
 }
 
-/// The beginning of a recovery.
+/// Start of a recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Episode {
     /// Position of the segment that is retransmitted first.
     pub trigger: u64,
-    /// It has been, by the tail loss probe that found the loss.
+    /// True if it has been retransmitted already, by the tail loss probe that found the loss.
     pub repaired: bool,
-    /// What the sender took the loss to be.
+    /// Cause that the sender inferred.
     pub said: Cause,
-    /// `cwnd` before the reaction, in bytes.
+    /// Congestion window before the reaction, bytes.
     pub cwnd_before: u64,
-    /// `cwnd` after it, in bytes, without what fast recovery adds.
+    /// Congestion window after the reaction, without the inflation of fast recovery, bytes.
     pub cwnd_after: u64,
-    /// The timeout that was in force, backoff included.
+    /// Retransmission timeout in force, backoff included.
     pub rto: Duration,
-    /// Doublings in that timeout.
+    /// Number of backoffs in that timeout.
     pub backoff: u32,
 }
 
-/// One end of a TCP connection, without clock and without I/O.
+/// End of a TCP connection, without clock and without I/O.
 ///
-/// Where it lies is where its flow was left when it was last looked at, which is in no cache. So
-/// what each segment needs lies together: the receiver's last line, the next, and the sender's
-/// first lines.
+/// A connection is accessed through its flow, which is in no cache with many flows. The fields that
+/// each segment needs are therefore adjacent: the receiver's last cache line, the following one,
+/// and the sender's first lines.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub struct Connection {
-    /// A reset or a challenge to send before anything else.
+    /// Reset or challenge ACK to send before anything else.
     reply: Option<Box<Segment>>,
     receiver: Receiver,
     state: State,
-    /// Both ends offered timestamps.
+    /// True if both ends offered timestamps.
     timestamps: bool,
-    /// Whether the short ways are open.
+    /// Fast paths that are open.
     course: fast_path::Course,
     parameters: Arc<Parameters>,
     timers: Timers,
@@ -154,7 +154,7 @@ pub struct Connection {
     ecn: ecn::Notification,
 }
 
-// A flow keeps two, and there may be a hundred thousand flows.
+// A flow has two connections, and a run may have a hundred thousand flows.
 const _: () = {
     const LINE: usize = 64;
     assert!(size_of::<Connection>() <= 10 * LINE);
@@ -163,22 +163,22 @@ const _: () = {
 };
 
 impl Connection {
-    /// An end that opens: it sends a SYN when first polled.
+    /// Creates an active end: it sends a SYN when first polled.
     pub fn connect(config: &Config, initial_sequence: SeqNr) -> Self {
         Self::connect_as(&config.into(), initial_sequence)
     }
 
-    /// An end that waits for a SYN.
+    /// Creates a passive end, which waits for a SYN.
     pub fn listen(config: &Config, initial_sequence: SeqNr) -> Self {
         Self::listen_as(&config.into(), initial_sequence)
     }
 
-    /// As [`Self::connect`], by a configuration that many connections share.
+    /// Like [`Self::connect`], with a configuration shared by many connections.
     pub fn connect_as(shared: &Prepared, initial_sequence: SeqNr) -> Self {
         Self::new(shared, initial_sequence, State::SynSent)
     }
 
-    /// As [`Self::listen`], by a configuration that many connections share.
+    /// Like [`Self::listen`], with a configuration shared by many connections.
     pub fn listen_as(shared: &Prepared, initial_sequence: SeqNr) -> Self {
         Self::new(shared, initial_sequence, State::Listen)
     }
@@ -199,32 +199,32 @@ impl Connection {
         }
     }
 
-    /// The next thing worth knowing, until `None`.
+    /// Removes and returns the next event.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop()
     }
 
-    /// When `handle_timeout` wants to be called next; [`Time::NEVER`] for not at all.
+    /// Time of the next call of `handle_timeout`; [`Time::NEVER`] if none is needed.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
         self.next_usual_timer().unwrap_or_else(|| self.next_timer())
     }
 
-    // A call with what the caller has at hand: who asks is in a loop.
+    // Not inlined, because the caller is in a loop.
     #[inline(never)]
     fn next_timer(&self) -> Time {
         self.timers.next()
     }
 
-    /// True when [`Self::poll_event`] has something.
+    /// True if [`Self::poll_event`] has an event.
     #[inline]
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
 
-    /// The application takes up to `bytes` that are in order; returns how many there were. Reading
-    /// may open the window again, so poll for a segment afterwards.
+    /// Reads up to `bytes` of in-order data for the application; returns their number. Reading may
+    /// open the window again, so poll for a segment afterwards.
     #[inline]
     pub fn read(&mut self, bytes: u64) -> u64 {
         if self.course.receives {
@@ -237,30 +237,30 @@ impl Connection {
         read
     }
 
-    /// Bytes in order and not yet read.
+    /// Bytes received in order and not read yet.
     pub fn readable(&self) -> u64 {
         self.receiver.readable()
     }
 
-    /// No more writes: a FIN follows what has been written (RFC 9293 §3.10.4). An end that is
-    /// not yet synchronised just goes away.
+    /// Closes the sending direction: a FIN follows the data written (RFC 9293 §3.10.4). An end that
+    /// is not synchronised yet closes at once.
     pub fn close(&mut self) {
         match self.state {
             State::Closed | State::Listen | State::SynSent => self.enter_closed(Event::Closed),
-            // The handshake goes on, the FIN waits for it.
+            // The handshake continues, and the FIN waits for it.
             _ => self.sender.fin_queued = true,
         }
         self.settle();
     }
 
-    /// Nobody will read any more, and all that came has been read: new data that arrive from now on
-    /// are lost, which the peer is told by a reset (RFC 9293 §3.6.1, SHLD-3).
+    /// Detaches the application, which has read all data and will read no more: new data that
+    /// arrive from now on are lost, and the peer gets a reset (RFC 9293 §3.6.1, SHLD-3).
     pub fn detach(&mut self) {
         self.receiver.detached = true;
         self.settle();
     }
 
-    /// Sends a reset and forgets everything (RFC 9293 §3.10.5).
+    /// Sends a reset and discards the connection (RFC 9293 §3.10.5).
     pub fn abort(&mut self) {
         use State::{Closed, Closing, LastAck, Listen, SynSent, TimeWait};
         if !matches!(self.state, Closed | Listen | SynSent | Closing | LastAck | TimeWait) {
@@ -285,14 +285,14 @@ impl Connection {
     }
 }
 
-/// What can be seen of a connection.
+/// Accessors.
 impl Connection {
-    /// The state of RFC 9293.
+    /// State of RFC 9293.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// The number on the wire of position 0, the SYN (`ISS`).
+    /// Sequence number of position 0, the SYN (`ISS`).
     pub fn initial_sequence(&self) -> SeqNr {
         self.sender.iss
     }
@@ -302,8 +302,8 @@ impl Connection {
         self.sender.snd_una
     }
 
-    /// Where a segment begins that a tail loss probe has sent again, acknowledged or not, as long
-    /// as it may yet turn out that the probe has repaired a loss.
+    /// Start of the segment that a tail loss probe has retransmitted, acknowledged or not, as long
+    /// as the probe may turn out to have repaired a loss.
     pub fn open_probe(&self) -> Option<u64> {
         self.sender.loss_detection.open_probe()
     }
@@ -323,12 +323,12 @@ impl Connection {
         self.sender.flight_size()
     }
 
-    /// The window, in bytes.
+    /// Window, in bytes.
     pub fn window(&self) -> &Window {
         &self.sender.window
     }
 
-    /// Congestion window in bytes, with what fast recovery adds.
+    /// Congestion window in bytes, with the inflation of fast recovery.
     pub fn cwnd(&self) -> u64 {
         self.sender.window.cwnd
     }
@@ -338,28 +338,28 @@ impl Connection {
         self.sender.window.ssthresh
     }
 
-    /// The peer's window in bytes (`SND.WND`).
+    /// Window advertised by the peer, in bytes (`SND.WND`).
     pub fn snd_wnd(&self) -> u64 {
         self.sender.snd_wnd
     }
 
-    /// Smoothed RTT, once there was a sample.
+    /// Smoothed RTT; `None` before the first sample.
     pub fn srtt(&self) -> Option<Duration> {
         self.sender.estimator.srtt()
     }
 
-    /// RTT variation, once there was a sample.
+    /// RTT variation; `None` before the first sample.
     pub fn rttvar(&self) -> Option<Duration> {
         self.sender.estimator.rttvar()
     }
 
-    /// The timeout in force, backoff included.
+    /// Retransmission timeout in force, backoff included.
     #[inline(never)]
     pub fn rto(&self) -> Duration {
         self.sender.rto(self.parameters.max_rto)
     }
 
-    /// Doublings in force.
+    /// Number of backoffs in force.
     pub fn backoff(&self) -> u32 {
         self.sender.backoff.exponent()
     }
@@ -374,17 +374,17 @@ impl Connection {
         self.receiver.rcv_nxt
     }
 
-    /// The window advertised last, in bytes (`RCV.WND`).
+    /// Window most recently advertised, in bytes (`RCV.WND`).
     pub fn rcv_wnd(&self) -> u64 {
         self.receiver.edge.saturating_sub(self.receiver.rcv_nxt)
     }
 
-    /// True when every position from `from` up to `to` has arrived here, in order or not.
+    /// True if every position from `from` up to `to` has arrived, in order or not.
     pub fn has_received(&self, from: u64, to: u64) -> bool {
         self.receiver.has_received(from, to)
     }
 
-    /// The first stretch from `from` up to `to` that has not arrived here.
+    /// First range from `from` up to `to` that has not arrived.
     pub fn first_missing(&self, from: u64, to: u64) -> Option<(u64, u64)> {
         let receiver = &self.receiver;
         receiver.out_of_order.first_gap(from.max(receiver.rcv_nxt), to)

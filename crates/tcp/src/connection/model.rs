@@ -1,5 +1,6 @@
-//! A congestion control that models the path sets the window at every acknowledgment, in recovery
-//! too: what it is told, and what the connection then leaves alone.
+//! Support for congestion controls that model the path, which set the window at every
+//! acknowledgment, in recovery too: the information for them, and the steps that the connection
+//! leaves out.
 //!
 //! *Reference.* Linux `tcp_input.c`: `tcp_cong_control`, which a `cong_control` replaces;
 //! `tcp_init_cwnd_reduction`, `tcp_end_cwnd_reduction`, which it leaves without effect on cwnd;
@@ -13,16 +14,16 @@ use crate::rto::Estimator;
 use crate::scoreboard::Delivered;
 use retx_units::{Duration, Time};
 
-/// What a model needs beside an acknowledgment.
+/// State for a model in addition to the acknowledgment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Model {
-    /// Bytes taken to be in flight before the acknowledgment.
+    /// Bytes in flight before the acknowledgment.
     flight_before: u64,
     /// Losses known before it.
     losses_before: u64,
-    /// Losses found without a scoreboard.
+    /// Losses detected without a scoreboard.
     losses: u64,
-    /// Without SACK: bytes that duplicate ACKs say have left the network.
+    /// Without SACK: bytes that have left the network according to duplicate ACKs.
     left_network: u64,
 }
 
@@ -31,7 +32,7 @@ impl Sender {
         self.board.losses + model.losses
     }
 
-    /// An acknowledgment is about to be taken in.
+    /// Called before an acknowledgment is processed.
     #[inline]
     pub fn prepare_model(&mut self) {
         let Some(mut model) = self.model.take() else { return };
@@ -40,8 +41,8 @@ impl Sender {
         self.model = Some(model);
     }
 
-    /// The application is about to write. With less than a segment to send, room in the window and
-    /// nothing to repair, there has been a gap (`tcp_rate_check_app_limited`).
+    /// Called before the application writes. With less than a segment to send, room in the window
+    /// and nothing to repair, there has been a gap (`tcp_rate_check_app_limited`).
     #[inline]
     pub fn note_shortage(&mut self) {
         if self.model.is_none() {
@@ -56,7 +57,7 @@ impl Sender {
         }
     }
 
-    /// Data are about to leave.
+    /// Called before data are sent.
     #[inline]
     pub fn restart_model(&mut self, now: Time) {
         if self.model.is_some() && self.snd_una == self.snd_max {
@@ -64,7 +65,7 @@ impl Sender {
         }
     }
 
-    /// Bytes that are known to have left the network, without SACK.
+    /// Bytes known to have left the network, without SACK.
     pub fn left_network(&self) -> u64 {
         self.model.as_ref().map_or(0, |model| model.left_network)
     }
@@ -73,8 +74,7 @@ impl Sender {
         bytes.div_ceil(self.window.smss.into())
     }
 
-    /// Without SACK: how many segments an acknowledgment delivers for the first time, counting one
-    /// per duplicate.
+    /// Without SACK: segments newly delivered by an acknowledgment, counting one per duplicate ACK.
     fn delivered_without_sack(&mut self, acked: u64) -> u64 {
         let smss = u64::from(self.window.smss);
         let flight_size = self.flight_size();
@@ -85,14 +85,14 @@ impl Sender {
             model.left_network = (model.left_network + smss).min(most);
             return 1;
         }
-        // The first fills the hole, the others may have been counted as they arrived.
+        // The first fills the hole, the others may have been counted on arrival.
         let segments = in_segments;
         let counted = model.left_network / smss;
         model.left_network = model.left_network.saturating_sub((segments - 1) * smss);
         segments.saturating_sub(counted).max(1)
     }
 
-    /// What loss detection has asked for has been done to the window; a model undoes that.
+    /// Restores the window of a model after the reaction that loss detection asked for.
     fn keep_window(&mut self, reaction: Reaction, cwnd: u64) {
         self.end_reduction();
         let Some(model) = &mut self.model else { return };
@@ -109,7 +109,7 @@ impl Sender {
 }
 
 impl Connection {
-    /// The handshake is over.
+    /// Starts the congestion control at the end of the handshake.
     pub(super) fn start_congestion_control(&mut self, now: Time, rtt: Option<Duration>) {
         let ours = u64::from(self.sender.iss.0);
         let identity = ours << 32 | u64::from(self.receiver.irs.0);
@@ -118,7 +118,7 @@ impl Connection {
         sender.clamp_cwnd();
     }
 
-    /// [`Connection::react`], which leaves the window to a model.
+    /// [`Connection::react`], leaving the window to a model.
     pub(super) fn react_to(&mut self, now: Time, reaction: Reaction, progress: Progress) {
         let cwnd = self.sender.window.cwnd;
         self.react(now, reaction, progress);
@@ -127,7 +127,7 @@ impl Connection {
         }
     }
 
-    /// A timeout: what was in flight is lost, and duplicate ACKs count anew.
+    /// Handles a timeout: everything in flight is lost, and duplicate ACKs are counted anew.
     pub(super) fn note_timeout_for_model(&mut self) {
         let sender = &mut self.sender;
         let lost = if sender.tracks { 0 } else { sender.in_segments(sender.pipe()) };
@@ -137,7 +137,7 @@ impl Connection {
         }
     }
 
-    /// All that follows from an acknowledgment has been done, but for the window.
+    /// Calls the model after an acknowledgment has been processed except for the window.
     #[inline]
     pub(super) fn tell_model(
         &mut self,

@@ -1,4 +1,4 @@
-//! Search for the largest segment that the path carries.
+//! Path MTU discovery by probing: search for the largest segment that the path carries.
 //!
 //! *What it does.* A segment of new data, larger than others, is a probe: its acknowledgment makes
 //! all segments so large, its loss says that they cannot be.
@@ -19,15 +19,15 @@
 use super::{Connection, Sender, State};
 use crate::loss_detection::LossDetection;
 
-/// `tcp_probe_threshold`, bytes.
+/// `tcp_probe_threshold`: difference in bytes at which the search ends.
 const CLOSE_ENOUGH: u32 = 8;
-/// Smallest window, in segments.
+/// Smallest window for a probe, in segments.
 const WINDOW: u64 = 11;
 
-/// The state of the search.
+/// State of the search.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MtuProbe {
-    /// Payload of a segment that is known, or taken, to pass, and of the largest that may.
+    /// Payload known or assumed to pass, and the largest that may.
     low: u32,
     high: u32,
     /// Positions of the probe in flight.
@@ -35,13 +35,13 @@ pub(crate) struct MtuProbe {
 }
 
 impl Connection {
-    /// Searches for the largest segment from `base` bytes upwards. To be asked for before the
+    /// Starts the search for the largest segment at `base` bytes. To be called before the
     /// handshake.
     pub fn probe_mtu(&mut self, base: u32) {
         self.requests().mtu = Some(MtuProbe { low: base, high: 0, flight: None });
     }
 
-    /// The peer's MSS, and how much of it options take.
+    /// Sets the peer's MSS, and the part of it that options occupy.
     pub(super) fn bound_mtu_probe(&mut self, peer_mss: u32, option_bytes: u32) {
         if let Some(mtu) = self.sender.requests_made().and_then(|it| it.mtu.as_mut()) {
             mtu.low = mtu.low.saturating_sub(option_bytes);
@@ -73,14 +73,14 @@ impl Connection {
         (apart && waiting >= needed && offered >= needed && fits).then_some(size)
     }
 
-    /// The probe goes out.
+    /// Records that the probe is sent.
     pub(super) fn note_mtu_probe(&mut self, position: u64, size: u32) {
         if let Some(mtu) = self.sender.requests_made().and_then(|it| it.mtu.as_mut()) {
             mtu.flight = Some((position, position + u64::from(size)));
         }
     }
 
-    /// An acknowledgment has been taken: of the probe, or of everything before it while it is
+    /// Evaluates an acknowledgment: of the probe, or of everything before it while it is being
     /// repaired.
     pub(super) fn judge_mtu_probe(&mut self) {
         let sender = &mut self.sender;

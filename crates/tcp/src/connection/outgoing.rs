@@ -1,4 +1,4 @@
-//! What a connection has to send.
+//! Segments that a connection sends.
 
 use super::fast_path::Short;
 use super::{Connection, State};
@@ -8,34 +8,32 @@ use crate::loss_cause::LossCause;
 use retx_units::Time;
 use retx_wire::{Ecn, PlainSegment, Segment};
 
-/// A segment to send, and what it carries.
+/// Segment to send, and its range of the stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Transmit {
-    /// The segment.
+    /// TCP segment.
     pub segment: Segment,
-    /// The ECN field of the IP header that it goes with.
+    /// ECN field of the IP header.
     pub ecn: Ecn,
     /// Position of its first sequence number: SYN 0, first byte of data 1.
     pub position: u64,
-    /// True when some of its sequence space has been sent before.
+    /// True if it contains sequence space sent before.
     pub retransmission: bool,
 }
 
-/// A segment to send of which none of the sequence space was sent before, that carries no options,
-/// and goes without ECN.
+/// Segment without options and ECN, none of whose sequence space was sent before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlainTransmit {
-    /// The segment.
+    /// TCP segment.
     pub segment: PlainSegment,
     /// Position of its first sequence number.
     pub position: u64,
-    /// False when it is known that there is nothing more to send now: who asks all the same is told
-    /// so.
+    /// False if there is known to be nothing more to send now; polling again confirms it.
     pub more: bool,
 }
 
 impl PlainTransmit {
-    /// The same as any segment to send.
+    /// Converts to a general segment to send.
     pub fn transmit(&self) -> Transmit {
         Transmit {
             segment: self.segment.segment(),
@@ -47,7 +45,7 @@ impl PlainTransmit {
 }
 
 impl Transmit {
-    /// Writes down what a plain segment says, and leaves the rest as it was.
+    /// Writes the fields of a plain segment, and leaves the others unchanged.
     pub(super) const fn put_plain(&mut self, plain: &PlainTransmit) {
         let PlainSegment { seq, ack, window, flags, payload_bytes } = plain.segment;
         let segment = &mut self.segment;
@@ -56,7 +54,7 @@ impl Transmit {
         self.position = plain.position;
     }
 
-    /// What it says as a plain segment.
+    /// Fields of a plain segment.
     #[inline]
     pub(super) const fn plain(&self) -> PlainTransmit {
         let segment = self.segment.without_options();
@@ -64,27 +62,27 @@ impl Transmit {
     }
 }
 
-/// What there is to send.
+/// Result of polling for a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Polled {
-    /// Nothing now.
+    /// Nothing to send now.
     Nothing,
-    /// A plain segment, which is not written down.
+    /// Plain segment, returned by value.
     Plain(PlainTransmit),
-    /// A segment, which is written where the caller said.
+    /// Segment, written to the caller's buffer.
     Written,
 }
 
-/// What there is to send, with where it is written: one word, which passes in a register.
+/// Result of polling and its location: one word, which fits into a register.
 enum Otherwise {
     Nothing,
-    /// Of the segment what a plain one says.
+    /// The fields of a plain segment have been written.
     Plain,
     Written,
 }
 
 impl Connection {
-    /// Tells the congestion control, the loss cause and the RTT samples of a transmission.
+    /// Informs the congestion control, the loss cause and the RTT sampling of a transmission.
     pub(super) fn tell_sent(&mut self, sent: &Sent) {
         let sender = &mut self.sender;
         sender.congestion_control.on_sent(sent);
@@ -94,7 +92,7 @@ impl Connection {
         sender.loss_cause.on_sent(sent);
     }
 
-    /// The next segment to send now, until `None`. Polling more often changes nothing.
+    /// Next segment to send now, or `None`. Polling more often changes nothing.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         let mut transmit = Transmit::default();
         match self.poll_transmit_into(now, &mut transmit) {
@@ -104,8 +102,8 @@ impl Connection {
         }
     }
 
-    /// The same for who has a place for it, where all but plain segments are written: those are
-    /// told by their few values, which cost less to pass on.
+    /// Like [`Self::poll_transmit`], with a buffer for all but plain segments, whose few fields are
+    /// returned by value at less cost.
     #[inline(always)]
     pub fn poll_transmit_into(&mut self, now: Time, to: &mut Transmit) -> Polled {
         if self.course.sends {
@@ -137,7 +135,7 @@ impl Connection {
             Short::Unknown => {}
         }
         let is_silent = self.reply.is_none() && !self.receiver.ack_now;
-        // Nearly always so at the end that gets the data.
+        // The usual case at the end that receives the data.
         if is_silent && self.state == State::Established && self.sender.is_at_rest() {
             return Otherwise::Nothing;
         }

@@ -1,5 +1,5 @@
-//! Pacing: data leave segment by segment, at the rate that the congestion control asks for, or at
-//! the one that Linux gives to every TCP behind a pacing queue.
+//! Pacing: data are sent segment by segment, at the rate of the congestion control, or at the rate
+//! that Linux gives to every TCP behind a pacing qdisc.
 //!
 //! *Reference.* Linux `tcp_output.c`: `tcp_update_skb_after_send` (the gap), `tcp_pacing_check`
 //! (who waits); `tcp.h`: `tcp_pacing_delay`; `tcp_input.c`: `tcp_update_pacing_rate`.
@@ -19,46 +19,46 @@ use crate::congestion_control::CongestionControl;
 use crate::rto::Estimator;
 use retx_units::{Duration, Rate, Time};
 
-/// So many data segments leave before pacing begins, as Linux's queue `fq` has it.
+/// Number of data segments sent before pacing begins, as in Linux's qdisc `fq`.
 const UNPACED_SEGMENTS: u32 = 10;
 
-/// The gate that data wait at.
+/// Gate at which data wait.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pacer {
-    /// It opens then; in the past, it has been open since.
+    /// Time at which it opens; if in the past, it has been open since.
     opens: Option<Time>,
-    /// Data segments that have passed, as far as that matters.
+    /// Data segments that have passed, counted as long as it matters.
     segments: u32,
-    /// Bytes of the burst under way that left before pacing began.
+    /// Bytes of the current burst sent before pacing began.
     unpaced: u32,
-    /// What the burst under way has not used up of the time that the gate had been open.
+    /// Unused part, for the current burst, of the time during which the gate had been open.
     credit: Duration,
-    /// A timeout lets the next segment through.
+    /// True if a timeout lets the next segment pass.
     ignored_once: bool,
 }
 
 impl Pacer {
-    /// When the gate opens, if it is closed.
+    /// Time at which the gate opens; `None` if it is open.
     pub fn closed_until(&self, now: Time) -> Option<Time> {
         self.opens.filter(|opens| *opens > now && !self.ignored_once)
     }
 
-    /// When it opened, or will open.
+    /// Time at which it opened, or will open.
     pub fn opened(&self) -> Option<Time> {
         self.opens
     }
 
-    /// How long the next segment waits.
+    /// Delay of the next segment.
     pub fn delay(&self, now: Time) -> Duration {
         self.opens.map_or(Duration::ZERO, |opens| opens.max(now).since(now))
     }
 
-    /// The segment at the front goes whatever the gate says.
+    /// Lets the next segment pass regardless of the gate.
     pub fn on_timeout(&mut self) {
         self.ignored_once = true;
     }
 
-    /// A segment of so many payload bytes leaves; with `goes_on` it belongs to the burst of the
+    /// Handles a segment with `bytes` of payload; with `goes_on` it belongs to the burst of the
     /// segment before.
     fn on_sent(&mut self, now: Time, bytes: u32, rate: Option<Rate>, goes_on: bool) {
         self.ignored_once = false;
@@ -83,7 +83,7 @@ impl Pacer {
 }
 
 impl Connection {
-    /// True when data have to wait; the timer then says until when.
+    /// True if data have to wait; the timer is then set to the end of the wait.
     #[inline]
     pub(super) fn is_paced_out(&mut self, now: Time) -> bool {
         let Some(pacer) = &self.sender.pacer else { return false };
@@ -92,7 +92,7 @@ impl Connection {
         closed.is_some()
     }
 
-    /// Payload has left, for the first time if `is_new`.
+    /// Handles payload that was sent, for the first time if `is_new`.
     #[inline]
     pub(super) fn pace(&mut self, now: Time, bytes: u32, is_new: bool) {
         if self.sender.pacer.is_none() || bytes == 0 {
@@ -105,7 +105,7 @@ impl Connection {
         }
     }
 
-    /// The rate at which segments are to leave; without one they are not held back.
+    /// Pacing rate; `None` if segments are not paced.
     pub fn pacing_rate(&self) -> Option<Rate> {
         let sender = &self.sender;
         let srtt = sender.estimator.srtt();
@@ -120,7 +120,7 @@ impl Connection {
         Some(Rate::from_bit_s(u64::try_from(bit_s).unwrap_or(u64::MAX).max(1)))
     }
 
-    /// How much later timers are due because the next segment waits (`tcp_pacing_delay`).
+    /// Delay that pacing of the next segment adds to timers (`tcp_pacing_delay`).
     #[inline]
     pub(super) fn pacing_delay(&self, now: Time) -> Duration {
         self.sender.pacer.as_ref().map_or(Duration::ZERO, |pacer| pacer.delay(now))
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(pacer.closed_until(at(6)), Some(at(6) + MS / 2));
     }
 
-    /// What was not used in time is made good by half a gap at most.
+    /// Credit for unused time shortens a gap by at most half.
     #[test]
     fn credit_shortens_a_gap_by_half_at_most() {
         let mut pacer = warm();
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(pacer.closed_until(at(50)), Some(at(50) + MS / 2));
     }
 
-    /// The kernel paces a burst as one packet: half of all its gap can be made good.
+    /// The kernel paces a burst as one packet: up to half of its whole gap can be offset.
     #[test]
     fn credit_shortens_the_gap_of_a_whole_burst() {
         let mut pacer = warm();
@@ -181,7 +181,7 @@ mod tests {
         pacer.on_sent(at(50), 1000, Some(RATE), false);
         pacer.on_sent(at(50), 1000, Some(RATE), true);
         assert_eq!(pacer.closed_until(at(50)), Some(at(51)));
-        // A quarter of a millisecond is all the credit of this one.
+        // A quarter of a millisecond is the whole credit here.
         pacer.on_sent(at(51) + MS / 4, 1000, Some(RATE), false);
         pacer.on_sent(at(51) + MS / 4, 1000, Some(RATE), true);
         assert_eq!(pacer.closed_until(at(52)), Some(at(53)));
@@ -234,7 +234,7 @@ mod tests {
         connection.handle_segment(at(200), &answer);
     }
 
-    /// The gate held a tail loss probe back; before it opened, an acknowledgment came.
+    /// A tail loss probe that waits at the gate is cancelled by an acknowledgment.
     #[test]
     fn an_acknowledgment_calls_a_probe_off_that_waits_at_the_gate() {
         let mut connection = with_data_out();
@@ -243,7 +243,7 @@ mod tests {
         assert!(!connection.sender.tail_probe);
     }
 
-    /// Whatever became of what it was to probe: the FIN has to go.
+    /// A probe without data to probe does not block the FIN.
     #[test]
     fn a_probe_of_nothing_keeps_nothing_from_being_sent() {
         let mut connection = with_data_out();

@@ -1,5 +1,5 @@
-//! What a running endpoint still needs of its configuration: the connections of one configuration
-//! have it in common.
+//! Parameters that a running endpoint needs of its configuration, shared by all connections with
+//! that configuration.
 
 use super::patience::Patience;
 use crate::rto::Limits;
@@ -7,7 +7,7 @@ use crate::{Config, DelayedAck, IdleRestart, LostSyn, Push, RttSamples, Size};
 use retx_units::Duration;
 use std::sync::Arc;
 
-/// A configuration for many connections, which share what they need of it.
+/// Configuration for many connections, which share its parameters.
 #[derive(Debug, Clone)]
 pub struct Prepared {
     config: Config,
@@ -19,8 +19,8 @@ impl Prepared {
         &self.config
     }
 
-    /// The same without the short ways of what happens most: every segment takes the long way
-    /// through the connection. Nothing else differs, as tests show.
+    /// Copy without fast paths: every segment takes the general path through the connection.
+    /// Nothing else differs, as tests show.
     #[must_use]
     pub fn without_short_ways(self) -> Self {
         let parameters = Arc::new(Parameters { short_ways: false, ..*self.parameters });
@@ -38,7 +38,7 @@ impl From<&Config> for Prepared {
     }
 }
 
-/// See [`Config`].
+/// Parameters; see [`Config`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parameters {
     pub mss: u32,
@@ -64,16 +64,16 @@ pub(super) struct Parameters {
     pub initial_window: Size,
     pub lost_syn: LostSyn,
     pub delayed_ack: DelayedAck,
-    /// In bytes, as what follows.
+    /// Sizes in bytes.
     pub send_buffer: u64,
     pub receive_buffer: u64,
-    /// No window is advertised that is larger, …
+    /// Largest window to advertise, …
     pub largest_window: u64,
-    /// … nor any other.
+    /// … which is the only one if this is true.
     pub holds_window: bool,
-    /// Of the timeout.
+    /// Limits of the retransmission timeout.
     pub limits: Limits,
-    /// Segments may take the short ways through the connection (`fast_path`).
+    /// True if segments may take the fast paths through the connection (`fast_path`).
     pub short_ways: bool,
 }
 

@@ -1,4 +1,4 @@
-//! When a sender gives its peer up.
+//! Abortion of a connection whose peer does not respond (RFC 9293 §3.8.3).
 //!
 //! *Reference.* RFC 9293 §3.8.3 (R2); Linux 6.18, `net/ipv4/tcp_timer.c`: `tcp_write_timeout`,
 //! `tcp_model_timeout`, `tcp_probe_timer`, `tcp_rtx_probe0_timed_out`.
@@ -18,23 +18,23 @@ use retx_units::{Duration, Time};
 /// `TCP_RTO_MIN`.
 const BASE: Duration = Duration::from_millis(200);
 
-/// How long to go on without an answer.
+/// Limits after which the connection is aborted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Patience {
     retransmissions: u32,
     syn_retransmissions: u32,
-    /// Of Linux: for retransmissions, and for those into a closed window.
+    /// Linux's time limits: for retransmissions, and for those into a closed window.
     linux: Option<(Duration, Duration)>,
 }
 
-/// A peer that does not answer.
+/// State of a peer that does not respond.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Silence {
-    /// The first retransmission since progress was made.
+    /// Time of the first retransmission since the last progress.
     pub first_again: Time,
-    /// The last acknowledgment since then, or while a closed window was probed.
+    /// Time of the last acknowledgment since then, or while a closed window was probed.
     heard: Time,
-    /// Probes of a closed window since the last acknowledgment, and what had been received then.
+    /// Probes of a closed window since the last acknowledgment, and the data received by then.
     probes: u32,
     rcv_nxt: u64,
 }
@@ -60,12 +60,12 @@ impl Patience {
         }
     }
 
-    /// Retransmissions, where these are what counts.
+    /// Number of retransmissions allowed in a state.
     fn count_in(&self, state: State) -> u32 {
         if state == State::SynSent { self.syn_retransmissions } else { self.retransmissions }
     }
 
-    /// How often the wait between probes of a closed window doubles at most.
+    /// Largest number of doublings of the wait between probes of a closed window.
     pub fn probe_doublings(&self) -> u32 {
         let most = if self.linux.is_some() { self.retransmissions } else { u32::MAX };
         most.min(30)
@@ -81,7 +81,7 @@ fn model_timeout(retransmissions: u32, max_rto: Duration) -> Duration {
 }
 
 impl Connection {
-    /// The retransmission timer has expired: has it been often or long enough?
+    /// True if the expired retransmission timer ends the connection, by number or by time.
     pub(super) fn gives_up_retransmitting(&mut self, now: Time) -> bool {
         let patience = self.parameters.patience;
         let again = self.sender.timeouts_in_row;
@@ -99,19 +99,20 @@ impl Connection {
         let closed_window = self.sender.snd_wnd == 0;
         let silence = self.look_for_data(now);
         if closed_window {
-            // Retransmissions are probes then.
+            // Retransmissions act as probes then.
             return now.since(silence.first_again.max(silence.heard)) > closed;
         }
         now.since(silence.first_again) >= limit
     }
 
-    /// A probe of a closed window is due: have enough gone without an answer?
+    /// True if the connection ends instead of another probe of a closed window.
     pub(super) fn gives_up_probing(&mut self, now: Time) -> bool {
         let patience = self.parameters.patience;
         patience.linux.is_some() && self.look_for_data(now).probes >= patience.retransmissions
     }
 
-    /// Data of the peer are answers, too. They may come by a short way: so they are noticed late.
+    /// Counts data of the peer as responses. They may arrive on a fast path, so they are noticed
+    /// only here.
     fn look_for_data(&mut self, now: Time) -> &Silence {
         let received = self.receiver.rcv_nxt;
         let silence = &mut self.sender.repair.silence;
@@ -121,14 +122,14 @@ impl Connection {
         silence
     }
 
-    /// A closed window is probed.
+    /// Counts a probe of a closed window.
     pub(super) fn note_probe(&mut self) {
         if self.parameters.patience.linux.is_some() {
             self.sender.repair.silence.probes += 1;
         }
     }
 
-    /// Probes of a closed window that have not been answered.
+    /// Number of probes of a closed window without a response.
     pub(super) fn probes_without_answer(&self) -> u32 {
         let sender = &self.sender;
         if self.parameters.patience.linux.is_some() {
@@ -137,7 +138,7 @@ impl Connection {
         sender.probes_in_row
     }
 
-    /// An acknowledgment without data, of whatever: the peer is there.
+    /// Handles any acknowledgment without data: the peer responds.
     pub(super) fn hear(&mut self, now: Time) {
         let sender = &mut self.sender;
         let waits = sender.timeouts_in_row | sender.probes_in_row > 0;
@@ -152,7 +153,7 @@ impl Connection {
 mod tests {
     use super::*;
 
-    /// `ip-sysctl.rst` on `tcp_retries2`: "a hypothetical timeout of 924.6 seconds".
+    /// Agrees with `ip-sysctl.rst` on `tcp_retries2`: "a hypothetical timeout of 924.6 seconds".
     #[test]
     fn the_model_of_linux() {
         let seconds = |retransmissions, max_rto| {

@@ -1,5 +1,5 @@
-//! What a segment will need is fetched into the processor's cache before its turn. Fetching takes
-//! its time, too: no more than nearly every segment needs.
+//! Prefetching of the connection state that a segment will need. Prefetching costs time, too, so it
+//! is limited to what nearly every segment needs.
 
 use super::Connection;
 use prefetch_index::prefetch_index;
@@ -7,15 +7,15 @@ use std::mem::offset_of;
 
 const LINE: usize = 64;
 
-/// Lines of a connection: where what both directions need begins, where what sends does, and where
-/// it ends.
+/// Cache lines of a connection: where the state of both directions begins, where that of sending
+/// begins, and where it ends.
 const NEXT: usize = offset_of!(Connection, receiver.rcv_nxt) / LINE;
 const SENDER: usize = offset_of!(Connection, sender) / LINE;
 const END: usize = size_of::<Connection>() / LINE;
 
 impl Connection {
-    /// A segment is about to arrive, with data or with an acknowledgment of what this end `sends`:
-    /// lets the processor fetch what that needs, and no more, as fetching takes its time, too.
+    /// Prefetches the state needed by a segment with data, or with an acknowledgment if this end
+    /// `sends`, and no more.
     #[inline]
     pub fn prefetch(&self, sends: bool) {
         if sends {
@@ -25,17 +25,17 @@ impl Connection {
         }
     }
 
-    // So many as are known beforehand: no loop.
+    // The number of lines is a constant, which avoids a loop.
     #[inline(always)]
     fn prefetch_lines<const FROM: usize, const TO: usize>(&self) {
-        // By words, from the first on.
+        // In words, from the first on.
         let words = std::slice::from_ref(&self.reply);
         for line in FROM..TO {
             prefetch_index(words, line * LINE / size_of_val(words));
         }
     }
 
-    /// Then what it knows of the segments in flight.
+    /// Prefetches the list of segments in flight.
     #[inline]
     pub fn prefetch_board(&self) {
         if let Some(board) = self.sender.board.get() {
@@ -43,7 +43,7 @@ impl Connection {
         }
     }
 
-    /// Then the first and the last of them.
+    /// Prefetches its first and its last record.
     #[inline]
     pub fn prefetch_records(&self) {
         if let Some(board) = self.sender.board.get() {

@@ -1,4 +1,4 @@
-//! The receiving half: reassembly, and when to acknowledge.
+//! Receiving half: reassembly, and the timing of acknowledgments.
 
 mod window;
 
@@ -14,55 +14,55 @@ use retx_units::{SeqNr, Time};
 use retx_wire::{Flags, SackBlock, SackBlocks, Segment};
 use std::num::NonZeroU64;
 
-/// A TCP header without options, and timestamps with what aligns them, bytes.
+/// Length of a TCP header without options, and of timestamps with their alignment, bytes.
 const BARE_HEADER: u32 = 20;
 const TIMESTAMPS: u32 = 12;
 
-/// The receiving half of a connection. What each segment needs comes last, in a cache line and a
-/// bit: what the connection has next to it is needed as often.
+/// Receiving half of a connection. The fields that each segment needs come last, in one cache line
+/// and the start of the next, which the connection's adjacent fields share.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(crate) struct Receiver {
     pub out_of_order: Late<Reassembly>,
-    /// What arrived twice and has not been reported (DSACK, RFC 2883).
+    /// Range that arrived twice and has not been reported (DSACK, RFC 2883).
     duplicate: Option<(NonZeroU64, u64)>,
-    /// Position of the peer's FIN, once seen.
+    /// Position of the peer's FIN; `None` until it has arrived.
     pub fin: Option<NonZeroU64>,
-    /// The buffer, where it is counted as memory.
+    /// Receive buffer, if it is counted as memory.
     pub memory: Option<Box<ReceiveMemory>>,
     /// Duplicate ACKs that wait for each other.
     compression: Late<SackCompression>,
     /// `TS.Recent` (RFC 7323 §4.3).
     pub ts_recent: u32,
-    /// Nobody will read what still comes.
+    /// True if the application will read no more data.
     pub detached: bool,
-    /// Both ends offered window scaling.
+    /// True if both ends offered window scaling.
     pub scaling: bool,
-    /// Both ends offered SACK.
+    /// True if both ends offered SACK.
     pub sack: bool,
 
     /// Next position expected.
     pub rcv_nxt: u64,
-    /// Position after the last byte that the application has read.
+    /// Position after the last byte read by the application.
     read: u64,
-    /// Right edge of the window advertised last.
+    /// Right edge of the most recently advertised window.
     pub edge: u64,
     /// `Last.ACK.sent` (RFC 7323 §4.3).
     pub last_ack_sent: u64,
-    /// `RCV.NXT` and what had been read, added up, when `told_field` was computed: neither ever
-    /// goes back.
+    /// Sum of `RCV.NXT` and the read position when `told_field` was computed; neither ever
+    /// decreases.
     told_at: u64,
     /// Data received in order and not yet acknowledged.
     pub pending: PendingAck,
-    /// The peer's initial sequence number: its position 0.
+    /// Initial sequence number of the peer, its position 0.
     pub irs: SeqNr,
-    /// The window field that a short way has told last.
+    /// Window field most recently sent on a fast path.
     pub told_field: u16,
-    /// An acknowledgment is due now.
+    /// True if an acknowledgment is due now.
     pub ack_now: bool,
-    /// The shift of our window field.
+    /// Shift of our window field.
     pub rcv_wscale: u8,
-    /// Largest payload that the peer sends in one segment.
+    /// Largest payload of the peer's segments.
     pub peer_smss: u32,
 }
 
@@ -105,20 +105,21 @@ impl Receiver {
         }
     }
 
-    /// Bytes in order and not yet read. A FIN takes a position, but is no byte to read.
+    /// Bytes received in order and not read yet. A FIN occupies a position, but is not a byte to
+    /// read.
     pub fn readable(&self) -> u64 {
         self.data_end().saturating_sub(self.read)
     }
 
-    /// Bytes that take memory: in order and not yet read, and beyond a gap.
+    /// Bytes that occupy the buffer: in order and not read yet, and beyond a gap.
     pub fn waiting(&self) -> u64 {
         let beyond = self.memory.as_ref().map_or(0, |memory| memory.beyond_gap);
         self.readable() + beyond
     }
 
-    /// Takes data beyond a gap, or what fills one.
+    /// Stores data beyond a gap, or data that fill one.
     fn take_with_gap(&mut self, left: u64, right: u64) {
-        // RFC 2883 §4: of what waits here already, the first contiguous part.
+        // RFC 2883 §4: the first contiguous part of the data that are already here.
         let overlap = self.out_of_order.first_overlap(left, right);
         if let Some((left, right)) = overlap {
             self.note_duplicate(left, right);
@@ -152,7 +153,7 @@ impl Receiver {
         taken
     }
 
-    /// The same where segments are simply counted: see [`Self::is_simple`].
+    /// Like [`Self::read`], if segments are simply counted: see [`Self::is_simple`].
     #[inline]
     pub fn read_counted(&mut self, bytes: u64) -> u64 {
         let taken = bytes.min(self.rcv_nxt - self.read);
@@ -169,13 +170,14 @@ impl Receiver {
             rcv_nxt: self.rcv_nxt,
             read: self.read,
             highest: self.out_of_order.end().unwrap_or(self.rcv_nxt),
-            // The SYN's position comes before the window.
+            // The position of the SYN precedes the window.
             rcv_wnd: self.edge.saturating_sub(self.last_ack_sent.max(1)),
             rcv_mss: self.pending.mss(),
         }
     }
 
-    /// The blocks to report: what arrived twice first (RFC 2883 §4), then what lies beyond a gap.
+    /// SACK blocks to report: first the range that arrived twice (RFC 2883 §4), then those beyond a
+    /// gap.
     pub fn sack_blocks(&self, limit: usize) -> SackBlocks {
         let wire = |position: u64| self.irs.add(position as u32);
         let Some((left, right)) = self.duplicate else {
@@ -189,13 +191,13 @@ impl Receiver {
         blocks
     }
 
-    /// There is something to report selectively.
+    /// True if there is something to report selectively.
     pub fn has_news(&self) -> bool {
         self.has_gap() || self.duplicate.is_some()
     }
 
-    /// A segment arrived of which the positions `left` … `right` − 1 had arrived before. The ACK of
-    /// that segment says so (RFC 2883 §4, rule 1), so that none may wait for others.
+    /// Records that positions `left` … `right` − 1 of a segment had arrived before. The ACK of that
+    /// segment reports it (RFC 2883 §4, rule 1), so it must not be delayed.
     pub fn note_duplicate(&mut self, left: u64, right: u64) {
         if self.sack
             && left < right
@@ -206,8 +208,8 @@ impl Receiver {
         }
     }
 
-    /// What arrives need only be counted while it is in order, and kept while it is not: nobody
-    /// looks at its rhythm, and somebody will read it.
+    /// True if arriving segments only have to be counted while in order, and stored while not:
+    /// their rhythm does not matter, and the application will read them.
     #[inline]
     pub fn is_simple(&self) -> bool {
         let watched = self.memory.is_some() || self.pending.is_linux();
@@ -218,7 +220,7 @@ impl Receiver {
         !self.out_of_order.is_empty()
     }
 
-    /// Everything received has been acknowledged.
+    /// Records that everything received has been acknowledged.
     pub fn acknowledged(&mut self, timers: &mut Timers, edge: u64) {
         self.ack_now = false;
         self.duplicate = None;
@@ -233,8 +235,8 @@ impl Receiver {
 }
 
 impl Connection {
-    /// Takes the payload and FIN of an acceptable segment that begins at `position` (RFC 9293
-    /// §3.10.7.4, seventh and eighth step). What lies beyond the window is cut off.
+    /// Processes the payload and FIN of an acceptable segment that begins at `position` (RFC 9293
+    /// §3.10.7.4, seventh and eighth step). Data beyond the window are cut off.
     pub(super) fn receive(&mut self, now: Time, segment: &Segment, position: i64) {
         self.measure_peer(now, segment);
         let receiver = &mut self.receiver;
@@ -252,7 +254,8 @@ impl Connection {
         if in_order {
             receiver.rcv_nxt = right;
         } else if left < right {
-            // Linux joins a segment with what waits before it; else its memory counts only later.
+            // Linux joins a segment to the data that wait before it; otherwise its memory counts
+            // only later.
             let joins = receiver.out_of_order.contains(left - 1, left);
             receiver.take_with_gap(left, right);
             if receiver.pending.is_linux() && left != old_nxt {
@@ -278,8 +281,8 @@ impl Connection {
         }
     }
 
-    /// RFC 5681 §4.2: data out of order, or that fill a gap, are acknowledged at once; as Linux
-    /// does it, duplicate ACKs after the third wait for each other.
+    /// Acknowledges data out of order, or that fill a gap, at once (RFC 5681 §4.2); as in Linux,
+    /// duplicate ACKs after the third wait for each other.
     fn acknowledge_gap(&mut self, now: Time, old_nxt: u64) {
         let receiver = &mut self.receiver;
         receiver.pending.on_gap();
@@ -301,7 +304,8 @@ impl Connection {
         }
     }
 
-    /// The receive buffer learns the RTT from a full segment, before that is taken.
+    /// Passes the RTT measured by a full segment to the receive buffer, before the segment is
+    /// processed.
     fn measure_peer(&mut self, now: Time, segment: &Segment) {
         if self.receiver.memory.is_none() || segment.payload_bytes < self.receiver.pending.mss() {
             return;
@@ -314,8 +318,8 @@ impl Connection {
         }
     }
 
-    /// New data let the window of a buffer that counts as memory grow (`tcp_event_data_recv`,
-    /// `tcp_data_queue_ofo`). Of the bytes that wait, `uncounted` take no memory yet.
+    /// Grows the window of a buffer that counts memory after new data (`tcp_event_data_recv`,
+    /// `tcp_data_queue_ofo`). Of the waiting bytes, `uncounted` take no memory yet.
     fn grow_window(&mut self, segment: &Segment, continues: bool, uncounted: u64, now: Time) {
         if self.receiver.memory.is_none() || segment.payload_bytes == 0 {
             return;
@@ -333,7 +337,8 @@ impl Connection {
         }
     }
 
-    /// New data in order under Linux's own policy: first its rhythm, then the window, then the ACK.
+    /// Handles new in-order data under Linux's ACK policy: first the rhythm, then the window, then
+    /// the ACK.
     fn receive_as_linux(&mut self, now: Time, segment: &Segment, in_order: bool) {
         let arrival = self.arrival(now, segment);
         let position = self.receiver.position();
@@ -349,8 +354,8 @@ impl Connection {
         }
     }
 
-    /// RFC 5681 §4.2: an ACK for every second segment, and within a bounded time. Segments count
-    /// whatever their size, as in ns-2 and ns-3, but for Linux's own policy.
+    /// Schedules an ACK for every second segment, and within a bounded time (RFC 5681 §4.2). Except
+    /// in Linux's policy, segments count whatever their size, as in ns-2 and ns-3.
     fn schedule_counted_ack(&mut self, now: Time) {
         let verdict = self.receiver.pending.count_simple(&self.parameters.delayed_ack);
         self.carry_out(now, verdict);
@@ -384,7 +389,7 @@ impl Connection {
         }
     }
 
-    /// Acknowledges now or later, unless it is to be now already.
+    /// Schedules an acknowledgment now or later, unless one is due now already.
     #[inline]
     pub(super) fn carry_out(&mut self, now: Time, verdict: Verdict) {
         match verdict {

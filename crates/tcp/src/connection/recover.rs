@@ -1,4 +1,4 @@
-//! What a sender does about a loss: the reactions that loss detection asks for.
+//! Reactions of a sender to a loss, as requested by loss detection.
 
 use super::reduction::{Reduction, Share};
 use super::undo::Beginning;
@@ -10,17 +10,17 @@ use crate::loss_detection::{LossDetection, Reaction};
 use crate::scoreboard::Scoreboard;
 use retx_units::Time;
 
-/// What an acknowledgment has brought; nothing when a timer asks.
+/// Progress by an acknowledgment; zero for a timer.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Progress {
     /// Bytes acknowledged for the first time.
     pub bytes_acked: u64,
-    /// Bytes that have left the network (`DeliveredData`).
+    /// Bytes newly delivered (`DeliveredData`).
     pub delivered: u64,
 }
 
 impl Connection {
-    /// Carries out what loss detection asks for after an acknowledgment.
+    /// Carries out the reaction that loss detection requests after an acknowledgment.
     pub(super) fn react(&mut self, now: Time, reaction: Reaction, progress: Progress) {
         let smss = u64::from(self.sender.window.smss);
         match reaction {
@@ -33,7 +33,7 @@ impl Connection {
             }
             Reaction::FastRetransmit => {
                 self.on_loss(now, None);
-                // RFC 5681 §3.2, step 3: the segments that have left the network.
+                // RFC 5681 §3.2, step 3: inflate by the segments that have left the network.
                 let left = self.sender.duplicates.min(self.parameters.dupack_threshold);
                 self.sender.window.cwnd += u64::from(left) * smss;
                 self.sender.retransmit_first = true;
@@ -76,10 +76,11 @@ impl Connection {
         }
     }
 
-    /// A loss, with a scoreboard.
+    /// Handles a loss with a scoreboard.
     fn begin_selective_recovery(&mut self, now: Time, progress: Progress) {
         let cwnd_before = self.sender.window.cwnd;
-        // Linux `tcp_enter_recovery`: a reduction that is under way goes on, and says what may go.
+        // Linux `tcp_enter_recovery`: a reduction in progress continues, and determines how much
+        // may be sent.
         let goes_on = self.ecn.is_reducing();
         self.on_loss(now, None);
         let sender = &mut self.sender;
@@ -94,20 +95,20 @@ impl Connection {
             self.ecn.leave_reduction();
         }
         self.sender.retransmit_first = !goes_on;
-        // Set once the first copy is sent.
+        // Set once the first retransmission is sent.
         self.sender.repair.rescue_rxt = u64::MAX;
         self.sender.repair.high_rxt = self.sender.snd_una;
         self.repeat_window();
     }
 
-    /// Where a recovery would end that began now. Within a reduction that an echo has begun it is
-    /// that one's end (Linux `tcp_enter_recovery`).
+    /// Recovery point of a recovery that begins now. Within a reduction by ECN-Echo it is the end
+    /// of that reduction (Linux `tcp_enter_recovery`).
     pub(super) fn next_recovery_point(&self) -> u64 {
         if self.ecn.is_reducing() { self.ecn.echo_recover() } else { self.sender.snd_max }
     }
 
-    /// New data were acknowledged. On the first two ACKs after a fast retransmit Vegas looks
-    /// whether the segment that is first now is overdue, too; the window has been cut for it
+    /// Handles new data acknowledged: on the first two ACKs after a fast retransmit Vegas checks
+    /// whether the segment that is now first is overdue, too; the window has been reduced for it
     /// already (Brakmo & Peterson 1995, §3.1).
     pub(super) fn look_again(&mut self, overdue: bool) {
         let sender = &mut self.sender;
@@ -118,7 +119,7 @@ impl Connection {
         sender.retransmit_first |= overdue;
     }
 
-    /// Everything unacknowledged is to be sent once more, where the congestion control says so.
+    /// Retransmits all unacknowledged data, if the congestion control asks for it.
     fn repeat_window(&mut self) {
         let sender = &mut self.sender;
         if !sender.congestion_control.repeats_window() {
@@ -132,14 +133,15 @@ impl Connection {
         }
     }
 
-    /// Duplicate ACKs have found a loss: why, and what it does to the window. Or a probe has, at
-    /// `repaired`, by repairing it.
+    /// Handles a loss detected by duplicate ACKs, or by a probe that has repaired it at `repaired`:
+    /// infers the cause, and reduces the window.
     fn on_loss(&mut self, now: Time, repaired: Option<u64>) {
         let reduced = self.is_reduced_by_echo();
         let sender = &mut self.sender;
         let cwnd_before = sender.window.cwnd;
         if repaired.is_some() && sender.loss_detection.as_linux() {
-            // `tcp_process_tlp_ack`: nothing is remembered, but what is may bring more back.
+            // `tcp_process_tlp_ack`: nothing new is remembered, but an earlier memory may restore
+            // more.
             if let Some(undo) = &mut sender.repair.undo {
                 undo.window.cwnd = cwnd_before;
             }
@@ -153,7 +155,7 @@ impl Connection {
             };
             self.sender.begin_recovery(&begins);
             if self.sender.loss_detection.as_linux() {
-                // `tcp_enter_recovery`: the repair after a timeout is over, and its reduction
+                // `tcp_enter_recovery`: the recovery after a timeout is over, and its reduction
                 // stands.
                 self.sender.timeout_recovery_end = 0;
             }
@@ -169,14 +171,14 @@ impl Connection {
         sender.limited_bytes = 0;
         sender.timed = None;
         if !self.ecn.is_reducing() {
-            // `tcp_end_cwnd_reduction`; to Vegas (1995) the threshold is no window to return to.
+            // `tcp_end_cwnd_reduction`; in Vegas (1995) the threshold is not a window to return to.
             let to_threshold = said == Cause::Congestion && sender.loss_detection.as_linux();
             let Window { cwnd, ssthresh, .. } = sender.window;
             sender.repair.cwnd_after_recovery =
                 if to_threshold && !reduced { ssthresh.max(cwnd) } else { cwnd };
         }
-        // The first segment may have been sent again in the recovery before, and not be lost. Where
-        // that holds for all that were lost, it is one of these that the recovery is about.
+        // A segment may have been retransmitted in the previous recovery, and not be lost. If this
+        // holds for all lost segments, the recovery concerns one of these.
         let lost = sender.board.made().and_then(Scoreboard::next_to_retransmit);
         let lost = lost.map(|(position, _)| position);
         let again = sender.board.first_marked().filter(|_| repaired.is_none() && lost.is_none());
@@ -193,8 +195,8 @@ impl Connection {
         self.events.push_back(Event::LossFound(episode));
     }
 
-    /// During a recovery with proportional rate reduction each ACK sets the window, and so does the
-    /// timer that finds a loss.
+    /// Sets the window in a recovery with proportional rate reduction, at each ACK and when the
+    /// timer detects a loss.
     pub(super) fn reduce(&mut self, progress: Progress, nothing_newly_lost: bool) {
         let sender = &mut self.sender;
         let pipe = sender.pipe();
@@ -202,8 +204,8 @@ impl Connection {
         let ssthresh = repair.cwnd_after_recovery;
         let Some(reduction) = &mut repair.reduction else { return };
         if progress.delivered == 0 && reduction.out > 0 {
-            // RFC 9937 §6: what delivers nothing changes nothing. What an earlier ACK let go may
-            // not have been sent yet.
+            // RFC 9937 §6: an ACK that delivers nothing changes nothing. Segments allowed by an
+            // earlier ACK may not have been sent yet.
             return;
         }
         sender.window.cwnd = reduction.cwnd(&Share {

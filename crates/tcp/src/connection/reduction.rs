@@ -1,4 +1,4 @@
-//! Proportional rate reduction: how much each ACK of a recovery lets go.
+//! Proportional rate reduction: number of bytes that each ACK of a recovery allows.
 //!
 //! *Reference.* RFC 9937 §6 (which replaces RFC 6937).
 //!
@@ -13,43 +13,43 @@
 //! RecoverFS = SND.NXT − SND.UNA − what is selectively acknowledged + DeliveredData of the ACK that
 //! began the recovery: what was selectively acknowledged before is not delivered during it.
 
-/// The state of a recovery.
+/// State of a recovery.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reduction {
-    /// `RecoverFS`: what recovery can deliver of what was outstanding as it began.
+    /// `RecoverFS`: data outstanding at the start that recovery can deliver.
     recover_fs: u64,
-    /// What leaves is a multiple of so many bytes while pipe is above ssthresh.
+    /// Unit of transmissions in bytes while pipe is above ssthresh.
     unit: u64,
     delivered: u64,
     /// `prr_out`: bytes sent during recovery.
     pub out: u64,
 }
 
-/// An acknowledgment during recovery.
+/// Acknowledgment during recovery.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Share {
     /// `DeliveredData`.
     pub delivered: u64,
-    /// Data taken to be in flight.
+    /// Data in flight, bytes.
     pub pipe: u64,
     pub ssthresh: u64,
     pub smss: u64,
-    /// SND.UNA advanced, and nothing was newly taken for lost.
+    /// True if SND.UNA advanced, and nothing was newly marked lost.
     pub safe: bool,
 }
 
 impl Reduction {
-    /// Recovery begins with this `RecoverFS`.
+    /// Begins a recovery with this `RecoverFS`.
     pub const fn new(recover_fs: u64) -> Self {
         Self { recover_fs, unit: 1, delivered: 0, out: 0 }
     }
 
-    /// Linux: recovery begins with this window, and lets segments of `smss` bytes go.
+    /// Begins a recovery as in Linux, with this window, in units of segments of `smss` bytes.
     pub const fn whole_segments(cwnd: u64, smss: u32) -> Self {
         Self { recover_fs: cwnd, unit: smss as u64, delivered: 0, out: 0 }
     }
 
-    /// The window after an acknowledgment.
+    /// Window after an acknowledgment.
     pub fn cwnd(&mut self, share: &Share) -> u64 {
         self.delivered += share.delivered;
         let mut count = if share.pipe > share.ssthresh {
@@ -62,7 +62,7 @@ impl Reduction {
             limit.min(share.ssthresh - share.pipe)
         };
         if self.out == 0 && count == 0 {
-            // The fast retransmit goes out whatever the proportion.
+            // The fast retransmit is sent whatever the proportion.
             count = share.smss;
         }
         share.pipe + count
@@ -73,8 +73,8 @@ impl Reduction {
 mod tests {
     use super::*;
 
-    /// Twenty segments of 1000 in flight, one lost, ssthresh 10 segments: the nineteen ACKs let go
-    /// every second time, and the window ends at ssthresh.
+    /// With twenty segments of 1000 bytes in flight, one lost and ssthresh at 10 segments, every
+    /// second of the nineteen ACKs allows a segment, and the window ends at ssthresh.
     #[test]
     fn half_the_window_is_halved_evenly() {
         let mut reduction = Reduction::new(20_000);
@@ -85,7 +85,7 @@ mod tests {
             let progress =
                 Share { delivered: 1_000, pipe, ssthresh: 10_000, smss: 1_000, safe: false };
             let cwnd = reduction.cwnd(&progress);
-            // The fast retransmit goes out at once.
+            // The fast retransmit is sent at once.
             let count = if sent.is_empty() { 1 } else { (cwnd - pipe) / 1_000 };
             pipe += 1_000 * count;
             reduction.out += 1_000 * count;
@@ -96,7 +96,8 @@ mod tests {
         assert_eq!(pipe, 10_000);
     }
 
-    /// Below ssthresh it grows back as slow start would, at most one more than was delivered.
+    /// Below ssthresh the window grows as in slow start, by at most one segment more than was
+    /// delivered.
     #[test]
     fn below_ssthresh_it_slow_starts_while_acks_are_safe() {
         let mut reduction = Reduction::new(10_000);

@@ -1,4 +1,4 @@
-//! What a sender keeps about losses, and about what it has sent again.
+//! Repair state of a sender: losses and retransmissions.
 
 use super::Sender;
 use super::patience::Silence;
@@ -8,64 +8,64 @@ use crate::congestion_control::Window;
 use crate::late::{Late, Nothing};
 use retx_units::{Duration, Time};
 
-/// The window before a reduction.
+/// Window before a reduction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Undo {
     pub window: Window,
-    /// Data in flight.
+    /// Data in flight, bytes.
     pub flight_size: u64,
-    /// SRTT and RTTVAR, where a timeout has reduced it.
+    /// SRTT and RTTVAR, if a timeout caused the reduction.
     pub rtt: Option<(Duration, Duration)>,
-    /// A mark has been echoed since, or the window was being reduced for one: it does not come back
+    /// True if ECN-Echo arrived since, or the window was being reduced for it: it is not restored
     /// (Linux: `prior_ssthresh` is 0).
     pub keeps_reduction: bool,
 }
 
-/// After a spurious timeout: the first RTT sample of data sent since is not smoothed.
+/// State after a spurious timeout: the first RTT sample of data sent since is not smoothed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Relearning {
-    /// What was sent before ends here.
+    /// Position after the data sent before.
     pub from: u64,
     /// SRTT and RTTVAR before the timeout.
     pub least: (Duration, Duration),
 }
 
-/// Made with the first loss.
+/// Repair state, allocated at the first loss.
 #[derive(Debug, Clone)]
 pub(crate) struct Repair {
-    /// Without SACK: the end of the first segment that the last acknowledgment covered, where none
-    /// of them had been sent again.
+    /// Without SACK: end of the first segment covered by the last acknowledgment; `None` if any of
+    /// them had been retransmitted.
     pub original_end: Option<u64>,
-    /// RFC 6675 §4: the highest position sent again in this recovery (`HighRxt`), and the one
-    /// beyond which an acknowledgment lets the rescue retransmission go (`RescueRxt`).
+    /// RFC 6675 §4: the highest position retransmitted in this recovery (`HighRxt`), and the one
+    /// whose acknowledgment allows the rescue retransmission (`RescueRxt`).
     pub high_rxt: u64,
     pub rescue_rxt: u64,
-    /// Proportional rate reduction, while it is on.
+    /// Proportional rate reduction, while active.
     pub reduction: Option<Reduction>,
-    /// The window before the last reduction, until it is known whether that was right.
+    /// Window before the last reduction, until the reduction is known to have been right.
     pub undo: Option<Undo>,
-    /// Before the next acknowledgment nothing is marked lost or sent again (Linux
+    /// True if nothing is marked lost or retransmitted before the next acknowledgment (Linux
     /// `tcp_try_undo_partial`).
     pub waits: bool,
-    /// When the first SYN or SYN/ACK was sent, if it was sent again.
+    /// Time of the first SYN or SYN/ACK, if it was retransmitted.
     pub first_syn: Option<Time>,
-    /// The timer has sent it again, and no echo has shown that this was needless.
+    /// True if the timer has retransmitted it, and no echo has shown that this was unnecessary.
     pub syn_timed_out: bool,
-    /// True while a tail loss probe is sent.
+    /// True while a tail loss probe is being sent.
     pub probing: bool,
-    /// After one that was not (RFC 4015 §3.2, step 9).
+    /// State after a spurious timeout (RFC 4015 §3.2, step 9).
     pub relearning: Option<Relearning>,
-    /// `cwnd` to return to when fast recovery ends.
+    /// Window to return to when fast recovery ends.
     pub cwnd_after_recovery: u64,
-    /// Segments sent again, and segments that the peer said had arrived twice.
+    /// Segments retransmitted, and segments that the peer reported as arrived twice.
     pub retransmissions: u64,
     pub arrived_twice: u64,
-    /// How long the peer has not answered.
+    /// Time without a response of the peer.
     pub silence: Silence,
-    /// The position of which a relay said last that it was lost on a bad channel.
+    /// Position that a relay most recently reported as lost on a bad channel.
     pub noticed: u64,
-    /// What the application asks for. It has nothing to do with losses: it is here because it is
-    /// rarer than they are, and a connection has no room for another pointer.
+    /// Requests of the application. They are unrelated to losses, but stored here because they are
+    /// rarer, and a connection has no room for another pointer.
     pub requests: Late<Requests>,
 }
 
@@ -100,13 +100,12 @@ impl Nothing for Repair {
     const NOTHING: &'static Self = &Self::NONE;
 }
 
-/// No window is that large: `ssthresh` before the first loss (TCP_INFINITE_SSTHRESH).
+/// `ssthresh` before the first loss (TCP_INFINITE_SSTHRESH): exceeds any window.
 const UNBOUNDED: u64 = u64::MAX / 2;
 
 impl Sender {
-    /// A reduction ends, and `cwnd` becomes what it was to be reduced to. BBR has no threshold, and
-    /// an undo may have brought back one without bound: then `cwnd` stays (Linux
-    /// `tcp_end_cwnd_reduction`).
+    /// Ends a reduction: `cwnd` becomes its target. BBR has no threshold, and an undo may have
+    /// restored an infinite one: then `cwnd` is kept (Linux `tcp_end_cwnd_reduction`).
     pub fn return_to_threshold(&mut self) {
         let cwnd = self.repair.cwnd_after_recovery;
         if cwnd < UNBOUNDED {
@@ -114,13 +113,13 @@ impl Sender {
         }
     }
 
-    /// Proportional rate reduction, while it is on.
+    /// Proportional rate reduction, while active.
     #[inline]
     pub fn reduction(&mut self) -> Option<&mut Reduction> {
         self.repair.made()?.reduction.as_mut()
     }
 
-    /// It is over, if it was on.
+    /// Ends proportional rate reduction.
     #[inline]
     pub fn end_reduction(&mut self) {
         if let Some(repair) = self.repair.made() {
@@ -128,7 +127,7 @@ impl Sender {
         }
     }
 
-    /// The window before the last reduction is of no interest any more.
+    /// Takes the window before the last reduction, which is not needed any more.
     pub fn take_undo(&mut self) -> Option<Undo> {
         self.repair.made()?.undo.take()
     }

@@ -1,7 +1,6 @@
-//! Requests of an application to its connection beside writing and reading: to hold short segments
-//! back (`TCP_CORK`, `MSG_MORE`), to end a record (`MSG_EOR`), to give up after a time
-//! (`TCP_USER_TIMEOUT`), to look whether the peer is still there (`SO_KEEPALIVE`); and a device
-//! that takes no packet.
+//! Requests of an application besides writing and reading: to hold back short segments (`TCP_CORK`,
+//! `MSG_MORE`), to end a record (`MSG_EOR`), to abort after a time (`TCP_USER_TIMEOUT`), to probe
+//! an idle peer (`SO_KEEPALIVE`); and a device that refuses packets.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp.c`: `tcp_push`, `__tcp_sock_set_cork`,
 //! `__tcp_sock_set_nodelay`, `tcp_skb_entail`; `tcp_output.c`: `tcp_nagle_test`,
@@ -25,42 +24,43 @@ use crate::late::Nothing;
 use retx_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// After a transmission that the device refused (`TCP_RESOURCE_PROBE_INTERVAL`).
+/// Time to the next attempt after the device refused a transmission
+/// (`TCP_RESOURCE_PROBE_INTERVAL`).
 pub(super) const DEVICE_PROBE_INTERVAL: Duration = Duration::from_millis(500);
 
-/// When a peer that sends nothing is asked whether it is there, and given up.
+/// Keep-alive parameters: when a silent peer is probed, and when the connection is aborted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeepAlive {
     /// Silence after which the first probe is sent.
     pub idle: Duration,
     /// Time between probes.
     pub interval: Duration,
-    /// Probes without an answer after which the connection is given up.
+    /// Number of probes without a response after which the connection is aborted.
     pub count: u32,
 }
 
-/// Made when something is first asked for.
+/// Requests, allocated for the first one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Requests {
-    /// `TCP_CORK`.
+    /// True with `TCP_CORK`.
     cork: bool,
-    /// The last write said that more would follow soon.
+    /// True if the last write announced that more would follow soon.
     more: bool,
-    /// Data below this position are sent without waiting for a full segment; 0 for none.
+    /// Position below which data are sent without waiting for a full segment; 0 for none.
     push: u64,
     /// Positions at which records end, ascending.
     records: VecDeque<u64>,
     pub user_timeout: Option<Duration>,
-    /// The first probe of a window that has been closed, or of a device that takes nothing, since.
+    /// Time of the first probe of the currently closed window, or of a device that refuses packets.
     pub probing_since: Option<Time>,
     pub device_closed: bool,
     pub keepalive: Option<KeepAlive>,
-    /// When a segment arrived last, and probes sent since.
+    /// Time of the last arrival, and probes sent since.
     pub heard: Time,
     pub probes: u32,
-    /// A keep-alive segment is due.
+    /// True if a keep-alive segment is due.
     asks: bool,
-    /// The search for the largest segment, where there is one.
+    /// Search for the largest segment, if enabled.
     pub mtu: Option<MtuProbe>,
 }
 
@@ -82,22 +82,22 @@ impl Nothing for Requests {
 }
 
 impl Requests {
-    /// A short segment at the end of all that is `written` waits.
+    /// True if a short segment at the end of all `written` data waits.
     pub fn holds(&self, written: u64) -> bool {
         (self.cork || self.more) && self.push < written
     }
 
-    /// Data that end here were written without `MSG_MORE`.
+    /// True if the last data were written without `MSG_MORE`.
     pub fn pushes_end(&self) -> bool {
         !self.more
     }
 
-    /// Nagle's algorithm does not hold this back, either.
+    /// True if Nagle's algorithm does not hold back the data either.
     pub fn overrides_nagle(&self, written: u64) -> bool {
         self.push >= written
     }
 
-    /// Bytes from `position` to the end of its record, where something follows that.
+    /// Bytes from `position` to the end of its record, if something follows that.
     pub fn to_end_of_record(&self, position: u64, written: u64) -> Option<u64> {
         let next = self.records.iter().find(|end| **end > position)?;
         (*next < written).then(|| next - position)
@@ -110,7 +110,7 @@ impl Sender {
         self.repair.made()?.requests.made()
     }
 
-    /// A keep-alive segment is due.
+    /// True if a keep-alive segment is due.
     pub fn asks(&self) -> bool {
         self.repair.get().and_then(|repair| repair.requests.get()).is_some_and(|it| it.asks)
     }
@@ -120,7 +120,7 @@ impl Sender {
         self.requests_made().is_some_and(|requests| std::mem::take(&mut requests.asks))
     }
 
-    /// The application writes: what it writes now may be all.
+    /// Called when the application writes: the announcement of an earlier write ends.
     #[inline]
     pub fn end_promise(&mut self) {
         if let Some(requests) = self.requests_made() {
@@ -130,14 +130,14 @@ impl Sender {
 }
 
 impl Connection {
-    /// Requests of the application, to be changed. The fast paths do not handle them and close.
+    /// Mutable requests of the application. The fast paths do not handle them and close.
     pub(super) fn requests(&mut self) -> &mut Requests {
         self.course.plain = false;
         self.settle();
         &mut self.sender.repair.requests
     }
 
-    /// `TCP_CORK`: only full segments go, until this is turned off or a FIN follows.
+    /// `TCP_CORK`: only full segments are sent, until it is turned off or a FIN follows.
     pub fn set_cork(&mut self, on: bool) {
         let written = self.sender.written;
         let nagle = self.parameters.nagle;
@@ -159,7 +159,7 @@ impl Connection {
 
     /// [`Self::write`] by an application that will write more soon (`MSG_MORE`).
     pub fn write_with_more(&mut self, bytes: u64) -> u64 {
-        // After `write`, which ends the promise of an earlier one.
+        // After `write`, which ends an earlier announcement.
         let taken = self.write(bytes);
         self.requests().more = true;
         taken
@@ -177,26 +177,27 @@ impl Connection {
         }
     }
 
-    /// The connection is given up when what was sent has waited so long for an acknowledgment, or
-    /// the window has been closed so long (RFC 9293 §3.8.3, RFC 5482; `TCP_USER_TIMEOUT`).
+    /// Sets the user timeout: the connection is aborted when data have waited this long for an
+    /// acknowledgment, or the window has been closed this long (RFC 9293 §3.8.3, RFC 5482;
+    /// `TCP_USER_TIMEOUT`).
     pub fn set_user_timeout(&mut self, timeout: Option<Duration>) {
         self.requests().user_timeout = timeout;
     }
 
-    /// The device refuses what is sent from now on, or takes it again.
+    /// Sets whether the device refuses transmissions.
     pub fn set_device_closed(&mut self, closed: bool) {
         if closed || self.sender.repair.requests.get().is_some() {
             self.requests().device_closed = closed;
         }
     }
 
-    /// Bytes that the application's data are put into at once: whole segments, up to 64 KiB and to
+    /// Size of the blocks that hold the application's data: whole segments, up to 64 KiB and to
     /// half of the peer's largest window.
     pub fn block_bytes(&self) -> u64 {
         self.sender.block()
     }
 
-    /// A segment has arrived: an acknowledgment lets go what was held back for more.
+    /// Handles the arrival of a segment: an acknowledgment releases data held back for more.
     pub(super) fn note_arrival(&mut self, now: Time) {
         if let Some(requests) = self.sender.requests_made() {
             requests.more = false;
@@ -206,14 +207,14 @@ impl Connection {
         }
     }
 
-    /// The user timeout and since when it runs: the first retransmission without progress, or the
-    /// first probe.
+    /// Whether the user timeout has passed since the first retransmission without progress, or the
+    /// first probe; `None` without a user timeout.
     pub(super) fn is_past_user_timeout(&self, now: Time, since: Time) -> Option<bool> {
         let limit = self.sender.repair.requests.get()?.user_timeout?;
         Some(now.since(since) >= limit)
     }
 
-    /// A wait no longer than what is left of the user timeout; a millisecond where nothing is.
+    /// Limits a wait to the rest of the user timeout, at least a millisecond.
     pub(super) fn within_user_timeout(&self, now: Time, wait: Duration, since: Time) -> Duration {
         let Some(limit) = self.sender.repair.requests.get().and_then(|it| it.user_timeout) else {
             return wait;
@@ -222,8 +223,8 @@ impl Connection {
         wait.min(left.max(Duration::from_millis(1)))
     }
 
-    /// Nothing leaves: what is unsent is tried again from time to time, as a closed window is
-    /// probed, and what is in flight when the device may take it.
+    /// Schedules the next attempt while the device refuses packets: unsent data are retried like a
+    /// closed window is probed, data in flight once the device may accept them.
     pub(super) fn wait_for_device(&mut self, now: Time) {
         let sender = &self.sender;
         if sender.snd_una < sender.snd_max {
@@ -245,7 +246,7 @@ impl Connection {
         }
     }
 
-    /// A probe is due. True when the user timeout is over.
+    /// Handles a due probe. True if the user timeout has passed.
     pub(super) fn probes_too_long(&mut self, now: Time) -> bool {
         let Some(requests) = self.sender.requests_made() else { return false };
         match requests.probing_since {
@@ -259,8 +260,8 @@ impl Connection {
 }
 
 impl Connection {
-    /// `SO_KEEPALIVE`: asks the peer whether it is there when nothing has come from it for a while;
-    /// `None` turns that off (RFC 9293 §3.8.4).
+    /// `SO_KEEPALIVE`: probes the peer after a time without any segment from it; `None` turns it
+    /// off (RFC 9293 §3.8.4).
     pub fn set_keepalive(&mut self, now: Time, keepalive: Option<KeepAlive>) {
         if keepalive.is_none() && self.sender.repair.requests.get().is_none() {
             return;
@@ -272,7 +273,7 @@ impl Connection {
         self.timers.set(|rare| &mut rare.keepalive, deadline);
     }
 
-    /// The keep-alive timer has expired (`tcp_keepalive_timer`).
+    /// Handles the expiry of the keep-alive timer (`tcp_keepalive_timer`).
     pub(super) fn on_keepalive_timer(&mut self, now: Time) {
         let Some(keepalive) = self.sender.repair.requests.keepalive else { return };
         if matches!(self.state, State::Closed | State::Listen) {

@@ -1,4 +1,4 @@
-//! What to send again.
+//! Retransmissions.
 
 use super::Connection;
 use super::transmit::Chunk;
@@ -6,7 +6,7 @@ use crate::loss_detection::LossDetection;
 use crate::spurious::Detector;
 
 impl Connection {
-    /// What has to be sent again, before anything new.
+    /// Next retransmission, which goes before any new data.
     pub(super) fn next_retransmission(&mut self) -> Option<Chunk> {
         let sender = &mut self.sender;
         let forced = std::mem::take(&mut sender.retransmit_first);
@@ -14,18 +14,19 @@ impl Connection {
             return None;
         }
         if sender.tracks {
-            // F-RTO waits for what two new segments show, `tcp_try_undo_partial` for the next ACK.
+            // F-RTO waits for the acknowledgments of two new segments, `tcp_try_undo_partial` for
+            // the next ACK.
             if !forced && (sender.spurious.is_waiting() || sender.repair.waits) {
                 return None;
             }
-            // RFC 6675 §5, step C: one segment, where the pipe leaves room for it.
+            // RFC 6675 §5, step C: one segment, if the pipe leaves room for it.
             if !forced && sender.cwnd_room() < u64::from(sender.window.smss) {
                 return None;
             }
             // NextSeg, rule 1.
             let (position, length) = sender.board.next_to_retransmit()?;
             if forced {
-                // RFC 6675 §5, step 4.3: no rescue before more than this has arrived.
+                // RFC 6675 §5, step 4.3: no rescue before more than this is acknowledged.
                 sender.repair.rescue_rxt = position + u64::from(length);
             }
             return Some(self.again(position, length));
@@ -38,8 +39,8 @@ impl Connection {
         Some(self.again(position, (length + fin) as u32))
     }
 
-    /// The segment of so much sequence space at `position`, once more: as much of it as there is
-    /// room for beside SACK blocks (Linux `__tcp_retransmit_skb`).
+    /// Retransmission of the segment with `space` sequence numbers at `position`: as much of it as
+    /// fits beside SACK blocks (Linux `__tcp_retransmit_skb`).
     pub(super) fn again(&mut self, position: u64, space: u32) -> Chunk {
         let fin = position + u64::from(space) > self.sender.written;
         let length = space - u32::from(fin);
@@ -53,9 +54,9 @@ impl Connection {
         Chunk { position, length: most, fin: false }
     }
 
-    /// RFC 6675 §4, `NextSeg`, rules 3 and 4: in recovery, with room left and nothing lost or new
-    /// to send, a segment that may be lost; and once the last one, after an acknowledgment of more
-    /// than the first copy.
+    /// Speculative retransmission in recovery, with room left and nothing lost or new to send (RFC
+    /// 6675 §4, `NextSeg`, rules 3 and 4): a segment that may be lost; and once the last one, after
+    /// an acknowledgment beyond the first retransmission.
     pub(super) fn speculative_retransmission(&mut self) -> Option<Chunk> {
         let sender = &mut self.sender;
         let possible = sender.selective
@@ -73,7 +74,7 @@ impl Connection {
             return None;
         }
         let (position, space) = sender.board.last_unsacked()?;
-        // Not below RecoveryPoint: this recovery acknowledges no more.
+        // Not below RecoveryPoint: at most once per recovery.
         sender.repair.rescue_rxt = sender.snd_max;
         Some(self.again(position, space))
     }

@@ -7,15 +7,16 @@ use crate::scoreboard::{Delivered, InOrder};
 use retx_units::{Duration, Time};
 use retx_wire::Segment;
 
-/// `kernel/time/timer.c`, `calc_wheel_index`: a level holds waits of fewer ticks than this, …
+/// Number of ticks covered by the first level of the timer wheel (`kernel/time/timer.c`,
+/// `calc_wheel_index`).
 const WHEEL_LEVEL: u64 = 63;
-/// … and each next level eight times more, in steps eight times as long, …
+/// Binary logarithm of the factor between levels, in range and step.
 const WHEEL_SHIFT: u32 = 3;
-/// … up to the ninth.
+/// Number of levels.
 const WHEEL_LEVELS: u32 = 9;
 
 impl Connection {
-    /// The instant at which a timer of this length, started now, fires: on the grid.
+    /// Expiry of a timer of this length started now, on the grid.
     pub(super) fn deadline(&self, now: Time, wait: Duration) -> Time {
         let tick = self.parameters.timer_granularity;
         if !self.parameters.timer_wheel || tick.is_zero() {
@@ -24,7 +25,7 @@ impl Connection {
         on_wheel(now, wait, tick)
     }
 
-    /// The same for a delayed acknowledgment, whose timer is exact everywhere but in Linux.
+    /// Expiry of a delayed acknowledgment, whose timer is exact except in Linux.
     pub(super) fn ack_deadline(&self, now: Time, wait: Duration) -> Time {
         if self.parameters.timer_wheel { self.deadline(now, wait) } else { now + wait }
     }
@@ -51,7 +52,7 @@ impl Connection {
         Some(rtt)
     }
 
-    /// The same where nothing is out of order, and neither end uses timestamps.
+    /// Like [`Self::sample_rtt`], if nothing is out of order and neither end uses timestamps.
     #[inline]
     pub(super) fn rtt_in_order(
         &mut self,
@@ -69,15 +70,15 @@ impl Connection {
         sent.map(|sent| self.measured_rtt(now, sent))
     }
 
-    /// Of the timed segment: exact, and never of a retransmitted one (Karn, RFC 6298 §3).
+    /// Sample of the timed segment: exact, and never of a retransmitted one (Karn, RFC 6298 §3).
     fn rtt_of_timed(&mut self, now: Time, ack: u64) -> Option<Duration> {
         let timed = self.sender.timed.filter(|timed| timed.is_covered(ack))?;
         self.sender.timed = None;
         Some(self.measured_rtt(now, timed.sent))
     }
 
-    /// Of the earliest segment acknowledged, unless one of them was retransmitted, else of the
-    /// earliest selectively acknowledged (Linux `tcp_clean_rtx_queue`).
+    /// Sample of the earliest segment acknowledged, unless one of them was retransmitted; otherwise
+    /// of the earliest selectively acknowledged (Linux `tcp_clean_rtx_queue`).
     fn rtt_of_segments(
         &mut self,
         now: Time,
@@ -91,7 +92,7 @@ impl Connection {
         sent.map(|sent| self.measured_rtt(now, sent))
     }
 
-    /// The RTT sample of a duplicate acknowledgment, where selective ones count.
+    /// Takes the RTT sample of a duplicate ACK, if selective acknowledgments count.
     pub(super) fn sample_selective(&mut self, now: Time, delivered: &Delivered) {
         if self.parameters.rtt_samples == RttSamples::EveryAck
             && let Some(sent) = delivered.timed()
@@ -101,21 +102,22 @@ impl Connection {
         }
     }
 
-    /// The time since the echoed timestamp (RFC 7323 §4.1).
+    /// Time since the echoed timestamp (RFC 7323 §4.1).
     pub(super) fn rtt_of_echo(&self, now: Time, echo: u32) -> Option<Duration> {
         let ticks = self.timestamp(now).wrapping_sub(echo);
         (echo != 0 && (ticks as i32) >= 0)
             .then(|| Duration::from_nanos(u64::from(ticks) * self.timestamp_tick().as_nanos()))
     }
 
-    /// A raw RTT sample goes to everyone who wants it.
+    /// Passes a raw RTT sample to all its users.
     pub(super) fn take_rtt_sample(&mut self, rtt: Duration) {
         self.learn_rtt(rtt);
         self.events.push_back(Event::Rtt(rtt));
     }
 
-    /// As [`Self::take_rtt_sample`], of a timestamp echo. Where segments are timed, an echo stands
-    /// in only for those that were sent twice, and is told apart: it may be no round trip.
+    /// Like [`Self::take_rtt_sample`], for a timestamp echo. If segments are timed, an echo
+    /// replaces them only for those that were sent twice, and is reported separately, because it
+    /// may not be a round trip.
     pub(super) fn take_echoed_rtt(&mut self, rtt: Duration) {
         self.learn_rtt(rtt);
         self.events.push_back(match self.parameters.rtt_samples {
@@ -136,31 +138,31 @@ impl Connection {
         sender.least_rtt = sender.least_rtt.min(rtt);
     }
 
-    /// The time since `sent`, on a clock of `rtt_granularity`.
+    /// Time since `sent`, on a clock of `rtt_granularity`.
     pub(super) fn measured_rtt(&self, now: Time, sent: Time) -> Duration {
         let tick = self.parameters.rtt_granularity;
         now.align_down(tick).since(sent.align_down(tick))
     }
 
-    /// The peer's timestamp clock, taken to tick as ours does.
+    /// The peer's timestamp clock, assumed to tick like ours.
     pub(super) fn receiver_time(&self, segment: &Segment) -> Option<Duration> {
         let value = segment.options.timestamps.filter(|_| self.timestamps)?.value;
         Some(self.timestamp_tick() * u64::from(value))
     }
 
-    /// The timestamp clock: 1 ms, or the coarser tick in which RTTs are measured (RFC 7323 §5.4).
+    /// Tick of the timestamp clock: 1 ms, or the coarser unit of RTT measurements (RFC 7323 §5.4).
     fn timestamp_tick(&self) -> Duration {
         self.parameters.rtt_granularity.max(Duration::from_millis(1))
     }
 
-    /// TSval at this instant; never 0, which would look like no echo.
+    /// TSval at this instant; never 0, which would look like a missing echo.
     pub(super) fn timestamp(&self, now: Time) -> u32 {
         (now.as_nanos() / self.timestamp_tick().as_nanos()) as u32 + 1
     }
 }
 
-/// A wait of d ticks from tick j on ends at tick (((j + d) >> s) + 1) << s: never early, and late
-/// by one step at most.
+/// Expiry on the timer wheel: a wait of d ticks from tick j on ends at tick (((j + d) >> s) + 1) <<
+/// s: never early, and late by at most one step.
 fn on_wheel(now: Time, wait: Duration, tick: Duration) -> Time {
     let tick = tick.as_nanos();
     let ticks = wait.as_nanos().div_ceil(tick);
@@ -176,7 +178,8 @@ fn on_wheel(now: Time, wait: Duration, tick: Duration) -> Time {
 mod tests {
     use super::*;
 
-    /// Seen on Linux 6.18 with HZ = 250: 224 ms take 224 to 228, 304 take up to 335, 448 up to 480.
+    /// Observed on Linux 6.18 with HZ = 250: 224 ms take 224 to 228 ms, 304 up to 335, 448 up to
+    /// 480.
     #[test]
     fn the_wheel_turns_in_coarser_steps_for_longer_waits() {
         let ms = Duration::from_millis;

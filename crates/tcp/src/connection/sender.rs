@@ -1,4 +1,4 @@
-//! The sending half: what is written, sent, acknowledged, and the four decisions about it.
+//! Sending half: data written, sent and acknowledged, and the four decisions about them.
 
 use super::deferral::Bursts;
 use super::model::Model;
@@ -38,7 +38,7 @@ fn first_window(config: &Config) -> Window {
     Window { cwnd: config.initial_window.bytes(smss), ssthresh, smss }
 }
 
-/// The segment being timed: the position that must be acknowledged, and when it was sent.
+/// Timed segment: the position that must be acknowledged, and the time of transmission.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timed {
     end: NonZeroU64,
@@ -46,33 +46,33 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
-    /// A segment that ends there, behind the SYN's beginning.
+    /// Times a segment that ends at `end`; `None` at the start of the stream.
     #[inline]
     pub fn new(end: u64, sent: Time) -> Option<Self> {
         NonZeroU64::new(end).map(|end| Self { end, sent })
     }
 
-    /// An acknowledgment up to there covers it.
+    /// True if an acknowledgment up to `ack` covers it.
     #[inline]
     pub const fn is_covered(&self, ack: u64) -> bool {
         ack >= self.end.get()
     }
 }
 
-/// The sending half of a connection. What each segment needs comes first, in as few cache lines as
-/// it takes; the first of them is all that an end needs which only gets data.
+/// Sending half of a connection. The fields that each segment needs come first, in as few cache
+/// lines as possible; a pure receiver of data needs only the first line.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(crate) struct Sender {
     /// First unacknowledged position.
     pub snd_una: u64,
-    /// Position after the last ever sent.
+    /// Position after the last one ever sent.
     pub snd_max: u64,
-    /// Next position to send; behind `snd_max` while data are sent again after a timeout.
+    /// Next position to send; below `snd_max` while data are retransmitted after a timeout.
     pub snd_nxt: u64,
-    /// Position after the last byte that the application has written.
+    /// Position after the last byte written by the application.
     pub written: u64,
-    /// The peer's window in bytes.
+    /// Window advertised by the peer, in bytes.
     pub snd_wnd: u64,
     /// Peer's position in the segment that last updated the window (`SND.WL1`).
     pub snd_wl1: u64,
@@ -80,80 +80,80 @@ pub(crate) struct Sender {
     pub snd_wl2: u64,
     /// Initial sequence number: position 0.
     pub iss: SeqNr,
-    /// The shift of the peer's window field.
+    /// Shift of the peer's window field.
     pub snd_wscale: u8,
-    /// A FIN follows the last written byte.
+    /// True if a FIN follows the last written byte.
     pub fin_queued: bool,
-    /// Both ends use SACK, and loss detection reads it.
+    /// True if both ends use SACK, and loss detection reads it.
     pub selective: bool,
-    /// The segments in flight are on the board: `selective`, or loss detection counts duplicate
-    /// ACKs there.
+    /// True if the segments in flight are on the scoreboard: `selective`, or loss detection counts
+    /// duplicate ACKs there.
     pub tracks: bool,
 
     pub window: Window,
-    /// The segment being timed (Karn).
+    /// Segment being timed (Karn).
     pub timed: Option<Timed>,
     pub last_sent: Time,
-    /// `SND.UNA` at the acknowledgment before.
+    /// `SND.UNA` at the previous acknowledgment.
     pub last_una: u64,
     /// Bytes that duplicate ACKs have stood for since the last acknowledgment of new data.
     pub by_duplicates: u64,
 
     pub estimator: rto::State,
-    /// Whether what was sent lately says that a larger window would help.
+    /// Evidence whether a larger window would be used.
     pub validation: Validation,
     max_cwnd: u64,
 
     pub congestion_control: congestion_control::State,
     pub backoff: backoff::State,
-    /// The largest window that the peer has offered.
+    /// Largest window that the peer has offered.
     pub max_snd_wnd: u64,
-    /// The segments in flight; empty unless `tracks`.
+    /// Segments in flight; empty unless `tracks`.
     pub board: Late<Scoreboard>,
-    /// What there is to know of losses and what was sent again, once there were any.
+    /// State of losses and retransmissions, allocated for the first one.
     pub repair: Late<Repair>,
 
-    /// Bytes in flight that limited transmit has sent.
+    /// Bytes in flight sent by limited transmit.
     pub limited_bytes: u64,
-    /// What was sent before the last timeout ends here; 0 when that is over.
+    /// Position after the data sent before the last timeout; 0 once that recovery is over.
     pub timeout_recovery_end: u64,
-    /// Duplicate ACKs in a row.
+    /// Consecutive duplicate ACKs.
     pub duplicates: u32,
-    /// Segments that limited transmit may have beyond `cwnd`.
+    /// Segments that limited transmit may send beyond `cwnd`.
     pub limited_credit: u32,
-    /// ACKs on which Vegas looks yet whether the first segment in flight is overdue.
+    /// Number of ACKs on which Vegas still checks whether the first segment in flight is overdue.
     pub looks: u32,
-    /// New segments to be sent whatever `cwnd` says (F-RTO).
+    /// New segments to be sent regardless of `cwnd` (F-RTO).
     pub forced_new: u32,
-    /// Timeouts in a row without progress.
+    /// Consecutive timeouts without progress.
     pub timeouts_in_row: u32,
-    /// Zero-window probes in a row.
+    /// Consecutive zero-window probes.
     pub probes_in_row: u32,
-    /// How often the SYN has been sent again.
+    /// Number of retransmissions of the SYN.
     pub syn_retransmissions: u16,
-    /// Retransmit the segment at `snd_una` next, whatever the window.
+    /// True to retransmit the segment at `snd_una` next, regardless of the window.
     pub retransmit_first: bool,
-    /// A probe is due.
+    /// True if a probe is due.
     pub probe: bool,
-    /// A tail loss probe is due.
+    /// True if a tail loss probe is due.
     pub tail_probe: bool,
-    /// Nobody asks in which order segments were sent.
+    /// True if the order of transmissions is not needed.
     pub without_times: bool,
-    /// The board counts what is in flight as Linux does.
+    /// True if the scoreboard counts data in flight as Linux does.
     pub counts_as_linux: bool,
     pub spurious: spurious::State,
 
     pub loss_detection: loss_detection::State,
     pub loss_cause: loss_cause::State,
-    /// Present where the congestion control models the path.
+    /// State for a congestion control that models the path.
     pub model: Option<Box<Model>>,
-    /// The gate that data wait at, where they are paced.
+    /// Pacing gate, if data are paced.
     pub pacer: Option<Box<Pacer>>,
-    /// When each segment was sent, where every ACK is a sample and the board is empty.
+    /// Transmission time of each segment, if every ACK is a sample and the scoreboard is empty.
     pub send_times: Late<SendTimes>,
-    /// What Linux lets go at once, and where it pushes.
+    /// Linux's bursts and pushes.
     pub bursts: Late<Bursts>,
-    /// The raw RTT measured last, and the least; [`Duration::MAX`] before there was one.
+    /// Most recent raw RTT, and the smallest; [`Duration::MAX`] before the first.
     pub last_rtt: Duration,
     pub least_rtt: Duration,
 }
@@ -216,7 +216,7 @@ impl Sender {
         }
     }
 
-    /// Takes what fits into the send buffer.
+    /// Writes as much as fits into the send buffer; returns the number of bytes.
     pub fn write(&mut self, bytes: u64, buffer: u64) -> u64 {
         if bytes > 0 {
             self.note_shortage();
@@ -227,42 +227,42 @@ impl Sender {
         taken
     }
 
-    /// Position after everything there is to send: data, and the FIN once it is queued.
+    /// Position after everything to send: data, and the FIN once it is queued.
     pub fn end(&self) -> u64 {
         self.written + u64::from(self.fin_queued)
     }
 
-    /// All that was written is acknowledged, and nobody asks for a probe: there are no data to
-    /// send. A sender that paces looks at its gate first.
+    /// True if all written data are acknowledged, and no probe is requested: there are no data to
+    /// send. A paced sender checks its gate first.
     pub fn is_at_rest(&self) -> bool {
         let asked = self.tail_probe | self.retransmit_first;
         self.snd_una == self.end() && self.pacer.is_none() && !asked && !self.asks()
     }
 
-    /// The peer has acknowledged our FIN.
+    /// True if the peer has acknowledged our FIN.
     pub fn fin_acknowledged(&self) -> bool {
         self.fin_queued && self.snd_una > self.written
     }
 
-    /// FlightSize (RFC 5681 §2): sent and not acknowledged. After a timeout only what has been
-    /// sent again counts, the rest is taken to have left the network.
+    /// FlightSize (RFC 5681 §2): sent and not acknowledged. After a timeout only retransmitted data
+    /// count; the rest is assumed to have left the network.
     pub fn flight_size(&self) -> u64 {
         self.snd_nxt - self.snd_una
     }
 
-    /// The position that a pure acknowledgment carries: after all that was sent, so that the peer
-    /// finds it in its window even while older data are sent again, but not beyond that window,
-    /// where a probe may have gone.
+    /// Position of a pure acknowledgment: after all data sent, so that the peer finds it in its
+    /// window even while older data are retransmitted, but not beyond that window, where a probe
+    /// may have been sent.
     pub fn ack_position(&self) -> u64 {
         self.snd_max.min(self.snd_una + self.snd_wnd).max(self.snd_una)
     }
 
-    /// What is taken to be in the network: FlightSize, or with SACK the pipe of RFC 6675.
+    /// Estimate of the data in the network: FlightSize, or with SACK the pipe of RFC 6675.
     pub fn pipe(&self) -> u64 {
         self.pipe_of(self.flight_size())
     }
 
-    /// The same when so much is outstanding.
+    /// Like [`Self::pipe`], for a known FlightSize.
     pub fn pipe_of(&self, flight_size: u64) -> u64 {
         if self.tracks {
             return self.board.pipe(flight_size);
@@ -270,7 +270,7 @@ impl Sender {
         flight_size.saturating_sub(self.left_network())
     }
 
-    /// Room that `cwnd` leaves; for new data limited transmit adds to it (RFC 3042 §2).
+    /// Room left by `cwnd`; for new data limited transmit adds to it (RFC 3042 §2).
     pub fn cwnd_room(&self) -> u64 {
         let segments = if self.snd_nxt >= self.snd_max { self.limited_credit } else { 0 };
         let credit = u64::from(segments) * u64::from(self.window.smss);
@@ -278,7 +278,7 @@ impl Sender {
         if self.forced_new > 0 { room.max(self.window.smss.into()) } else { room }
     }
 
-    /// The timeout in force: RFC 6298 §5.5, held at its maximum.
+    /// Timeout in force: RFC 6298 §5.5, limited to its maximum.
     #[inline]
     pub fn rto(&self, max_rto: Duration) -> Duration {
         let exponent = self.backoff.exponent();
@@ -286,7 +286,7 @@ impl Sender {
         if exponent == 0 { rto } else { rto.saturating_mul(1 << exponent).min(max_rto) }
     }
 
-    /// A selective acknowledgment has given an RTT sample.
+    /// Handles an RTT sample of a selective acknowledgment.
     pub fn backoff_sampled(&mut self) {
         self.backoff.on_ack(&backoff::Ack {
             advances: false,
@@ -295,12 +295,13 @@ impl Sender {
         });
     }
 
-    /// The handshake is over.
+    /// Handles the end of the handshake.
     pub fn backoff_reset(&mut self) {
         self.backoff.reset();
     }
 
-    /// What the congestion control is told with every acknowledgment; the rest is filled in.
+    /// Fields of [`congestion_control::Ack`] known for every acknowledgment; the caller fills in
+    /// the rest.
     pub fn ack_summary(&self, now: Time, rtt: Option<Duration>) -> congestion_control::Ack {
         congestion_control::Ack {
             now,
@@ -317,10 +318,10 @@ impl Sender {
         }
     }
 
-    /// A loss as the congestion control sees it. FlightSize may be many times the window while SACK
-    /// repairs a loss, for it counts what has been selectively acknowledged: then a part of it were
-    /// no reduction. RFC 5681 §3.1 asks for an ssthresh of no more than half of it; Linux takes
-    /// half of cwnd.
+    /// Loss as passed to the congestion control. FlightSize includes selectively acknowledged data,
+    /// and may be many times the window while SACK repairs a loss, so that half of it would be no
+    /// reduction. RFC 5681 §3.1 requires an ssthresh of at most half of it; Linux takes half of
+    /// cwnd.
     pub fn loss(&self, now: Time) -> congestion_control::Loss {
         let flight_size = self.flight_size().saturating_sub(self.limited_bytes);
         congestion_control::Loss {
@@ -332,7 +333,7 @@ impl Sender {
         }
     }
 
-    /// Why was it lost?
+    /// Infers the cause of a loss.
     pub fn cause_of_loss(&mut self, now: Time, by_timeout: bool) -> loss_cause::Cause {
         if !by_timeout && self.misses_mtu_probe() {
             return loss_cause::Cause::Corruption;
@@ -345,31 +346,32 @@ impl Sender {
             window: self.window,
             flight_size: self.flight_size(),
             noticed: self.repair.noticed == self.snd_una,
-            // Without SACK a sender knows of one.
+            // Without SACK the sender knows of a single loss.
             lost_segments: self.board.lost_bytes().div_ceil(self.window.smss.into()).max(1),
         };
         self.loss_cause.cause(&loss)
     }
 
-    /// After a timeout, what was not sent before it waits until that is acknowledged, whatever room
-    /// the window has (`linux24`).
+    /// True if, after a timeout, new data wait until those sent before it are acknowledged,
+    /// regardless of the window (`linux24`).
     pub fn holds_new_data(&self) -> bool {
         self.timeout_recovery_end > 0
             && self.snd_nxt >= self.timeout_recovery_end
             && self.estimator.holds_new_data()
     }
 
-    /// What is in use of the window with so much in flight.
+    /// Use of the window with `flight_size` bytes in flight.
     pub fn in_use(&self, flight_size: u64) -> InUse {
         InUse { snd_una: self.snd_una, snd_max: self.snd_max, pipe: self.pipe_of(flight_size) }
     }
 
-    /// Holds `cwnd` within its bounds.
+    /// Limits `cwnd` to its bounds.
     pub fn clamp_cwnd(&mut self) {
         self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
     }
 
-    /// The window a connection starts with: the initial one, or one segment when the SYN was lost.
+    /// Sets the window at the start of the connection: the initial one, or one segment if the SYN
+    /// was lost.
     pub fn open_window(&mut self, parameters: &Parameters) {
         let smss = self.window.smss;
         let narrow = match parameters.lost_syn {
@@ -382,7 +384,7 @@ impl Sender {
         self.clamp_cwnd();
     }
 
-    /// An RTT was measured after a spurious timeout: of what was sent since?
+    /// Handles an RTT measured after a spurious timeout, if it belongs to data sent since.
     #[cold]
     pub fn relearn(&mut self, rtt: Duration, limits: &rto::Limits) {
         let Some(Relearning { from, least }) = self.repair.relearning else { return };

@@ -1,11 +1,11 @@
-//! The handshake's own segments.
+//! Segments of the handshake.
 
 use super::{Connection, Sender, State, Transmit};
 use retx_units::Time;
 use retx_wire::{Ecn, Options, SackBlocks, Segment, Timestamps};
 
 impl Sender {
-    /// The SYN or SYN/ACK is due once more.
+    /// Schedules a retransmission of the SYN or SYN/ACK.
     pub fn send_syn_again(&mut self) {
         let sent = self.last_sent;
         self.repair.first_syn.get_or_insert(sent);
@@ -15,8 +15,8 @@ impl Sender {
 }
 
 impl Connection {
-    /// The answer to our SYN or SYN/ACK: does it echo the first, which then was not lost? Linux
-    /// `tcp_try_undo_spurious_syn`.
+    /// Checks whether the response to our SYN or SYN/ACK echoes the first one, which then was not
+    /// lost (Linux `tcp_try_undo_spurious_syn`).
     pub(super) fn note_needless_syn(&mut self, answer: &Segment) {
         let echo = answer.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo);
         let first = self.sender.repair.first_syn.map(|sent| self.timestamp(sent));
@@ -25,7 +25,7 @@ impl Connection {
         }
     }
 
-    /// A SYN, or in SYN-RECEIVED a SYN/ACK, with what this end offers (or has agreed to).
+    /// SYN, or in SYN-RECEIVED SYN/ACK, with the options that this end offers (or has agreed to).
     pub(super) fn send_syn(&mut self, now: Time) -> Transmit {
         let answering = self.state == State::SynReceived;
         let retransmission = self.sender.snd_max > 0;

@@ -1,4 +1,4 @@
-//! Timers expire.
+//! Expiry of timers.
 
 use super::recover::Progress;
 use super::undo::Beginning;
@@ -12,7 +12,7 @@ use crate::timers::Timers;
 use retx_units::Time;
 
 impl Connection {
-    /// Fires the timers due by `now`. There need be none; calling too early does no harm.
+    /// Fires the timers due by `now`. Calling too early does no harm.
     pub fn handle_timeout(&mut self, now: Time) {
         if Timers::expire(&mut self.timers.delayed_ack, now) {
             self.receiver.ack_now = true;
@@ -31,7 +31,7 @@ impl Connection {
                 Some(board) => sender.loss_detection.on_deadline(now, recovery_point, board),
                 None => Reaction::Nothing,
             };
-            // Linux `tcp_rack_reo_timeout`: the reduction begins as if a segment had arrived.
+            // Linux `tcp_rack_reo_timeout`: the reduction begins as on the arrival of a segment.
             let begins =
                 reaction == Reaction::SelectiveRecovery && sender.loss_detection.as_linux();
             let delivered = if begins { sender.window.smss.into() } else { 0 };
@@ -40,8 +40,8 @@ impl Connection {
             self.schedule_loss_detection(now, false);
         }
         if self.timers.expire_rare(|rare| &mut rare.tail_loss_probe, now) {
-            // RFC 8985 §7.3: after the attempt to probe the retransmission timer starts anew, also
-            // where both were due at once (§7.2: the probe stands in for the timeout).
+            // RFC 8985 §7.3: after the attempt to probe, the retransmission timer is restarted,
+            // also if both were due at once (§7.2: the probe replaces the timeout).
             self.sender.tail_probe = true;
             self.restart_retransmit_timer(now);
         }
@@ -67,7 +67,7 @@ impl Connection {
         self.settle();
     }
 
-    /// RFC 6298 §5.4 – §5.7, RFC 5681 §3.1.
+    /// Handles the expiry of the retransmission timer (RFC 6298 §5.4 – §5.7, RFC 5681 §3.1).
     fn on_retransmit_timeout(&mut self, now: Time) {
         if self.gives_up_retransmitting(now) {
             self.enter_closed(Event::Reset);
@@ -81,7 +81,7 @@ impl Connection {
         if !repeated {
             sender.repair.silence.first_again = now;
         }
-        // Karn: what is sent again cannot be timed.
+        // Karn: retransmitted data cannot be timed.
         sender.timed = None;
         if let Some(pacer) = &mut sender.pacer {
             pacer.on_timeout();
@@ -99,8 +99,7 @@ impl Connection {
         }
         let cwnd_before = sender.window.cwnd;
         let in_fast_recovery = sender.loss_detection.in_recovery();
-        // `tcp_enter_loss`: a timeout while the window is being reduced for an echo is about the
-        // same window.
+        // `tcp_enter_loss`: a timeout during a reduction by ECN-Echo concerns the same window.
         let after_echo = self.ecn.is_reducing() && sender.snd_una < self.ecn.echo_recover();
         sender.begin_recovery(&Beginning {
             by_timeout: true,
@@ -115,10 +114,10 @@ impl Connection {
             sender.congestion_control.on_timeout(&mut sender.window, &loss, reduced);
             self.ecn.on_reduction(sender.snd_max);
         } else if in_fast_recovery {
-            // The window that is left alone is not what recovery has inflated it to for a while.
+            // The window to keep excludes the temporary inflation of recovery.
             sender.return_to_threshold();
         }
-        // What proportional rate reduction left may be less than the loss window (RFC 5681 §3.1).
+        // Proportional rate reduction may have left less than the loss window (RFC 5681 §3.1).
         sender.window.cwnd = sender.window.cwnd.max(sender.window.smss.into());
         self.take_for_lost(now);
         let sender = &self.sender;
@@ -134,7 +133,7 @@ impl Connection {
         self.events.push_back(Event::TimedOut(episode));
     }
 
-    /// What was outstanding at a timeout is taken for lost, and earlier efforts are over.
+    /// Marks everything outstanding at a timeout as lost, and ends earlier recoveries.
     fn take_for_lost(&mut self, now: Time) {
         let sender = &mut self.sender;
         let patience = sender.loss_detection.patience_at_timeout();
@@ -150,25 +149,25 @@ impl Connection {
         self.timers.set(|rare| &mut rare.reordering, Time::NEVER);
         self.timers.set(|rare| &mut rare.tail_loss_probe, Time::NEVER);
         if sender.tracks {
-            // RFC 6675 §5.1: what has been selectively acknowledged is not sent again.
+            // RFC 6675 §5.1: selectively acknowledged data are not retransmitted.
             sender.board.mark_lost_at_timeout(|sent| sent + patience <= now);
             if sender.loss_detection.as_linux() {
-                // `tcp_enter_loss`: the loss window, and what is still in flight.
+                // `tcp_enter_loss`: the loss window plus the data still in flight.
                 sender.window.cwnd = sender.pipe() + u64::from(sender.window.smss);
             } else {
-                // RFC 6298 §5.4: the first goes, whatever is still taken to be in flight.
+                // RFC 6298 §5.4: the first segment is sent, whatever counts as in flight.
                 sender.retransmit_first = sender.pipe() > 0;
             }
         } else {
             sender.snd_nxt = sender.snd_una;
         }
-        // RFC 9293 §3.8.6: a window taken back to nothing is probed.
+        // RFC 9293 §3.8.6: a window shrunk to zero is probed.
         sender.probe = sender.snd_wnd == 0;
         sender.timeout_recovery_end = sender.snd_max;
     }
 
-    /// Nothing is in flight and nothing may be sent, yet there is something to send: wait, then
-    /// probe (RFC 9293 §3.8.6.1), ever more rarely.
+    /// Starts the persist timer: nothing is in flight and nothing may be sent, although there is
+    /// something to send. Probes follow at growing intervals (RFC 9293 §3.8.6.1).
     pub(super) fn start_persist_timer(&mut self, now: Time) {
         let base = self.rto().max(self.parameters.persist_timeout);
         let doublings = self.parameters.patience.probe_doublings();
@@ -186,8 +185,8 @@ impl Connection {
         self.timers.set(|rare| &mut rare.persist, deadline);
     }
 
-    /// Sets the timers of loss detection after an acknowledgment or a transmission. The probe's
-    /// starts anew with new data sent or acknowledged (RFC 8985 §7.2).
+    /// Sets the timers of loss detection after an acknowledgment or a transmission. The probe timer
+    /// restarts when new data are sent or acknowledged (RFC 8985 §7.2).
     pub(super) fn schedule_loss_detection(&mut self, now: Time, progress: bool) {
         let sender = &self.sender;
         if !sender.selective || sender.without_times {
@@ -208,7 +207,7 @@ impl Connection {
         };
         self.timers.set(|rare| &mut rare.reordering, reordering);
         if progress {
-            // A probe that pacing has held back until now is due anew, too.
+            // A probe that pacing has delayed until now is rescheduled, too.
             self.sender.tail_probe = false;
         }
         let probe = match wait {

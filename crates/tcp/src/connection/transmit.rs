@@ -1,4 +1,4 @@
-//! What to send next.
+//! Choice of the next segment to send.
 
 use super::sender::Timed;
 use super::{Connection, State, Transmit};
@@ -9,7 +9,7 @@ use crate::spurious::{self, Detector};
 use retx_units::Time;
 use retx_wire::{Ecn, Flags, Options, Segment};
 
-/// A piece of the stream to send: payload, and the FIN if it goes with it.
+/// Part of the stream to send: payload, and possibly the FIN.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chunk {
     pub position: u64,
@@ -18,14 +18,14 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// For a pure acknowledgment.
+    /// Empty part, for a pure acknowledgment.
     const fn nothing_at(position: u64) -> Self {
         Self { position, length: 0, fin: false }
     }
 }
 
 impl Connection {
-    /// Writes down the next segment, by the long way; false when there is none.
+    /// Writes the next segment, on the general path; false if there is none.
     pub(super) fn next_transmit(&mut self, now: Time, to: &mut Transmit) -> bool {
         if let Some(mut segment) = self.reply.take() {
             if let Some(timestamps) = &mut segment.options.timestamps {
@@ -102,14 +102,14 @@ impl Connection {
         let Some(chunk) = self.speculative_retransmission() else { return false };
         self.send(now, chunk, to);
         if self.sender.repair.rescue_rxt != rescue_rxt {
-            // RFC 6675 §4, rule 4: a rescue does not move HighRxt.
+            // RFC 6675 §4, rule 4: a rescue does not advance HighRxt.
             self.sender.repair.high_rxt = high_rxt;
         }
         true
     }
 
-    /// RFC 8985 §7.3: new data if there are any and the peer has room, else the last segment again;
-    /// the retransmission timer starts anew.
+    /// Sends a tail loss probe (RFC 8985 §7.3): new data if there are any and the peer has room,
+    /// otherwise the last segment again; the retransmission timer is restarted.
     fn send_tail_probe(&mut self, now: Time, to: &mut Transmit) -> bool {
         let sender = &self.sender;
         let queued = sender.written.saturating_sub(sender.snd_nxt);
@@ -136,8 +136,8 @@ impl Connection {
         true
     }
 
-    /// What can be sent, after a pause out of the window of a restart. A sender that a closed
-    /// window keeps from sending has not restarted yet.
+    /// Payload that can be sent, after a pause within the restart window. A sender blocked by a
+    /// closed window has not restarted yet.
     fn sendable_after_idle(&mut self, now: Time) -> Option<u32> {
         let length = self.sendable();
         let (parameters, sender) = (&self.parameters, &mut self.sender);
@@ -149,7 +149,7 @@ impl Connection {
         length
     }
 
-    /// Payload that the windows, silly window avoidance and Nagle's algorithm let go now; `Some(0)`
+    /// Payload that the windows, silly window avoidance and Nagle's algorithm allow now; `Some(0)`
     /// for a FIN alone.
     fn sendable(&self) -> Option<u32> {
         let sender = &self.sender;
@@ -157,7 +157,7 @@ impl Connection {
             return None;
         }
         let (most, requests) = (self.most_payload(), &*sender.repair.requests);
-        // Not beyond the end of a record.
+        // Limited by the end of a record.
         let record = requests.to_end_of_record(sender.snd_nxt, sender.written);
         let most = record.map_or(most, |bytes| most.min(bytes));
         let offered = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
@@ -170,8 +170,8 @@ impl Connection {
         }
         let idle = sender.snd_nxt == sender.snd_una;
         if length == queued {
-            // … (2) and (3) the last of what there is, unless Nagle holds it back; a FIN goes with
-            // or after it, …
+            // … (2) and (3) the last data, unless Nagle's algorithm holds them back; a FIN goes
+            // with or after them, …
             let short = !self.parameters.minshall || sender.bursts.short_end > sender.snd_una;
             let held = self.parameters.nagle && short;
             let held = held && !idle && !requests.overrides_nagle(sender.written)
@@ -179,14 +179,14 @@ impl Connection {
             let allowed = !held || sender.fin_queued;
             return (allowed && usable > 0).then_some(length as u32);
         }
-        // … or (3) half of the largest window that there ever was, unless Nagle holds it back. To
-        // Linux such a segment is a full one (`tcp_bound_to_half_wnd`).
+        // … or (3) half of the largest window so far, unless Nagle's algorithm holds it back. Linux
+        // treats such a segment as a full one (`tcp_bound_to_half_wnd`).
         let held = self.parameters.nagle && !self.parameters.minshall && !idle;
         (length > 0 && length >= sender.max_snd_wnd / 2 && !held).then_some(length as u32)
     }
 
-    /// A persist timer waits while nothing can be sent; when it has fired, what the window allows
-    /// is sent however little it is, or one byte beyond a closed window.
+    /// Waits for the persist timer while nothing can be sent; after it has expired, sends as little
+    /// as the window allows, or one byte beyond a closed window.
     fn probe_or_wait(&mut self, now: Time, to: &mut Transmit) -> bool {
         if !std::mem::take(&mut self.sender.probe) {
             if self.timers.rare.persist == Time::NEVER {
@@ -204,13 +204,14 @@ impl Connection {
         self.note_probe();
         let sender = &self.sender;
         if sender.tracks {
-            // As Linux does: a number from before the window, which asks for an answer.
+            // As in Linux: a sequence number from before the window, which asks for a response.
             let position = sender.snd_una - 1;
             self.start_persist_timer(now);
             self.send(now, Chunk::nothing_at(position), to);
             return true;
         }
-        // The probe's byte stays to be sent: SND.NXT does not move, only the persist timer runs.
+        // The byte of the probe remains to be sent: SND.NXT does not move, and only the persist
+        // timer runs.
         let chunk = Chunk {
             position: sender.snd_nxt,
             length: queued.min(1) as u32,
@@ -222,8 +223,8 @@ impl Connection {
         true
     }
 
-    /// Sends from `SND.NXT` and moves it on. A FIN goes with the last of the data where the peer's
-    /// window has room for it.
+    /// Sends from `SND.NXT` and advances it. A FIN goes with the last data if the peer's window has
+    /// room for it.
     fn send_next(&mut self, now: Time, length: u32, to: &mut Transmit) {
         let sender = &mut self.sender;
         let position = sender.snd_nxt;
@@ -251,7 +252,7 @@ impl Connection {
         self.timers.set(|rare| &mut rare.persist, Time::NEVER);
     }
 
-    /// Builds the segment of a chunk and notes that it has been sent.
+    /// Builds the segment of a chunk and records that it has been sent.
     fn send(&mut self, now: Time, chunk: Chunk, to: &mut Transmit) {
         let Chunk { position, length, fin } = chunk;
         let mut flags = Flags::ACK.with(self.ecn.echo());
@@ -312,7 +313,7 @@ impl Connection {
         self.receiver.acknowledged(&mut self.timers, edge);
     }
 
-    /// The scoreboard learns what goes out.
+    /// Records a transmission on the scoreboard.
     fn note_on_board(&mut self, now: Time, position: u64, space: u32) {
         let sender = &mut self.sender;
         if !sender.tracks {
@@ -327,7 +328,7 @@ impl Connection {
             repair.high_rxt = repair.high_rxt.max(position + u64::from(space));
         } else {
             if sender.board.sacked_bytes() > 0 && !sender.loss_detection.in_recovery() {
-                // RFC 6675 §5, step 4.2: limited transmit does not count as FlightSize.
+                // RFC 6675 §5, step 4.2: data of limited transmit do not count in FlightSize.
                 sender.limited_bytes += u64::from(space);
             }
             sender.put_on_board(now, position, space);
@@ -337,7 +338,7 @@ impl Connection {
         }
     }
 
-    /// Sequence space goes out: what is timed, and by which timer.
+    /// Records that sequence space is sent: timing, and the timers to start.
     pub(super) fn note_sent(&mut self, now: Time, position: u64, right: u64, retransmission: bool) {
         let timestamp = self.timestamps.then(|| self.timestamp(now));
         let sender = &mut self.sender;
@@ -349,7 +350,7 @@ impl Connection {
                 timestamp,
                 is_probe: sender.repair.probing,
             });
-            // Karn: its acknowledgment would be ambiguous.
+            // Karn: the acknowledgment would be ambiguous.
             sender.timed = None;
         } else if sender.timed.is_none() {
             sender.timed = Timed::new(right, now);
@@ -365,14 +366,14 @@ impl Connection {
         };
         self.tell_sent(&sent);
         let sender = &mut self.sender;
-        // Linux `tcp_cwnd_validate`: asked where there are new data to send.
+        // Linux `tcp_cwnd_validate`: called if there are new data to send.
         let only_again = retransmission && sender.written <= sender.snd_max;
         if !(only_again && sender.loss_detection.as_linux()) {
             let in_use = sender.in_use(sent.flight_size);
             sender.validation.on_flight(&in_use, &sender.window, true);
         }
-        // RFC 6298 §5.1. Linux `tcp_xmit_retransmit_queue`: a first segment sent again has a full
-        // timeout.
+        // RFC 6298 §5.1. Linux `tcp_xmit_retransmit_queue`: a retransmitted first segment gets a
+        // full timeout.
         let head_again = retransmission && position == sender.snd_una;
         if self.timers.retransmit == Time::NEVER || head_again && sender.loss_detection.as_linux() {
             let mut wait = self.rto();

@@ -1,4 +1,4 @@
-//! Was the recovery needed? What an acknowledgment says about it, and the way back.
+//! Undo of unnecessary recoveries, from the evidence of acknowledgments.
 
 use super::repair::{Relearning, Undo};
 use super::{Connection, Event, LossState, Sender};
@@ -9,25 +9,25 @@ use crate::scoreboard::{Delivered, Scoreboard};
 use crate::spurious::{self, Detector, Response, Scope, Verdict};
 use retx_wire::Segment;
 
-/// A recovery that begins.
+/// Start of a recovery.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Beginning {
-    /// The retransmission timer began it.
+    /// True if the retransmission timer began it.
     pub by_timeout: bool,
-    /// Another one, about the same window, is under way.
+    /// True if another recovery, for the same window, is in progress.
     pub in_recovery: bool,
-    /// The window is being reduced already, because of an echo (ECN).
+    /// True if the window is being reduced already by ECN-Echo.
     pub after_echo: bool,
-    /// The recovery is over once everything below is acknowledged.
+    /// Position whose acknowledgment ends the recovery.
     pub recovery_point: u64,
 }
 
 impl Sender {
-    /// The window is about to be reduced: remembers it, and tells the detector of spurious
-    /// recoveries. A recovery within another is about the same window.
+    /// Called before the window is reduced: remembers it, and informs the detector of spurious
+    /// recoveries. A recovery within another concerns the same window.
     pub fn begin_recovery(&mut self, begins: &Beginning) {
         let &Beginning { by_timeout, in_recovery, after_echo, recovery_point } = begins;
-        // The timeout at hand has been counted.
+        // The current timeout has been counted.
         let repeated = by_timeout && self.timeouts_in_row > 1;
         if !in_recovery || self.repair.undo.is_none() {
             let estimator = &self.estimator;
@@ -52,8 +52,7 @@ impl Sender {
 }
 
 impl Connection {
-    /// Puts an acknowledgment before the detector of spurious recoveries, once a recovery has
-    /// begun.
+    /// Passes an acknowledgment to the detector of spurious recoveries, once a recovery has begun.
     pub(super) fn judge(
         &mut self,
         segment: &Segment,
@@ -122,8 +121,8 @@ impl Connection {
         }
     }
 
-    /// An echo of a mark proves congestion: the reduction that is in force stays, whatever shows
-    /// that its retransmissions were not needed (RFC 4015 §3.2, step 6; Linux
+    /// Handles ECN-Echo, which proves congestion: the reduction in force stays, even if its
+    /// retransmissions turn out to be unnecessary (RFC 4015 §3.2, step 6; Linux
     /// `tcp_fastretrans_alert`).
     fn note_echo_in_recovery(&mut self) {
         if self.ecn.is_echo()
@@ -133,7 +132,7 @@ impl Connection {
         }
     }
 
-    /// Where the sender stands; [`LossState::Disorder`] is not told from [`LossState::Open`].
+    /// Loss recovery state; [`LossState::Disorder`] is reported as [`LossState::Open`].
     pub(super) fn state_of_losses(&self) -> LossState {
         if self.sender.timeout_recovery_end > 0 {
             LossState::Loss
@@ -146,7 +145,8 @@ impl Connection {
         }
     }
 
-    /// Nothing had been lost: nothing is sent again, and the window goes back as the response says.
+    /// Undoes a recovery without a loss: ends retransmissions, and restores the window according to
+    /// the response.
     fn undo(&mut self, bytes_acked: u64, scope: Scope) {
         let state = self.state_of_losses();
         let sender = &mut self.sender;
@@ -173,7 +173,7 @@ impl Connection {
             self.restore_window(&before, bytes_acked);
         }
         let sender = &mut self.sender;
-        // A reduction that goes on has nothing left to reduce.
+        // A reduction in progress has nothing left to reduce.
         sender.repair.cwnd_after_recovery = sender.window.ssthresh;
         if sender.model.is_some() {
             sender.window.cwnd = cwnd;
@@ -205,8 +205,8 @@ impl Connection {
                 window.ssthresh = before.window.ssthresh;
             }
             Response::Rfc4015 => {
-                // RFC 4015 §3.2, steps 0 and 6: pipe_prev, and the window that goes on from it. A
-                // late DSACK acknowledges nothing: it takes nothing away.
+                // RFC 4015 §3.2, steps 0 and 6: pipe_prev, and the window that continues from it. A
+                // late DSACK acknowledges nothing, and reduces nothing.
                 let initial = self.parameters.initial_window.bytes(window.smss);
                 window.cwnd = window.cwnd.max(flight_size + bytes_acked.min(initial));
                 window.ssthresh = before.flight_size.max(before.window.ssthresh);

@@ -1,29 +1,29 @@
-//! How far the congestion window is used: growing one that is not would make no difference.
+//! Use of the congestion window: growing an unused window would have no effect.
 //!
 //! Linux 6.18, `net/ipv4/tcp_output.c` (`tcp_cwnd_validate`) and `include/net/tcp.h`
-//! (`tcp_is_cwnd_limited`); RFC 7661 §4.1 and RFC 9438 §5.8 ask for such a test. For a round trip
-//! the strongest sign counts; in slow start half of the window in use is enough.
+//! (`tcp_is_cwnd_limited`); RFC 7661 §4.1 and RFC 9438 §5.8 ask for such a test. The strongest
+//! evidence within a round trip counts; in slow start half of the window in use is enough.
 
 use crate::congestion_control::Window;
 use crate::late::Nothing;
 
-/// What was in use in the last round trip.
+/// Use of the window in the last round trip.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Usage {
-    /// The window was used up.
+    /// True if the window was used up.
     limited: bool,
-    /// The most that was in flight, in bytes.
+    /// Maximum of the data in flight, bytes.
     most: u64,
-    /// The round trip ends when this position is acknowledged.
+    /// Position whose acknowledgment ends the round trip.
     end: u64,
 }
 
-/// The sender just after a transmission, in positions and bytes.
+/// Sender just after a transmission, in positions and bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InUse {
     pub snd_una: u64,
     pub snd_max: u64,
-    /// Taken to be in the network.
+    /// Data estimated to be in the network.
     pub pipe: u64,
 }
 
@@ -32,7 +32,7 @@ impl Nothing for Usage {
 }
 
 impl Usage {
-    /// So much is in use; `limited`: there is no room for another segment.
+    /// Records the use of the window; `limited`: there is no room for another segment.
     pub fn note(&mut self, now: &InUse, limited: bool) {
         let flight = now.snd_max - now.snd_una;
         if now.snd_una >= self.end || limited || (!self.limited && flight > self.most) {
@@ -40,7 +40,7 @@ impl Usage {
         }
     }
 
-    /// The window limits.
+    /// True if the window is the limit.
     pub fn is_limited(&self, window: &Window) -> bool {
         self.limited || (window.in_slow_start() && window.cwnd < 2 * self.most)
     }
@@ -60,7 +60,8 @@ mod tests {
         usage.note(&in_use, pipe + 1_000 > window.cwnd);
     }
 
-    /// Six segments in flight are half of a window of up to eleven.
+    /// In slow start, half of the window is enough: six segments in flight for a window of up to
+    /// eleven.
     #[test]
     fn in_slow_start_half_is_enough() {
         let mut usage = Usage::default();

@@ -1,5 +1,4 @@
-//! Whether an acknowledgment may grow the window: a window that was never filled is not known to
-//! be free.
+//! Congestion window validation: the window may grow only if its use shows that the path has room.
 //!
 //! *Reference.* RFC 7661 §3 (cwnd-limited), §4.2 (pipeACK), §4.3 and §4.4.1 (the two phases); for
 //! Linux see `usage.rs`.
@@ -20,11 +19,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// When an acknowledgment may grow the window.
+/// Conditions under which an acknowledgment may grow the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CwndValidation {
-    /// Always: RFC 5681 asks for no more than new data acknowledged.
+    /// Always: RFC 5681 requires only that new data are acknowledged.
     None,
     /// While the window is full, or at least half of it was acknowledged in one of the last round
     /// trips (RFC 7661 §4.4.1).
@@ -34,27 +33,27 @@ pub enum CwndValidation {
     Linux,
 }
 
-/// What was used of the window lately.
+/// Recent use of the window.
 #[derive(Debug, Clone)]
 pub(crate) struct Validation {
     policy: CwndValidation,
-    /// The window was full at some time since the last ACK of new data.
+    /// True if the window was full at some time since the last ACK of new data.
     full: bool,
-    /// For `rfc7661`: a sample may be out of date.
+    /// For `rfc7661`: true if a sample may be out of date.
     several: bool,
-    /// Bytes acknowledged in this round trip, at most a window and what came after it: below 2^31.
+    /// Bytes acknowledged in this round trip, at most a window and the data after it: below 2^31.
     round_bytes: u32,
-    /// The round trip is over once this is acknowledged; 0 while none is counted.
+    /// Position whose acknowledgment ends the round trip; 0 while none is counted.
     round_end: u64,
     past: Late<Past>,
 }
 
-/// What was before.
+/// Earlier samples.
 #[derive(Debug, Clone, Default)]
 struct Past {
-    /// For `rfc7661`: most acknowledged in a round trip, samples of falling size, oldest first.
+    /// For `rfc7661`: bytes acknowledged per round trip, in falling order, oldest first.
     samples: VecDeque<(Time, u64)>,
-    /// For `linux`.
+    /// For `linux`: use of the window.
     usage: Usage,
 }
 
@@ -67,8 +66,8 @@ impl Validation {
         Self { policy, full: false, several: false, round_bytes: 0, round_end: 0, past: Late::NONE }
     }
 
-    /// So much is in use, just after something was sent or an ACK was dealt with: full is what has
-    /// no room for another segment.
+    /// Records the use of the window just after a transmission or an ACK: it is full if it has no
+    /// room for another segment.
     pub fn on_flight(&mut self, in_use: &InUse, window: &Window, sent: bool) {
         if self.policy == CwndValidation::None {
             return;
@@ -82,12 +81,12 @@ impl Validation {
         }
     }
 
-    /// The window leaves less room than is worth sending at once.
+    /// Records that the window leaves less room than is worth sending at once.
     pub fn on_deferral(&mut self, in_use: &InUse) {
         self.past.usage.note(in_use, true);
     }
 
-    /// New data were acknowledged.
+    /// Handles an acknowledgment of new data.
     #[inline(always)]
     pub fn on_ack(&mut self, ack: &Ack) {
         if self.policy != CwndValidation::Rfc7661 {
@@ -103,7 +102,7 @@ impl Validation {
         }
     }
 
-    /// §4.2: what a recovery delivers is no sample, and what was before is out of date.
+    /// Discards earlier samples: the data delivered by a recovery are not one (§4.2).
     fn forget_rounds(&mut self) {
         self.round_end = 0;
         self.several = false;
@@ -112,7 +111,7 @@ impl Validation {
         }
     }
 
-    /// An ACK of new data may grow the window.
+    /// True if an ACK of new data may grow the window.
     pub fn allows_growth(&self, window: &Window) -> bool {
         match self.policy {
             CwndValidation::None => true,
@@ -124,13 +123,12 @@ impl Validation {
         }
     }
 
-    /// An ACK of new data has been dealt with.
+    /// Called after an ACK of new data has been handled.
     pub fn end_ack(&mut self) {
         self.full = false;
     }
 
-    /// Counts what is acknowledged where a round trip begins or ends, or a sample may be out of
-    /// date.
+    /// Counts acknowledged data if a round trip begins or ends, or a sample may be out of date.
     #[inline(never)]
     fn count(&mut self, ack: &Ack) {
         if self.round_end == 0 {
@@ -156,7 +154,7 @@ impl Past {
             self.samples.pop_back();
         }
         if self.samples.capacity() == 0 {
-            // There is hardly ever a second: what is acknowledged grows, or the rest is old.
+            // A second sample is rare: the acknowledged data grow, or the rest is old.
             self.samples.reserve_exact(1);
         }
         self.samples.push_back((now, bytes));
@@ -165,7 +163,8 @@ impl Past {
     fn drop_old(&mut self, ack: &Ack) {
         let period = ack.srtt.map_or(Duration::ZERO, |srtt| srtt.saturating_mul(3));
         let period = period.max(Duration::from_secs(1));
-        // The newest stands until there is a newer one: a flow without samples has no other.
+        // The newest sample stays until there is a newer one, because a flow without samples has no
+        // other.
         while self.samples.len() > 1
             && self.samples.front().is_some_and(|sample| sample.0 + period < ack.now)
         {

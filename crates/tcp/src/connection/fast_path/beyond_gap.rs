@@ -1,5 +1,5 @@
-//! The short ways of a receiver in whose data there is a gap: more come beyond it, and each of them
-//! is acknowledged. What fills a gap, or has come before, takes the long way.
+//! Fast paths of a receiver with a gap in its data: further data beyond the gap are each
+//! acknowledged. Data that fill a gap, or have arrived before, take the general path.
 
 use super::{Connection, Short};
 use crate::connection::Transmit;
@@ -7,8 +7,8 @@ use retx_units::{SeqNr, Time};
 use retx_wire::{Ecn, Flags, Options, Segment};
 
 impl Connection {
-    /// Data have come behind all that has come so far, with a gap between, to an end that has
-    /// nothing in flight: true when they have been taken. Else nothing has happened.
+    /// Handles data after the highest ones so far, beyond a gap, at an end with nothing in flight.
+    /// Returns false, without any effect, in other cases.
     #[inline(never)]
     pub(super) fn take_beyond_gap(
         &mut self,
@@ -36,13 +36,13 @@ impl Connection {
         true
     }
 
-    /// No acknowledgment is due, and there is nothing else to send.
+    /// True if no acknowledgment is due, and there is nothing else to send.
     #[inline(always)]
     pub(in crate::connection) fn has_answered(&self) -> bool {
         !self.receiver.ack_now && self.sender.is_at_rest()
     }
 
-    /// An acknowledgment, if one is due and there is nothing else to send.
+    /// Sends an acknowledgment, if one is due and there is nothing else to send.
     pub(super) fn acknowledge_gap_at_once(&mut self, now: Time, to: &mut Transmit) -> Short {
         if !self.sender.is_at_rest() {
             return Short::Unknown;

@@ -1,6 +1,6 @@
-//! The short ways of a recovery: duplicate acknowledgments, which mark segments or, without SACK,
-//! inflate the window, and new data that go out meanwhile. What is sent again, and acknowledgments
-//! of new data, take the long way.
+//! Fast paths of a recovery: duplicate ACKs, which mark segments or, without SACK, inflate the
+//! window, and new data sent meanwhile. Retransmissions, and acknowledgments of new data, take the
+//! general path.
 
 use super::{Connection, Sender, Short};
 use crate::connection::acknowledge::is_within_second;
@@ -12,7 +12,7 @@ use retx_units::{SeqNr, Time};
 use retx_wire::{Flags, Segment};
 
 impl Sender {
-    /// A recovery goes on in which an acknowledgment of nothing new only marks segments or inflates
+    /// True in a recovery in which an acknowledgment of no new data only marks segments or inflates
     /// the window.
     pub fn is_repairing(&self) -> bool {
         let asked = self.tail_probe | self.probe | self.fin_queued;
@@ -30,8 +30,8 @@ impl Sender {
 }
 
 impl Connection {
-    /// An acknowledgment without data has come, where segments are not marked: true when it is a
-    /// duplicate, and is dealt with. Else nothing has happened.
+    /// Handles an acknowledgment without data if segments are not marked: true if it is a duplicate
+    /// ACK. Returns false, without any effect, in other cases.
     #[inline(never)]
     pub(super) fn take_plain_duplicate(&mut self, ack: SeqNr, window: u16) -> bool {
         let sender = &self.sender;
@@ -49,7 +49,7 @@ impl Connection {
         true
     }
 
-    /// The same of a segment with blocks.
+    /// Like [`Self::take_plain_duplicate`], for a segment with SACK blocks.
     #[inline(never)]
     pub(in crate::connection) fn take_duplicate(&mut self, now: Time, segment: &Segment) -> bool {
         let snd_una = self.sender.snd_una;
@@ -73,7 +73,7 @@ impl Connection {
         true
     }
 
-    /// The first block, where it tells of nothing that came twice, and the others are known.
+    /// First block, if it is not a DSACK and the others are known.
     #[inline]
     fn only_new_block(&self, segment: &Segment) -> Option<(u64, u64)> {
         let sender = &self.sender;
@@ -91,7 +91,7 @@ impl Connection {
     fn mark_lost(&mut self, now: Time) {
         let sender = &mut self.sender;
         sender.last_una = sender.snd_una;
-        // What is lost follows from the board.
+        // Losses follow from the scoreboard.
         let delivered = Delivered::default();
         let seen = loss_detection::Ack {
             now,
@@ -113,7 +113,7 @@ impl Connection {
         assert!(reaction == Reaction::Nothing, "it only marks");
     }
 
-    /// A full segment of new data, while nothing is to be sent again, if the windows let it go.
+    /// Sends a full segment of new data if the windows allow it and there is nothing to retransmit.
     pub(super) fn send_in_repair(&mut self, now: Time) -> Short {
         let sender = &self.sender;
         let smss = u64::from(sender.window.smss);

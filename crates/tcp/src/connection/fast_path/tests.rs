@@ -1,5 +1,5 @@
-//! Two connections, each twice: one takes the short ways, its double only the long one. Whatever
-//! happens to them, they say the same, and keep the same.
+//! Two connections, each twice: one uses the fast paths, its double only the general path. Under
+//! any input both produce the same output and keep the same state.
 
 use super::Course;
 use crate::connection::parameters::{Parameters, Prepared};
@@ -11,10 +11,10 @@ use retx_wire::{Ecn, Flags, Options, SackBlock};
 const SEEDS: u64 = 1_000;
 const STEPS: u32 = 300;
 
-/// One end, twice: with and without short ways.
+/// End with and without fast paths.
 type End = [Connection; 2];
 
-/// What is on its way to an end.
+/// Packets in flight to an end.
 struct Flight {
     at: Time,
     to: usize,
@@ -27,15 +27,15 @@ struct World {
     now: Time,
     ends: [End; 2],
     flights: Vec<Flight>,
-    /// One of so many packets is lost, and one is late.
+    /// Reciprocal loss probability, and reciprocal probability of delay.
     lost: u64,
     late: u64,
-    /// Times that the short ways were open: of an undisturbed sender, in its recovery, and of a
-    /// receiver with a gap.
+    /// Number of steps at which the fast paths were open: of an undisturbed sender, in its
+    /// recovery, and of a receiver with a gap.
     open: [u64; 3],
 }
 
-/// Everything that a connection keeps, but for which ways it takes.
+/// State of a connection, except for the choice of paths.
 fn kept(connection: &Connection) -> String {
     let mut connection = connection.clone();
     connection.course = Course::default();
@@ -45,7 +45,7 @@ fn kept(connection: &Connection) -> String {
     format!("{connection:?}")
 }
 
-/// A packet arrives, as whoever drives the connection hands it over.
+/// Passes a packet to a connection like the engine.
 fn take(connection: &mut Connection, now: Time, transmit: &Transmit) {
     let Transmit { segment, ecn, .. } = transmit;
     let plain = segment.options == Options::default() && !segment.loss_notice;
@@ -59,7 +59,7 @@ fn pick<T: Copy>(stream: &mut Stream, of: &[T]) -> T {
     of[stream.below(of.len() as u64) as usize]
 }
 
-/// A preset with some of its values changed.
+/// Preset with some of its values changed at random.
 fn config(stream: &mut Stream) -> Config {
     let name = match stream.below(4) {
         0 => "newreno",
@@ -71,7 +71,7 @@ fn config(stream: &mut Stream) -> Config {
     config.initial_window = Size::Mss(1 + stream.below(10));
     config.delayed_ack.segments = 1 + stream.below(3) as u32;
     if name == "sack" && stream.below(2) == 0 {
-        // What the short ways of a recovery are for.
+        // Configuration for the fast paths of a recovery.
         return config;
     }
     config.nagle = stream.below(2) == 0;
@@ -123,7 +123,7 @@ impl World {
         Self { seed, stream, now: Time::ZERO, ends, flights: vec![], lost, late, open: [0; 3] }
     }
 
-    /// Does the same to an end and its double, which must answer the same.
+    /// Applies an action to an end and its double, whose results must be equal.
     fn both<T: PartialEq + std::fmt::Debug>(
         &mut self,
         end: usize,
@@ -142,7 +142,7 @@ impl World {
         }
     }
 
-    /// Sends what there is to send, and takes the events.
+    /// Sends all pending segments, and takes the events.
     fn serve(&mut self) {
         let now = self.now;
         for end in 0..2 {
@@ -167,7 +167,7 @@ impl World {
         }
     }
 
-    /// Who says that there is no more has no more.
+    /// Asserts that an end which reported no more segments has none.
     fn check_the_last_of_all(&self, connection: &Connection) {
         let (mut ahead, mut place) = (connection.clone(), Transmit::default());
         if let Polled::Plain(plain) = ahead.poll_transmit_into(self.now, &mut place)
@@ -178,7 +178,7 @@ impl World {
         }
     }
 
-    /// The earliest of the timers and arrivals.
+    /// Advances to the earliest timer or arrival.
     fn go_on(&mut self) {
         let timer = |end: usize| self.ends[end][0].poll_timeout();
         let first = if timer(0) <= timer(1) { 0 } else { 1 };
@@ -209,7 +209,7 @@ impl World {
         }
     }
 
-    /// A field is not what was sent.
+    /// Changes a field of a packet in flight.
     fn disturb(&mut self, transmit: &mut Transmit) {
         let any = self.stream.next_u64() as u32;
         let segment = &mut transmit.segment;
@@ -231,7 +231,7 @@ impl World {
         }
     }
 
-    /// What an application does.
+    /// Performs a random action of the application.
     fn act(&mut self) {
         let end = self.stream.below(2) as usize;
         let bytes = self.stream.below(if end == 0 { 40_000 } else { 400 });
@@ -266,7 +266,7 @@ fn the_short_ways_lead_where_the_long_one_does() {
         world.check();
         open.iter_mut().zip(world.open).for_each(|(all, of)| *all += of);
     }
-    // Of both ends at each step; many connections never have any.
+    // Counted for both ends at each step; many connections never use them.
     let steps = SEEDS * u64::from(STEPS);
     assert!(open[0] > steps / 4 && open[1] > steps / 200 && open[2] > steps / 100, "{open:?}");
 }

@@ -1,15 +1,15 @@
-//! The window to advertise.
+//! Window to advertise.
 
 use super::{Parameters, ReceiveMemory, Receiver};
 
 impl Receiver {
-    /// Bytes that the peer may still send, as advertised last.
+    /// Bytes that the peer may still send, as most recently advertised.
     pub fn advertised(&self) -> u64 {
         self.edge.saturating_sub(self.rcv_nxt)
     }
 
-    /// The window to advertise now. The right edge never moves left, and it moves right only by
-    /// what is worth it (silly window avoidance, RFC 9293 §3.8.6.2.2).
+    /// Window to advertise now. The right edge never moves left, and moves right only by a
+    /// worthwhile amount (silly window avoidance, RFC 9293 §3.8.6.2.2).
     pub fn window(&self, parameters: &Parameters) -> u64 {
         if parameters.holds_window {
             return parameters.largest_window;
@@ -20,7 +20,7 @@ impl Receiver {
         self.worthwhile_window(parameters.receive_buffer, self.readable())
     }
 
-    /// The window of a SYN, or of a SYN/ACK with timestamps.
+    /// Window of a SYN, or of a SYN/ACK with timestamps.
     pub fn first_window(&self, parameters: &Parameters, answers_timestamps: bool) -> u64 {
         match &self.memory {
             Some(memory) => memory.first_window(answers_timestamps),
@@ -28,15 +28,15 @@ impl Receiver {
         }
     }
 
-    /// The right edge never moves left (`tcp_select_window`), and the field tells no more than it
-    /// can.
+    /// Window of a buffer that counts memory: the right edge never moves left
+    /// (`tcp_select_window`), and the window is limited by its field.
     fn window_of_memory(&self, memory: &ReceiveMemory) -> u64 {
         let unit = 1 << self.rcv_wscale;
         let (window, _) = memory.window(self.waiting(), unit, &self.position());
         window.max(self.advertised().next_multiple_of(unit)).min(65_535 * unit)
     }
 
-    /// Less than half of a buffer that counts as memory is free.
+    /// True if less than half of a buffer that counts memory is free.
     pub fn is_short(&self) -> bool {
         let unit = 1 << self.rcv_wscale;
         let short =
@@ -44,7 +44,7 @@ impl Receiver {
         self.memory.as_deref().is_some_and(short)
     }
 
-    /// The same where segments are simply counted: see [`Self::is_simple`].
+    /// Like [`Self::window`], if segments are simply counted: see [`Self::is_simple`].
     #[inline]
     pub fn simple_window(&self, parameters: &Parameters) -> u64 {
         if parameters.holds_window {
@@ -53,7 +53,7 @@ impl Receiver {
         self.worthwhile_window(parameters.receive_buffer, self.rcv_nxt - self.read)
     }
 
-    /// What a buffer of that size has room for while so many bytes wait there, if that is worth it.
+    /// Free part of a buffer in which `waiting` bytes wait, if it is large enough to advertise.
     #[inline]
     fn worthwhile_window(&self, buffer: u64, waiting: u64) -> u64 {
         let open = buffer.saturating_sub(waiting).min(65_535 << self.rcv_wscale);
@@ -62,8 +62,8 @@ impl Receiver {
         if open >= advertised + worth { open } else { advertised }
     }
 
-    /// Reading has made room: tell the peer at once when the window that it knows has more than
-    /// doubled by it (as Linux does); else the next acknowledgment tells.
+    /// Sends a window update at once if reading has more than doubled the window known to the peer
+    /// (as in Linux); otherwise the next acknowledgment contains it.
     #[inline]
     pub fn update_window_after_read(&mut self, parameters: &Parameters) {
         if self.memory.is_some() || self.may_double_window(parameters) {
@@ -71,13 +71,13 @@ impl Receiver {
         }
     }
 
-    /// The peer knows less than half of the largest window there may be, without autotuning.
+    /// True if the peer knows less than half of the largest possible window, without autotuning.
     #[inline]
     pub fn may_double_window(&self, parameters: &Parameters) -> bool {
         2 * self.advertised() <= parameters.largest_window
     }
 
-    /// See [`Self::update_window_after_read`].
+    /// Sends a window update: see [`Self::update_window_after_read`].
     #[inline(never)]
     pub fn widen_window(&mut self, parameters: &Parameters) {
         let known = self.advertised();
@@ -87,20 +87,20 @@ impl Receiver {
         }
     }
 
-    /// A short way tells this window field.
+    /// Records the window field sent on a fast path.
     #[inline]
     pub const fn tell_window(&mut self, field: u16) {
         self.told_field = field;
         self.told_at = self.rcv_nxt + self.read;
     }
 
-    /// Nothing has come or been read since a short way told the window.
+    /// True if nothing has arrived or been read since the window was sent on a fast path.
     #[inline]
     pub const fn has_told_window(&self) -> bool {
         self.told_at == self.rcv_nxt + self.read
     }
 
-    /// As if no short way had told a window yet.
+    /// Forgets the window sent on a fast path.
     #[cfg(test)]
     pub const fn forget_told(&mut self) {
         (self.told_field, self.told_at) = (0, 0);
