@@ -18,8 +18,7 @@ use std::num::NonZeroU64;
 const BARE_HEADER: u32 = 20;
 const TIMESTAMPS: u32 = 12;
 
-/// Receiving half of a connection. The fields that each segment needs come last, in one cache line
-/// and the start of the next, which the connection's adjacent fields share.
+/// Receiving half of a connection. The fields that each segment needs come last.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(crate) struct Receiver {
@@ -49,8 +48,7 @@ pub(crate) struct Receiver {
     pub edge: u64,
     /// `Last.ACK.sent` (RFC 7323 §4.3).
     pub last_ack_sent: u64,
-    /// Sum of `RCV.NXT` and the read position when `told_field` was computed; neither ever
-    /// decreases.
+    /// Sum of `RCV.NXT` and the read position when `told_field` was computed.
     told_at: u64,
     /// Data received in order and not yet acknowledged.
     pub pending: PendingAck,
@@ -304,8 +302,7 @@ impl Connection {
         }
     }
 
-    /// Passes the RTT measured by a full segment to the receive buffer, before the segment is
-    /// processed.
+    /// Passes the RTT of a full segment to the receive buffer, before the segment is processed.
     fn measure_peer(&mut self, now: Time, segment: &Segment) {
         if self.receiver.memory.is_none() || segment.payload_bytes < self.receiver.pending.mss() {
             return;
@@ -337,8 +334,7 @@ impl Connection {
         }
     }
 
-    /// Handles new in-order data under Linux's ACK policy: first the rhythm, then the window, then
-    /// the ACK.
+    /// Handles new in-order data under Linux's ACK policy: rhythm, then window, then ACK.
     fn receive_as_linux(&mut self, now: Time, segment: &Segment, in_order: bool) {
         let arrival = self.arrival(now, segment);
         let position = self.receiver.position();
