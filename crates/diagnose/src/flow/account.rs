@@ -24,6 +24,8 @@ pub enum Limit {
     Timeout,
     /// The receiver delays its acknowledgment.
     DelayedAck,
+    /// Less than a segment waits for the acknowledgment of all that was sent.
+    Nagle,
     /// The capture does not tell.
     Unknown,
 }
@@ -41,10 +43,14 @@ impl Limit {
             Self::Recovery => "recovery",
             Self::Timeout => "timeout",
             Self::DelayedAck => "delayed_ack",
+            Self::Nagle => "nagle",
             Self::Unknown => "unknown",
         }
     }
 }
+
+/// Number of limits.
+const LIMITS: usize = Limit::Unknown as usize + 1;
 
 /// Nanoseconds of an episode.
 #[derive(Debug, Clone, Copy, Default)]
@@ -59,20 +65,23 @@ struct OfEpisode {
 pub struct Account {
     since_ns: i64,
     changed_ns: i64,
+    /// Time that was counted after the last payload had arrived.
+    surplus_ns: i64,
     limit: Limit,
-    plain: [i64; 10],
+    plain: [i64; LIMITS],
     episodes: Vec<OfEpisode>,
     stalls: Vec<Stall>,
     /// State of the account when everything was acknowledged.
-    paused: Option<(i64, [i64; 10], Vec<OfEpisode>)>,
+    paused: Option<(i64, [i64; LIMITS], Vec<OfEpisode>)>,
 }
 
 const NS: f64 = 1e-9;
 
 impl Account {
-    /// Everything is acknowledged: unless more is sent, the flow's life ends here.
-    pub fn pause(&mut self) {
+    /// Everything is acknowledged: unless more is sent, the flow's life ends at this time.
+    pub fn pause(&mut self, end_ns: i64) {
         if self.paused.is_none() {
+            self.surplus_ns = (self.since_ns - end_ns).max(0);
             self.paused = Some((self.since_ns, self.plain, self.episodes.clone()));
         }
     }
@@ -80,6 +89,20 @@ impl Account {
     /// More is sent.
     pub fn resume(&mut self) {
         self.paused = None;
+        self.surplus_ns = 0;
+    }
+
+    /// Takes out what was counted for the application after the life had ended; returns it.
+    pub fn cut(&mut self) -> i64 {
+        let idle = &mut self.plain[Limit::Application as usize];
+        let surplus = std::mem::take(&mut self.surplus_ns).min(*idle);
+        *idle -= surplus;
+        surplus
+    }
+
+    /// The opener's SYN was on its way for so long before the capture saw it.
+    pub fn begin_before(&mut self, length: i64) {
+        self.plain[Limit::Handshake as usize] += length;
     }
 
     /// Ends the account, where everything was acknowledged or else now; returns the time.
@@ -166,6 +189,7 @@ impl Account {
             recovery: unknown(Limit::Recovery),
             timeout: unknown(Limit::Timeout),
             delayed_ack: plain(Limit::DelayedAck),
+            nagle: plain(Limit::Nagle),
             unknown: plain(Limit::Unknown),
             ..Limits::default()
         };

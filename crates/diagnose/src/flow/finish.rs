@@ -1,5 +1,6 @@
 //! The answer for a flow, once all of it has been seen.
 
+use super::account::Limit;
 use super::cause::{self, Judgment};
 use super::half::{EpisodeRecord, Half};
 use super::record::Record;
@@ -10,8 +11,10 @@ const NS: f64 = 1e-9;
 /// Shares of the round trip that count as being at an end.
 const AT_END: f64 = 0.12;
 
-/// Probability that the kind is right at the receiver's end, when it sends no SACK blocks.
-const REMOTE_WITHOUT_SACK: f64 = 0.7;
+/// Probability that the kind is right without SACK blocks, at the receiver's end, …
+const RECEIVER_WITHOUT_SACK: f64 = 0.5;
+/// … and in the middle.
+const MIDDLE_WITHOUT_SACK: f64 = 0.7;
 /// How often congestion is right where it is named (tools/diagnose_truth.py).
 const CONGESTION_MAX: f64 = 0.7;
 /// Least probability with which congestion is named.
@@ -34,15 +37,27 @@ fn place(sender: &Loop, receiver: &Loop) -> &'static str {
 }
 
 impl Flow {
+    /// Time that the first SYN took to the capture.
+    fn before_ns(&self) -> i64 {
+        let opener = match self.syn_ns {
+            [Some(one), Some(other)] => usize::from(other < one),
+            _ => return 0,
+        };
+        self.loops[opener].least_ns.unwrap_or(0) / 2
+    }
+
     /// The answer.
     pub(super) fn finish(mut self, number: usize) -> answer::Flow {
         let end_ns = self.last_ns - self.start_ns;
         let data = usize::from(self.payload[1] > self.payload[0]);
+        let before_ns = self.before_ns();
         let mut ends = [end_ns; 2];
         for (half, end) in self.halves.iter_mut().zip(&mut ends) {
             half.settle(i64::MAX);
-            *end = half.account.close(end_ns, half.episode_now());
-            half.tail_was_idle();
+            half.account.begin_before(before_ns);
+            *end = before_ns + half.account.close(end_ns, half.episode_now());
+            half.tail_was(Limit::Application);
+            *end -= half.account.cut();
         }
         let picture = self.recorders.take().map(|recorders| {
             let [one, other] = *recorders;
@@ -102,11 +117,13 @@ impl Half {
     /// Judges what the place of the capture tells, and what nothing else has told.
     fn judge(&mut self, place: &str) {
         let has_dsack = self.has_dsack;
-        let is_remote = place == "receiver";
-        self.is_blind = is_remote && self.records.all.iter().all(|record| record.value.is_none());
+        let is_remote = place != "sender";
+        let is_receiver = place == "receiver";
+        let most = if is_receiver { RECEIVER_WITHOUT_SACK } else { MIDDLE_WITHOUT_SACK };
+        self.is_blind = is_receiver && self.records.all.iter().all(|record| record.value.is_none());
         for record in &mut self.records.all {
             if is_remote && !self.sender.has_sack && record.length_bytes > 0 {
-                record.kind_confidence = record.kind_confidence.min(REMOTE_WITHOUT_SACK);
+                record.kind_confidence = record.kind_confidence.min(most);
             }
             let sure = |evidence, packet| Proof { evidence, packet };
             match (place, record.original) {

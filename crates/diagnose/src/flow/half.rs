@@ -168,7 +168,7 @@ impl Half {
         match relation {
             Relation::New => {
                 self.arrived(packet, now);
-                self.new_data(now);
+                self.new_data(i64::from(packet.payload_bytes), now);
             }
             Relation::Late => {
                 self.reordered += 1;
@@ -196,12 +196,15 @@ impl Half {
         self.account.set(self.limit());
     }
 
-    fn new_data(&mut self, now: &Now) {
+    fn new_data(&mut self, payload_bytes: i64, now: &Now) {
         let was_idle = self.sender.una >= self.board.end;
         let (limit, since) = (self.account.limit(), self.sender.active_ns());
         let length = self.pass(now.sent_ns, limit);
         if was_idle && self.is_pause(now.sent_ns) {
-            self.tail_was_idle();
+            self.tail_was(Limit::Application);
+        } else if was_idle && payload_bytes < self.largest {
+            // Less than a segment, as soon as everything is acknowledged.
+            self.tail_was(Limit::Nagle);
         }
         self.tail.clear();
         self.stall((since, length), limit, now);

@@ -108,10 +108,10 @@ impl Half {
         }
     }
 
-    /// Nothing was left to send since the last data.
-    pub(super) fn tail_was_idle(&mut self) {
+    /// Nothing but this limit has kept the sender from sending since the last data.
+    pub(super) fn tail_was(&mut self, limit: Limit) {
         for tail in std::mem::take(&mut self.tail) {
-            self.account.shift(tail.length, (tail.limit, tail.episode), Limit::Application);
+            self.account.shift(tail.length, (tail.limit, tail.episode), limit);
         }
     }
 
@@ -143,7 +143,7 @@ impl Half {
         let is_held = ack.effective_ns > due_ns + DELAYED_MIN_NS && least > 0;
         let arrival_ns = if is_held { due_ns } else { ack.effective_ns } - least / 2;
         self.pass(arrival_ns, self.account.limit());
-        self.account.pause();
+        self.account.pause(arrival_ns);
     }
 
     /// Without timestamps the receiver's end shows no queue but by the spacing of arrivals.
