@@ -54,10 +54,10 @@ impl Flow {
         let mut ends = [end_ns; 2];
         for (half, end) in self.halves.iter_mut().zip(&mut ends) {
             half.settle(i64::MAX);
-            half.account.begin_before(before_ns);
             *end = before_ns + half.account.close(end_ns, half.episode_now());
             half.tail_was(Limit::Application);
             *end -= half.account.cut();
+            half.account.begin_before(before_ns);
         }
         let picture = self.recorders.take().map(|recorders| {
             let [one, other] = *recorders;
