@@ -337,3 +337,21 @@ def test_the_models_touch_no_clock_and_no_files() -> None:
             if pattern.search(line) and not line.lstrip().startswith("//"):
                 broken[name_of(path)] = f"{name_of(path)}:{number}: {line.strip()}"
     held("no clock, no I/O", broken)
+
+
+OPENINGS_MOST = 120
+"""Doc comments of the Rust sources that open as `docs/style.md` forbids; only falls."""
+
+
+def test_doc_comments_open_with_their_subject() -> None:
+    forbidden = re.compile(r"\s*//[/!] (What|It|The same|Of|Behind|By|So|Who)\b")
+    count = 0
+    for path in SOURCES:
+        if path.suffix != ".rs":
+            continue
+        before = ""
+        for line in lines_of(path):
+            begins = not before.strip().startswith(("///", "//!"))
+            count += bool(begins and forbidden.match(line))
+            before = line
+    assert count <= OPENINGS_MOST, f"{count} doc comments open with a forbidden word"
