@@ -65,5 +65,11 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{key}_")
         else:
-            flat[f"{prefix}{key}"] = value
+            flat[_column(f"{prefix}{key}")] = value
     return flat
+
+
+def _column(name: str) -> str:
+    """The column of a key; what limits a flow is in seconds, as the columns of a run say."""
+    limit = name.removeprefix("limited_by_")
+    return name if limit == name else f"limited_{limit}_s"

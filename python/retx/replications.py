@@ -9,10 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from retx import _native
 from retx.checks import there
 from retx.directory import new_directory
 from retx.errors import UsageError
-from retx.results import Result, without_clock, write_code, write_tables
+from retx.results import HOW_TO_RECORD, Result, without_clock, write_code, write_tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -168,13 +169,23 @@ class Replications:
     def _joined(self, name: str) -> pl.DataFrame:
         import polars as pl
 
-        joined: pl.DataFrame = pl.concat(
+        from retx.frames import frame, summary_frame
+
+        events = name in HOW_TO_RECORD
+        columns = _native.stacked([result._raw for result in self._runs], name, events)
+        if columns:
+            joined = frame(columns) if events else summary_frame(columns)
+            number = pl.col("replication").cast(pl.UInt32)
+            return joined.select(number, pl.exclude("replication"))
+        if columns is not None:
+            return pl.DataFrame(schema={"replication": pl.UInt32})
+        each: pl.DataFrame = pl.concat(
             getattr(result, name).select(
                 pl.lit(number, dtype=pl.UInt32).alias("replication"), pl.all()
             )
             for number, result in enumerate(self._runs)
         )
-        return joined
+        return each
 
     @property
     def plot(self) -> SweepPlot:

@@ -45,7 +45,7 @@ mod _native {
         CodeRefusedError, EmulationRefusedError, RunError, ScenarioError, UserCodeError,
     };
     #[pymodule_export]
-    use crate::result::RawResult;
+    use crate::result::{RawResult, stacked};
     #[pymodule_export]
     use crate::run::{run, run_many};
     #[pymodule_export]

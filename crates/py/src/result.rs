@@ -231,6 +231,34 @@ impl RawResult {
     }
 }
 
+/// A table of many runs at once, their number in its first column, `replication`: of the summary as
+/// from `columns`, or of single events as from `take`, which it leaves where they are. `None` where
+/// it can only be joined from the tables of each run: of emulations, and of tables that were taken.
+#[pyfunction]
+pub fn stacked<'py>(
+    py: Python<'py>,
+    results: Vec<PyRef<'py, RawResult>>,
+    name: &str,
+    events: bool,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    if results.iter().any(|result| result.summary.is_some()) {
+        return Ok(None);
+    }
+    let outcomes: Vec<&Outcome> = results.iter().map(|result| &result.outcome).collect();
+    if events {
+        let table = py.detach(|| Outcome::events_of_all(&outcomes, name));
+        return table.map(|table| dictionary(py, table)).transpose();
+    }
+    let Some(columns) = py.detach(|| Outcome::columns_of_all(&outcomes, name)) else {
+        return Ok(None);
+    };
+    let dictionary = PyDict::new(py);
+    for (name, column) in columns {
+        dictionary.set_item(name, array(py, column)?)?;
+    }
+    Ok(Some(dictionary))
+}
+
 fn part<T>(rows: &[T], first: usize, count: usize) -> &[T] {
     let first = first.min(rows.len());
     &rows[first..rows.len().min(first.saturating_add(count))]

@@ -38,6 +38,24 @@ impl Column {
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Adds the values of a column of the same kind; false, and nothing added, when its codes stand
+    /// for other texts.
+    fn extend(&mut self, more: Self) -> bool {
+        match (self, more) {
+            (Self::Float(values), Self::Float(more)) => values.extend(more),
+            (Self::Integer(values), Self::Integer(more)) => values.extend(more),
+            (Self::Flag(values), Self::Flag(more)) => values.extend(more),
+            (Self::Name { codes, names }, Self::Name { codes: more, names: others }) => {
+                if *names != others {
+                    return false;
+                }
+                codes.extend(more);
+            }
+            (column, more) => panic!("{column:?} is not of the kind of {more:?}"),
+        }
+        true
+    }
 }
 
 /// Columns of equal length, each with its name.
@@ -65,6 +83,26 @@ impl Table {
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
+    }
+
+    /// The rows of several tables of one kind, one table after the other. `None` without a table,
+    /// or when the texts that codes stand for differ.
+    ///
+    /// # Panics
+    /// When the columns differ.
+    pub fn stacked(tables: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let mut tables = tables.into_iter();
+        let mut all = tables.next()?;
+        for table in tables {
+            assert_eq!(all.columns.len(), table.columns.len(), "other columns");
+            for ((name, column), (other, more)) in all.columns.iter_mut().zip(table.columns) {
+                assert_eq!(*name, other, "another column");
+                if !column.extend(more) {
+                    return None;
+                }
+            }
+        }
+        Some(all)
     }
 
     /// Column of the given name.

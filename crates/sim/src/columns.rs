@@ -40,25 +40,69 @@ impl Collect for ColumnsByKind {
     }
 }
 
+/// How a summary's table calls the column that numbers the runs.
+const REPLICATION: &str = "replication";
+
 impl Outcome {
     /// Table of the summary, `flows`, `links`, `wlans`, `stations` or `relays`: a column for each
     /// leaf of its rows. `None` for another name. Without rows only `flows` has columns.
     pub fn columns(&self, name: &str) -> Option<Vec<(String, Column)>> {
-        let mut rows = Rows::default();
+        summed_up(name, std::iter::once((&[][..], self)))
+    }
+
+    /// The same table of several runs, which are numbered from 0 in its first column,
+    /// `replication`.
+    pub fn columns_of_all(runs: &[&Self], name: &str) -> Option<Vec<(String, Column)>> {
+        let numbers: Vec<_> =
+            (0..runs.len() as u64).map(|number| [(REPLICATION, number)]).collect();
+        summed_up(name, numbers.iter().map(|number| &number[..]).zip(runs.iter().copied()))
+    }
+
+    /// A table of single events of several runs, numbered as in [`Self::columns_of_all`]. `None`
+    /// when a run has not kept it, or keeps it under other names.
+    pub fn events_of_all(runs: &[&Self], name: &str) -> Option<Table> {
+        let tables: Option<Vec<Table>> = runs.iter().map(|run| run.events(name)).collect();
+        let tables = tables?;
+        let rows = tables.iter().map(Table::rows).enumerate();
+        let numbers = rows.flat_map(|(run, rows)| std::iter::repeat_n(run as u64, rows)).collect();
+        let mut all = Table::stacked(tables)?;
+        all.columns.insert(0, (REPLICATION, Column::Integer(numbers)));
+        Some(all)
+    }
+
+    /// A table of single events, if it was kept.
+    fn events(&self, name: &str) -> Option<Table> {
+        let Self { tables, names, .. } = self;
         match name {
-            "flows" => {
-                let mut flows = FlowRows::default();
-                add_flows(&mut flows, &[], self);
-                return Some(flows.into_columns());
-            }
-            "links" => self.links.iter().for_each(|link| rows.push(&[], &[], link)),
-            "wlans" => self.wlans.iter().for_each(|wlan| rows.push(&[], &[], wlan)),
-            "stations" => add_stations(&mut rows, &[], self),
-            "relays" => self.relays.iter().for_each(|relay| rows.push(&[], &[], relay)),
+            "samples" => tables.samples.as_ref().map(|rows| rows.table(names)),
+            "link_samples" => tables.link_samples.as_ref().map(|rows| rows.table(names)),
+            "segments" => tables.segments.as_ref().map(|rows| rows.table(names)),
+            "acks" => tables.acks.as_ref().map(|rows| rows.table(names)),
+            "drops" => tables.drops.as_ref().map(|rows| rows.table(names)),
+            "episodes" => tables.episodes.as_ref().map(|rows| rows.table(names)),
+            "exchanges" => tables.exchanges.as_ref().map(|rows| rows.table(names)),
+            _ => None,
+        }
+    }
+}
+
+/// A table of the summaries of runs, each with the numbers that name it.
+fn summed_up<'a>(
+    name: &str,
+    runs: impl Iterator<Item = (&'a [(&'static str, u64)], &'a Outcome)>,
+) -> Option<Vec<(String, Column)>> {
+    let (mut flows, mut rows) = (FlowRows::default(), Rows::default());
+    for (run, outcome) in runs {
+        match name {
+            "flows" => add_flows(&mut flows, run, outcome),
+            "links" => outcome.links.iter().for_each(|link| rows.push(run, &[], link)),
+            "wlans" => outcome.wlans.iter().for_each(|wlan| rows.push(run, &[], wlan)),
+            "stations" => add_stations(&mut rows, run, outcome),
+            "relays" => outcome.relays.iter().for_each(|relay| rows.push(run, &[], relay)),
             _ => return None,
         }
-        Some(rows.into_columns())
     }
+    Some(if name == "flows" { flows.into_columns() } else { rows.into_columns() })
 }
 
 fn add_flows(rows: &mut FlowRows, run: &[(&str, u64)], outcome: &Outcome) {

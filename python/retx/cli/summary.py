@@ -68,13 +68,11 @@ def print_means(replications: Replications, written: list[Path]) -> None:
     out.print(
         _heading(
             replications.scenario,
-            f"{len(replications)} replications of seed {replications.summary['seed']}",
+            f"{len(replications)} replications of seed {replications[0].summary['seed']}",
         )
     )
     out.print(_means(replications))
-    said = First()
-    for flows in zip(*(result.summary["flows"] for result in replications), strict=True):
-        _add_said(said, replications.scenario, flows)
+    said = _said_in_all(replications)
     if len(said):
         out.print(_confusion(said))
     _print_written(out, written)
@@ -101,7 +99,7 @@ class _Flows:
             for kind, label in KINDS.items():
                 if any(flow["episodes"][kind].values()):
                     self.episodes.append((flow["name"], label, flow["episodes"][kind]))
-            _add_said(self.said, scenario, (flow,))
+            _add_said(self.said, scenario, flow)
 
 
 def _flows(flows: First) -> Table:
@@ -183,16 +181,38 @@ def _episodes(rows: First) -> Table:
     return shortened(made, rows, add)
 
 
-def _add_said(rows: First, scenario: dict[str, Any], flows: tuple[dict[str, Any], ...]) -> None:
-    """Rows of a flow, in one run or several, if it tells causes apart."""
-    flow = flows[0]
-    if flow["tcp"] is None or scenario["tcp"][flow["tcp"]]["loss_cause"]["name"] == "none":
+def _add_said(rows: First, scenario: dict[str, Any], flow: dict[str, Any]) -> None:
+    """Rows of a flow, if it tells causes apart."""
+    if not _tells_causes(scenario, flow["tcp"]):
         return
     for kind, label in KINDS.items():
         for said in SAID:
-            counts = [sum(each["said"][kind][said][cause] for each in flows) for cause in CAUSES]
+            counts = [flow["said"][kind][said][cause] for cause in CAUSES]
             if any(counts):
                 rows.append((flow["name"], label, said, counts))
+
+
+def _said_in_all(replications: Replications) -> First:
+    """The rows of all flows that tell causes apart, summed over the replications."""
+    import polars as pl
+
+    from retx.analysis.confusion import confusion
+
+    rows = First()
+    scenario = replications.scenario
+    telling = [tcp for tcp in scenario["tcp"] if _tells_causes(scenario, tcp)]
+    if not telling:
+        return rows
+    chosen = replications.flows.filter(replications.flows["tcp"].is_in(telling))
+    counts = confusion(chosen).group_by("flow", "kind", "said_cause", maintain_order=True)
+    for flow, kind, said, *causes in counts.agg(*map(pl.sum, CAUSES)).rows():
+        if any(causes):
+            rows.append((flow, KINDS[kind], said, causes))
+    return rows
+
+
+def _tells_causes(scenario: dict[str, Any], tcp: str | None) -> bool:
+    return tcp is not None and bool(scenario["tcp"][tcp]["loss_cause"]["name"] != "none")
 
 
 def _confusion(rows: First) -> Table:
