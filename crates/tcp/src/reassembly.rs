@@ -42,12 +42,16 @@ impl Reassembly {
         self.note_arrival(left, range);
     }
 
-    /// Takes out what continues the stream at `rcv_nxt`; returns the new `RCV.NXT`.
-    pub fn take_in_order(&mut self, rcv_nxt: u64) -> u64 {
+    /// Delivers an arrival at `rcv_nxt` and the ranges that it connects; returns the new `RCV.NXT`.
+    /// The other ranges keep their places in the order of the SACK option (RFC 2018 §4; Linux,
+    /// `tcp_sack_remove`): an arrival in order is no block, so it must push none out.
+    pub fn fill(&mut self, rcv_nxt: u64, right: u64) -> u64 {
+        self.ranges.insert(rcv_nxt, right);
         let end = self.ranges.take_in_order(rcv_nxt);
-        // Ranges go as a whole.
-        for arrival in self.recent.iter_mut().filter(|arrival| arrival.position < end) {
-            *arrival = Arrival::default();
+        let recent = std::mem::take(&mut self.recent);
+        let beyond = recent.into_iter().filter(|arrival| arrival.position >= end);
+        for (place, arrival) in self.recent.iter_mut().zip(beyond) {
+            *place = arrival;
         }
         end
     }
@@ -118,7 +122,7 @@ mod tests {
         assert_eq!(blocks(&reassembly), [(20, 35), (60, 70), (40, 50)]);
         reassembly.insert(35, 40);
         assert_eq!(blocks(&reassembly), [(20, 50), (60, 70)]);
-        assert_eq!(reassembly.take_in_order(20), 50);
+        assert_eq!(reassembly.fill(10, 20), 50);
         assert_eq!(blocks(&reassembly), [(60, 70)]);
     }
 
@@ -137,6 +141,25 @@ mod tests {
                     prop_assert!(!told[..index].contains(block));
                     prop_assert!(reassembly.contains(block.0.into(), block.1.into()));
                 }
+            }
+        }
+
+        /// RFC 2018 §4: data that fill a gap leave the blocks beyond them in the option.
+        #[test]
+        fn filling_a_gap_forgets_no_block(
+            arrivals in prop::collection::vec((10u64..200, 1u64..5), 1..40),
+            fills in prop::collection::vec(1u64..20, 1..20),
+        ) {
+            let mut reassembly = Reassembly::default();
+            for (left, length) in arrivals {
+                reassembly.insert(left, left + length);
+            }
+            let mut rcv_nxt = 1;
+            for length in fills {
+                let before = blocks(&reassembly);
+                rcv_nxt = reassembly.fill(rcv_nxt, rcv_nxt + length);
+                let beyond = before.into_iter().filter(|block| u64::from(block.0) > rcv_nxt);
+                prop_assert_eq!(blocks(&reassembly), beyond.collect::<Vec<_>>());
             }
         }
     }

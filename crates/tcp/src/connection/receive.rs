@@ -122,9 +122,12 @@ impl Receiver {
         if let Some((left, right)) = overlap {
             self.note_duplicate(left, right);
         }
-        self.out_of_order.insert(left, right);
-        let old_nxt = std::mem::replace(&mut self.rcv_nxt, 0);
-        self.rcv_nxt = self.out_of_order.take_in_order(old_nxt);
+        let old_nxt = self.rcv_nxt;
+        if left == old_nxt {
+            self.rcv_nxt = self.out_of_order.fill(old_nxt, right);
+        } else {
+            self.out_of_order.insert(left, right);
+        }
         let has_gap = self.has_gap();
         if let Some(memory) = &mut self.memory {
             let again = overlap.map_or(0, |(left, right)| right - left);
