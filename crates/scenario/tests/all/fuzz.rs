@@ -201,9 +201,10 @@ fn seeds() -> Vec<String> {
         .expect("the folder of examples")
         .map(|file| file.expect("a file").path())
         .collect();
+    files.retain(|file| file.extension().is_some_and(|kind| kind == "toml"));
     files.sort();
     let text = |file: &std::path::PathBuf| std::fs::read_to_string(file).expect("a readable file");
-    let mut seeds: Vec<String> = files.iter().filter(|file| file.is_file()).map(text).collect();
+    let mut seeds: Vec<String> = files.iter().map(text).collect();
     let resolved: Vec<String> = seeds
         .iter()
         .map(|text| {
