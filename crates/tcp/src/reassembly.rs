@@ -42,6 +42,15 @@ impl Reassembly {
         self.note_arrival(left, range);
     }
 
+    /// Takes an arrival while there is a gap, or what fills it; returns the new `RCV.NXT`.
+    pub fn receive(&mut self, rcv_nxt: u64, left: u64, right: u64) -> u64 {
+        if left == rcv_nxt {
+            return self.fill(rcv_nxt, right);
+        }
+        self.insert(left, right);
+        rcv_nxt
+    }
+
     /// Delivers an arrival at `rcv_nxt` and the ranges that it connects; returns the new `RCV.NXT`.
     /// The other ranges keep their places in the order of the SACK option (RFC 2018 §4; Linux,
     /// `tcp_sack_remove`): an arrival in order is no block, so it must push none out.

@@ -123,11 +123,7 @@ impl Receiver {
             self.note_duplicate(left, right);
         }
         let old_nxt = self.rcv_nxt;
-        if left == old_nxt {
-            self.rcv_nxt = self.out_of_order.fill(old_nxt, right);
-        } else {
-            self.out_of_order.insert(left, right);
-        }
+        self.rcv_nxt = self.out_of_order.receive(old_nxt, left, right);
         let has_gap = self.has_gap();
         if let Some(memory) = &mut self.memory {
             let again = overlap.map_or(0, |(left, right)| right - left);
