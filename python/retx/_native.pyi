@@ -49,6 +49,7 @@ __all__ = [
     "read_sweep",
     "run",
     "run_many",
+    "stacked",
     "toml_of_json",
 ]
 
