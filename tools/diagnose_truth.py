@@ -190,6 +190,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="one draw of each case")
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--random", type=int, help="so many cases drawn at random instead")
+    parser.add_argument("--first", type=int, default=0, help="number of the first of them")
     parser.add_argument("--tshark", action="store_true")
     parser.add_argument("--no-ids", action="store_true", help="IP identification 0 everywhere")
     parser.add_argument("--keep", type=Path, help="keep captures here")
@@ -198,8 +199,11 @@ def main() -> int:
     options = parser.parse_args()
     scores: dict[tuple[str, str, str], Score] = defaultdict(Score)
     errors: dict[str, list[float]] = defaultdict(list)
-    of_draws = cases(1 if options.quick else options.draws, ids=not options.no_ids)
-    for case in random_cases(options.random) if options.random else of_draws:
+    ids = not options.no_ids
+    chosen = cases(1 if options.quick else options.draws, ids=ids)
+    if options.random:
+        chosen = random_cases(options.random, first=options.first, ids=ids)
+    for case in chosen:
         if options.only and options.only not in case.name:
             continue
         with tempfile.TemporaryDirectory() as temporary:

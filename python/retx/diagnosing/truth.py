@@ -131,11 +131,11 @@ class RandomCase(Case):
         return scenario
 
 
-def random_cases(count: int) -> Iterator[Case]:
-    """Cases drawn at random, half of them with timestamps."""
-    for number in range(count):
+def random_cases(count: int, *, first: int = 0, ids: bool = True) -> Iterator[Case]:
+    """Cases drawn at random, from this number on, half of them with timestamps."""
+    for number in range(first, first + count):
         preset = Random(number + 1_000_000).choice(PRESETS)
-        yield RandomCase(preset, "random", number % 2 == 0, number)
+        yield RandomCase(preset, "random", number % 2 == 0, number, ids)
 
 
 def cases(draws: int, *, ids: bool = True) -> Iterator[Case]:
