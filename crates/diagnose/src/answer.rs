@@ -37,9 +37,9 @@ pub enum Needless {
 pub enum Evidence {
     /// Nothing tells.
     None,
-    /// It was acknowledged before it was sent again.
+    /// An ACK had covered the data before they were sent again.
     AcknowledgedBefore,
-    /// It was selectively acknowledged before it was sent again.
+    /// A SACK block had covered the data before they were sent again.
     SackedBefore,
     /// A DSACK block reports the duplicate.
     Dsack,
@@ -47,7 +47,7 @@ pub enum Evidence {
     OlderTimestamp,
     /// The ACK that covers it echoes the retransmission's own timestamp.
     OwnTimestamp,
-    /// It was acknowledged sooner than a round trip permits.
+    /// Its ACK came sooner than a round trip permits.
     EarlyAck,
     /// The ACK of data sent again before it covers it, too.
     Jump,
@@ -68,7 +68,7 @@ pub enum Evidence {
 /// Proof: the evidence, and the frame in which it is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Proof {
-    /// What tells.
+    /// Kind of evidence.
     pub evidence: Evidence,
     /// Frame of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,10 +90,10 @@ pub struct Retransmission {
     pub from: String,
     /// Mechanism.
     pub kind: Kind,
-    /// For a timeout, how many there were in a row.
+    /// Timeouts in a row, this one included; none unless a timeout sent it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<u32>,
-    /// Was it needless?
+    /// Needless or not.
     pub needless: Needless,
     /// Probability that kind and needless are both right.
     pub confidence: f64,
@@ -102,7 +102,7 @@ pub struct Retransmission {
     pub kind_confidence: f64,
     /// Why `needless` is what it is.
     pub proof: Proof,
-    /// With a second capture: it has passed that, too.
+    /// True where a second capture has it, too; none with one capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrived: Option<bool>,
     /// Frame with the first copy, where it is in the capture.
@@ -220,9 +220,9 @@ pub struct Flow {
     pub place: &'static str,
     /// Least time between a packet towards the data's sender and its answer, at the capture.
     pub sender_loop_s: Option<f64>,
-    /// The same for the data's receiver.
+    /// Round trip between the capture and the data's receiver, seconds.
     pub receiver_loop_s: Option<f64>,
-    /// From the first packet to the last.
+    /// Time from the first packet to the last, seconds.
     pub life_s: f64,
     /// Packets of both directions.
     pub packets: u64,
@@ -250,7 +250,7 @@ pub struct Flow {
     pub not_captured_bytes: i64,
     /// Originals that passed late, so that they look like retransmissions.
     pub reordered: u64,
-    /// With a second capture: the way between both.
+    /// The way between two captures; none with one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub between: Option<Between>,
     /// The time–sequence picture, where it is wanted.
@@ -265,7 +265,7 @@ pub struct Capture {
     pub files: Vec<String>,
     /// Frames.
     pub packets: u64,
-    /// What is wrong with the capture, each once.
+    /// Faults of the capture, each once.
     pub findings: Vec<String>,
 }
 

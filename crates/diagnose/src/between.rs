@@ -1,8 +1,8 @@
-//! What two captures of a flow tell about the way between them.
+//! Losses, delays and reordering between two captures of a flow.
 
 use serde::Serialize;
 
-/// What two captures of a flow tell that one cannot.
+/// Comparison of two captures of a flow.
 #[derive(Debug, Clone, Serialize)]
 pub struct Between {
     /// Name of the capture nearer to the sender of the data; frames of the flow are its frames.
@@ -18,13 +18,13 @@ pub struct Between {
     pub skew_ppm: Option<f64>,
     /// Least round trip between the captures, seconds; it does not depend on the clocks.
     pub round_trip_min_s: f64,
-    /// From the sender of the data to the receiver.
+    /// Way of the data, from sender to receiver.
     pub forward: Way,
-    /// From the receiver to the sender.
+    /// Way of the acknowledgments.
     pub backward: Way,
 }
 
-/// One direction between two captures.
+/// Packets of one direction between two captures.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Way {
     /// Packets that passed the first capture while the other ran.

@@ -14,7 +14,7 @@ pub struct Order {
     last_ns: Option<i64>,
     /// Frames that are earlier than a frame before them.
     pub late: u64,
-    /// By how much at the most, nanoseconds.
+    /// Largest lateness, nanoseconds.
     pub late_max_ns: i64,
 }
 

@@ -47,7 +47,7 @@ pub struct Picture {
     pub data: Vec<(f64, i64, i64)>,
     /// Acknowledgments: seconds, position, right edge of the window.
     pub acks: Vec<(f64, i64, i64)>,
-    /// One of so many data packets is in it.
+    /// Data packets for each one that is drawn.
     pub one_of: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::answer::{ByCause, Cause, Limits, Stall};
 
-/// What holds a sender between two events.
+/// Limit of a sender between two events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Limit {
     /// The connection is not established.

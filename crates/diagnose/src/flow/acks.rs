@@ -18,7 +18,7 @@ const LOOP_SLACK_NS: i64 = 500_000;
 struct Echo {
     /// The acknowledgment before.
     before: i64,
-    /// It covers more than a delayed ACK does.
+    /// True where it covers more data than a delayed ACK does.
     is_jump: bool,
     /// Time at which the first data that it covers were last sent.
     head_ns: i64,
@@ -188,7 +188,7 @@ impl Half {
     }
 }
 
-/// What the first acknowledgment of a retransmission tells about it.
+/// Verdict of the first acknowledgment on a retransmission: needless or not, and by which proof.
 fn told(
     record: &Record,
     echo: Option<&Echo>,

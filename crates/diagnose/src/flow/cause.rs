@@ -35,7 +35,7 @@ pub struct Rtts {
     recent: [i64; RECENT],
 }
 
-/// What the RTT before a loss tells.
+/// Evidence of the RTT before a loss.
 #[derive(Debug, Clone, Copy)]
 pub struct Judgment {
     /// Probability of congestion rather than a loss of the channel.

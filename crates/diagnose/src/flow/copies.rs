@@ -6,10 +6,11 @@ use crate::packet::Packet;
 const RECENT: usize = 32;
 /// Copies of the capture follow each other within this time.
 const COPY_NS: i64 = 1_000_000;
-/// The same where headers below or the TTL differ: a detour through another network.
+/// Longest delay of a copy whose TTL or lower headers differ: it took a detour through another
+/// network.
 const DETOUR_NS: i64 = 500_000_000;
-/// The same without IP identification or a different link layer to tell them from duplicates that
-/// the sender made.
+/// Longest delay of a copy that neither an IP identification nor another link layer tells from a
+/// duplicate of the sender.
 const BARE_COPY_NS: i64 = 50_000;
 
 /// The last packets of a direction.

@@ -144,7 +144,7 @@ impl Half {
         }
     }
 
-    /// What the RTT before each episode tells, together with the others.
+    /// Cause of each episode, from the RTT before it and the RTTs before the others.
     fn judgments(&self) -> Vec<Option<Judgment>> {
         let one = |episode: &EpisodeRecord| {
             let trigger = &self.records.all[episode.trigger as usize];

@@ -38,15 +38,15 @@ impl Now {
 pub struct EpisodeRecord {
     /// The bottleneck was the limit before.
     pub is_filled: bool,
-    /// It began with a timeout.
+    /// True where a timeout began it.
     pub is_timeout: bool,
-    /// Its first retransmission.
+    /// Index of its first retransmission.
     pub trigger: u32,
     /// RTT before that.
     pub rtt_ns: i64,
     /// Time of that.
     pub start_ns: i64,
-    /// It ends when this is acknowledged.
+    /// Position whose ACK ends it.
     pub until: i64,
     /// Time of the end.
     pub end_ns: Option<i64>,
@@ -63,7 +63,7 @@ pub struct TimeoutRecord {
     pub rto_ns: i64,
 }
 
-/// One direction.
+/// State of one direction of a connection.
 #[derive(Default)]
 pub struct Half {
     /// Sequence number of position 0, the SYN.
@@ -116,7 +116,7 @@ pub struct Half {
     /// Time since data were last sent.
     pub(super) tail: Vec<Tail>,
     pub(super) ids: Identification,
-    /// Of the current packet.
+    /// Place of the current packet in the order of sending.
     stamp: Stamp,
 }
 

@@ -186,7 +186,7 @@ impl Half {
         Some(self.path.rate()? * least as f64 * 1e-9)
     }
 
-    /// What limits the sender from now on.
+    /// Limit of the sender from now until the next event.
     pub(super) fn limit(&self) -> Limit {
         let flight = self.board.end - self.sender.una;
         let product = self.product();

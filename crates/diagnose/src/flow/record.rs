@@ -43,7 +43,7 @@ pub struct Record {
     pub has_dsack: bool,
     /// The retransmission of the same data before it.
     pub before: Option<u32>,
-    /// It has been acknowledged.
+    /// True once it is acknowledged.
     pub is_acked: bool,
 }
 
@@ -56,10 +56,10 @@ impl Record {
     }
 }
 
-/// All retransmissions of a direction.
+/// Retransmissions of one direction.
 #[derive(Debug, Default)]
 pub struct Records {
-    /// In the order of the capture.
+    /// Retransmissions in the order of the capture.
     pub all: Vec<Record>,
     /// Index of the last retransmission that begins at a position.
     by_start: BTreeMap<i64, u32>,

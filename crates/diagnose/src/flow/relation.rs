@@ -3,7 +3,7 @@
 use super::board::{Span, Stamp};
 use super::half::{Half, Now};
 
-/// So many packets are missing before the first retransmission that they are not only earlier
+/// Fewest missing packets before the first retransmission that cannot all be earlier
 /// retransmissions.
 const TAIL_MIN: i64 = 3;
 /// Payload of an Ethernet frame.
@@ -22,9 +22,9 @@ const SUPER_BYTES: i64 = 9_000;
 pub(super) enum Relation {
     /// Nothing in it was seen or skipped before.
     New,
-    /// It was sent before packets that overtook it.
+    /// An original that other packets overtook.
     Late,
-    /// The network made another copy.
+    /// A copy made by the network.
     Copied,
     /// Retransmission; with the frame of an earlier copy, if one was captured.
     Again(Option<u64>),

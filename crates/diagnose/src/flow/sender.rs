@@ -26,7 +26,7 @@ pub struct Ack {
     pub effective_ns: i64,
     /// Cumulative acknowledgment.
     pub ack: i64,
-    /// It is a duplicate ACK.
+    /// True for a duplicate ACK.
     pub is_duplicate: bool,
     /// End of the highest SACK block.
     pub sacked_to: i64,
@@ -78,7 +78,7 @@ pub struct Verdict {
     pub number: u32,
     /// Probability that the kind is right.
     pub confidence: f64,
-    /// It begins an episode.
+    /// True for the first retransmission of an episode.
     pub begins: bool,
     /// Time waited for the timer.
     pub waited_ns: i64,
@@ -97,7 +97,7 @@ pub struct Sender {
     pub window: i64,
     /// Episode.
     pub state: State,
-    /// It has reduced its window before.
+    /// True once the sender has reduced its window.
     pub has_reduced: bool,
     /// RTT samples.
     pub rtts: Rtts,
@@ -263,8 +263,8 @@ impl Sender {
         }
     }
 
-    /// In fast recovery the head is sent yet again, sooner than anything can be heard of the copy
-    /// before, or without SACK, which is needed to notice that this is lost: a timer.
+    /// A timer must have sent the head again in fast recovery: an ACK of the previous copy cannot have
+    /// come yet, or SACK, by which the sender would have noticed its loss, is missing.
     fn is_impatient(&self, attempt: &Attempt) -> bool {
         let age = attempt.time_ns - attempt.previous_ns;
         let is_soon = self.rtt_min_ns.is_some_and(|least| age < least / 20 * 19);

@@ -101,7 +101,7 @@ fn extensions(mut next: u8, mut view: View<'_>, packet: &mut Packet) -> Result<(
     }
 }
 
-/// What an IP packet carries.
+/// Reads the payload of an IP packet by its protocol number.
 #[inline]
 fn carried(protocol: u8, view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
     match protocol {

@@ -42,7 +42,7 @@ struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// What follows a header.
+    /// View of the bytes after a header.
     #[inline]
     fn after(self, bytes: usize) -> Result<Self, Otherwise> {
         if self.depth >= DEPTH_MAX || bytes as u64 > u64::from(self.original) {

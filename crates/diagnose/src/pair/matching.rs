@@ -10,7 +10,7 @@ const SLACK_NS: i64 = 1_000;
 /// Pieces of one frame; more are in no frame that a card makes.
 const PIECES_MAX: u32 = 1_024;
 
-/// What a packet keeps on its way.
+/// Fields that a packet keeps on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     pub(super) seq: u32,
@@ -42,9 +42,9 @@ impl Key {
 
 /// The packets of one direction, matched.
 pub struct Matches {
-    /// At the capture that they passed first.
+    /// Packets at the capture that they passed first.
     pub sent: Vec<Entry>,
-    /// At the other.
+    /// Packets at the other capture.
     pub arrived: Vec<Entry>,
     /// Index in `arrived` of each in `sent`.
     pub partner: Vec<Option<usize>>,

@@ -106,9 +106,9 @@ type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 pub enum Decompressed<R: Read> {
     /// As it is.
     Plain(Whole<R>),
-    /// One or more members of gzip.
+    /// Members of gzip, at least one.
     Gzip(Box<MultiGzDecoder<Whole<R>>>),
-    /// One or more frames of Zstandard.
+    /// Frames of Zstandard, at least one.
     Zstandard(Box<Frames<Whole<R>>>),
 }
 
@@ -116,7 +116,7 @@ impl<R: Read> Decompressed<R> {
     /// Looks at the first bytes.
     ///
     /// # Errors
-    /// What reading them reports.
+    /// Fails as reading its first bytes does.
     pub fn new(mut source: R) -> io::Result<Self> {
         let mut first = Vec::with_capacity(4);
         (&mut source).take(4).read_to_end(&mut first)?;

@@ -61,7 +61,7 @@ pub struct Damage {
     pub reason: String,
 }
 
-/// What a file says about the capturing itself.
+/// Counts that the file keeps of its own capturing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Frames that the capturing program or its kernel says it dropped.
@@ -86,7 +86,7 @@ enum Format {
     Pcapng(pcapng::Section),
 }
 
-/// What the next record of a file is.
+/// Kind of the next record of a file.
 enum Record {
     /// A frame, whose captured bytes are the next ones in the input; after them `padding` bytes
     /// follow that belong to the record.
@@ -197,7 +197,7 @@ impl<R: Read> Reader<R> {
         self.damage.as_ref()
     }
 
-    /// What the file says about the capturing itself, so far.
+    /// Counts that the file has given so far.
     pub fn statistics(&self) -> Statistics {
         self.statistics
     }

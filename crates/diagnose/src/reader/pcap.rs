@@ -9,7 +9,7 @@ const RECORD_HEADER_BYTES: usize = 16;
 /// Kuznetzov's modified format, of which some kernels' tools made use.
 const MODIFIED_RECORD_HEADER_BYTES: usize = 24;
 
-/// What the header of a file says.
+/// Header of a pcap file.
 #[derive(Debug, Clone, Copy)]
 pub struct Header {
     order: Order,

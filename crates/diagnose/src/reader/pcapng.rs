@@ -40,9 +40,9 @@ struct Interface {
 /// The unit of an interface's times.
 #[derive(Debug, Clone, Copy)]
 enum Resolution {
-    /// So many nanoseconds.
+    /// Nanoseconds in a unit of time, at least one.
     Nanoseconds(u64),
-    /// A nanosecond divided by this.
+    /// Units in a nanosecond, where it is longer than one.
     Finer(u64),
     /// 2^−n s.
     Binary(u32),
