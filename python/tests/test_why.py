@@ -180,6 +180,15 @@ def test_the_satellite_is_limited_by_the_receivers_window(satellite: retx.Answer
     assert any(len(row["change"]) > 1 for row in satellite.combinations)
 
 
+def test_no_command_lowers_a_limit_that_linux_has(satellite: retx.Answer) -> None:
+    """The third values of Linux 6.18 with enough memory: 32 MiB to receive, 4 MiB to send."""
+    lines = [line for row in satellite.remedies for line in row["apply"]]
+    for name, least in (("tcp_rmem", 33_554_432), ("tcp_wmem", 4_194_304)):
+        for found in re.findall(rf'{name}="\d+ \d+ (\d+)"', "\n".join(lines)):
+            assert int(found) >= least
+    assert any("tcp_rmem" in line for line in lines)
+
+
 def test_the_change_gives_what_it_promises_in_a_run_of_ones_own(satellite: retx.Answer) -> None:
     best = satellite.remedies[0]
     before = retx.run(SATELLITE).flows["goodput_bit_s"][0]

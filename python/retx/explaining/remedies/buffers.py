@@ -10,6 +10,8 @@ from retx.explaining.units import power_of_two
 from retx.quantities import size
 
 LEAST = 1 << 18
+RECEIVE_DEFAULT, SEND_DEFAULT = 33_554_432, 4_194_304
+"""Largest buffers of Linux 6.18 by default: what is less would take from other connections."""
 ROOM = 4
 """The larger of the sizes has room for so many products: for a queue, and for repairs."""
 
@@ -35,10 +37,11 @@ def _receive(situation: Situation) -> list[Change]:
             continue
         text = f"a receive buffer of {size(wanted)} at the receiver"
         apply = (
-            f'at the receiver: sysctl -w net.ipv4.tcp_rmem="4096 131072 {2 * wanted}"',
-            f"for programs that set SO_RCVBUF: sysctl -w net.core.rmem_max={wanted}, and "
-            f"setsockopt(fd, SOL_SOCKET, SO_RCVBUF, {wanted}) before connect() or listen()",
-            "sysctl -w net.ipv4.tcp_window_scaling=1",
+            f"at the receiver: sysctl -w net.ipv4.tcp_rmem="
+            f'"4096 131072 {max(2 * wanted, RECEIVE_DEFAULT)}", and no SO_RCVBUF in the program',
+            f"for programs that keep SO_RCVBUF: setsockopt(fd, SOL_SOCKET, SO_RCVBUF, {wanted}) "
+            f"before connect() or listen(), with at least sysctl -w net.core.rmem_max={wanted}",
+            "sysctl -w net.ipv4.tcp_window_scaling=1, which is the default",
         )
         changes.append(Change(overrides, text, apply, size(wanted)))
     return changes
@@ -55,9 +58,10 @@ def _send(situation: Situation) -> list[Change]:
             continue
         text = f"a send buffer of {size(wanted)} at the sender"
         apply = (
-            f'at the sender: sysctl -w net.ipv4.tcp_wmem="4096 16384 {2 * wanted}"',
-            f"for programs that set SO_SNDBUF: sysctl -w net.core.wmem_max={wanted}, and "
-            f"setsockopt(fd, SOL_SOCKET, SO_SNDBUF, {wanted})",
+            f"at the sender: sysctl -w net.ipv4.tcp_wmem="
+            f'"4096 16384 {max(2 * wanted, SEND_DEFAULT)}", and no SO_SNDBUF in the program',
+            f"for programs that keep SO_SNDBUF: setsockopt(fd, SOL_SOCKET, SO_SNDBUF, {wanted}), "
+            f"with at least sysctl -w net.core.wmem_max={wanted}",
         )
         changes.append(Change(overrides, text, apply, size(wanted)))
     return changes

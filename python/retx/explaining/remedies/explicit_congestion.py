@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from retx.explaining.path import Hop
 from retx.explaining.remedy import CONGESTION, Change, Remedy
 from retx.explaining.situation import Situation
 
 MARKING = ("codel", "fq_codel", "pie", "red")
+RED = "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth"
+"""RED has no defaults: thresholds of 20 and 60 packets, for the rate that follows."""
 
 
 def _propose(situation: Situation) -> list[Change]:
@@ -27,10 +30,16 @@ def _propose(situation: Situation) -> list[Change]:
             f"ECN at both ends, with a queue before {hop.name} that marks",
             (
                 "at both ends: sysctl -w net.ipv4.tcp_ecn=1",
-                f"at the router: tc qdisc replace dev DEV root {discipline} ecn",
+                f"at the router: tc qdisc replace dev DEV root {_command(discipline, hop)} ecn",
             ),
         )
     ]
+
+
+def _command(discipline: str, hop: Hop) -> str:
+    if discipline != "red":
+        return discipline
+    return f"{RED} {(hop.rate_bit_s or 1e7) / 1e3:.0f}kbit"
 
 
 REMEDIES = (
