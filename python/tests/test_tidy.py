@@ -339,7 +339,7 @@ def test_the_models_touch_no_clock_and_no_files() -> None:
     held("no clock, no I/O", broken)
 
 
-OPENINGS_MOST = 120
+OPENINGS_MOST = 75
 """Doc comments of the Rust sources that open as `docs/style.md` forbids; only falls."""
 
 
