@@ -263,8 +263,8 @@ impl Sender {
         }
     }
 
-    /// A timer must have sent the head again in fast recovery: an ACK of the previous copy cannot have
-    /// come yet, or SACK, by which the sender would have noticed its loss, is missing.
+    /// A timer must have sent the head again in fast recovery: an ACK of the previous copy cannot
+    /// have come yet, or SACK, by which the sender would have noticed its loss, is missing.
     fn is_impatient(&self, attempt: &Attempt) -> bool {
         let age = attempt.time_ns - attempt.previous_ns;
         let is_soon = self.rtt_min_ns.is_some_and(|least| age < least / 20 * 19);
