@@ -143,3 +143,12 @@ def test_the_page_needs_no_other_file(capture: Path, tmp_path: Path) -> None:
     assert "src=" not in text
     sender = [it for it in diagnosis.flows[0]["retransmissions"] if it["length_bytes"]]
     assert text.count("<circle") == len(sender)
+
+
+@pytest.mark.parametrize("name", ["nothing.pcap", "folder"])
+def test_a_file_that_cannot_be_read_is_named(name: str, tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "folder").mkdir()
+    for files in ([name], [__file__, name]):
+        done = cli("diagnose", *(str(tmp_path / file) for file in files))
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"error: {tmp_path / name}: ")

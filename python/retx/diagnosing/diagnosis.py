@@ -52,6 +52,9 @@ class Diagnosis:
 
 def answer(files: tuple[Path, ...], pictured: int | None = None) -> dict[str, Any]:
     """The answer, with the picture of the flow of this number."""
+    for file in files:
+        # Python names the file in its error, and refuses a directory.
+        file.open("rb").close()
     one, *others = files
     if others:
         text = _native.diagnose_pair(one, others[0], pictured)
