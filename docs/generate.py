@@ -29,7 +29,7 @@ SECTIONS = {
 PYTHON = {
     "Run": (
         *("retx.run", "retx.replicate", "retx.tune", "retx.emulate", "retx.compare"),
-        *("retx.compare_grid", "retx.resolve", "retx.drill"),
+        *("retx.compare_grid", "retx.resolve", "retx.drill", "retx.load"),
     ),
     "Results": ("retx.Result", "retx.Replications", "retx.Comparison", "retx.Grid", "retx.Drill"),
     "Tuning": ("retx.Range", "retx.tuning.result.Tuning"),

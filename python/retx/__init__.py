@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from retx.replications import Replications
     from retx.results import NotRecordedError, Result
     from retx.running import replicate, resolve, run
+    from retx.stored import load
     from retx.sweeps.derive import RunTables
     from retx.sweeps.result import Sweep, load_sweep
     from retx.sweeps.running import sweep
@@ -78,6 +79,7 @@ _HOME = {
     "diagnose": "retx.diagnosing.diagnosis",
     "drill": "retx.drills",
     "emulate": "retx.emulation",
+    "load": "retx.stored",
     "load_sweep": "retx.sweeps.result",
     "loss_cause": "retx.decisions",
     "replicate": "retx.running",
@@ -123,6 +125,7 @@ __all__ = [
     "diagnose",
     "drill",
     "emulate",
+    "load",
     "load_sweep",
     "loss_cause",
     "models",

@@ -154,7 +154,6 @@ class Replications:
 
     def write(self, directory: Path) -> None:
         """Writes the files of `save` into a directory that is there."""
-        tables = {name: getattr(self, name) for name in self._runs[0].tables}
         first = self._runs[0]
         code = write_code(directory, first._code)
         summary = self.summary | {
@@ -164,7 +163,12 @@ class Replications:
         with (directory / "summary.json").open("w", encoding="utf-8") as file:
             json.dump(summary, file, indent=2, ensure_ascii=False, allow_nan=False)
             file.write("\n")
-        write_tables(directory, first._raw.scenario_toml(code), tables)
+        write_tables(directory, first._raw.scenario_toml(code), self.tables)
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table that was recorded, by name."""
+        return {name: getattr(self, name) for name in self._runs[0].tables}
 
     def _joined(self, name: str) -> pl.DataFrame:
         import polars as pl

@@ -21,6 +21,20 @@ def kinds_of_plots(incomplete: str) -> list[str]:
     return [kind for kind in FIGURES if kind.startswith(incomplete)]
 
 
+def kinds_of_stored_plots(incomplete: str) -> list[str]:
+    """For the words after `retx plot DIR`."""
+    from retx.sweeps.figures import KINDS
+
+    return [kind for kind in (*FIGURES, *KINDS) if kind.startswith(incomplete)]
+
+
+def kinds_of_plots_of_sweeps(incomplete: str) -> list[str]:
+    """For `--plot` of `retx sweep`."""
+    from retx.sweeps.figures import KINDS
+
+    return [kind for kind in KINDS if kind.startswith(incomplete)]
+
+
 def kinds(incomplete: str) -> list[str]:
     """For the first word after `retx list`."""
     from retx.listing import describe

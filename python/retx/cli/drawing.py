@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
@@ -16,6 +16,7 @@ from retx.names import flow_names, told
 from retx.results import HOW_TO_RECORD, NotRecordedError
 
 if TYPE_CHECKING:
+    from retx.plots.style import Figure
     from retx.results import Result
 
 SAMPLED = ("cwnd", "rtt", "queue", "goodput", "fairness", "why")
@@ -32,6 +33,8 @@ class Drawing:
     file: Path | None
     flow: str | None
     span: tuple[float, float] | None
+    option: str = "--plot "
+    """Comes before the kind in messages."""
 
     @property
     def shows_segments(self) -> bool:
@@ -49,7 +52,8 @@ class Drawing:
             UsageError: The scenario records no samples, or has no such flow.
         """
         if self.kind in SAMPLED and "sample_interval" not in scenario:
-            raise UsageError(f"--plot {self.kind} needs samples: {HOW_TO_RECORD['samples']}")
+            needed = f"{self.option}{self.kind} needs samples"
+            raise UsageError(f"{needed}: {HOW_TO_RECORD['samples']}")
         names = flow_names(scenario)
         if self.flow is not None and self.flow not in names:
             raise UsageError(f"--flow {self.flow}: no such flow; there is {told(names)}")
@@ -63,21 +67,30 @@ class Drawing:
             with new_file(self.place(None)) as path:
                 yield path
 
-    def attempt(self, result: Result, path: Path) -> str | None:
+    def attempt(self, figure: Callable[[Drawing], Figure], path: Path) -> str | None:
         """Draws it, or says why that cannot be done and leaves no file.
+
+        Args:
+            figure: Makes its figure.
+            path: The file.
 
         Raises:
             OSError: The file cannot be written.
         """
         try:
-            self.draw(result, path)
+            made = figure(self)
+            with writing(path):
+                if path.suffix.lower() in DATA:
+                    made.save_data(path)
+                else:
+                    made.save(path)
         except (UsageError, NotRecordedError) as error:
             path.unlink(missing_ok=True)
-            return f"--plot {self.kind}: {error.args[0]}"
+            return f"{self.option}{self.kind}: {error.args[0]}"
         return None
 
-    def draw(self, result: Result, path: Path) -> None:
-        """Draws the plot into a file, or writes its data there."""
+    def figure_of(self, result: Result) -> Figure:
+        """The figure of a run."""
         options: dict[str, Any] = {}
         if self.kind not in OF_ALL_FLOWS:
             options["flow"] = self.flow
@@ -85,16 +98,36 @@ class Drawing:
             options |= zip(("t0", "t1"), self.span or (None, None), strict=True)
         elif self.kind not in OF_ALL_TIME:
             options["span"] = self.span
-        figure = getattr(result.plot, self.kind)(**options)
-        with writing(path):
-            if path.suffix.lower() in DATA:
-                figure.save_data(path)
-            else:
-                figure.save(path)
+        figure: Figure = getattr(result.plot, self.kind)(**options)
+        return figure
+
+
+def draw_all(drawings: list[Drawing], figure: Callable[[Drawing], Figure]) -> list[Path]:
+    """Draws each that can be drawn, here or in its own file; the files.
+
+    Raises:
+        OSError: A file cannot be written.
+        UsageError: Two go to one file, or some cannot be drawn; the others are there.
+    """
+    places = [drawing.place(None) for drawing in drawings]
+    for place in places:
+        if places.count(place) > 1:
+            raise UsageError(f"{place}: two figures go there: name a file for one of them")
+    written, reasons = [], []
+    for drawing, place in zip(drawings, places, strict=True):
+        with drawing.open(None) as path:
+            reason = drawing.attempt(figure, path)
+        if reason:
+            reasons.append(reason)
+        else:
+            written.append(place)
+    if reasons:
+        raise UsageError("; ".join(reasons))
+    return written
 
 
 def drawings(words: list[str], flow: str | None, span: tuple[float, float] | None) -> list[Drawing]:
-    """What the `--plot` options ask for.
+    """The figures of a run that the `--plot` options ask for.
 
     Raises:
         UsageError: An unknown kind or ending of a file, an empty span, or options of plots
@@ -102,11 +135,7 @@ def drawings(words: list[str], flow: str | None, span: tuple[float, float] | Non
     """
     if not words and (flow or span):
         raise UsageError("--flow and --span choose what is plotted: add --plot KIND")
-    if span and not all(map(isfinite, span)):
-        raise UsageError(f"--span {span[0]:g} {span[1]:g}: write two times in seconds")
-    if span and not span[0] < span[1]:
-        raise UsageError(f"--span {span[0]:g} {span[1]:g}: the first time must be the earlier one")
-    return [_drawing(word, flow, span) for word in words]
+    return [of_run(word, flow, span) for word in words]
 
 
 def check_no_segments(figures: list[Drawing]) -> None:
@@ -120,19 +149,41 @@ def check_no_segments(figures: list[Drawing]) -> None:
             raise UsageError(f"--plot {figure.kind} needs segments: leave out --no-segments")
 
 
-def _drawing(word: str, flow: str | None, span: tuple[float, float] | None) -> Drawing:
-    kind, equals, name = word.partition("=")
+def of_run(
+    word: str, flow: str | None, span: tuple[float, float] | None, option: str = "--plot "
+) -> Drawing:
+    """A figure of a run from `KIND[=FILE]`.
+
+    Raises:
+        UsageError: An unknown kind or ending of a file, an empty span, or an option that would not
+            change the figure.
+    """
+    if span and not all(map(isfinite, span)):
+        raise UsageError(f"--span {span[0]:g} {span[1]:g}: write two times in seconds")
+    if span and not span[0] < span[1]:
+        raise UsageError(f"--span {span[0]:g} {span[1]:g}: the first time must be the earlier one")
+    kind, file = file_of(word, option)
     if kind not in KINDS:
-        raise UsageError(f"--plot {word}: no plot {kind!r}; there are {', '.join(KINDS)}")
+        raise UsageError(f"{option}{word}: no plot {kind!r}; there are {', '.join(KINDS)}")
+    alone = "or plot it by a command of its own"
+    if flow and kind in OF_ALL_FLOWS:
+        raise UsageError(f"{option}{kind} shows all flows together: leave out --flow, {alone}")
+    if span and kind in OF_ALL_TIME:
+        raise UsageError(f"{option}{kind} counts over the whole run: leave out --span, {alone}")
+    return Drawing(kind, file, flow, span, option)
+
+
+def file_of(word: str, option: str) -> tuple[str, Path | None]:
+    """Kind and file of `KIND[=FILE]`.
+
+    Raises:
+        UsageError: No file is named after the equals sign, or one with another ending.
+    """
+    kind, equals, name = word.partition("=")
     if equals and not name:
-        raise UsageError(f"--plot {word}: no file is named: leave out the =, or name one")
+        raise UsageError(f"{option}{word}: no file is named: leave out the =, or name one")
     file = Path(name) if name else None
     if file and file.suffix.lower() not in PICTURES + DATA:
         endings = f"{', '.join(PICTURES)}, or {' or '.join(DATA)} for its data"
-        raise UsageError(f"--plot {word}: the file must end in {endings}")
-    alone = "or plot it by a command of its own"
-    if flow and kind in OF_ALL_FLOWS:
-        raise UsageError(f"--plot {kind} shows all flows together: leave out --flow, {alone}")
-    if span and kind in OF_ALL_TIME:
-        raise UsageError(f"--plot {kind} counts over the whole run: leave out --span, {alone}")
-    return Drawing(kind, file, flow, span)
+        raise UsageError(f"{option}{word}: the file must end in {endings}")
+    return kind, file

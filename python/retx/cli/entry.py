@@ -26,6 +26,7 @@ COMMANDS = {
     "why": "retx.cli.why:command",
     "diagnose": "retx.cli.diagnose:command",
     "sweep": "retx.cli.sweep:command",
+    "plot": "retx.cli.plot:command",
     "tune": "retx.cli.tune:command",
     "emulate": "retx.cli.emulate:command",
     "compare": "retx.cli.compare:command",

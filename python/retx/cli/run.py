@@ -12,6 +12,7 @@ from typing import Any
 
 from retx.assignment import assignment
 from retx.cli import options
+from retx.cli.csv_files import Csv, check_csv, is_file, write_csv
 from retx.cli.drawing import Drawing, check_no_segments, drawings
 from retx.cli.encoding import print_only_json
 from retx.directory import new_directory
@@ -29,12 +30,13 @@ class Outputs:
     force: bool
     pcap: Path | None
     figures: list[Drawing]
+    csv: Path | None = None
 
     @property
     def files(self) -> list[Path]:
         """What is there afterwards."""
         figures = [figure.place(self.directory) for figure in self.figures]
-        return [path for path in (self.directory, self.pcap, *figures) if path]
+        return [path for path in (self.directory, self.pcap, self.csv, *figures) if path]
 
     def check(self, scenario: Path, overrides: Mapping[str, Any]) -> None:
         """Refuses places of which one would take another's, or the scenario's.
@@ -47,7 +49,8 @@ class Outputs:
         if twice:
             raise UsageError(f"--plot {twice[0]}: is asked for twice: name a file for one of them")
         figures = [it.place(None) for it in self.figures if it.file or not self.directory]
-        check_places(scenario, [self.pcap, *figures], self.directory, overrides)
+        check_csv(self.csv)
+        check_places(scenario, [self.pcap, self.csv, *figures], self.directory, overrides)
 
 
 def command(
@@ -68,6 +71,7 @@ def command(
     flow: options.Flow = None,
     span: options.Span = None,
     no_segments: options.NoSegments = False,
+    csv: Csv = None,
     reference: options.Reference = False,
 ) -> None:
     """Simulate a scenario and print a summary.
@@ -79,18 +83,20 @@ def command(
       retx run scenario.toml --replications 30
       retx run scenario.toml --replication 17 --plot cwnd
       retx run scenario.toml --out result --plot cwnd --plot ladder=first-loss.svg
+      retx run scenario.toml --csv flows.csv
       retx run scenario.toml --pcap capture.pcapng
     """
-    outputs = Outputs(as_json, out, force, pcap, drawings(plots or [], flow, span))
-    options.check_with_out(out, force, no_segments, bool(plots))
+    outputs = Outputs(as_json, out, force, pcap, drawings(plots or [], flow, span), csv)
+    every_table = csv is not None and not is_file(csv)
+    options.check_with_out(out, force, no_segments, bool(plots) or every_table)
     arguments: dict[str, Any] = {
         "seed": seed,
         "overrides": overrides_of(settings or []),
         "reference": reference,
         # What is not shown need not be recorded.
-        "tables": out is not None or bool(outputs.figures),
+        "tables": out is not None or every_table or bool(outputs.figures),
         "segments": not no_segments
-        and (out is not None or any(figure.shows_segments for figure in outputs.figures)),
+        and (out is not None or every_table or any(it.shows_segments for it in outputs.figures)),
     }
     if no_segments:
         check_no_segments(outputs.figures)
@@ -130,9 +136,11 @@ def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> Non
         result = run_parsed(parsed, pcap=outputs.pcap, **arguments)
         if directory:
             result.write(directory)
+        if outputs.csv:
+            write_csv(outputs.csv, lambda: result.flows, lambda: result.tables)
         # A figure that cannot be drawn costs neither the run nor the others.
         pairs = zip(outputs.figures, targets, strict=True)
-        failed = {figure: figure.attempt(result, target) for figure, target in pairs}
+        failed = {it: it.attempt(lambda one: one.figure_of(result), at) for it, at in pairs}
     if outputs.as_json:
         print_only_json()
         result.write_summary(sys.stdout)
@@ -149,7 +157,10 @@ def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> Non
 def _run_many(scenario: Path, arguments: dict[str, Any], count: int, outputs: Outputs) -> None:
     from retx.running import replicate
 
+    outputs.check(scenario, arguments["overrides"])
     result = replicate(scenario, count, out=outputs.directory, force=outputs.force, **arguments)
+    if outputs.csv:
+        write_csv(outputs.csv, lambda: result.flows, lambda: result.tables)
     if outputs.as_json:
         print_json(result.summary)
         return

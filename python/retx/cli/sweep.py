@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from retx.assignment import assignment
 from retx.cli import completion, options
+from retx.cli.csv_files import Csv
+from retx.cli.shown import Shown, of_sweep
 from retx.errors import UsageError
 from retx.places import check_places
-from retx.quantities import rate
+from retx.sweeps.figures import METRIC
 
-if TYPE_CHECKING:
-    from retx.sweeps.result import Sweep
-
-METRIC = "goodput_bit_s"
 Scenario = Annotated[
     Path | None, typer.Argument(help="A scenario file with a [sweep].", show_default=False)
 ]
@@ -35,8 +31,8 @@ Vary = Annotated[
         "--vary",
         metavar="KEY=VALUES",
         autocompletion=completion.settings,
-        help="Vary this instead of what [sweep] says: a list such as [1, 2], or a range such as "
-        '{ from = 1e-4, to = 0.1, steps = 4, scale = "log" }. Repeatable.',
+        help="Vary this instead of what [sweep] says: A,B,C, or LOW..HIGH:STEPS, such as "
+        '"5..100 ms:log:4", or a list or range as [sweep] has it. Repeatable.',
     ),
 ]
 Replications = Annotated[
@@ -57,6 +53,25 @@ Metric = Annotated[
         autocompletion=completion.metrics,
         help="What is shown at the end: a column of flows, flow.NAME.COLUMN or "
         "link.NAME.DIRECTION.COLUMN.",
+    ),
+]
+Plots = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plot",
+        metavar="KIND[=FILE]",
+        autocompletion=completion.kinds_of_plots_of_sweeps,
+        help="Draw metric, heat_map, contour, cdf or paired of --metric; FILE ends in .png, .svg, "
+        ".pdf, or .csv or .parquet for the data. `retx plot DIR` has more choices. Repeatable.",
+    ),
+]
+Pair = Annotated[
+    str | None,
+    typer.Option(
+        "--paired",
+        metavar="[KEY=]A,B",
+        help="Show how runs with A differ from runs with B that share their draws, such as "
+        "cubic,bbr.",
     ),
 ]
 Threads = Annotated[
@@ -86,6 +101,10 @@ def command(
     metric: Metric = METRIC,
     threads: Threads = None,
     dask: Dask = None,
+    as_json: options.AsJson = False,
+    csv: Csv = None,
+    plots: Plots = None,
+    pair: Pair = None,
     status: Status = None,
 ) -> None:
     """Run a scenario at every point of a grid; one that was broken off goes on.
@@ -93,7 +112,9 @@ def command(
     \b
     Examples:
       retx sweep scenario.toml
-      retx sweep scenario.toml --vary "link.air.delay=['5 ms', '50 ms']" --replications 30
+      retx sweep scenario.toml --vary "link.air.delay=5 ms,50 ms" --replications 30
+      retx sweep scenario.toml --vary link.air.forward.channel.p=1e-4..0.1:log:4 --plot metric
+      retx sweep scenario.toml --vary flow.download.tcp=cubic,bbr --paired cubic,bbr --csv tables
       retx sweep scenario.toml --metric flow.download.response_time_s --out sweep
       retx sweep --status sweep
     """
@@ -101,6 +122,7 @@ def command(
         others: dict[str, object] = {"the scenario": scenario, "--out": out, "--force": force}
         others |= {"--vary": vary, "--replications": replications, "--set": settings}
         others |= {"--seed": seed, "--table": tables, "--threads": threads, "--dask": dask}
+        others |= {"--json": as_json, "--csv": csv, "--plot": plots, "--paired": pair}
         others["--metric"] = metric != METRIC
         _check_alone(others)
         _print_status(status)
@@ -111,24 +133,27 @@ def command(
     from retx.cli.run import check_set, overrides_of
     from retx.sweeps.plan import Wanted, prepare
     from retx.sweeps.running import sweep_prepared
+    from retx.varied import read_grid_options
 
-    grid, overrides = _grid(vary), overrides_of(settings or [])
+    grid, overrides = read_grid_options(vary or []), overrides_of(settings or [])
     check_set(overrides, grid or {})
     directory = out or Path("out") / f"{scenario.stem}-sweep"
-    check_places(scenario, directory=directory, overrides=overrides)
+    shown = Shown(metric, as_json, csv, [of_sweep(word, "--plot ") for word in plots or []], pair)
+    check_places(scenario, shown.files, directory, overrides)
     wanted = Wanted(grid, replications, None, seed, overrides, tables or [])
     prepared = prepare(scenario, wanted)
+    shown.check(prepared.plan)
     try:
         result = sweep_prepared(
-            prepared, threads=threads, dask=dask, out=directory, force=force, metric=metric
-        )
+            prepared, threads=threads, dask=dask, out=directory, force=force, metric=metric,
+            tabulate=True,
+        )  # fmt: skip
     except ValueError:
         raise  # what is wrong with the command will not go on
     except BaseException:
         say_how_to_go_on(directory)
         raise
-    print_summary(result, metric)
-    typer.echo(f"Tables: {directory} (Python: retx.load_sweep({str(directory)!r}))")
+    shown.show(result, directory)
 
 
 def _check_alone(others: dict[str, object]) -> None:
@@ -137,69 +162,6 @@ def _check_alone(others: dict[str, object]) -> None:
         # A seed of 0 is given.
         if given is not None and given is not False and given != []:
             raise UsageError(f"--status DIR stands alone: leave out {name}")
-
-
-def _grid(vary: list[str] | None) -> dict[str, Any] | None:
-    """What `--vary` options say, as a `[sweep]`."""
-    if not vary:
-        return None
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-
-    grid: dict[str, Any] = {}
-    for text in vary:
-        found = assignment(text)
-        if not found:
-            raise UsageError(f"--vary {text}: write KEY=VALUES, such as seed=[1, 2]")
-        key, values = found
-        if key in grid:
-            raise UsageError(f"--vary {text}: {key} varies already: write one list")
-        try:
-            grid[key] = tomllib.loads(f"values = {values}")["values"]
-        except tomllib.TOMLDecodeError:
-            raise UsageError(
-                f"--vary {text}: {values!r} is no list: write the values in brackets, texts in "
-                'quotes: [0.1, 0.2], ["reno", "cubic"], or a range'
-            ) from None
-    return grid
-
-
-def print_summary(result: Sweep, metric: str) -> None:
-    """A table of the metric at every point."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    from retx.cli.console import console
-    from retx.cli.tables import plain
-
-    means = result.summary(metric)
-    labels = [name for name in (*result.keys, "name", "direction") if name in means.columns]
-    table = Table(
-        title=f"{plain(metric)}: means with 95 % confidence intervals, {len(result)} runs",
-        title_justify="left",
-        title_style="",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-    )
-    for label in labels:
-        table.add_column(plain(label))
-    for heading in ("mean", "low", "high", "runs"):
-        table.add_column(heading, justify="right")
-    for row in means.iter_rows(named=True):
-        numbers = [_number(row[name], metric) for name in ("mean", "low", "high")]
-        missing = f" ({row['missing']} without)" if row["missing"] else ""
-        table.add_row(
-            *(plain(str(row[label])) for label in labels), *numbers, f"{row['n']}{missing}"
-        )
-    console().print(table)
-
-
-def _number(value: float | None, metric: str) -> str:
-    if metric.endswith("_bit_s"):
-        return rate(value)
-    return "–" if value is None else f"{value:.5g}"
 
 
 def _print_status(directory: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from retx.cli import options
+from retx.cli import completion, options
 from retx.cli.run import check_set, overrides_of, print_json
 from retx.errors import UsageError
 from retx.places import check_places
@@ -24,7 +24,9 @@ Vary = Annotated[
     typer.Option(
         "--vary",
         metavar="KEY=VALUES",
-        help='What to vary: LOW..HIGH, "5..100 ms:log", or A,B,C. Repeatable.',
+        autocompletion=completion.settings,
+        help='What to vary: LOW..HIGH, "5..100 ms:log", or A,B,C, or a list or range as [sweep] '
+        "has it. Repeatable.",
         show_default=False,
     ),
 ]

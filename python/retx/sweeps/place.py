@@ -11,6 +11,8 @@ from retx.locks import take
 from retx.sweeps.parts import ASIDE
 
 PLAN, SCENARIO, PARTS, LOCK = "sweep.json", "scenario.toml", "parts", "lock"
+TABULATED = "tables"
+"""The folder for tables of all runs with the columns of the grid."""
 PARTIAL = ".partial"
 
 
@@ -24,7 +26,7 @@ def check_ours(path: Path) -> None:
         return
     if not path.is_dir():
         raise StoreError(f"{path}: exists and is no directory: name another one with --out")
-    known = {PLAN, SCENARIO, PARTS, LOCK, ASIDE}
+    known = {PLAN, SCENARIO, PARTS, LOCK, ASIDE, TABULATED}
     foreign = sorted(
         entry.name
         for entry in path.iterdir()

@@ -40,6 +40,14 @@ class Sweep:
         return self._plan.rows().drop("point", "key")
 
     @property
+    def points(self) -> pl.DataFrame:
+        """As `grid`, with the number of each point and the name that runs have for it on the disk.
+
+        Columns: `point`, the keys of the grid, `key`.
+        """
+        return self._plan.rows()
+
+    @property
     def keys(self) -> tuple[str, ...]:
         """What varies."""
         return self._plan.grid.keys
@@ -144,7 +152,7 @@ class Sweep:
         """
         from retx.analysis.estimates import means, quantiles
 
-        table, by, column = self._metric(metric)
+        table, by, column = self.metric_rows(metric)
         if statistic == "mean":
             return means(table, column, by, confidence)
         share = 0.5 if statistic == "median" else statistic
@@ -179,7 +187,7 @@ class Sweep:
         """
         from retx.analysis.paired import paired
 
-        table, by, column = self._metric(metric)
+        table, by, column = self.metric_rows(metric)
         first, second = self._chosen(a), self._chosen(b)
         if first.keys() != second.keys():
             raise UsageError(f"paired: {sorted(first)} and {sorted(second)} are different keys")
@@ -198,7 +206,7 @@ class Sweep:
         from retx.analysis.estimates import means
         from retx.analysis.fairness import jain_of_runs
 
-        table, _, column = self._metric(metric)
+        table, _, column = self.metric_rows(metric)
         by = list(self.keys)
         return means(jain_of_runs(table, column, by), "jain", by, confidence)
 
@@ -218,11 +226,16 @@ class Sweep:
         return warmup_of_runs(self.samples, column, list(self.keys))
 
     @property
+    def scenario_toml(self) -> str | None:
+        """The scenario without variation; None where there are several, as in a study."""
+        return self._plan.base or None
+
+    @property
     def plot(self) -> SweepPlot:
         """The plots: `sweep.plot.metric()`, `.paired()`, `.heat_map()` and others."""
         from retx.plots.sweeps import SweepPlot
 
-        return SweepPlot(self.flows, self.keys, self._plan.base or None)
+        return SweepPlot(self.flows, self.keys, self.scenario_toml)
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
@@ -249,8 +262,12 @@ class Sweep:
         joined = points.join(found, on="key", how="inner", maintain_order="left_right")
         return joined.sort("point", "replication", maintain_order=True).drop("point", "key")
 
-    def _metric(self, metric: str) -> tuple[pl.DataFrame, list[str], str]:
-        """The rows that a metric is about, what tells series apart, and its column."""
+    def metric_rows(self, metric: str) -> tuple[pl.DataFrame, list[str], str]:
+        """The rows that a metric is about, the columns that tell series apart, and its column.
+
+        Raises:
+            UsageError: There is no such metric.
+        """
         from retx.sweeps.precision import Metric
 
         chosen = Metric.read(metric)

@@ -121,10 +121,12 @@ def sweep_prepared(
     force: bool = False,
     progress: Progress = None,
     metric: str | None = None,
+    tabulate: bool = False,
 ) -> Sweep:
     """As `sweep`, of points that have been resolved.
 
-    A `metric` that no run will have is refused before the first.
+    A `metric` that no run will have is refused before the first. `tabulate` writes the tables of
+    `tabulated` into the directory.
     """
     threads, target = _checked_threads(threads, dask), place("out", out)
     plan = prepared.plan
@@ -137,7 +139,12 @@ def sweep_prepared(
         Metric.read(text).check(prepared.scenarios.values())
     with _executor(prepared, threads, dask) as executor, _store(plan, target, force) as store:
         run_course(prepared, store, executor, progress)
-        return Sweep(plan, tables_of(store))
+        found = Sweep(plan, tables_of(store))
+        if tabulate and isinstance(store, Directory):
+            from retx.sweeps.tabulated import write_tables
+
+            write_tables(found, store.path)
+        return found
 
 
 def run_study(

@@ -25,12 +25,14 @@ from retx.sweeps.place import (
     PARTS,
     PLAN,
     SCENARIO,
+    TABULATED,
     StoreError,
     check_ours,
     is_left_behind,
     is_locked,
 )
 from retx.sweeps.plan import Plan
+from retx.sweeps.tabulated import is_table_file
 
 
 @dataclass(frozen=True)
@@ -129,13 +131,13 @@ def clear(path: Path) -> None:
         raise StoreError(f"{path}: a sweep is under way there")
     if not path.exists():
         return
-    foreign = foreign_in(path, _is_own, empty={PARTS, ASIDE})
+    foreign = foreign_in(path, _is_own, empty={PARTS, ASIDE, TABULATED})
     if foreign:
         raise StoreError(
             f"{path}: holds {foreign}, which retx did not write: move it away, or name another "
             "directory with --out"
         )
-    for folder in (path / PARTS, path / ASIDE):
+    for folder in (path / PARTS, path / ASIDE, path / TABULATED):
         with suppress(OSError):  # it is not empty, or not there
             folder.rmdir()
     remove_own(path, _is_own)
@@ -146,6 +148,8 @@ def _is_own(name: PurePosixPath) -> bool:
     match name.parts:
         case (first,):
             return first in {PLAN, SCENARIO, LOCK} or is_left_behind(Path(first))
+        case (folder, file) if folder == TABULATED:
+            return is_table_file(PurePosixPath(file))
         case (folder, part, file) if folder in {PARTS, ASIDE}:
             # Damaged parts of one name are told apart by a number.
             named = NAME.match(part) if folder == ASIDE else NAME.fullmatch(part)

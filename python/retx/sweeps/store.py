@@ -4,6 +4,8 @@
     DIR/scenario.toml   the scenario, resolved
     DIR/parts/NAME/     see `parts`; while a sweep is under way, one for each few seconds of work
     DIR/aside/NAME/     parts that were found damaged, and files of others that lay in a part
+    DIR/tables/*.parquet  tables of all runs with the columns of the grid, for other programs; see
+                        `tabulated`
     DIR/lock            held by the sweep that is under way
 
 At the end the parts are written again in the order of the plan. So the files of a sweep are the
@@ -39,6 +41,7 @@ from retx.sweeps.parts import (
 )
 from retx.sweeps.place import PARTS, PLAN, SCENARIO, StoreError, check_ours, locked
 from retx.sweeps.plan import Plan
+from retx.sweeps.tabulated import clear_tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -143,6 +146,7 @@ class Directory:
         else:
             parts = _usable(self.path, parts, self._plan, say)
         # From here on the directory is this plan's.
+        clear_tables(self.path)
         for stranger in strangers:
             say(f"{stranger}: retx did not write this; it is left alone")
         for path, fault in damaged:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from retx.assignment import assignment
 from retx.errors import UsageError
-from retx.source import TomlText
+from retx.varied import Span, quantity, read_vary
 
 if TYPE_CHECKING:
     import optuna
-
-NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-RANGE = re.compile(rf"\s*({NUMBER})\s*\.\.\s*({NUMBER})\s*([A-Za-zµ/]*)\s*(:log)?\s*")
 
 
 @dataclass(frozen=True)
@@ -116,25 +111,38 @@ def _check_names(key: str, choice: Choice) -> None:
 
 
 def parsed(word: str) -> tuple[str, Range | Choice]:
-    """What `--vary KEY=LOW..HIGH` or `--vary KEY=A,B` says.
+    """What a `--vary` says: see `retx.varied`. A range with a number of steps is a choice.
 
     Raises:
-        UsageError: It is neither.
+        UsageError: It is written in none of the ways that there are.
+        ScenarioError: A range has no values.
     """
-    key, text = assignment(word) or ("", "")
-    if not text:
-        raise UsageError(f'--vary {word}: write KEY=LOW..HIGH, KEY="5..100 ms:log" or KEY=A,B')
-    found = RANGE.fullmatch(text)
-    if found:
-        low, high, unit, log = found.groups()
-        return key, Range(_number(low), _number(high), unit, bool(log))
-    if ".." in text:
-        raise UsageError(
-            f"--vary {word}: a range is two numbers, with one unit after the second: 5..100 ms"
-        )
-    values = tuple(TomlText(value.strip()) for value in text.split(","))
-    return key, space_of({key: Choice(values)})[key]
+    key, varied = read_vary(word)
+    if isinstance(varied, dict):
+        varied = _span_of(word, varied) or _points(key, varied)
+    elif isinstance(varied, Span) and varied.steps is not None:
+        varied = _points(key, varied.table)
+    if isinstance(varied, Span):
+        return key, Range(varied.low, varied.high, varied.unit, varied.log)
+    return key, space_of({key: Choice(tuple(varied))})[key]
 
 
-def _number(text: str) -> float:
-    return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+def _span_of(word: str, table: Mapping[str, Any]) -> Span | None:
+    """A range as `[sweep]` has it that does not say which values between its ends are meant.
+
+    Raises:
+        UsageError: Its ends are no numbers of one unit.
+    """
+    if {"steps", "step"} & table.keys():
+        return None
+    low, high = quantity(table["from"]), quantity(table["to"])
+    if low is None or high is None or low[1] != high[1]:
+        raise UsageError(f"--vary {word}: `from` and `to` are two numbers of one unit")
+    return Span(low[0], high[0], low[1], log=table.get("scale") == "log")
+
+
+def _points(key: str, table: Mapping[str, Any]) -> list[object]:
+    """The values of a range, as a sweep has them."""
+    from retx.sweeps.grid import read_grid
+
+    return [value for (value,) in read_grid({key: dict(table)}).points]

@@ -1,0 +1,65 @@
+"""`--csv FILE|DIR`: tables for spreadsheets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from retx.directory import new_directory, new_file, writing
+from retx.errors import UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SUFFIX = ".csv"
+
+Csv = Annotated[
+    Path | None,
+    typer.Option(
+        "--csv",
+        metavar="FILE|DIR",
+        help="Write the main table into a file that ends in .csv, or every table into a new "
+        "directory.",
+    ),
+]
+
+
+def is_file(place: Path) -> bool:
+    """True for the place of one table, false for a directory of all."""
+    return place.suffix.lower() == SUFFIX
+
+
+def check_csv(place: Path | None) -> None:
+    """Refuses a directory that has something in it, before any run.
+
+    Raises:
+        UsageError: The message says which.
+    """
+    if place is None or is_file(place) or not place.exists():
+        return
+    if not place.is_dir():
+        raise UsageError(f"--csv {place}: a file of a table ends in .csv: name it so")
+    if any(place.iterdir()):
+        raise UsageError(f"--csv {place}: exists and is not empty: name another directory")
+
+
+def write_csv(
+    place: Path, main: Callable[[], pl.DataFrame], all_of: Callable[[], Mapping[str, pl.DataFrame]]
+) -> None:
+    """Writes the main table into a file, or every table into a directory.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    if is_file(place):
+        with new_file(place) as path:
+            main().write_csv(path)
+        return
+    with new_directory(place) as directory:
+        for name, table in all_of().items():
+            path = directory / f"{name}{SUFFIX}"
+            with writing(path):
+                table.write_csv(path)

@@ -1,0 +1,161 @@
+"""`retx plot`: figures of results that are stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from retx.cli import completion, options
+from retx.cli.drawing import Drawing, draw_all, file_of, of_run
+from retx.earlier import FIGURES
+from retx.errors import UsageError
+from retx.sweeps.figures import KINDS as OF_SWEEPS
+from retx.sweeps.figures import METRIC, Asked, check, draw
+
+if TYPE_CHECKING:
+    from retx.plots.style import Figure
+    from retx.replications import Replications
+    from retx.results import Result
+    from retx.sweeps.result import Sweep
+
+OF_REPLICATIONS = ("cdf",)
+
+Directory = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DIR", help="What --out of run or sweep has written.", show_default=False
+    ),
+]
+Kinds = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="KIND[=FILE]...",
+        help="Of a run: those of `retx run --plot`. Of a sweep: metric, heat_map, contour, cdf, "
+        "paired. Of replications: cdf, or with --replication those of a run. FILE ends in .png, "
+        ".svg, .pdf, or .csv or .parquet for the data; by default it is KIND.png, here.",
+        autocompletion=completion.kinds_of_stored_plots,
+        show_default=False,
+    ),
+]
+Replication = Annotated[
+    int | None, typer.Option(metavar="N", min=0, help="Of several replications, this one.")
+]
+Metric = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Of sweeps and replications: a column of flows, flow.NAME.COLUMN or "
+        "link.NAME.DIRECTION.COLUMN.",
+    ),
+]
+X = Annotated[str | None, typer.Option("--x", metavar="KEY", help="The key along the axis.")]
+Y = Annotated[str | None, typer.Option("--y", metavar="KEY", help="Of a surface: the key upwards.")]
+By = Annotated[
+    str | None, typer.Option("--by", metavar="KEY", help="The key that makes a family of curves.")
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option("--where", metavar="KEY=VALUE", help="Draw these points only. Repeatable."),
+]
+Pair = Annotated[
+    str | None,
+    typer.Option(
+        "--paired", metavar="[KEY=]A,B", help="Compare these values of a key, run by run."
+    ),
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option("--model", metavar="NAME", help="Draw this closed form beside. Repeatable."),
+]
+
+
+def command(
+    directory: Directory,
+    kinds: Kinds,
+    flow: options.Flow = None,
+    span: options.Span = None,
+    replication: Replication = None,
+    metric: Metric = METRIC,
+    x: X = None,
+    y: Y = None,
+    by: By = None,
+    where: Where = None,
+    pair: Pair = None,
+    models: Models = None,
+) -> None:
+    """Draw figures of the stored results of a run or a sweep.
+
+    \b
+    Examples:
+      retx plot out/noisy cwnd queue=queue.pdf --span 0 5
+      retx plot out/loss metric --metric response_time_s --by flow.download.tcp
+      retx plot out/loss paired --paired cubic,bbr
+    """
+    from retx.replications import Replications
+    from retx.results import Result
+    from retx.stored import load
+
+    asked = Asked(metric, x, y, by, flow, pair, where or (), models or ())
+    found = load(directory)
+    if isinstance(found, Replications) and replication is not None:
+        if replication >= len(found):
+            raise UsageError(f"--replication {replication}: there are {len(found)}, from 0 on")
+        found = found[replication]
+    elif replication is not None:
+        raise UsageError("--replication is for the results of run --replications: leave it out")
+    if isinstance(found, Result):
+        _check_run(asked)
+        drawings = [of_run(word, flow, span, "") for word in kinds]
+        drawn = draw_all(drawings, lambda drawing: drawing.figure_of(found))
+    else:
+        if span:
+            raise UsageError("--span is for figures of one run: leave it out")
+        several = isinstance(found, Replications)
+        known = OF_REPLICATIONS if several else OF_SWEEPS
+        drawings = [_of_many(word, known, several) for word in kinds]
+        check(asked, [it.kind for it in drawings])
+        drawn = draw_all(drawings, lambda drawing: _figure(found, drawing.kind, asked))
+    for file in drawn:
+        typer.echo(f"Written: {file}")
+
+
+def _check_run(asked: Asked) -> None:
+    """Refuses options that figures of one run do not take.
+
+    Raises:
+        UsageError: The message says which.
+    """
+    given = {
+        "--metric": asked.metric != METRIC, "--x": asked.x, "--y": asked.y, "--by": asked.by,
+        "--where": asked.where, "--paired": asked.paired, "--model": asked.models,
+    }  # fmt: skip
+    for option, value in given.items():
+        if value:
+            raise UsageError(f"{option} is for sweeps; this directory holds one run: leave it out")
+
+
+def _of_many(word: str, known: tuple[str, ...], several: bool) -> Drawing:
+    kind, file = file_of(word, "")
+    if kind not in known:
+        of = "replications" if several else "a sweep"
+        hint = ""
+        if kind in FIGURES:
+            hint = (
+                f"; {kind} is of one run: add --replication N"
+                if several
+                else f"; {kind} is of one run: retx run SCENARIO --plot {kind}"
+            )
+        raise UsageError(f"{word}: no plot {kind!r} of {of}; there is {', '.join(known)}{hint}")
+    return Drawing(kind, file, None, None, "")
+
+
+def _figure(found: Sweep | Replications | Result, kind: str, asked: Asked) -> Figure:
+    from retx.sweeps.result import Sweep
+
+    if isinstance(found, Sweep):
+        return draw(found, kind, asked)
+    from retx.plots.sweeps import SweepPlot
+
+    return SweepPlot(found.flows).cdf(asked.metric, by=asked.by, flow=asked.flow)

@@ -1,0 +1,166 @@
+"""How `retx sweep` shows what has been found: tables, JSON, CSV, figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from retx.cli.csv_files import check_csv, is_file, write_csv
+from retx.cli.drawing import Drawing, draw_all, file_of
+from retx.errors import UsageError
+from retx.quantities import rate
+from retx.sweeps.figures import KINDS, Asked, draw, pair_of
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.table import Table
+
+    from retx.sweeps.plan import Plan
+    from retx.sweeps.result import Sweep
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is to be shown of a sweep, and where."""
+
+    metric: str
+    as_json: bool
+    csv: Path | None
+    figures: list[Drawing]
+    pair: str | None
+
+    @property
+    def files(self) -> list[Path]:
+        """What is written besides the sweep's directory."""
+        return [it.place(None) for it in self.figures] + ([self.csv] if self.csv else [])
+
+    @property
+    def _asked(self) -> Asked:
+        return Asked(self.metric, paired=self.pair)
+
+    def check(self, plan: Plan) -> None:
+        """Finds before the first run what could not be shown after the last.
+
+        Raises:
+            UsageError: The message says what.
+        """
+        from retx.sweeps.result import Sweep
+
+        check_csv(self.csv)
+        kinds = [it.kind for it in self.figures]
+        if "paired" in kinds or self.pair is not None:
+            pair_of(Sweep(plan, lambda _: None), self.pair)
+
+    def show(self, found: Sweep, directory: Path) -> None:
+        """Prints, writes and draws."""
+        summary = found.summary(self.metric)
+        paired = self._paired(found)
+        if self.csv:
+            write_csv(self.csv, lambda: summary, lambda: found.tables | {"summary": summary})
+        if self.as_json:
+            self._print_json(found, summary, paired)
+        else:
+            _print(_means_of(found, summary, self.metric))
+            if paired is not None:
+                _print(_differences(found, paired, self._title(found), self.metric))
+        drawn = draw_all(self.figures, lambda drawing: draw(found, drawing.kind, self._asked))
+        if not self.as_json:
+            for place in (*([self.csv] if self.csv else []), *drawn):
+                typer.echo(f"Written: {place}{'' if is_file(place) or place.suffix else '/'}")
+            typer.echo(
+                f"Tables: {directory / 'tables'} (Parquet; Python: retx.load({str(directory)!r}))"
+            )
+
+    def _paired(self, found: Sweep) -> pl.DataFrame | None:
+        if self.pair is None:
+            return None
+        key, (first, second) = pair_of(found, self.pair)
+        return found.paired({key: first}, {key: second}, self.metric)
+
+    def _title(self, found: Sweep) -> str:
+        key, (first, second) = pair_of(found, self.pair)
+        return f"{self.metric}: {key} = {first} less {second}, run by run, with 95 % intervals"
+
+    def _print_json(self, found: Sweep, summary: pl.DataFrame, paired: pl.DataFrame | None) -> None:
+        from retx.cli.run import print_json
+
+        told: dict[str, Any] = {
+            "metric": self.metric,
+            "keys": list(found.keys),
+            "runs": len(found),
+            "summary": summary.to_dicts(),
+        }
+        if paired is not None:
+            key, values = pair_of(found, self.pair)
+            told["paired"] = {"key": key, "values": list(values), "rows": paired.to_dicts()}
+        print_json(told)
+
+
+def of_sweep(word: str, option: str) -> Drawing:
+    """A figure of a sweep from `KIND[=FILE]`.
+
+    Raises:
+        UsageError: There is no such kind.
+    """
+    kind, file = file_of(word, option)
+    if kind not in KINDS:
+        raise UsageError(
+            f"{option}{word}: no plot {kind!r} of a sweep; there is {', '.join(KINDS)}"
+        )
+    return Drawing(kind, file, None, None, option)
+
+
+def _means_of(found: Sweep, means: pl.DataFrame, metric: str) -> Table:
+    """A table of the metric at every point."""
+    from retx.cli.tables import plain, table
+
+    labels = [name for name in (*found.keys, "name", "direction") if name in means.columns]
+    title = f"{plain(metric)}: means with 95 % confidence intervals, {len(found)} runs"
+    heads = (f">{head}" for head in ("mean", "low", "high", "runs"))
+    made = table(title, *map(plain, labels), *heads)
+    shown = _numbers(metric)
+    for row in means.iter_rows(named=True):
+        numbers = [shown(row[name]) for name in ("mean", "low", "high")]
+        missing = f" ({row['missing']} without)" if row["missing"] else ""
+        made.add_row(
+            *(plain(str(row[label])) for label in labels), *numbers, f"{row['n']}{missing}"
+        )
+    return made
+
+
+def _differences(found: Sweep, paired: pl.DataFrame, title: str, metric: str) -> Table:
+    """A table of differences run by run."""
+    from retx.cli.tables import plain, table
+
+    labels = [name for name in (*found.keys, "name", "direction") if name in paired.columns]
+    heads = (">difference", ">low", ">high", ">ratio", ">p", ">p (Holm)", ">pairs")
+    made = table(plain(title), *map(plain, labels), *heads)
+    shown = _numbers(metric)
+    for row in paired.iter_rows(named=True):
+        ratio = "–" if row["ratio"] is None else f"{row['ratio']:.3f}"
+        if row["ratio_low"] is not None:
+            ratio += f" ({row['ratio_low']:.3f}–{row['ratio_high']:.3f})"
+        made.add_row(
+            *(plain(str(row[label])) for label in labels),
+            *(shown(row[name]) for name in ("difference", "low", "high")),
+            ratio,
+            *("–" if row[name] is None else f"{row[name]:.2g}" for name in ("p", "p_holm")),
+            str(row["n"]),
+        )
+    return made
+
+
+def _print(made: Table) -> None:
+    from retx.cli.console import console
+
+    console().print(made)
+
+
+def _numbers(metric: str) -> Callable[[float | None], str]:
+    if metric.endswith("_bit_s"):
+        return rate
+    return lambda value: "–" if value is None else f"{value:.5g}"

@@ -1,0 +1,258 @@
+"""Results read back from the directories that runs and sweeps have written."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from retx.checks import there
+from retx.earlier import CODE, OF_ALL, OF_MANY, OF_ONE, SCENARIO, SUMMARY, TABLES
+from retx.errors import UsageError
+from retx.names import SHOWN
+from retx.replications import Replications
+from retx.results import HOW_TO_RECORD, NotRecordedError, Result, rows_of, write_tables
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from retx.sweeps.result import Sweep
+
+PLAN = "sweep.json"
+"""The file that makes a directory one of a sweep (see `sweeps.place`)."""
+
+
+def load(directory: str | os.PathLike[str]) -> Result | Replications | Sweep:
+    """The result that a directory holds: of `run`, `replicate`, `emulate` or `sweep`.
+
+    Tables are read when they are first asked for. A sweep need not be complete.
+
+    Args:
+        directory: Written with `out` or `save`, or by `--out` on the command line.
+
+    Raises:
+        OSError: It cannot be read.
+        UsageError: It is no result of retx, or damaged.
+    """
+    path = there("directory", directory)
+    if not path.exists():
+        raise FileNotFoundError(errno.ENOENT, "no such directory", str(path))
+    if not path.is_dir():
+        raise UsageError(f"{path}: is a file: name the directory that --out has written")
+    if (path / PLAN).is_file():
+        from retx.sweeps.result import load_sweep
+
+        return load_sweep(path)
+    summary = _summary(path)
+    return (
+        StoredResult(path, summary)
+        if summary.keys() >= OF_ONE
+        else StoredReplications(path, summary)
+    )
+
+
+class StoredResult(Result):
+    """A run read back; tables that were not stored raise `NotRecordedError`.
+
+    Args:
+        directory: Where its files are.
+        summary: What `summary.json` says of it.
+        draw: Of several replications in one directory, the number of this one.
+    """
+
+    def __init__(self, directory: Path, summary: dict[str, Any], draw: int | None = None) -> None:
+        self._directory = directory
+        self._stored = summary
+        self._draw = draw
+
+    @property
+    def warning(self) -> str | None:
+        """None: the run itself has warned."""
+        return None
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """See `Result`; without what the clock said (`engine.wall_s`), which is not stored."""
+        return self._stored
+
+    @cached_property
+    def outline(self) -> dict[str, Any]:
+        """See `Result`."""
+        return self._stored
+
+    def write_summary(self, file: TextIO) -> None:
+        """See `Result`."""
+        _write_json(self._stored, file)
+
+    @cached_property
+    def scenario(self) -> dict[str, Any]:
+        """See `Result`."""
+        scenario: dict[str, Any] = self._stored["scenario"]
+        return scenario
+
+    def scenario_toml(self) -> str:
+        """See `Result`."""
+        return (self._directory / SCENARIO).read_text(encoding="utf-8")
+
+    def write(self, directory: Path) -> None:
+        """See `Result`."""
+        _copy_code(self._directory, directory)
+        with (directory / SUMMARY).open("w", encoding="utf-8") as file:
+            self.write_summary(file)
+        write_tables(directory, self.scenario_toml(), self.tables)
+
+    def _summed_up(self, name: str) -> pl.DataFrame:
+        from retx.frames import frame_of_rows
+
+        if self._has(name):
+            return self._read(name)
+        return frame_of_rows(rows_of(self._stored, name))
+
+    def _table(self, name: str) -> pl.DataFrame:
+        if not self._has(name):
+            raise NotRecordedError(_missing(self._directory, name))
+        return self._read(name)
+
+    def _read(self, name: str) -> pl.DataFrame:
+        table = _parquet(self._directory, name)
+        if self._draw is None:
+            return table
+        import polars as pl
+
+        return table.filter(pl.col("replication") == self._draw).drop("replication")
+
+    def _has(self, name: str) -> bool:
+        return _path(self._directory, name).is_file()
+
+
+class StoredReplications(Replications):
+    """Several draws of one scenario read back.
+
+    Args:
+        directory: Where their files are.
+        summary: What `summary.json` says of them.
+    """
+
+    def __init__(self, directory: Path, summary: dict[str, Any]) -> None:
+        shared = {key: value for key, value in summary.items() if key not in OF_MANY}
+        super().__init__(
+            [
+                StoredResult(directory, shared | run, run.get("replication", number))
+                for number, run in enumerate(summary["runs"])
+            ]
+        )
+        self._directory = directory
+        self._stored = summary
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """See `Replications`."""
+        return self._stored
+
+    def write(self, directory: Path) -> None:
+        """See `Replications`."""
+        _copy_code(self._directory, directory)
+        with (directory / SUMMARY).open("w", encoding="utf-8") as file:
+            _write_json(self._stored, file)
+        text = (self._directory / SCENARIO).read_text(encoding="utf-8")
+        write_tables(directory, text, self.tables)
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """See `Replications`."""
+        there = (name for name in TABLES if _path(self._directory, name).is_file())
+        return {name: self._joined(name) for name in there}
+
+    def _joined(self, name: str) -> pl.DataFrame:
+        if _path(self._directory, name).is_file():
+            return _parquet(self._directory, name)
+        if name in HOW_TO_RECORD:
+            raise NotRecordedError(_missing(self._directory, name))
+        import polars as pl
+
+        return pl.DataFrame(schema={"replication": pl.UInt32})
+
+
+def _summary(path: Path) -> dict[str, Any]:
+    """What `summary.json` says.
+
+    Raises:
+        UsageError: There is none, or it is not what retx writes of a run.
+    """
+    file = path / SUMMARY
+    if not file.is_file():
+        raise UsageError(
+            f"{path}: holds no result: neither {SUMMARY} of a run nor {PLAN} of a sweep is "
+            f"there{_hint(path)}"
+        )
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UsageError(f"{file}: is damaged ({error}): run it again with --force") from None
+    keys = found.keys() if isinstance(found, dict) else set()
+    if "verdicts" in keys:
+        raise UsageError(f"{path}: is the report of a study: its page is report.html")
+    if not (keys >= OF_ALL and (keys >= OF_ONE or keys >= OF_MANY)):
+        raise UsageError(f"{file}: is not what retx writes of a run: name another directory")
+    summary: dict[str, Any] = found
+    return summary
+
+
+def _hint(path: Path) -> str:
+    """The directories of results within one that is none."""
+    try:
+        inside = sorted(
+            entry.name
+            for entry in path.iterdir()
+            if (entry / SUMMARY).is_file() or (entry / PLAN).is_file()
+        )
+    except OSError:
+        return ""
+    if not inside:
+        return ""
+    more = f" and {len(inside) - SHOWN} more" if len(inside) > SHOWN else ""
+    return f"; there are results in {', '.join(str(path / it) for it in inside[:SHOWN])}{more}"
+
+
+def _path(directory: Path, name: str) -> Path:
+    return directory / f"{name}.parquet"
+
+
+def _missing(directory: Path, name: str) -> str:
+    return f"{directory}: holds no {name}: {HOW_TO_RECORD[name]}"
+
+
+def _parquet(directory: Path, name: str) -> pl.DataFrame:
+    import polars as pl
+
+    with _readable(_path(directory, name)) as path:
+        return pl.read_parquet(path)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[Path]:
+    """Says in one sentence that a file is no Parquet file, or a damaged one."""
+    from polars.exceptions import PolarsError
+
+    try:
+        yield path
+    except PolarsError as error:
+        reason = str(error).splitlines()[0]
+        raise UsageError(f"{path}: is damaged ({reason}): run it again with --force") from None
+
+
+def _copy_code(directory: Path, into: Path) -> None:
+    """Code of the user's own, which the scenario names by its place in the directory."""
+    if (directory / CODE).is_dir():
+        shutil.copytree(directory / CODE, into / CODE)
+
+
+def _write_json(summary: dict[str, Any], file: TextIO) -> None:
+    json.dump(summary, file, indent=2, ensure_ascii=False, allow_nan=False)
+    file.write("\n")

@@ -1,0 +1,208 @@
+"""Figures of a sweep by the name of their kind, with what need not be said found out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from retx.assignment import assignment
+from retx.errors import UsageError
+from retx.source import TomlText
+from retx.varied import plain_value, split_values
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from retx.plots.style import Figure
+    from retx.sweeps.result import Sweep
+
+KINDS = ("metric", "heat_map", "contour", "cdf", "paired")
+SURFACES = ("heat_map", "contour")
+METRIC = "goodput_bit_s"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a figure is to show; None and empty stand for what follows from the sweep."""
+
+    metric: str = METRIC
+    x: str | None = None
+    y: str | None = None
+    by: str | None = None
+    flow: str | None = None
+    paired: str | None = None
+    """`A,B` or `KEY=A,B`."""
+    where: Sequence[str] = ()
+    """`KEY=VALUE`: only these points."""
+    models: Sequence[str] = ()
+    """Closed forms to draw beside."""
+
+
+def draw(found: Sweep, kind: str, asked: Asked) -> Figure:
+    """Draws a figure of a sweep.
+
+    Raises:
+        UsageError: It cannot be drawn as asked; the message says what to ask instead.
+    """
+    from retx.plots.sweeps import SweepPlot
+
+    table, _, column = found.metric_rows(asked.metric)
+    for word in asked.where:
+        key, value = _held(found, word)
+        table = _only(table, key, value)
+    if table.is_empty():
+        raise UsageError("no run is left: of --where, some exclude each other")
+    varying = [key for key in found.keys if table[key].n_unique() > 1]
+    plot = SweepPlot(table, found.keys, found.scenario_toml)
+    if kind == "cdf":
+        by = asked.by or (varying[0] if len(varying) == 1 else None)
+        return plot.cdf(column, by=by, flow=asked.flow)
+    if kind in SURFACES:
+        x, y = _two(varying, asked)
+        surface: Figure = getattr(plot, kind)(x, y, column, flow=asked.flow)
+        return surface
+    if kind == "paired":
+        key, pair = pair_of(found, asked.paired)
+        others = [it for it in varying if it != key]
+        across = asked.x or _only_one(others)
+        return plot.paired(key, pair, column, x=across, flow=asked.flow)
+    x = asked.x or _numbers_first(table, varying, [asked.by])[0]
+    family = asked.by or _only_one([it for it in varying if it != x]) or _of_flows(table, asked)
+    return plot.metric(x, column, by=family, flow=asked.flow, models=asked.models)
+
+
+def check(asked: Asked, kinds: Sequence[str]) -> None:
+    """Refuses options that no figure asked for takes.
+
+    Raises:
+        UsageError: The message says which.
+    """
+    takes = {
+        "--x": (asked.x, ("metric", "paired", *SURFACES)),
+        "--y": (asked.y, SURFACES),
+        "--by": (asked.by, ("metric", "cdf")),
+        "--paired": (asked.paired, ("paired",)),
+        "--model": (asked.models, ("metric",)),
+    }
+    for option, (value, takers) in takes.items():
+        if value and not set(takers) & set(kinds):
+            raise UsageError(f"{option} is for {', '.join(takers)}: leave it out")
+
+
+def pair_of(found: Sweep, text: str | None) -> tuple[str, tuple[Any, Any]]:
+    """The key and the two values of it that are compared, from `A,B` or `KEY=A,B`.
+
+    Raises:
+        UsageError: There are no such values, or several keys have them.
+    """
+    if text is None:
+        raise UsageError(
+            "say what is compared: --paired A,B, two values of a key, such as cubic,bbr"
+        )
+    key, values = assignment(text) or (None, text)
+    words = [word.strip() for word in split_values(values)]
+    if len(words) != 2:
+        raise UsageError(f"--paired {text}: write two values, A,B or KEY=A,B")
+    if key is not None:
+        first, second = (value_of(found, key, word) for word in words)
+        return key, (first, second)
+    having = [it for it in found.keys if all(_find(found, it, word) for word in words)]
+    if not having:
+        there = "; ".join(
+            f"{it}: {_listed(map(str, found.grid[it].unique(maintain_order=True)))}"
+            for it in found.keys
+        )
+        raise UsageError(f"--paired {text}: no key has both values; there is {there}")
+    if len(having) > 1:
+        raise UsageError(
+            f"--paired {text}: {' and '.join(having)} have these values: write {having[0]}={text}"
+        )
+    return having[0], (value_of(found, having[0], words[0]), value_of(found, having[0], words[1]))
+
+
+def value_of(found: Sweep, key: str, text: str) -> Any:  # noqa: ANN401
+    """A value of a key by its text.
+
+    Raises:
+        UsageError: There is no such key or value.
+    """
+    if key not in found.keys:
+        raise UsageError(f"no key {key!r} varies; there is {_listed(found.keys)}")
+    values = _find(found, key, text)
+    if not values:
+        there = found.grid[key].unique(maintain_order=True).to_list()
+        raise UsageError(f"{key} is never {text}; there is {_listed(map(str, there))}")
+    return values[0]
+
+
+def _find(found: Sweep, key: str, text: str) -> list[Any]:
+    known = found.grid[key].to_list()
+    return [value for value in (plain_value(TomlText(text)), text) if value in known]
+
+
+def _held(found: Sweep, word: str) -> tuple[str, Any]:
+    pair = assignment(word)
+    if not pair:
+        raise UsageError(f"--where {word}: write KEY=VALUE")
+    return pair[0], value_of(found, *pair)
+
+
+def _only(table: pl.DataFrame, key: str, value: object) -> pl.DataFrame:
+    import polars as pl
+
+    column = pl.col(key)
+    return table.filter((column.cast(pl.String) if isinstance(value, str) else column) == value)
+
+
+def _two(varying: Sequence[str], asked: Asked) -> tuple[str, str]:
+    """The two keys of a surface."""
+    rest = [key for key in varying if key not in (asked.x, asked.y)]
+    chosen = [
+        asked.x or (rest.pop(0) if rest else None),
+        asked.y or (rest.pop(0) if rest else None),
+    ]
+    if None in chosen:
+        raise UsageError("a surface needs two keys that vary: name them with --x and --y")
+    if rest:
+        raise UsageError(_too_many(rest))
+    x, y = (str(key) for key in chosen)
+    return x, y
+
+
+def _numbers_first(
+    table: pl.DataFrame, varying: Sequence[str], taken: Sequence[str | None]
+) -> list[str]:
+    """The keys that may be the axis: those with most places of numbers first."""
+    from retx.plots.metric import Places
+
+    free = [key for key in varying if key not in taken] or [
+        key for key in table.columns[: table.columns.index("replication")] if key not in taken
+    ]
+    if not free:
+        raise UsageError("nothing varies in this sweep: draw cdf")
+    return sorted(
+        free, key=lambda key: (Places(table[key]).names is not None, -table[key].n_unique())
+    )
+
+
+def _only_one(keys: Sequence[str]) -> str | None:
+    if len(keys) > 1:
+        raise UsageError(_too_many(keys))
+    return keys[0] if keys else None
+
+
+def _of_flows(table: pl.DataFrame, asked: Asked) -> str | None:
+    """A curve for each flow where there are several."""
+    return "name" if asked.flow is None and table["name"].n_unique() > 1 else None
+
+
+def _too_many(keys: Sequence[str]) -> str:
+    return (
+        f"{_listed(keys)} vary, too: choose with --x and --by, and hold others at a value by "
+        f"--where {keys[0]}=VALUE (retx plot DIR)"
+    )
+
+
+def _listed(words: Any) -> str:  # noqa: ANN401
+    return ", ".join(words) or "none"

@@ -1,0 +1,52 @@
+"""Tables of a complete sweep for other programs, one Parquet file each: `DIR/tables`.
+
+`points` has the grid: `point`, a column for each key, and `key`, by which the files in `DIR/parts`
+name a point. `runs`, `flows`, `links` and the other summaries have the columns of the grid already.
+Tables of single events, such as `segments`, are large: they stay in the parts, to be joined by
+`key`.
+A sweep that goes on removes the tables first, and writes them again when it is complete.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from retx.directory import new_file
+from retx.removal import remove_own
+from retx.sweeps.place import TABULATED
+
+if TYPE_CHECKING:
+    from retx.sweeps.result import Sweep
+
+NAMES = ("points", "runs", "flows", "links", "wlans", "stations", "relays", "derived")
+FILE = re.compile(
+    rf"(?:({'|'.join(NAMES)})|\.({'|'.join(NAMES)})\.[a-z0-9_]{{8}}\.partial)\.parquet"
+)
+"""A table, or one that was being written when its process ended."""
+
+
+def is_table_file(name: PurePosixPath) -> bool:
+    """True for a file that retx writes there, by its name."""
+    return bool(FILE.fullmatch(str(name)))
+
+
+def clear_tables(directory: Path) -> None:
+    """Removes the tables of an earlier state of a sweep."""
+    remove_own(directory / TABULATED, is_table_file)
+
+
+def write_tables(found: Sweep, directory: Path) -> None:
+    """Writes the tables of a complete sweep into its directory.
+
+    Raises:
+        OSError: They cannot be written.
+    """
+    folder = directory / TABULATED
+    folder.mkdir(exist_ok=True)
+    tables = {"points": found.points} | found.tables
+    for name, table in tables.items():
+        if name in NAMES:
+            with new_file(folder / f"{name}.parquet") as path:
+                table.write_parquet(path, compression="zstd")
