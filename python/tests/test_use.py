@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -28,6 +29,22 @@ def test_init_writes_a_scenario_that_runs(cli, tmp_path) -> None:
         assert retx.resolve("\n".join(used if old == line else old for old in kept))
     rival = text.split("take the # away.\n")[1].replace("# ", "", 6)
     assert len(retx.resolve(text + rival)["flow"]) == 2
+
+
+def test_init_names_a_schema_that_is_there(cli, tmp_path) -> None:
+    where = tmp_path / "cwd"
+    assert cli("init").returncode == 0
+    first = (where / "scenario.toml").read_text().splitlines()[0]
+    schema = where / first.removeprefix("#:schema ./")
+    assert json.loads(schema.read_text()) == retx.schema()
+    # An older one gives way, another file of that name does not.
+    schema.write_text('{"title": "retx scenario"}')
+    assert cli("init", "b.toml").returncode == 0
+    assert json.loads(schema.read_text()) == retx.schema()
+    schema.write_text('{"title": "mine"}')
+    assert cli("init", "c.toml").returncode == 0
+    assert schema.read_text() == '{"title": "mine"}'
+    assert "#:schema" not in (where / "c.toml").read_text()
 
 
 def test_init_never_overwrites_by_itself(cli, tmp_path) -> None:

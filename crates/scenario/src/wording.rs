@@ -69,7 +69,10 @@ fn sentence(message: &str, path: &[Step]) -> String {
             format!("expected a list of tables, each under a [[{key}]] of its own; found a table")
         }
         (Some((found, expected)), _) => {
-            format!("expected {}; found {}", expectation(expected), finding(found))
+            let (wanted, value) = (expectation(expected), finding(found));
+            let spelling = as_number(&value).filter(|_| wanted.contains("number"));
+            let hint = spelling.map_or_else(String::new, |number| format!(": write {number}"));
+            format!("expected {wanted}; found {value}{hint}")
         }
         (None, _) => message.to_owned(),
     }
@@ -113,6 +116,22 @@ fn finding(serde: &str) -> String {
             value.trim_matches('`').to_owned()
         }
     }
+}
+
+/// Plain number that a text such as `"50%"` or `"10 MB"` stands for.
+fn as_number(value: &str) -> Option<f64> {
+    const UNITS: [(&str, f64); 6] = [
+        ("kB", 1e3),
+        ("MB", 1e6),
+        ("GB", 1e9),
+        ("KiB", 1024.0),
+        ("MiB", 1_048_576.0),
+        ("GiB", 1_073_741_824.0),
+    ];
+    let text = value.trim_matches('"').trim();
+    let number = |unit: &str| text.strip_suffix(unit)?.trim().parse::<f64>().ok();
+    let share = number("%").map(|percent| percent / 100.0);
+    share.or_else(|| UNITS.iter().find_map(|(unit, scale)| Some(number(unit)? * scale)))
 }
 
 fn expectation(serde: &str) -> String {

@@ -6,6 +6,7 @@ const UNITS: Units = Units {
     what: "a distance",
     example: "\"100 m\"",
     table: &[("mm", 1.0), ("m", 1e3), ("km", 1e6)],
+    spellings: &[("meter", "m"), ("meters", "m"), ("metre", "m"), ("metres", "m")],
 };
 
 /// A distance in whole millimetres.

@@ -27,6 +27,8 @@ pub(crate) struct Units {
     pub what: &'static str,
     pub example: &'static str,
     pub table: &'static [(&'static str, f64)],
+    /// Other spellings in lower case, each with the unit that it means.
+    pub spellings: &'static [(&'static str, &'static str)],
 }
 
 impl Units {
@@ -55,7 +57,8 @@ impl Units {
         let Some((_, scale)) = self.table.iter().find(|(name, _)| *name == unit) else {
             let names: Vec<&str> = self.table.iter().map(|(name, _)| *name).collect();
             return Err(QuantityError::new(format!(
-                "unknown unit \"{unit}\" in \"{text}\": {} takes {}",
+                "unknown unit \"{unit}\" in \"{text}\"{}: {} takes {}",
+                self.hint(number, unit),
                 self.what,
                 names.join(", ")
             )));
@@ -80,6 +83,17 @@ impl Units {
             )));
         }
         Ok(whole)
+    }
+
+    /// Right spelling of a quantity whose unit is written in another way; empty for others.
+    fn hint(&self, number: &str, unit: &str) -> String {
+        let lower = unit.to_lowercase();
+        let meant = self.spellings.iter().find(|(spelling, _)| *spelling == lower);
+        // Units that differ only in case, such as Ms for ms.
+        let meant = meant.map(|(_, unit)| *unit).or_else(|| {
+            self.table.iter().map(|(name, _)| *name).find(|name| name.to_lowercase() == lower)
+        });
+        meant.map_or_else(String::new, |unit| format!(", did you mean \"{number} {unit}\"?"))
     }
 
     /// The shortest exact text, in the largest unit that has one: minutes and hours only when

@@ -7,6 +7,22 @@ const UNITS: Units = Units {
     what: "a rate",
     example: "\"10 Mbit/s\"",
     table: &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9), ("Tbit/s", 1e12)],
+    spellings: &[
+        ("b/s", "bit/s"),
+        ("bps", "bit/s"),
+        ("k", "kbit/s"),
+        ("kb/s", "kbit/s"),
+        ("kbit", "kbit/s"),
+        ("kbps", "kbit/s"),
+        ("m", "Mbit/s"),
+        ("mb/s", "Mbit/s"),
+        ("mbit", "Mbit/s"),
+        ("mbps", "Mbit/s"),
+        ("g", "Gbit/s"),
+        ("gb/s", "Gbit/s"),
+        ("gbit", "Gbit/s"),
+        ("gbps", "Gbit/s"),
+    ],
 };
 
 /// A rate in bits per second.
@@ -59,6 +75,11 @@ mod tests {
     #[test]
     fn refusals() {
         assert!("10".parse::<Rate>().unwrap_err().to_string().contains("\"10 Mbit/s\""));
+        let told = |text: &str| text.parse::<Rate>().unwrap_err().to_string();
+        for text in ["10 Mbps", "10Mbit", "10 mbit/s", "10 Mb/s", "10M"] {
+            assert!(told(text).contains("did you mean \"10 Mbit/s\"?"), "{}", told(text));
+        }
+        assert!(!told("10 parsec").contains("did you mean"));
         assert!("-1 bit/s".parse::<Rate>().unwrap_err().to_string().contains("negative"));
     }
 }

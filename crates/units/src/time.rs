@@ -15,6 +15,23 @@ const UNITS: Units = Units {
         ("min", 60e9),
         ("h", 3600e9),
     ],
+    spellings: &[
+        ("msec", "ms"),
+        ("millisecond", "ms"),
+        ("milliseconds", "ms"),
+        ("usec", "us"),
+        ("microseconds", "us"),
+        ("sec", "s"),
+        ("secs", "s"),
+        ("second", "s"),
+        ("seconds", "s"),
+        ("m", "min"),
+        ("mins", "min"),
+        ("minute", "min"),
+        ("minutes", "min"),
+        ("hour", "h"),
+        ("hours", "h"),
+    ],
 };
 
 /// A length of time in nanoseconds.

@@ -76,6 +76,11 @@ def print_comparison(found: Comparison) -> None:
             _agreement(row),
         )
     out.print(table)
+    if "cannot tell" in found.table["agreement"].to_list():
+        out.print(
+            "Cannot tell: the interval of the difference holds zero, and half the emulated mean, "
+            f"too. More than {summary['emulations']} emulations tell more (--emulations N)."
+        )
     for parting in found.partings:
         out.print(f"They part: {escape(str(parting))}.")
     if not found.partings:
@@ -175,4 +180,5 @@ def _agreement(row: dict[str, Any]) -> str:
     if row["agreement"] is None:
         return "too few"
     words = {"interval": "agree", "3 %": "within 3 %", "pairs": "pairs agree"}
+    words["cannot tell"] = "[yellow]cannot tell[/yellow]"
     return words.get(row["agreement"], "[red]differ[/red]")

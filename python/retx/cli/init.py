@@ -1,7 +1,8 @@
-"""`retx init`."""
+"""`retx init`: a scenario to start from, and the schema by which editors check it."""
 
 from __future__ import annotations
 
+import json
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +10,8 @@ from typing import Annotated
 import typer
 
 from retx.errors import UsageError
+
+SCHEMA = "scenario.schema.json"
 
 File = Annotated[Path, typer.Argument(help="The file to write; it ends in .toml.")]
 Force = Annotated[bool, typer.Option("--force", help="Let a file that is there give way.")]
@@ -29,6 +32,36 @@ def command(file: File = Path("scenario.toml"), force: Force = False) -> None:
     if file.exists() and not force:
         raise UsageError(f"{file}: is there already: choose another name, or add --force")
     text = files("retx").joinpath("scenario.toml").read_text(encoding="utf-8")
+    if write_schema(file.with_name(SCHEMA)):
+        text = f"#:schema ./{SCHEMA}\n{text}"
     with new_file(file) as path:
         path.write_text(text.replace("FILE", str(file)), encoding="utf-8")
     typer.echo(f"{file} is written. Run it: retx run {file}")
+
+
+def write_schema(file: Path) -> bool:
+    """Writes the schema that a scenario's first line names, so that editors need no network.
+
+    Returns:
+        False where another file has this name: it stays as it is.
+    """
+    from retx.directory import new_file
+    from retx.listing import schema
+
+    text = json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
+    if file.exists() and not _is_schema(file):
+        return False
+    with new_file(file) as path:
+        path.write_text(text, encoding="utf-8")
+    return True
+
+
+def _is_schema(file: Path) -> bool:
+    """True for a schema of this or another version of retx."""
+    from retx.listing import schema
+
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and found.get("title") == schema()["title"]

@@ -39,6 +39,8 @@ SIMULATIONS = 100
 CONFIDENCE = 0.95
 WITHIN = 0.03
 """Means that differ by no more than this share agree, however narrow the intervals are."""
+WIDE = 0.5
+"""Wider than to tell: the interval of the difference holds zero and this share of the emulated."""
 COLUMNS = {
     "flow": pl.String,
     "quantity": pl.String,
@@ -106,7 +108,9 @@ class Comparison:
         `paired…` is of simulations that lose the same packets as the emulations did, each set
         against its own: the ratio has a narrower interval, and `paired_agrees` if that holds one.
         `agreement` is the first of these that holds: `interval` (`agrees`), `3 %` (the means differ
-        by no more), `pairs` (`paired_agrees`, unless `perturbed`); `none` if none does.
+        by no more), `pairs` (`paired_agrees`, unless `perturbed`); `none` if none does. In place of
+        `interval` stands `cannot tell` where the interval of the difference holds zero and half the
+        emulated mean, too: that takes more emulations.
         """
         rows = []
         for it in self.values:
@@ -120,7 +124,8 @@ class Comparison:
         if row["agrees"] is None:
             return None
         if row["agrees"]:
-            return "interval"
+            farthest = max(abs(row["difference_low"]), abs(row["difference_high"]))
+            return "cannot tell" if farthest > WIDE * abs(row["emulated"]) else "interval"
         if abs(row["simulated"] - row["emulated"]) <= WITHIN * abs(row["emulated"]):
             return "3 %"
         return "pairs" if row["paired_agrees"] and not self.perturbed else "none"

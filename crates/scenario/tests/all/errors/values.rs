@@ -77,6 +77,10 @@ fn quantities() {
 #[test]
 fn wrong_types() {
     refuse("0.01", "\"a\"", "s.toml:12: link.cloud.channel.p: expected a number; found \"a\"");
+    let share = "s.toml:12: link.cloud.channel.p: expected a number; found \"57 %\": write 0.57";
+    refuse("0.01", "\"57 %\"", share);
+    let size = "expected a whole number, 0 or more; found \"1.5 MB\": write 1500000";
+    refuse("warmup = \"1 s\"", "seed = \"1.5 MB\"", &format!("s.toml:2: seed: {size}"));
     refuse(
         "warmup = \"1 s\"",
         "seed = 1.5",
