@@ -18,12 +18,15 @@ Entry = dict[str, Any]
 def describe() -> dict[str, list[Entry]]:
     """Every choice by kind: `tcp` (presets), `congestion_control`, `channel`, `queue`, ….
 
+    `template` has those of `retx init --like`.
+
     Each entry has `name`, `summary` and `parameters`; each parameter `name`, `type`, `required` and
     `doc`, and, where they apply, `default` and `values`.
     """
     kinds: dict[str, list[Entry]] = json.loads(_native.describe())
     if find_spec("retx.study"):
         kinds["study"] = import_module("retx.study").describe()
+    kinds["template"] = import_module("retx.templates").describe()
     kinds["model"] = import_module("retx.models.listing").describe()
     return kinds
 

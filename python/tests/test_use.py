@@ -78,6 +78,8 @@ def test_help_names_every_command(cli) -> None:
         ("retx list cha", {"channel"}),
         ("retx list channel gilb", {"gilbert_elliott", "gilbert_elliott_time"}),
         ("retx study high", {"high-ber"}),
+        ("retx init --like st", {"starlink"}),
+        ("retx plot out h", {"heat_map"}),
         ("retx run lossy.toml --set link.cloud.del", {"link.cloud.delay="}),
         ("retx sweep lossy.toml --vary see", {"seed="}),
         ("retx sweep lossy.toml --metric goodput", {"goodput_bit_s"}),

@@ -52,6 +52,11 @@ def presets(incomplete: str) -> Described:
     return _named("tcp", incomplete)
 
 
+def templates(incomplete: str) -> Described:
+    """For `retx init --like`."""
+    return _named("template", incomplete)
+
+
 def studies(incomplete: str) -> Described:
     """For `retx study`."""
     return _named("study", incomplete)

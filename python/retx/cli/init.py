@@ -9,20 +9,33 @@ from typing import Annotated
 
 import typer
 
+from retx import templates
+from retx.cli import completion
 from retx.errors import UsageError
 
 SCHEMA = "scenario.schema.json"
 
+Like = Annotated[
+    str | None,
+    typer.Option(
+        "--like",
+        metavar="NAME",
+        autocompletion=completion.templates,
+        help="Start from datacentre, dsl, lte, satellite, starlink or wifi: published figures of "
+        "such a path, with their sources.",
+    ),
+]
 File = Annotated[Path, typer.Argument(help="The file to write; it ends in .toml.")]
 Force = Annotated[bool, typer.Option("--force", help="Let a file that is there give way.")]
 
 
-def command(file: File = Path("scenario.toml"), force: Force = False) -> None:
+def command(file: File = Path("scenario.toml"), like: Like = None, force: Force = False) -> None:
     """Write a commented scenario to start from.
 
     \b
     Examples:
       retx init
+      retx init --like satellite
       retx init my-link.toml && retx run my-link.toml
     """
     from retx.directory import new_file
@@ -31,7 +44,10 @@ def command(file: File = Path("scenario.toml"), force: Force = False) -> None:
         raise UsageError(f"{file}: a scenario is a TOML file: let the name end in .toml")
     if file.exists() and not force:
         raise UsageError(f"{file}: is there already: choose another name, or add --force")
-    text = files("retx").joinpath("scenario.toml").read_text(encoding="utf-8")
+    if like is None:
+        text = files("retx").joinpath("scenario.toml").read_text(encoding="utf-8")
+    else:
+        text = templates.text(like)
     if write_schema(file.with_name(SCHEMA)):
         text = f"#:schema ./{SCHEMA}\n{text}"
     with new_file(file) as path:

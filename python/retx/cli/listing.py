@@ -49,7 +49,8 @@ def list_command(kind: Kind = None, name: Name = None, as_json: AsJson = False) 
 
         print_json(kinds)
     elif name:
-        _print_parameters(kinds[str(kind)][0])
+        ((found, entries),) = kinds.items()
+        _print_parameters(found, entries[0])
     else:
         _print_names(kinds)
 
@@ -89,8 +90,15 @@ def _print_names(kinds: dict[str, list[dict[str, Any]]]) -> None:
             )
 
 
-def _print_parameters(entry: dict[str, Any]) -> None:
+def _print_parameters(kind: str, entry: dict[str, Any]) -> None:
     typer.echo(f"{entry['name']}: {entry['summary']}")
+    if kind.removesuffix("s") == "template":
+        from retx.templates import text
+
+        typer.echo(
+            f"retx init --like {entry['name']} writes it:\n\n{text(entry['name'])}", nl=False
+        )
+        return
     if not entry["parameters"]:
         typer.echo("It has no parameters.")
         return

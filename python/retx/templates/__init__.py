@@ -1,0 +1,47 @@
+"""Scenarios to start from, one file each, with the published figures that they stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+from retx.errors import UsageError
+
+SUFFIX = ".toml"
+
+
+def names() -> list[str]:
+    """Of all templates, in order."""
+    return sorted(name for name, _ in _files())
+
+
+def text(name: str) -> str:
+    """The text of a template, with `FILE` where its own name is to stand.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    known = dict(_files())
+    if name not in known:
+        raise UsageError(f"no template {name!r}; there are {', '.join(sorted(known))}")
+    return known[name]
+
+
+def describe() -> list[dict[str, Any]]:
+    """Name and first sentence of each, as `retx.describe` has them."""
+    return [
+        {"name": name, "summary": _summary(found), "parameters": []}
+        for name, found in sorted(_files())
+    ]
+
+
+def _files() -> Iterator[tuple[str, str]]:
+    for file in files(__name__).iterdir():
+        if file.name.endswith(SUFFIX):
+            yield file.name.removesuffix(SUFFIX), file.read_text(encoding="utf-8")
+
+
+def _summary(found: str) -> str:
+    """The first sentence of the comment at the top."""
+    return found.splitlines()[0].removeprefix("# ").partition(". ")[0] + "."
