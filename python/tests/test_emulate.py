@@ -25,6 +25,7 @@ from test_interruption import started, wait_for
 from tracepoints import Change, tracepoint
 
 import retx
+from retx.shares import flat
 
 PATH = """\
 duration = "30 s"
@@ -192,6 +193,10 @@ def test_recoveries_and_samples_are_those_of_a_simulation() -> None:
     assert {name for name, value in simulated.items() if value is not None} == {
         name for name in simulated if flow[name] is not None
     }
+    ours, theirs = (flat(it.summary["flows"][0]["limited_by"]) for it in (real, model))
+    life_s = flow["finish_s"] - flow["start_s"]
+    assert sum(ours.values()) == pytest.approx(life_s, rel=0.01)
+    assert all(abs(ours[key] - theirs[key]) < 0.1 * life_s for key in theirs), (ours, theirs)
     emulation = real.summary["emulation"]
     assert emulation["states_from"] == "tcp_info"
     samples = real.samples

@@ -6,12 +6,13 @@ use crate::clock::Clock;
 use crate::error::EmulateError;
 use crate::launch::{Launch, Started, Worker};
 use crate::layout::{Layout, ProgramAt, lay};
-use crate::path::{Datagrams, Devices, Flows, Goal, Inspector, Path, Senders};
+use crate::path::{Datagrams, Devices, Flows, Goal, Inspector, Limiter, Path, Senders};
 use crate::protocol::Backend;
 use crate::results;
 use crate::summary::{EmulatedRow, Emulation, EmulationSummary, ProgramSummary};
 use retx_scenario::Scenario;
 use retx_sim::engine::Engine;
+use retx_sim::path::PathProduct;
 use retx_sim::plan::{FlowPlan, Plan, Sampling};
 use retx_sim::{Control, Options, Outcome};
 use retx_units::{Duration, Time};
@@ -110,10 +111,11 @@ pub fn emulate(
 fn observed_flows(plan: &Plan, engine: &Engine<'_>) -> Flows {
     let of = |(index, flow): (u32, &FlowPlan)| {
         let tcp = &plan.tcps[flow.tcp as usize].config;
-        (flow.initiator, tcp, engine.full_segment(index))
+        let limiter = Limiter::new(flow.work.clone(), PathProduct::of(plan, flow), tcp);
+        (flow.initiator, tcp, engine.full_segment(index), limiter)
     };
     let every_ack = plan.sampling == Sampling::EveryAck;
-    let mut flows = Flows::new((0..).zip(&plan.flows).map(of), every_ack);
+    let mut flows = Flows::new((0..).zip(&plan.flows).map(of), plan.pipes.len(), every_ack);
     for (index, _) in (0..).zip(&plan.flows).filter(|(_, flow)| flow.work.asks()) {
         flows.answer_requests(index);
     }

@@ -71,6 +71,15 @@ pub struct SocketState {
     pub cwnd: u64,
     /// Bytes of data sent for the first time.
     pub sent_once: u64,
+    /// Bytes written to the socket and not sent yet.
+    pub not_sent: u64,
+    /// Segments estimated to be in the network: sent, and neither selectively acknowledged nor
+    /// taken for lost.
+    pub pipe_segments: u64,
+    /// Segments taken for lost and not sent again.
+    pub lost_segments: u64,
+    /// Smallest RTT; `None` before the first sample.
+    pub least_rtt: Option<Duration>,
     /// Window advertised by the peer, in bytes; `None` before Linux 5.4.
     pub snd_wnd: Option<u64>,
     /// Number of timeouts, including those of a SYN; `None` before Linux 6.7.
@@ -92,6 +101,8 @@ impl SocketState {
         let srtt = filled.u32(68);
         let sampled = |micros| (srtt > 0).then(|| Duration::from_micros(micros));
         let ssthresh = filled.u32(76);
+        let [unacked, sacked, lost, resent] = [24, 28, 32, 36].map(|offset| filled.u32(offset));
+        let least_rtt = filled.u32(148);
         Self {
             tcp_state: filled.number(0, 1).unwrap_or(0),
             loss_state: LossState::of(filled.number(1, 1).unwrap_or(0)),
@@ -105,6 +116,10 @@ impl SocketState {
             ssthresh: (ssthresh < INFINITE_SSTHRESH).then_some(ssthresh),
             cwnd: filled.u32(80),
             sent_once: filled.u64(200).saturating_sub(filled.u64(208)),
+            not_sent: filled.u32(144),
+            pipe_segments: (unacked + resent).saturating_sub(sacked + lost),
+            lost_segments: lost.saturating_sub(resent),
+            least_rtt: (least_rtt < u64::from(u32::MAX)).then(|| Duration::from_micros(least_rtt)),
             snd_wnd: filled.number(228, 4),
             timeouts: filled.number(240, 2),
         }

@@ -255,7 +255,9 @@ impl Flow {
                     self.record.note_finish(now);
                 }
             }
-            self.note_held_ack(now);
+            if packet.seq_len() > 0 {
+                self.note_held_ack(now);
+            }
             self.drive_receiver(now, recorder);
         } else {
             self.record.note_sender_wakes();

@@ -19,7 +19,7 @@ mod flow;
 mod many;
 pub mod options;
 mod packet;
-mod path;
+pub mod path;
 pub mod plan;
 mod pool;
 mod proxy;

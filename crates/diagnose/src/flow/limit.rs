@@ -125,7 +125,9 @@ impl Half {
             // The limit may have changed since the data arrived, half a round trip before.
             let from_ns = held.due_ns.max(self.account.held_ns() + least / 2);
             let length = ack.effective_ns - from_ns;
-            if length > DELAYED_MIN_NS && may_wait(limit) && !is_gap {
+            // Data sent since then were released by another acknowledgment.
+            let is_all = held.end == self.board.end;
+            if is_all && length > DELAYED_MIN_NS && may_wait(limit) && !is_gap {
                 self.account.shift(length, (limit, self.episode_now()), Limit::DelayedAck);
             }
         }

@@ -1,6 +1,7 @@
 //! TCP flows as observed on the path.
 
 use super::Seen;
+use super::limits::{Limiter, Moment, ends_without_ack};
 use super::observed::{Heard, ObservedFlow};
 use super::senders::Senders;
 use super::watch::Wire;
@@ -11,6 +12,7 @@ use retx_record::tables::{self, Tables};
 use retx_record::truth::SegmentCopy;
 use retx_sim::Transmission;
 use retx_sim::engine::Arriving;
+use retx_sim::path::find_shared;
 use retx_sim::plan::Side;
 use retx_units::{SeqNr, Time};
 use retx_wire::Flags;
@@ -54,6 +56,8 @@ pub struct Flows {
     baseline: Vec<FlowCounters>,
     /// True to sample at each acknowledgment.
     every_ack: bool,
+    /// Bytes in flight over each pipe that several flows share as their bottleneck.
+    in_flight: Vec<u64>,
     /// Packets without a destination host, or that are not valid IPv4.
     pub unroutable: u64,
 }
@@ -71,6 +75,7 @@ pub struct Around<'a> {
 struct Flow {
     opener: Side,
     observed: ObservedFlow,
+    limiter: Limiter,
     connection: u32,
     /// Streams of the data sender and of the receiver.
     streams: [Stream; 2],
@@ -85,21 +90,25 @@ struct Stream {
 }
 
 impl Flows {
-    /// Creates the state of flows with these openers, TCPs and full segment sizes. With `every_ack`
-    /// a sample is taken at each acknowledgment.
+    /// Creates the state of flows with these openers, TCPs, full segment sizes and limits, over a
+    /// network of `pipes`. With `every_ack` a sample is taken at each acknowledgment.
     pub fn new<'t>(
-        flows: impl Iterator<Item = (Side, &'t retx_tcp::Config, u32)>,
+        flows: impl Iterator<Item = (Side, &'t retx_tcp::Config, u32, Limiter)>,
+        pipes: usize,
         every_ack: bool,
     ) -> Self {
-        let flow = |(index, (opener, tcp, smss))| Flow {
+        let flow = |(index, (opener, tcp, smss, limiter))| Flow {
             opener,
             observed: ObservedFlow::new(index, tcp, smss),
+            limiter,
             connection: 0,
             streams: [Stream::default(); 2],
         };
-        let flows: Vec<Flow> = (0..).zip(flows).map(flow).collect();
+        let mut flows: Vec<Flow> = (0..).zip(flows).map(flow).collect();
+        find_shared(flows.iter_mut().filter_map(|flow| flow.limiter.path_mut()), pipes);
+        let in_flight = vec![0; pipes];
         let baseline = vec![FlowCounters::default(); flows.len()];
-        Self { flows, baseline, every_ack, unroutable: 0 }
+        Self { flows, baseline, every_ack, in_flight, unroutable: 0 }
     }
 
     /// Marks the sender of a flow as answering requests.
@@ -151,6 +160,11 @@ impl Flows {
         }
         if let Some(flow) = self.flows.get_mut(seen.flow as usize) {
             let what = flow.sent((now, seen), &mut arriving, around);
+            if matches!(what, Some(What::Segment(_))) && flow.may_be_released() {
+                if let Some(state) = around.senders.look(seen.flow) {
+                    flow.note_limit(now, &state, &mut self.in_flight);
+                }
+            }
             let connection = arriving.connection;
             passage.of = what.map(|what| Of { flow: seen.flow, connection, what });
         }
@@ -167,14 +181,20 @@ impl Flows {
     pub fn delivered(&mut self, now: Time, passage: &Passage, around: &mut Around<'_>) {
         let Some(of) = passage.of else { return };
         let every_ack = self.every_ack;
-        let Some(flow) = self.flow(of) else { return };
+        let flow = &mut self.flows[of.flow as usize];
+        if flow.connection != of.connection {
+            return;
+        }
         match of.what {
-            What::Segment(copy) => flow.observed.arrived(copy),
+            What::Segment(copy) => flow.arrived(now, copy),
             What::Ack(ack) => {
                 let state = around.senders.look(of.flow);
                 let sent_to = flow.streams[Side::Sender as usize].sent_to;
                 let tables = &mut *around.tables;
                 flow.observed.heard(now, (&ack, sent_to), state.as_ref(), tables);
+                if let Some(state) = &state {
+                    flow.note_limit(now, state, &mut self.in_flight);
+                }
                 if let (true, Some(state)) = (every_ack, state) {
                     flow.sample(now, &state, tables);
                 }
@@ -287,6 +307,29 @@ impl Flow {
         self.observed.looked(state, &wire, tables);
     }
 
+    /// True if something else than an acknowledgment can have ended the sender's limit.
+    fn may_be_released(&self) -> bool {
+        ends_without_ack(self.observed.record.counters.limited_by.limit())
+    }
+
+    /// Records what keeps the sender, which is in this state, from sending more.
+    fn note_limit(&mut self, now: Time, state: &SocketState, in_flight: &mut [u64]) {
+        let sent_to = self.streams[Side::Sender as usize].sent_to.max(1 + state.sent_once);
+        let flight_size = sent_to - self.observed.acknowledged_to().min(sent_to);
+        let moment = Moment { now, state, flight_size };
+        self.limiter.note(&moment, in_flight, &mut self.observed.record);
+    }
+
+    /// Records that a segment has reached the receiver.
+    fn arrived(&mut self, now: Time, copy: SegmentCopy) {
+        self.observed.arrived(copy);
+        let sent_to = self.streams[Side::Sender as usize].sent_to;
+        self.limiter.arrived(now, self.observed.has_arrived_before(sent_to));
+        if self.limiter.last_end().is_some_and(|end| self.observed.has_arrived_before(end)) {
+            self.observed.record.counters.limited_by.end(now);
+        }
+    }
+
     /// Records the state of the sender.
     fn sample(&self, time: Time, state: &SocketState, tables: &mut Tables) {
         let sent_to = self.streams[Side::Sender as usize].sent_to;
@@ -311,6 +354,8 @@ impl Flow {
         let initial = sender.initial.filter(|_| flags.contains(Flags::ACK))?;
         let position = |number: SeqNr| number.unwrap_near(initial, sender.sent_to).max(0) as u64;
         let ack = position(seen.segment.ack);
+        let snd_una = self.observed.acknowledged_to();
+        self.limiter.acknowledged(now, (ack, snd_una), &mut self.observed.record);
         let mut selective = [(0, 0); 4];
         for (room, block) in selective.iter_mut().zip(seen.segment.options.sack.as_slice()) {
             *room = (position(block.left), position(block.right));
@@ -335,6 +380,7 @@ impl Flow {
             self.connection += 1;
             self.streams[from.other() as usize] = Stream::default();
             self.observed.begin_connection(now, around.tables);
+            self.limiter.begin_connection(self.connection);
         }
         if from == self.opener && from == Side::Receiver {
             // The sender's socket has not been passed yet.
@@ -346,10 +392,15 @@ impl Flow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use retx_sim::plan::{Shared, Work};
     use retx_wire::{Ecn, Segment};
 
     fn linux() -> retx_tcp::Config {
         (retx_tcp::presets::find("linux").expect("it is one").config)()
+    }
+
+    fn endless(tcp: &retx_tcp::Config) -> Limiter {
+        Limiter::new(Shared::from(Work::Bulk), None, tcp)
     }
 
     fn seen(to: Side, seq: u32, payload: u32, flags: Flags) -> Seen {
@@ -372,7 +423,8 @@ mod tests {
     fn positions_wrap_and_retransmissions_are_known() {
         let tcp = linux();
         let mut tables = Tables::default();
-        let mut flows = Flows::new([(Side::Sender, &tcp, 900)].into_iter(), false);
+        let mut flows =
+            Flows::new([(Side::Sender, &tcp, 900, endless(&tcp))].into_iter(), 0, false);
         let senders = &mut Senders::default();
         let around = &mut Around { tables: &mut tables, senders };
         let start = u32::MAX - 1000;
@@ -402,12 +454,10 @@ mod tests {
             segments_retransmitted: 1,
             retransmissions_unnecessary: 1,
             acks_sent: 1,
-            // Limits are left out of emulations: no sender reports them to the observer.
             limited_by: counts.limited_by.clone(),
             ..FlowCounters::default()
         };
         assert_eq!(counts, expected);
-        assert_eq!(counts.limited_by.times().total(), retx_units::Duration::ZERO);
     }
 
     #[test]
@@ -418,7 +468,8 @@ mod tests {
             acks: Some(tables::Acks::default()),
             ..Tables::default()
         };
-        let mut flows = Flows::new([(Side::Sender, &tcp, 900)].into_iter(), false);
+        let mut flows =
+            Flows::new([(Side::Sender, &tcp, 900, endless(&tcp))].into_iter(), 0, false);
         let senders = &mut Senders::default();
         let around = &mut Around { tables: &mut tables, senders };
         let mut pass = |to, seq, payload, flags, ack| {

@@ -10,6 +10,7 @@ mod datagrams;
 mod device;
 mod flows;
 mod inspect;
+mod limits;
 mod observed;
 mod rewrite;
 mod senders;
@@ -19,6 +20,7 @@ pub use datagrams::{DatagramSight, Datagrams};
 pub use device::Devices;
 pub use flows::{Around, Flows, Passage};
 pub use inspect::{Inspector, Seen};
+pub use limits::Limiter;
 pub use senders::Senders;
 
 use crate::clock::Clock;

@@ -94,7 +94,7 @@ impl ObservedFlow {
     /// Creates the observation of a flow whose full segments carry `smss` bytes.
     pub fn new(flow: u32, tcp: &retx_tcp::Config, smss: u32) -> Self {
         Self {
-            record: FlowRecord::without_limits(flow),
+            record: FlowRecord::new(flow),
             smss,
             tcp: tcp.clone(),
             answers: false,
@@ -156,6 +156,11 @@ impl ObservedFlow {
     pub fn arrived(&mut self, copy: SegmentCopy) {
         self.open.received.0.insert(copy.from, copy.to);
         self.record.arrived(|| copy);
+    }
+
+    /// True once everything before this position has reached the receiver.
+    pub fn has_arrived_before(&self, position: u64) -> bool {
+        self.open.received.0.first_gap(0, position).is_none()
     }
 
     /// Records that a segment was dropped, and that no copy of it has arrived or will.

@@ -48,6 +48,8 @@ pub struct FlowRecord {
     /// Time from which the peer has delayed the acknowledgment of all data sent; [`Time::NEVER`] if
     /// it does not.
     ack_held: Time,
+    /// Position that the peer had acknowledged before.
+    acked_before_hold: u64,
     /// Counters from the start of the run.
     pub counters: FlowCounters,
     /// Losses and retransmissions of this connection; allocated for the first one.
@@ -74,6 +76,7 @@ impl FlowRecord {
             last_data: Time::NEVER,
             sent_to: 0,
             ack_held: Time::NEVER,
+            acked_before_hold: 0,
             counters: FlowCounters::default(),
             episode: None,
             start: Time::NEVER,
@@ -136,17 +139,28 @@ impl FlowRecord {
         self.counters.limited_by.reduce(now, self.last_data, &reduction);
     }
 
-    /// Records that the peer delays the acknowledgment of all data sent.
-    pub fn ack_is_held(&mut self, now: Time) {
-        self.ack_held = self.ack_held.min(now);
+    /// Records that the peer delays the acknowledgment of all data sent; it has acknowledged what
+    /// is before `acked`.
+    pub const fn ack_is_held(&mut self, now: Time, acked: u64) {
+        (self.ack_held, self.acked_before_hold) = (now, acked);
     }
 
-    /// Records that the peer sends an acknowledgment.
+    /// Records that the acknowledgment of all data sent is not delayed, or not any more.
     #[inline(always)]
-    pub fn ack_is_sent(&mut self, now: Time) {
+    pub const fn ack_is_not_held(&mut self) {
+        self.ack_held = Time::NEVER;
+    }
+
+    /// Records that the peer sends an acknowledgment, when the sender has that of what is before
+    /// `snd_una`.
+    #[inline(always)]
+    pub fn ack_is_sent(&mut self, now: Time, snd_una: impl FnOnce() -> u64) {
         if self.ack_held != Time::NEVER {
             let from = std::mem::replace(&mut self.ack_held, Time::NEVER);
-            self.counters.limited_by.held_back(from, now);
+            // An acknowledgment under way may open the window by itself.
+            if snd_una() >= self.acked_before_hold {
+                self.counters.limited_by.held_back(from, now);
+            }
         }
     }
 

@@ -49,6 +49,8 @@ impl Flow {
         let limits = &self.record.counters.limited_by;
         match sender.limit(now) {
             Limit::Handshake => FlowLimit::Handshake,
+            // The rest of a segment waits for data that the full send buffer keeps out.
+            Limit::Nagle if self.app.has_more() => FlowLimit::SendBuffer,
             Limit::Nagle => FlowLimit::Nagle,
             Limit::Data if !self.app.has_more() => FlowLimit::Application,
             Limit::Data | Limit::ReceiveWindow if load.by_itself => FlowLimit::Bottleneck,
@@ -67,7 +69,9 @@ impl Flow {
     pub(super) fn note_held_ack(&mut self, now: Time) {
         let [sender, receiver] = &self.ends;
         if receiver.delays_ack() && receiver.rcv_nxt() == sender.snd_max() {
-            self.record.ack_is_held(now);
+            self.record.ack_is_held(now, receiver.last_ack_sent());
+        } else {
+            self.record.ack_is_not_held();
         }
     }
 }

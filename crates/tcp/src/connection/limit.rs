@@ -9,6 +9,7 @@
 
 use super::{Connection, State};
 use crate::loss_detection::LossDetection;
+use crate::spurious::Detector;
 use retx_units::Time;
 
 /// Limit in force after [`Connection::poll_transmit`] has nothing more to send.
@@ -19,7 +20,7 @@ pub enum Limit {
     Handshake,
     /// All data written have been sent, and no loss is being repaired.
     Data,
-    /// Peer's window full or closed.
+    /// Peer's window full or closed, and no retransmission waits for the congestion window.
     ReceiveWindow,
     /// Congestion window full, or in recovery after a timeout.
     CongestionWindow,
@@ -76,6 +77,9 @@ impl Connection {
             let is_repairing = recovers || sender.timeout_recovery_end > 0;
             return if is_repairing { repairs } else { Limit::Data };
         }
+        if self.waits_to_repair() {
+            return repairs;
+        }
         let most = self.most_payload();
         let needed = queued.min(most);
         let offered = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
@@ -98,6 +102,17 @@ impl Connection {
         }
     }
 
+    /// True if a retransmission, which is within the peer's window already, waits for room in the
+    /// congestion window.
+    fn waits_to_repair(&self) -> bool {
+        let sender = &self.sender;
+        sender.tracks
+            && sender.board.lost_bytes() > 0
+            && !sender.spurious.is_waiting()
+            && !sender.repair.waits
+            && sender.cwnd_room() < u64::from(sender.window.smss)
+    }
+
     /// Bytes estimated to be in the network: in flight, and neither selectively acknowledged nor
     /// lost.
     #[inline]
@@ -110,6 +125,11 @@ impl Connection {
     pub fn waits_in_queues(&self) -> bool {
         let least = self.sender.least_rtt;
         self.srtt().is_some_and(|srtt| srtt.as_nanos() / 3 >= least.as_nanos() / 2)
+    }
+
+    /// Position that the peer was told of last: everything before has arrived.
+    pub fn last_ack_sent(&self) -> u64 {
+        self.receiver.last_ack_sent
     }
 
     /// True while an acknowledgment waits for more data or for its timer (RFC 9293 §3.8.6.3).

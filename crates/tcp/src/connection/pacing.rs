@@ -15,7 +15,9 @@
 //! single segments. Pure acknowledgments neither wait nor use up credit.
 
 use super::Connection;
-use crate::congestion_control::CongestionControl;
+use super::sender::first_window;
+use crate::Config;
+use crate::congestion_control::{self, CongestionControl, Window};
 use crate::rto::Estimator;
 use retx_units::{Duration, Rate, Time};
 
@@ -35,6 +37,21 @@ pub(crate) struct Pacer {
     credit: Duration,
     /// True if a timeout lets the next segment pass.
     ignored_once: bool,
+}
+
+impl Config {
+    /// True if the sender paces its segments, by choice or by its congestion control.
+    pub fn paces(&self) -> bool {
+        self.paces_with(&self.congestion_control.build(self), &first_window(self))
+    }
+
+    pub(super) fn paces_with(
+        &self,
+        congestion_control: &congestion_control::State,
+        window: &Window,
+    ) -> bool {
+        self.pacing || congestion_control.pacing_rate(window, None).is_some()
+    }
 }
 
 impl Pacer {

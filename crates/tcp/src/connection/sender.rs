@@ -32,7 +32,7 @@ fn bursts(config: &Config) -> Late<Bursts> {
     bursts
 }
 
-fn first_window(config: &Config) -> Window {
+pub(super) fn first_window(config: &Config) -> Window {
     let smss = config.mss;
     let ssthresh = config.initial_ssthresh.map_or(u64::MAX, |size| size.bytes(smss));
     Window { cwnd: config.initial_window.bytes(smss), ssthresh, smss }
@@ -163,7 +163,7 @@ impl Sender {
         let smss = config.mss;
         let window = first_window(config);
         let congestion_control = config.congestion_control.build(config);
-        let paced = config.pacing || congestion_control.pacing_rate(&window, None).is_some();
+        let paced = config.paces_with(&congestion_control, &window);
         Self {
             iss,
             snd_una: 0,

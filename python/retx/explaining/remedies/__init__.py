@@ -14,6 +14,7 @@ FAMILIES = (
     "link_repair",
     "linux_stack",
     "active_queue",
+    "shaper",
     "initial_window",
     "relay",
     "parallel",

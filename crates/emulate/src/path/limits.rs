@@ -1,0 +1,186 @@
+//! Limits of an observed flow: which of them keeps the kernel's sender from sending more.
+//!
+//! *Rule.* The rule of a simulation (`docs/decisions/0018-what-limits-a-flow.md`), applied to
+//! `TCP_INFO`, which is read after each acknowledgment that the kernel has taken. Where something
+//! else than an acknowledgment can end a limit (the application writes, a pacing timer fires), it
+//! is read after each segment, too.
+//!
+//! *What it does not see.* When a program without a known number of bytes has more to write: a
+//! server of requests counts as limited by its application while nothing waits in its socket.
+
+use crate::socket_state::{LossState, SocketState};
+use retx_record::flow::{FlowLimit, FlowRecord};
+use retx_sim::path::PathProduct;
+use retx_sim::plan::{Shared, Work};
+use retx_units::{Duration, Time};
+
+/// Acknowledgments that come sooner are not delayed: Linux delays them by at least one tick.
+const PROMPT: Duration = Duration::from_millis(1);
+
+/// Flow as far as the limits of its sender depend on it.
+#[derive(Debug)]
+pub struct Limiter {
+    work: Shared<Work>,
+    /// Bandwidth-delay product of the path, if defined.
+    path: Option<Box<PathProduct>>,
+    /// True if the sender paces its segments.
+    paces: bool,
+    /// Number of the current file, from 0.
+    file: u32,
+    /// Time at which all data sent had reached the receiver, which has sent nothing since, and the
+    /// position that it had acknowledged before.
+    arrived: Option<(Time, u64)>,
+    /// Position that the receiver has acknowledged.
+    acked: u64,
+}
+
+/// Load of a bottleneck by the data in flight.
+#[derive(Debug, Clone, Copy)]
+struct Load {
+    /// True if this flow alone keeps it busy.
+    by_itself: bool,
+    /// True if all its flows together keep it busy.
+    with_others: bool,
+}
+
+/// Moment at which a sender is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment<'s> {
+    /// Time.
+    pub now: Time,
+    /// State of the socket.
+    pub state: &'s SocketState,
+    /// Bytes sent and not acknowledged cumulatively.
+    pub flight_size: u64,
+}
+
+impl Limiter {
+    /// Creates the limits of a flow that has not begun.
+    pub fn new(work: Shared<Work>, path: Option<Box<PathProduct>>, tcp: &retx_tcp::Config) -> Self {
+        Self { work, path, paces: tcp.paces(), file: 0, arrived: None, acked: 0 }
+    }
+
+    /// Bandwidth-delay product of the path, if defined.
+    pub fn path_mut(&mut self) -> Option<&mut PathProduct> {
+        self.path.as_deref_mut()
+    }
+
+    /// Handles the opening of a connection; `number` counts from 1.
+    pub fn begin_connection(&mut self, number: u32) {
+        self.file = number.saturating_sub(1);
+        (self.arrived, self.acked) = (None, 0);
+    }
+
+    /// Position after the flow's last byte, if it comes on this connection and is known.
+    pub fn last_end(&self) -> Option<u64> {
+        let bytes = self.work.file_bytes(self.file).filter(|bytes| *bytes > 0)?;
+        self.work.file_bytes(self.file + 1).is_none().then(|| bytes.saturating_add(1))
+    }
+
+    /// Records the limit now in force. `in_flight` holds the bytes in flight over each bottleneck.
+    pub fn note(&mut self, moment: &Moment<'_>, in_flight: &mut [u64], record: &mut FlowRecord) {
+        if !moment.state.is_closed() {
+            let limit = self.limit(moment, in_flight, record);
+            record.limited_by(moment.now, limit);
+        }
+    }
+
+    /// Handles the arrival of data; `all` if nothing that was sent is still missing.
+    pub fn arrived(&mut self, now: Time, all: bool) {
+        self.arrived = all.then_some((now, self.acked));
+    }
+
+    /// Handles an acknowledgment of what is before `acked`, sent by the receiver while the sender
+    /// has that of what is before `snd_una`.
+    pub fn acknowledged(
+        &mut self,
+        now: Time,
+        (acked, snd_una): (u64, u64),
+        record: &mut FlowRecord,
+    ) {
+        self.acked = acked;
+        let arrived = self.arrived.take();
+        if let Some((from, before)) = arrived.filter(|(from, _)| now.since(*from) > PROMPT) {
+            record.ack_is_held(from, before);
+            record.ack_is_sent(now, || snd_una);
+        }
+    }
+
+    fn limit(
+        &mut self,
+        moment: &Moment<'_>,
+        in_flight: &mut [u64],
+        record: &FlowRecord,
+    ) -> FlowLimit {
+        let state = moment.state;
+        if state.is_opening() {
+            return FlowLimit::Handshake;
+        }
+        let load = self.load(moment, in_flight);
+        let limits = &record.counters.limited_by;
+        let recovers = state.loss_state == LossState::Recovery;
+        let repairs = if recovers { limits.recovery() } else { limits.window() };
+        let filled = |limit| if load.with_others { FlowLimit::Bottleneck } else { limit };
+        if state.not_sent == 0 {
+            return if state.is_repairing() {
+                filled(repairs)
+            } else if !self.has_more(state) {
+                FlowLimit::Application
+            } else if load.by_itself {
+                FlowLimit::Bottleneck
+            } else {
+                FlowLimit::SendBuffer
+            };
+        }
+        let needed = state.not_sent.min(state.mss);
+        let has_room = state.pipe_segments < state.cwnd;
+        let waits_to_repair = state.lost_segments > 0 && !has_room;
+        let offered = state.snd_wnd.unwrap_or(u64::MAX).saturating_sub(moment.flight_size);
+        if offered < needed && !waits_to_repair {
+            return if load.by_itself { FlowLimit::Bottleneck } else { FlowLimit::ReceiveWindow };
+        }
+        if !has_room {
+            filled(repairs)
+        } else if self.paces {
+            filled(FlowLimit::Pacing)
+        } else if recovers {
+            filled(repairs)
+        } else if state.not_sent < state.mss {
+            if self.has_more(state) { FlowLimit::SendBuffer } else { FlowLimit::Nagle }
+        } else {
+            filled(limits.window())
+        }
+    }
+
+    /// True if the application has data that are not in the socket yet.
+    fn has_more(&self, state: &SocketState) -> bool {
+        let whole = self.work.file_bytes(self.file).unwrap_or(0);
+        state.sent_once + state.not_sent < whole
+    }
+
+    fn load(&mut self, moment: &Moment<'_>, in_flight: &mut [u64]) -> Load {
+        let state = moment.state;
+        let Some(path) = self.path.as_deref_mut() else {
+            // `Connection::waits_in_queues` says the same of a simulated sender.
+            let waits = state.srtt.zip(state.least_rtt).is_some_and(|(srtt, least)| {
+                srtt.as_nanos() / 3 >= least.as_nanos() / 2 && least > Duration::ZERO
+            });
+            return Load { by_itself: waits, with_others: waits };
+        };
+        let flight = state.pipe_segments * state.mss;
+        let by_itself = path.is_filled(moment.now, flight);
+        if !path.is_shared {
+            return Load { by_itself, with_others: by_itself };
+        }
+        let all = &mut in_flight[path.pipe as usize];
+        *all = *all + flight - path.counted;
+        path.counted = flight;
+        Load { by_itself, with_others: by_itself || path.is_filled(moment.now, *all) }
+    }
+}
+
+/// True if something else than an acknowledgment can end this limit.
+pub const fn ends_without_ack(limit: FlowLimit) -> bool {
+    use FlowLimit::{Application, Handshake, Nagle, Pacing, SendBuffer};
+    matches!(limit, Handshake | Application | SendBuffer | Nagle | Pacing)
+}
