@@ -13,7 +13,14 @@ import matplotlib as mpl
 from matplotlib import figure
 from matplotlib.container import ErrorbarContainer
 from matplotlib.text import Text
-from matplotlib.ticker import LogFormatter, LogLocator, NullFormatter, ScalarFormatter
+from matplotlib.ticker import (
+    LogFormatter,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+    ScalarFormatter,
+)
 
 from retx.errors import UsageError
 
@@ -40,6 +47,7 @@ PANEL_INCHES = 2.6
 DPI = 150
 MOST_COLUMNS = 5
 FEW_DECADES = 2
+NARROW, MOST_EVEN_STEPS = 4.0, 5
 
 RC: Any = {
     "axes.axisbelow": True,
@@ -159,8 +167,16 @@ def series_look(number: int) -> dict[str, Any]:
 
 
 def label_decades(axis: Any) -> None:  # noqa: ANN401
-    """Plain numbers along a logarithmic axis; over a few decades at 1, 2 and 5 of each."""
+    """Plain numbers along a logarithmic axis; over a few decades at 1, 2 and 5 of each.
+
+    On less than half a decade, where those may be a single one, at even steps.
+    """
     low, high = axis.get_view_interval()
+    if high < NARROW * low:
+        axis.set_major_locator(MaxNLocator(MOST_EVEN_STEPS, steps=[1, 2, 5, 10]))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter("{x:g}")
+        return
     subs = (1.0, 2.0, 5.0) if high < 10**FEW_DECADES * low else (1.0,)
     axis.set_major_locator(LogLocator(subs=subs))
     axis.set_major_formatter("{x:g}")
