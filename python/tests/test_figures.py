@@ -82,7 +82,10 @@ def test_a_family_of_curves_with_a_closed_form() -> None:
     (drawn,) = [line for line in axes.get_lines() if line.get_label() == "pftk"]
     np.testing.assert_array_equal(drawn.get_ydata(), [np.nan, 9.0, 1.0])
     assert axes.get_xscale() == "symlog"
-    assert (axes.get_ylabel(), axes.get_xlabel()) == ("goodput (Mbit/s)", P)
+    assert (axes.get_ylabel(), axes.get_xlabel()) == (
+        "goodput (Mbit/s)",
+        "cloud forward: channel p",
+    )
     assert set(figure.data) == {"means", "model-pftk"}
     with pytest.raises(PlotError, match="too many curves"):
         many = pl.DataFrame({"x": [1.0] * 20, "y": [1.0] * 20, "of": list(range(20))})
@@ -111,9 +114,9 @@ def test_quantities_with_units_stand_where_their_numbers_are() -> None:
     figure = SweepPlot(DELAYS, [DELAY, P]).metric(DELAY, "goodput_bit_s", by=P)
     (axes,) = figure.axes
     assert curves(axes)["p = 0.01"] == ([20.0, 100.0, 300.0], [4.0, 2.0, 1.0])
-    assert (axes.get_xlabel(), axes.get_xscale()) == (f"{DELAY} (ms)", "log")
+    assert (axes.get_xlabel(), axes.get_xscale()) == ("cloud: propagation delay (ms)", "log")
     figure = SweepPlot(DELAYS, [DELAY, P]).contour(P, DELAY, "goodput_bit_s")
-    assert figure.axes[0].get_ylabel() == f"{DELAY} (ms)"
+    assert figure.axes[0].get_ylabel() == "cloud: propagation delay (ms)"
     assert figure.axes[0].get_ylim() == (20.0, 300.0)
     mixed = DELAYS.with_columns(pl.col(DELAY).replace("100 ms", "far"))
     figure = SweepPlot(mixed, [DELAY, P]).metric(DELAY, "goodput_bit_s", by=P)

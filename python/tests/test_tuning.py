@@ -191,7 +191,8 @@ def test_landscapes_show_every_trial() -> None:
     found = tuned(6, maximise=["goodput"])
     panels = found.landscape().axes[:2]
     assert [len(axes.collections[0].get_offsets()) for axes in panels] == [6, 6]
-    assert [axes.get_xlabel() for axes in panels] == [QUEUE, f"{DELAY} (ms)"]
+    labels = ["cloud: limit of the queue (packets)", "cloud: propagation delay (ms)"]
+    assert [axes.get_xlabel() for axes in panels] == labels
     assert panels[0].get_ylabel() == "goodput (Mbit/s)"
     (axes, _) = found.landscape(QUEUE, DELAY).axes
     assert axes.collections[0].get_offsets()[:, 0].tolist() == found.trials[QUEUE].to_list()

@@ -87,6 +87,7 @@ def command(
     out: Out = None,
     quantity: Quantity = None,
     table: Table = None,
+    latex: options.Latex = None,
     settings: options.Settings = None,
     files_anywhere: options.FilesAnywhere = False,
     seed: options.Seed = None,
@@ -101,6 +102,7 @@ def command(
     Examples:
       retx compare scenario.toml --emulations 10
       retx compare scenario.toml --set flow.download.tcp=linux_reno --table compared.csv
+      retx compare scenario.toml --latex compared.tex
       retx compare --grid 30 --seed 1 --out compared
       retx compare --simulate-again --out compared
     """
@@ -110,7 +112,8 @@ def command(
     from retx.emulation import check_linux
 
     check_linux()
-    _check(scenario, grid, out, (settings, table))
+    options.check_latex(latex)
+    _check(scenario, grid, out, (settings, table, latex))
     _check_grid_only(quantity, families, grid)
     how: dict[str, Any] = {
         "simulations": simulations,
@@ -131,12 +134,14 @@ def command(
         return
     assert scenario is not None, "checked above"
     overrides = overrides_of(settings or [])
-    check_places(scenario, [table], overrides=overrides)
+    check_places(scenario, [table, latex], overrides=overrides)
     from retx.comparing.comparison import compare
 
     compared = compare(scenario, seed=seed, overrides=overrides, **how)
     if table:
         _write_table(compared.table, table)
+    if latex:
+        options.write_latex(latex, compared.to_latex())
     if as_json:
         print_json(compared.summary)
     else:
@@ -149,17 +154,17 @@ def _check(
     scenario: Path | None,
     grid: int | None,
     out: Path | None,
-    of_one: tuple[list[str] | None, Path | None],
+    of_one: tuple[list[str] | None, Path | None, Path | None],
 ) -> None:
-    settings, table = of_one
+    settings, table, latex = of_one
     if (scenario is None) == (grid is None):
         raise UsageError("name a scenario file (TOML), or --grid N for drawn conditions")
     if grid is None and out:
         raise UsageError("--out is for --grid; the table of one scenario goes to --table FILE")
     if grid is not None and out is None:
         raise UsageError("--grid keeps its results in a directory: add --out DIR")
-    if grid is not None and (settings or table):
-        raise UsageError("--set and --table are for a scenario; --grid draws its own")
+    if grid is not None and (settings or table or latex):
+        raise UsageError("--set, --table and --latex are for a scenario; --grid draws its own")
     if table and table.suffix not in (".csv", ".parquet"):
         raise UsageError(f"--table {table}: the file must end in .csv or .parquet")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 SAMPLED = ("cwnd", "rtt", "queue", "goodput", "fairness", "why")
 OF_SEGMENTS = ("sequence", "rtt", "ladder", "bursts")
 OF_ALL_FLOWS, OF_ALL_TIME = ("queue", "fairness"), ("confusion",)
+WIDTHS = ("page", "column")
 PICTURES, DATA = (".png", ".svg", ".pdf"), (".csv", ".parquet")
 
 
@@ -35,6 +36,8 @@ class Drawing:
     span: tuple[float, float] | None
     option: str = "--plot "
     """Comes before the kind in messages."""
+    width: str | None = None
+    """`page` or `column`; None as wide as it is made."""
 
     @property
     def shows_segments(self) -> bool:
@@ -83,7 +86,7 @@ class Drawing:
                 if path.suffix.lower() in DATA:
                     made.save_data(path)
                 else:
-                    made.save(path)
+                    made.save(path, width=self.width)
         except (UsageError, NotRecordedError) as error:
             path.unlink(missing_ok=True)
             return f"{self.option}{self.kind}: {error.args[0]}"
@@ -126,7 +129,12 @@ def draw_all(drawings: list[Drawing], figure: Callable[[Drawing], Figure]) -> li
     return written
 
 
-def drawings(words: list[str], flow: str | None, span: tuple[float, float] | None) -> list[Drawing]:
+def drawings(
+    words: list[str],
+    flow: str | None,
+    span: tuple[float, float] | None,
+    width: str | None = None,
+) -> list[Drawing]:
     """The figures of a run that the `--plot` options ask for.
 
     Raises:
@@ -135,7 +143,22 @@ def drawings(words: list[str], flow: str | None, span: tuple[float, float] | Non
     """
     if not words and (flow or span):
         raise UsageError("--flow and --span choose what is plotted: add --plot KIND")
-    return [of_run(word, flow, span) for word in words]
+    if not words and width:
+        raise UsageError("--width is that of a figure: add --plot KIND")
+    return in_width([of_run(word, flow, span) for word in words], width)
+
+
+def in_width(figures: list[Drawing], width: str | None) -> list[Drawing]:
+    """The same figures as wide as asked.
+
+    Raises:
+        UsageError: There is no such width.
+    """
+    if width is None:
+        return figures
+    if width not in WIDTHS:
+        raise UsageError(f"--width {width}: there is {', '.join(WIDTHS)}")
+    return [replace(figure, width=width) for figure in figures]
 
 
 def check_no_segments(figures: list[Drawing]) -> None:

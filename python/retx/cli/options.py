@@ -23,6 +23,24 @@ def check_with_out(out: Path | None, force: bool, no_segments: bool, figures: bo
         raise UsageError("--no-segments leaves a table out of --out: add --out DIR")
 
 
+def check_latex(file: Path | None) -> None:
+    """Refuses a file that LaTeX would not take for one of its own.
+
+    Raises:
+        UsageError: The message says which.
+    """
+    if file and file.suffix != ".tex":
+        raise UsageError(f"--latex {file}: the file must end in .tex")
+
+
+def write_latex(file: Path, text: str) -> None:
+    """Writes a table for a paper."""
+    from retx.directory import new_file
+
+    with new_file(file) as path:
+        path.write_text(text, encoding="utf-8")
+
+
 Scenario = Annotated[Path, typer.Argument(help="A scenario file (TOML).", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 Out = Annotated[
@@ -107,6 +125,19 @@ Flow = Annotated[
 Span = Annotated[
     tuple[float, float] | None,
     typer.Option(metavar="T0 T1", help="Plot only from T0 to T1, in seconds; not for confusion."),
+]
+Width = Annotated[
+    str | None,
+    typer.Option(
+        "--width",
+        metavar="page|column",
+        help="Draw figures as wide as the text of a page (7 inches), or one of its two columns "
+        "(3.4 inches).",
+    ),
+]
+Latex = Annotated[
+    Path | None,
+    typer.Option("--latex", metavar="FILE", help="Write the table for a paper (.tex, booktabs)."),
 ]
 Reference = Annotated[
     bool,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from retx.cli import completion, options
-from retx.cli.drawing import Drawing, draw_all, file_of, of_run
+from retx.cli.drawing import Drawing, draw_all, file_of, in_width, of_run
 from retx.earlier import FIGURES
 from retx.errors import UsageError
 from retx.sweeps.figures import KINDS as OF_SWEEPS
@@ -84,6 +84,7 @@ def command(
     where: Where = None,
     pair: Pair = None,
     models: Models = None,
+    width: options.Width = None,
 ) -> None:
     """Draw figures of the stored results of a run or a sweep.
 
@@ -91,7 +92,7 @@ def command(
     Examples:
       retx plot out/noisy cwnd queue=queue.pdf --span 0 5
       retx plot out/loss metric --metric response_time_s --by flow.download.tcp
-      retx plot out/loss paired --paired cubic,bbr
+      retx plot out/loss paired=pairs.pdf --paired cubic,bbr --width column
     """
     from retx.replications import Replications
     from retx.results import Result
@@ -107,14 +108,14 @@ def command(
         raise UsageError("--replication is for the results of run --replications: leave it out")
     if isinstance(found, Result):
         _check_run(asked)
-        drawings = [of_run(word, flow, span, "") for word in kinds]
+        drawings = in_width([of_run(word, flow, span, "") for word in kinds], width)
         drawn = draw_all(drawings, lambda drawing: drawing.figure_of(found))
     else:
         if span:
             raise UsageError("--span is for figures of one run: leave it out")
         several = isinstance(found, Replications)
         known = OF_REPLICATIONS if several else OF_SWEEPS
-        drawings = [_of_many(word, known, several) for word in kinds]
+        drawings = in_width([_of_many(word, known, several) for word in kinds], width)
         check(asked, [it.kind for it in drawings])
         drawn = draw_all(drawings, lambda drawing: _figure(found, drawing.kind, asked))
     for file in drawn:

@@ -71,6 +71,7 @@ def command(
     flow: options.Flow = None,
     span: options.Span = None,
     no_segments: options.NoSegments = False,
+    width: options.Width = None,
     csv: Csv = None,
     reference: options.Reference = False,
 ) -> None:
@@ -86,7 +87,7 @@ def command(
       retx run scenario.toml --csv flows.csv
       retx run scenario.toml --pcap capture.pcapng
     """
-    outputs = Outputs(as_json, out, force, pcap, drawings(plots or [], flow, span), csv)
+    outputs = Outputs(as_json, out, force, pcap, drawings(plots or [], flow, span, width), csv)
     every_table = csv is not None and not is_file(csv)
     options.check_with_out(out, force, no_segments, bool(plots) or every_table)
     arguments: dict[str, Any] = {

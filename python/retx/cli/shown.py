@@ -11,6 +11,7 @@ import typer
 
 from retx.cli.csv_files import check_csv, is_file, write_csv
 from retx.cli.drawing import Drawing, draw_all, file_of
+from retx.cli.options import check_latex, write_latex
 from retx.errors import UsageError
 from retx.quantities import rate
 from retx.sweeps.figures import KINDS, Asked, draw, pair_of
@@ -32,11 +33,13 @@ class Shown:
     csv: Path | None
     figures: list[Drawing]
     pair: str | None
+    latex: Path | None = None
 
     @property
     def files(self) -> list[Path]:
         """What is written besides the sweep's directory."""
-        return [it.place(None) for it in self.figures] + ([self.csv] if self.csv else [])
+        tables = [it for it in (self.csv, self.latex) if it]
+        return [it.place(None) for it in self.figures] + tables
 
     @property
     def _asked(self) -> Asked:
@@ -51,6 +54,7 @@ class Shown:
         from retx.sweeps.result import Sweep
 
         check_csv(self.csv)
+        check_latex(self.latex)
         kinds = [it.kind for it in self.figures]
         if "paired" in kinds or self.pair is not None:
             pair_of(Sweep(plan, lambda _: None), self.pair)
@@ -61,6 +65,8 @@ class Shown:
         paired = self._paired(found)
         if self.csv:
             write_csv(self.csv, lambda: summary, lambda: found.tables | {"summary": summary})
+        if self.latex:
+            write_latex(self.latex, self._latex(found))
         if self.as_json:
             self._print_json(found, summary, paired)
         else:
@@ -69,7 +75,7 @@ class Shown:
                 _print(_differences(found, paired, self._title(found), self.metric))
         drawn = draw_all(self.figures, lambda drawing: draw(found, drawing.kind, self._asked))
         if not self.as_json:
-            for place in (*([self.csv] if self.csv else []), *drawn):
+            for place in (*(it for it in (self.csv, self.latex) if it), *drawn):
                 typer.echo(f"Written: {place}{'' if is_file(place) or place.suffix else '/'}")
             typer.echo(
                 f"Tables: {directory / 'tables'} (Parquet; Python: retx.load({str(directory)!r}))"
@@ -80,6 +86,13 @@ class Shown:
             return None
         key, (first, second) = pair_of(found, self.pair)
         return found.paired({key: first}, {key: second}, self.metric)
+
+    def _latex(self, found: Sweep) -> str:
+        """The means, or the differences where some are asked for."""
+        if self.pair is None:
+            return found.to_latex(self.metric)
+        key, (first, second) = pair_of(found, self.pair)
+        return found.to_latex(self.metric, paired=({key: first}, {key: second}))
 
     def _title(self, found: Sweep) -> str:
         key, (first, second) = pair_of(found, self.pair)

@@ -9,6 +9,7 @@ import typer
 
 from retx.cli import completion, options
 from retx.cli.csv_files import Csv
+from retx.cli.drawing import in_width
 from retx.cli.shown import Shown, of_sweep
 from retx.errors import UsageError
 from retx.places import check_places
@@ -103,7 +104,9 @@ def command(
     dask: Dask = None,
     as_json: options.AsJson = False,
     csv: Csv = None,
+    latex: options.Latex = None,
     plots: Plots = None,
+    width: options.Width = None,
     pair: Pair = None,
     status: Status = None,
 ) -> None:
@@ -122,7 +125,14 @@ def command(
         others: dict[str, object] = {"the scenario": scenario, "--out": out, "--force": force}
         others |= {"--vary": vary, "--replications": replications, "--set": settings}
         others |= {"--seed": seed, "--table": tables, "--threads": threads, "--dask": dask}
-        others |= {"--json": as_json, "--csv": csv, "--plot": plots, "--paired": pair}
+        others |= {
+            "--json": as_json,
+            "--csv": csv,
+            "--latex": latex,
+            "--plot": plots,
+            "--paired": pair,
+            "--width": width,
+        }
         others["--metric"] = metric != METRIC
         _check_alone(others)
         _print_status(status)
@@ -138,7 +148,10 @@ def command(
     grid, overrides = read_grid_options(vary or []), overrides_of(settings or [])
     check_set(overrides, grid or {})
     directory = out or Path("out") / f"{scenario.stem}-sweep"
-    shown = Shown(metric, as_json, csv, [of_sweep(word, "--plot ") for word in plots or []], pair)
+    figures = in_width([of_sweep(word, "--plot ") for word in plots or []], width)
+    if width and not figures:
+        raise UsageError("--width is that of a figure: add --plot KIND")
+    shown = Shown(metric, as_json, csv, figures, pair, latex)
     check_places(scenario, shown.files, directory, overrides)
     wanted = Wanted(grid, replications, None, seed, overrides, tables or [])
     prepared = prepare(scenario, wanted)

@@ -175,6 +175,17 @@ class Comparison:
             "partings": [it.row() for it in self.partings],
         }
 
+    def to_latex(self) -> str:
+        """The table for a paper (`booktabs`), with intervals."""
+        from retx.analysis.latex import comparison_table
+
+        level = f"{100 * self.confidence:g} % intervals"
+        note = (
+            f"{len(self.simulations)} simulations beside {len(self.emulations)} emulations, "
+            f"with {level}; retx {self.summary['version']}"
+        )
+        return comparison_table(self.table, note)
+
     def _pairs(self, flow: str, quantity: str) -> list[tuple[float, float]]:
         both = (
             [value for it in (ours, theirs) for value in _values([it], flow, quantity)]

@@ -7,7 +7,7 @@ from matplotlib.ticker import LogFormatter, NullFormatter
 
 from retx.analysis.groups import TableError, needed
 from retx.plots.labels import axis
-from retx.plots.style import BLACK, COLOURS, MARKS, RED, Figure, styled
+from retx.plots.style import BLACK, COLOURS, MARKS, RED, Ax, Figure, one_panel, styled
 
 SIDE_INCHES = 5.2
 BAND = 0.15
@@ -16,7 +16,9 @@ TWO_DECADES = 100.0
 """Values that span more go on axes with logarithms, if none is zero."""
 
 
-def agreement(table: pl.DataFrame, quantity: str, *, group: str | None = "tcp") -> Figure:
+def agreement(
+    table: pl.DataFrame, quantity: str, *, group: str | None = "tcp", ax: Ax = None
+) -> Figure:
     """Each condition's simulated mean against its emulated one, with intervals and the diagonal.
 
     Points that do not agree (the interval of the difference does not hold zero) are ringed. The
@@ -26,6 +28,7 @@ def agreement(table: pl.DataFrame, quantity: str, *, group: str | None = "tcp") 
         table: One row per condition, as `Grid.of`.
         quantity: Names the axes.
         group: The column that gives points their colour and mark, if it is there.
+        ax: Axes to draw into, instead of a new figure.
 
     Raises:
         TableError: A column is missing, or there is no row with both means.
@@ -39,8 +42,7 @@ def agreement(table: pl.DataFrame, quantity: str, *, group: str | None = "tcp") 
     groups = [group] if group and group in shown.columns else []
     parts = shown.partition_by(groups, maintain_order=True) if groups else [shown]
     with styled():
-        figure = Figure(figsize=(SIDE_INCHES, SIDE_INCHES), layout="constrained")
-        axes = figure.subplots()
+        figure, axes = one_panel(SIDE_INCHES, ax, SIDE_INCHES)
         low, high = _frame(axes, shown)
         ends = [low, high]
         axes.plot(ends, ends, color=BLACK, lw=1.0, label="equal")
@@ -57,7 +59,7 @@ def agreement(table: pl.DataFrame, quantity: str, *, group: str | None = "tcp") 
         axes.set_xlabel(f"{label}, emulated")
         axes.set_ylabel(f"{label}, simulated")
         axes.legend(loc="upper left")
-    figure.data = {"agreement": known}
+    figure.data |= {"agreement": known}
     return figure
 
 

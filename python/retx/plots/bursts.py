@@ -11,9 +11,10 @@ from retx.plots.metric import HEIGHT_INCHES
 from retx.plots.style import (
     RED,
     SKY,
-    WIDTH_INCHES,
+    Ax,
     Figure,
     label_decades,
+    one_panel,
     shared_legend,
     styled,
 )
@@ -29,6 +30,7 @@ def bursts(
     flow: str | None = None,
     span: tuple[float, float] | None = None,
     chain: tuple[float, float, float, float] | None = None,
+    ax: Ax = None,
 ) -> Figure:
     """Histogram of lengths, on a logarithmic axis, with the chain's probabilities.
 
@@ -38,6 +40,7 @@ def bursts(
         span: Only what was sent from and to, in seconds of the run.
         chain: p, r, k and h of the chain; without it that with k = 1 and h = 0 whose mean run is
             the measured one.
+        ax: Axes to draw into, instead of a new figure.
 
     Raises:
         TableError: Nothing was lost by a channel.
@@ -52,8 +55,7 @@ def bursts(
     model = gilbert_elliott.burst_lengths(found.height, p, r, k, h)
     label = "chain as given" if chain else f"geometric, mean {mean:.3g}"
     with styled():
-        figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
-        axes = figure.subplots()
+        figure, axes = one_panel(HEIGHT_INCHES, ax)
         axes.bar(found["length"], found["share"], color=SKY, width=0.8, label="measured")
         axes.plot(found["length"], model, "o-", color=RED, ms=4, label=label)
         axes.set_yscale("log")
@@ -64,6 +66,6 @@ def bursts(
         axes.set_ylabel("share of runs")
         axes.set_xlim(0.5, found.height + 0.5)
         axes.set_xticks(range(1, found.height + 1, 1 + found.height // MOST_TICKS))
-        shared_legend(figure, [axes])
-    figure.data = {"bursts": found.with_columns(model=pl.Series(model))}
+        shared_legend(figure, [axes], ax)
+    figure.data |= {"bursts": found.with_columns(model=pl.Series(model))}
     return figure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retx.plots.style import Figure
+from retx.plots.style import Ax, Figure
 
 if TYPE_CHECKING:
     from retx.results import Result
@@ -30,31 +30,34 @@ NEEDS = {
 class Plot:
     """`result.plot`. Each method returns a matplotlib figure; `figure.save("x.png")` writes it.
 
+    `ax` has it drawn into axes of a figure of your own: one, or a list of as many as it has panels.
     A plot whose table was not recorded raises `NotRecordedError`, which says how to record it.
     """
 
     def __init__(self, result: Result) -> None:
         self._result = result
 
-    def cwnd(self, *, flow: str | None = None, span: Span | None = None) -> Figure:
+    def cwnd(self, *, flow: str | None = None, span: Span | None = None, ax: Ax = None) -> Figure:
         """Congestion window, slow start threshold and flight size against time."""
         from retx.plots.cwnd import cwnd
 
         samples = self._result.samples
-        return cwnd(samples, self._result.tables.get("episodes"), flow=flow, span=span)
+        return cwnd(samples, self._result.tables.get("episodes"), flow=flow, span=span, ax=ax)
 
-    def sequence(self, *, flow: str | None = None, span: Span | None = None) -> Figure:
+    def sequence(
+        self, *, flow: str | None = None, span: Span | None = None, ax: Ax = None
+    ) -> Figure:
         """Sequence numbers against time, with retransmissions and losses marked."""
         from retx.plots.sequence import sequence
 
-        return sequence(self._result.segments, flow=flow, span=span)
+        return sequence(self._result.segments, flow=flow, span=span, ax=ax)
 
-    def rtt(self, *, flow: str | None = None, span: Span | None = None) -> Figure:
+    def rtt(self, *, flow: str | None = None, span: Span | None = None, ax: Ax = None) -> Figure:
         """Round-trip times (where segments were recorded), SRTT and RTO against time."""
         from retx.plots.rtt import rtt
 
         samples = self._result.samples
-        return rtt(samples, self._result.tables.get("segments"), flow=flow, span=span)
+        return rtt(samples, self._result.tables.get("segments"), flow=flow, span=span, ax=ax)
 
     def ladder(
         self,
@@ -63,6 +66,7 @@ class Plot:
         *,
         flow: str | None = None,
         shorten: bool = False,
+        ax: Ax = None,
     ) -> Figure:
         """Packets between sender and receiver from `t0` to `t1` seconds.
 
@@ -74,21 +78,30 @@ class Plot:
         result = self._result
         episodes = result.tables.get("episodes")
         return ladder(
-            result.segments, result.acks, t0, t1, flow=flow, episodes=episodes, shorten=shorten
+            result.segments,
+            result.acks,
+            t0,
+            t1,
+            flow=flow,
+            episodes=episodes,
+            shorten=shorten,
+            ax=ax,
         )
 
-    def queue(self, *, place: str | None = None, span: Span | None = None) -> Figure:
+    def queue(self, *, place: str | None = None, span: Span | None = None, ax: Ax = None) -> Figure:
         """Packets that wait in queues against time; `place` as in the table, `cloud.forward`."""
         from retx.plots.queue import queue
 
         drops = self._result.tables.get("drops")
-        return queue(self._result.link_samples, drops, place=place, span=span)
+        return queue(self._result.link_samples, drops, place=place, span=span, ax=ax)
 
-    def episodes(self, *, flow: str | None = None, span: Span | None = None) -> Figure:
+    def episodes(
+        self, *, flow: str | None = None, span: Span | None = None, ax: Ax = None
+    ) -> Figure:
         """Recovery episodes along time, coloured by their true cause."""
         from retx.plots.episodes import episodes
 
-        return episodes(self._result.episodes, flow=flow, span=span)
+        return episodes(self._result.episodes, flow=flow, span=span, ax=ax)
 
     def goodput(
         self,
@@ -96,32 +109,35 @@ class Plot:
         flow: str | None = None,
         interval_s: float | None = None,
         span: Span | None = None,
+        ax: Ax = None,
     ) -> Figure:
         """Goodputs of the flows against time, as means over intervals."""
         from retx.plots.goodput import goodput
 
-        return goodput(self._result.samples, flow=flow, interval_s=interval_s, span=span)
+        return goodput(self._result.samples, flow=flow, interval_s=interval_s, span=span, ax=ax)
 
-    def fairness(self, *, interval_s: float | None = None, span: Span | None = None) -> Figure:
+    def fairness(
+        self, *, interval_s: float | None = None, span: Span | None = None, ax: Ax = None
+    ) -> Figure:
         """Goodputs of the flows and Jain's index of them against time."""
         from retx.plots.fairness import fairness
 
-        return fairness(self._result.samples, interval_s=interval_s, span=span)
+        return fairness(self._result.samples, interval_s=interval_s, span=span, ax=ax)
 
-    def why(self, *, flow: str | None = None, span: Span | None = None) -> Figure:
+    def why(self, *, flow: str | None = None, span: Span | None = None, ax: Ax = None) -> Figure:
         """The window's course, and a bar of what limited the flow."""
         from retx.plots.limits import why
 
         result = self._result
         limits = {row["name"]: row.get("limited_by") for row in result.summary["flows"]}
         episodes = result.tables.get("episodes")
-        return why(result.samples, episodes, limits, flow=flow, span=span)
+        return why(result.samples, episodes, limits, flow=flow, span=span, ax=ax)
 
-    def confusion(self, *, flow: str | None = None) -> Figure:
+    def confusion(self, *, flow: str | None = None, ax: Ax = None) -> Figure:
         """What senders took losses for, beside what was true."""
         from retx.plots.confusion import confusion
 
-        return confusion(self._result.confusion(), flow=flow)
+        return confusion(self._result.confusion(), flow=flow, ax=ax)
 
     def bursts(
         self,
@@ -129,8 +145,9 @@ class Plot:
         flow: str | None = None,
         span: Span | None = None,
         chain: tuple[float, float, float, float] | None = None,
+        ax: Ax = None,
     ) -> Figure:
         """Runs of losses by length, beside a chain of Gilbert and Elliott (p, r, k, h)."""
         from retx.plots.bursts import bursts
 
-        return bursts(self._result.segments, flow=flow, span=span, chain=chain)
+        return bursts(self._result.segments, flow=flow, span=span, chain=chain, ax=ax)

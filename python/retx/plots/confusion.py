@@ -9,18 +9,20 @@ import polars as pl
 
 from retx.analysis.confusion import CAUSES, KINDS, SAID
 from retx.plots.flows import PlotError
-from retx.plots.style import WIDTH_INCHES, Figure, styled
+from retx.plots.style import RC, WIDTH_INCHES, Ax, Figure, given, styled
 
 TITLE = {"frr": "fast retransmits", "rto": "timeouts"}
+TRUE = "true cause (100 % each)"
 HEIGHT_INCHES = 2.4
 
 
-def confusion(table: pl.DataFrame, *, flow: str | None = None) -> Figure:
+def confusion(table: pl.DataFrame, *, flow: str | None = None, ax: Ax = None) -> Figure:
     """One matrix for fast retransmits, one for timeouts: counts, and shares of each true cause.
 
     Args:
         table: What `retx.analysis.confusion.confusion` makes of the `flows` table.
         flow: Only this one; all together without it.
+        ax: Two axes to draw into, instead of a new figure.
 
     Raises:
         PlotError: There is no such flow, or no episode at all.
@@ -32,16 +34,22 @@ def confusion(table: pl.DataFrame, *, flow: str | None = None) -> Figure:
     if not counts.select(pl.sum_horizontal(pl.col(*CAUSES).sum())).item():
         raise PlotError("there is no recovery episode: nothing was said of any loss")
     with styled():
-        figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
-        panels = figure.subplots(1, len(KINDS), sharey=True)
+        if ax is None:
+            figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
+            panels = list(figure.subplots(1, len(KINDS), sharey=True))
+        else:
+            figure, panels = given(ax, len(KINDS))
         for axes, kind in zip(panels, KINDS, strict=True):
             rows = counts.filter(pl.col("kind").cast(pl.String) == kind)
             matrix = rows.select(CAUSES).to_numpy().astype(float)
             _matrix(axes, matrix)
             axes.set_title(TITLE[kind])
-            axes.set_xlabel("true cause (100 % each)")
+            if ax is not None:
+                axes.set_xlabel(TRUE)
+        if ax is None:
+            figure.supxlabel(TRUE, fontsize=RC["axes.labelsize"])
         panels[0].set_ylabel("said")
-    figure.data = {"confusion": counts}
+    figure.data |= {"confusion": counts}
     return figure
 
 

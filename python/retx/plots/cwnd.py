@@ -15,6 +15,7 @@ from retx.plots.style import (
     GREY,
     KIND_MARK,
     ORANGE,
+    Ax,
     Figure,
     new_figure,
     shared_legend,
@@ -33,6 +34,7 @@ def cwnd(
     *,
     flow: str | None = None,
     span: tuple[float, float] | None = None,
+    ax: Ax = None,
 ) -> Figure:
     """One panel per flow; recovery episodes are marked along the top, coloured by true cause.
 
@@ -41,6 +43,7 @@ def cwnd(
         episodes: The `episodes` table.
         flow: Only this one.
         span: From and to, in seconds of the run.
+        ax: Axes to draw into, instead of a new figure.
 
     Raises:
         PlotError: There is no such flow, or nothing to draw within the span.
@@ -52,7 +55,7 @@ def cwnd(
     if episodes is not None:
         data["episodes"] = within(episodes.filter(shown), "start_s", span)
     with styled():
-        figure, panels = new_figure(len(flows))
+        figure, panels = new_figure(len(flows), ax=ax)
         for axes, name in zip(panels, flows, strict=True):
             marked = None if episodes is None else of_flow(episodes, name)
             draw_window(axes, of_flow(samples, name), marked, span)
@@ -64,8 +67,8 @@ def cwnd(
             if span is not None:
                 axes.set_xlim(span)
         panels[-1].set_xlabel("time (s)")
-        shared_legend(figure, panels)
-    figure.data = data
+        shared_legend(figure, panels, ax)
+    figure.data |= data
     return figure
 
 

@@ -11,20 +11,24 @@ from retx.plots.metric import HEIGHT_INCHES, MOST_CURVES, curve_label
 from retx.plots.style import (
     COLOURS,
     LINES,
-    WIDTH_INCHES,
+    Ax,
     Figure,
+    one_panel,
     shared_legend,
     styled,
 )
 
 
-def distribution_function(table: pl.DataFrame, quantity: str, *, by: str | None = None) -> Figure:
+def distribution_function(
+    table: pl.DataFrame, quantity: str, *, by: str | None = None, ax: Ax = None
+) -> Figure:
     """The share of rows that have a value or less.
 
     Args:
         table: Any: flows of replications, a sweep's tidy frame, segments, samples.
         quantity: Column of numbers; missing values are left out.
         by: Column that makes a family of curves.
+        ax: Axes to draw into, instead of a new figure.
 
     Raises:
         PlotError: Too many curves, or no value at all.
@@ -39,8 +43,7 @@ def distribution_function(table: pl.DataFrame, quantity: str, *, by: str | None 
         raise PlotError(f"{len(names)} values of {by} are too many curves: filter the table first")
     scale, label = axis(quantity, found[quantity])
     with styled():
-        figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
-        axes = figure.subplots()
+        figure, axes = one_panel(HEIGHT_INCHES, ax)
         for number, name in enumerate(names):
             curve = found if by is None else found.filter(pl.col(by).eq_missing(pl.lit(name)))
             values = curve[quantity].to_numpy() / scale
@@ -56,6 +59,6 @@ def distribution_function(table: pl.DataFrame, quantity: str, *, by: str | None 
         axes.set_xlabel(label)
         axes.set_ylabel("share of runs at or below" if "replication" in table.columns else "share")
         if by is not None:
-            shared_legend(figure, [axes])
-    figure.data = {"distribution": found}
+            shared_legend(figure, [axes], ax)
+    figure.data |= {"distribution": found}
     return figure

@@ -11,8 +11,9 @@ from retx.plots.style import (
     CAUSE_COLOUR,
     CAUSE_HATCH,
     KIND_MARK,
-    WIDTH_INCHES,
+    Ax,
     Figure,
+    one_panel,
     shared_legend,
     styled,
 )
@@ -28,6 +29,7 @@ def episodes(
     *,
     flow: str | None = None,
     span: tuple[float, float] | None = None,
+    ax: Ax = None,
 ) -> Figure:
     """One strip per flow: a bar for each episode, a mark at its beginning for its kind.
 
@@ -35,6 +37,7 @@ def episodes(
         table: The `episodes` table.
         flow: Only this one.
         span: From and to, in seconds of the run.
+        ax: Axes to draw into, instead of a new figure.
 
     Raises:
         PlotError: There is no such flow, no episode at all, or too many flows.
@@ -54,8 +57,7 @@ def episodes(
     start, end = span or (0.0, float(ends.max()))
     with styled():
         height = AROUND_INCHES + STRIP_INCHES * len(flows)
-        figure = Figure(figsize=(WIDTH_INCHES, height), layout="constrained")
-        axes = figure.subplots()
+        figure, axes = one_panel(height, ax)
         for (kind, cause), rows in shown.group_by("kind", "cause", maintain_order=True):
             places = [flows.index(str(name)) for name in rows["flow"]]
             lengths = rows["end_s"].fill_null(end) - rows["start_s"]
@@ -86,8 +88,8 @@ def episodes(
         axes.set_xlim(start, end + 0.01 * (end - start))
         axes.grid(visible=False, axis="y")
         axes.set_xlabel("time (s)")
-        shared_legend(figure, [axes])
-    figure.data = {"episodes": shown}
+        shared_legend(figure, [axes], ax)
+    figure.data |= {"episodes": shown}
     return figure
 
 

@@ -7,7 +7,7 @@ import polars as pl
 from retx.analysis.sharing import jain_over_time, shares
 from retx.plots.flows import check_span, within
 from retx.plots.goodput import default_interval, draw_goodputs, from_the_start
-from retx.plots.style import BLACK, Figure, new_figure, shared_legend, styled
+from retx.plots.style import BLACK, Ax, Figure, new_figure, shared_legend, styled
 
 
 def fairness(
@@ -15,6 +15,7 @@ def fairness(
     *,
     interval_s: float | None = None,
     span: tuple[float, float] | None = None,
+    ax: Ax = None,
 ) -> Figure:
     """Goodputs above, Jain's index of them below.
 
@@ -22,6 +23,7 @@ def fairness(
         samples: The `samples` table.
         interval_s: Goodputs are means over so long; a sixtieth of the run by default.
         span: From and to, in seconds of the run.
+        ax: Axes to draw into, instead of a new figure.
 
     Raises:
         PlotError: There is no sample within the span.
@@ -31,7 +33,7 @@ def fairness(
     step = default_interval(samples) if interval_s is None else interval_s
     each, index = shares(samples, step), jain_over_time(samples, step)
     with styled():
-        figure, (above, below) = new_figure(2, height=2.0)
+        figure, (above, below) = new_figure(2, height=2.0, ax=ax)
         draw_goodputs(above, each, step)
         below.step(*from_the_start(index["time_s"], index["jain"], step), where="pre", color=BLACK)
         below.set_ylabel("Jain's index")
@@ -39,8 +41,8 @@ def fairness(
         below.set_xlabel("time (s)")
         if span is not None:
             below.set_xlim(span)
-        shared_legend(figure, [above])
-    figure.data = {
+        shared_legend(figure, [above], ax)
+    figure.data |= {
         "shares": within(each, "time_s", span),
         "fairness": within(index, "time_s", span),
     }

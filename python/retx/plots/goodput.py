@@ -9,7 +9,7 @@ import polars as pl
 from retx.analysis.sharing import shares
 from retx.plots.flows import check_span, of_flow, one_flow, within
 from retx.plots.labels import axis
-from retx.plots.style import COLOURS, GREY, LINES, Figure, new_figure, shared_legend, styled
+from retx.plots.style import COLOURS, GREY, LINES, Ax, Figure, new_figure, shared_legend, styled
 
 MOST_NAMED = 8
 INTERVALS = 60
@@ -22,6 +22,7 @@ def goodput(
     flow: str | None = None,
     interval_s: float | None = None,
     span: tuple[float, float] | None = None,
+    ax: Ax = None,
 ) -> Figure:
     """What receivers got in order, by the acknowledgments that senders had.
 
@@ -33,6 +34,7 @@ def goodput(
         flow: Only this one.
         interval_s: Goodputs are means over so long; a sixtieth of the run by default.
         span: From and to, in seconds of the run.
+        ax: Axes to draw into, instead of a new figure.
 
     Raises:
         PlotError: There is no such flow, or no sample within the span.
@@ -44,13 +46,13 @@ def goodput(
     check_span(span, [within(samples, "time_s", span)])
     each = shares(samples, step)
     with styled():
-        figure, (axes,) = new_figure()
+        figure, (axes,) = new_figure(ax=ax)
         draw_goodputs(axes, each, step)
         axes.set_xlabel("time (s)")
         if span is not None:
             axes.set_xlim(span)
-        shared_legend(figure, [axes])
-    figure.data = {"goodput": within(each, "time_s", span)}
+        shared_legend(figure, [axes], ax)
+    figure.data |= {"goodput": within(each, "time_s", span)}
     return figure
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from math import isfinite
 
 import polars as pl
@@ -16,6 +17,23 @@ UNITS = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
     "packets": ((1.0, "packets"),),
 }
+
+
+@dataclass(frozen=True)
+class Label:
+    """What an axis says of a key of the scenario."""
+
+    words: str
+    unit: str = ""
+    """Of plain numbers; texts such as `20 ms` have one of their own."""
+    owner: str = ""
+    """Which link or flow is meant, where there are several."""
+
+    def text(self, unit: str = "") -> str:
+        """The label; `unit` is that in which the axis has the values."""
+        shown = unit or self.unit
+        owner = f"{self.owner}: " if self.owner else ""
+        return f"{owner}{self.words}{f' ({shown})' if shown else ''}"
 
 
 QUANTITY = re.compile(r"([0-9.eE+-]+) *([^\d\s]+)")

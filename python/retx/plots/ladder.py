@@ -15,8 +15,9 @@ from retx.plots.style import (
     GREEN,
     ORANGE,
     RED,
-    WIDTH_INCHES,
+    Ax,
     Figure,
+    one_panel,
     shared_legend,
     styled,
 )
@@ -39,6 +40,7 @@ def ladder(
     flow: str | None = None,
     episodes: pl.DataFrame | None = None,
     shorten: bool = False,
+    ax: Ax = None,
 ) -> Figure:
     """Every packet sent from `t0` to `t1` seconds: data to the right, acknowledgments to the left.
 
@@ -51,6 +53,7 @@ def ladder(
         episodes: The `episodes` table; its timeouts are told beside what they send again.
         shorten: Draw long times without packets short; the axis then tells when packets begin
             again.
+        ax: Axes to draw into, instead of a new figure.
     """
     name = one_flow(segments, flow)
     data, back = _packets(of_flow(segments, name), of_flow(acks, name))
@@ -72,8 +75,7 @@ def ladder(
         data, back = clock.on_axis(data), clock.on_axis(back)
     with styled():
         inches = min(max(INCHES_PER_PACKET * packets, LEAST_INCHES), MOST_INCHES)
-        figure = Figure(figsize=(WIDTH_INCHES, inches), layout="constrained")
-        axes = figure.subplots()
+        figure, axes = one_panel(inches, ax)
         _draw_data(axes, data)
         _draw_acks(axes, back)
         _frame(axes, name)
@@ -84,8 +86,8 @@ def ladder(
         spacing = 0.12 * (axes.get_ylim()[0] - axes.get_ylim()[1]) / inches
         _label(axes, data, SENDER, spacing)
         _label(axes, back, RECEIVER, spacing)
-        shared_legend(figure, [axes])
-    figure.data = whole
+        shared_legend(figure, [axes], ax)
+    figure.data |= whole
     return figure
 
 

@@ -9,21 +9,37 @@ import numpy as np
 import polars as pl
 
 from retx.plots.flows import PlotError
+from retx.plots.keys import label_of
 from retx.plots.labels import axis
 from retx.plots.metric import HEIGHT_INCHES, WIDE_RANGE
-from retx.plots.style import BLUE, MAP, ORANGE, RED, WIDTH_INCHES, Figure, shared_legend, styled
+from retx.plots.style import (
+    BLUE,
+    MAP,
+    ORANGE,
+    RED,
+    WIDTH_INCHES,
+    Ax,
+    Figure,
+    given,
+    one_panel,
+    shared_legend,
+    styled,
+)
 
 COLUMNS = 2
 PANEL_INCHES = 2.4
 
 
-def over_each(trials: pl.DataFrame, keys: Mapping[str, str], objective: str) -> Figure:
+def over_each(
+    trials: pl.DataFrame, keys: Mapping[str, str], objective: str, *, ax: Ax = None
+) -> Figure:
     """One panel for each key: a dot for each trial, early ones pale.
 
     Args:
         trials: The `trials` of a tuning.
         keys: What was varied, each with its unit, or "".
         objective: A column.
+        ax: Axes to draw into, one for each key, instead of a new figure.
 
     Raises:
         PlotError: No trial has a value.
@@ -32,9 +48,7 @@ def over_each(trials: pl.DataFrame, keys: Mapping[str, str], objective: str) -> 
     scale, label = _axis(objective, known[objective])
     rows = -(-len(keys) // COLUMNS)
     with styled():
-        size = (WIDTH_INCHES, 0.6 + PANEL_INCHES * rows)
-        figure = Figure(figsize=size, layout="constrained")
-        panels = figure.subplots(rows, min(COLUMNS, len(keys)), squeeze=False, sharey=True)
+        figure, panels = _grid_of(rows, len(keys), ax)
         for axes, (key, unit) in zip(panels.flat, keys.items(), strict=False):
             dots = axes.scatter(
                 _places(axes, known[key], "x"),
@@ -53,12 +67,27 @@ def over_each(trials: pl.DataFrame, keys: Mapping[str, str], objective: str) -> 
             axes.set_visible(False)
         bar = figure.colorbar(dots, ax=panels, label="trial")
         bar.ax.set_ylim(0, trials.height - 1 or 1)
-    figure.data = {"trials": trials}
+    figure.data |= {"trials": trials}
     return figure
 
 
+def _grid_of(rows: int, count: int, ax: Ax) -> tuple[Figure, Any]:
+    """Panels side by side, in rows that share their upward axis."""
+    if ax is not None:
+        figure, axes = given(ax, count)
+        return figure, np.array([axes], dtype=object)
+    figure = Figure(figsize=(WIDTH_INCHES, 0.6 + PANEL_INCHES * rows), layout="constrained")
+    return figure, figure.subplots(rows, min(COLUMNS, count), squeeze=False, sharey=True)
+
+
 def over_two(
-    trials: pl.DataFrame, x: str, y: str, objective: str, units: Mapping[str, str]
+    trials: pl.DataFrame,
+    x: str,
+    y: str,
+    objective: str,
+    units: Mapping[str, str],
+    *,
+    ax: Ax = None,
 ) -> Figure:
     """A dot for each trial over two keys, coloured by the objective.
 
@@ -68,6 +97,7 @@ def over_two(
         y: The key upwards.
         objective: A column.
         units: Of the keys, or "".
+        ax: Axes to draw into, instead of a new figure.
 
     Raises:
         PlotError: No trial has a value.
@@ -75,8 +105,7 @@ def over_two(
     known = _known(trials, objective)
     scale, label = _axis(objective, known[objective])
     with styled():
-        figure = Figure(figsize=(WIDTH_INCHES, 4.2), layout="constrained")
-        axes = figure.subplots()
+        figure, axes = one_panel(4.2, ax)
         dots = axes.scatter(
             _places(axes, known[x], "x"),
             _places(axes, known[y], "y"),
@@ -89,11 +118,13 @@ def over_two(
         axes.set_xlabel(_labelled(x, units[x]))
         axes.set_ylabel(_labelled(y, units[y]))
         figure.colorbar(dots, ax=axes, label=label)
-    figure.data = {"trials": trials}
+    figure.data |= {"trials": trials}
     return figure
 
 
-def front(trials: pl.DataFrame, best: pl.DataFrame, first: str, second: str) -> Figure:
+def front(
+    trials: pl.DataFrame, best: pl.DataFrame, first: str, second: str, *, ax: Ax = None
+) -> Figure:
     """Two objectives against each other.
 
     Args:
@@ -101,6 +132,7 @@ def front(trials: pl.DataFrame, best: pl.DataFrame, first: str, second: str) -> 
         best: Those that no other one beats.
         first: The objective to the right.
         second: The objective upwards.
+        ax: Axes to draw into, instead of a new figure.
 
     Raises:
         PlotError: No trial has a value.
@@ -108,8 +140,7 @@ def front(trials: pl.DataFrame, best: pl.DataFrame, first: str, second: str) -> 
     known = _known(trials, first)
     (right, right_label), (up, up_label) = (_axis(name, known[name]) for name in (first, second))
     with styled():
-        figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
-        axes = figure.subplots()
+        figure, axes = one_panel(HEIGHT_INCHES, ax)
         axes.scatter(
             known[first] / right, known[second] / up, s=16, color=BLUE, alpha=0.5, label="trial"
         )
@@ -124,8 +155,8 @@ def front(trials: pl.DataFrame, best: pl.DataFrame, first: str, second: str) -> 
         )
         axes.set_xlabel(right_label)
         axes.set_ylabel(up_label)
-        shared_legend(figure, [axes])
-    figure.data = {"trials": trials, "best": best}
+        shared_legend(figure, [axes], ax)
+    figure.data |= {"trials": trials, "best": best}
     return figure
 
 
@@ -139,7 +170,7 @@ def _axis(objective: str, values: pl.Series) -> tuple[float, str]:
 
 
 def _labelled(key: str, unit: str) -> str:
-    return f"{key} ({unit})" if unit else key
+    return label_of(key).text(unit)
 
 
 def _known(trials: pl.DataFrame, objective: str) -> pl.DataFrame:

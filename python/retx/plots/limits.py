@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -20,7 +20,9 @@ from retx.plots.style import (
     RED,
     SKY,
     WIDTH_INCHES,
+    Ax,
     Figure,
+    given,
     shared_legend,
     styled,
 )
@@ -63,6 +65,7 @@ def why(
     *,
     flow: str | None = None,
     span: tuple[float, float] | None = None,
+    ax: Ax = None,
 ) -> Figure:
     """The window's course of one flow, and under it what limited the whole of its life.
 
@@ -72,6 +75,7 @@ def why(
         limited_by: Of each flow, by name.
         flow: Which; needed when there are several.
         span: From and to, in seconds of the run, of the window's course.
+        ax: Two axes to draw into, instead of a new figure.
 
     Raises:
         PlotError: There is no such flow, or nothing to draw within the span.
@@ -83,9 +87,7 @@ def why(
     seconds = flat(limited_by.get(name))
     inches = [PANEL_INCHES, bar_inches(seconds)]
     with styled():
-        figure = Figure(figsize=(WIDTH_INCHES, sum(inches)), layout="constrained")
-        top, bottom = figure.subfigures(2, 1, squeeze=False, height_ratios=inches)[:, 0]
-        axes = top.subplots()
+        figure, axes, bar = stacked(inches, ax)
         draw_window(axes, own, marked, span)
         if marked is not None:
             mark_episodes(axes, within(marked, "start_s", span))
@@ -95,9 +97,9 @@ def why(
         axes.set_ylim(bottom=0)
         if span is not None:
             axes.set_xlim(span)
-        shared_legend(top, [axes])
-        draw_shares(bottom.subplots(), seconds, name)
-    figure.data = {"shares": share_table(seconds), "samples": within(own, "time_s", span)}
+        shared_legend(axes.figure, [axes], ax)
+        draw_shares(bar, seconds, name, within=ax is not None)
+    figure.data |= {"shares": share_table(seconds), "samples": within(own, "time_s", span)}
     return figure
 
 
@@ -106,8 +108,29 @@ def bar_inches(seconds: Mapping[str, float]) -> float:
     return BAR_INCHES + LINE_INCHES * min(MOST_NAMED, sum(it > 0 for it in seconds.values()))
 
 
-def draw_shares(axes: Any, seconds: Mapping[str, float], name: str) -> None:  # noqa: ANN401
-    """One bar of the flow's life."""
+def stacked(inches: Sequence[float], ax: Ax = None) -> tuple[Figure, Any, Any]:
+    """Two panels, one above the other, in figures of their own: neither narrows the other.
+
+    Args:
+        inches: Their heights.
+        ax: Two axes to take instead.
+    """
+    if ax is not None:
+        figure, (above, below) = given(ax, 2)
+        return figure, above, below
+    figure = Figure(figsize=(WIDTH_INCHES, sum(inches)), layout="constrained")
+    top, bottom = figure.subfigures(2, 1, squeeze=False, height_ratios=inches)[:, 0]
+    return figure, top.subplots(), bottom.subplots()
+
+
+def draw_shares(
+    axes: Any,  # noqa: ANN401
+    seconds: Mapping[str, float],
+    name: str,
+    *,
+    within: bool = False,
+) -> None:
+    """One bar of the flow's life; its legend below it, or `within` the axes."""
     left = 0.0
     parts = [(key, share) for key, share in ranked(shares(seconds)) if share > 0]
     for key, share in parts:
@@ -128,7 +151,11 @@ def draw_shares(axes: Any, seconds: Mapping[str, float], name: str) -> None:  # 
     axes.set_title(f"{name}: limited …")
     axes.axis("off")
     handles, labels = axes.get_legend_handles_labels()
-    axes.figure.legend(handles[:MOST_NAMED], labels[:MOST_NAMED], loc="outside lower left", ncols=1)
+    shown = handles[:MOST_NAMED], labels[:MOST_NAMED]
+    if within:
+        axes.legend(*shown, loc="upper left", bbox_to_anchor=(0, 0))
+    else:
+        axes.figure.legend(*shown, loc="outside lower left", ncols=1)
 
 
 def share_table(seconds: Mapping[str, float]) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10
 from typing import Any
 
@@ -11,11 +11,13 @@ import polars as pl
 
 from retx.analysis.groups import means
 from retx.plots.flows import PlotError
-from retx.plots.labels import axis, in_one_unit
+from retx.plots.keys import label_of
+from retx.plots.labels import Label, axis, in_one_unit
 from retx.plots.style import (
-    WIDTH_INCHES,
+    Ax,
     Figure,
     label_decades,
+    one_panel,
     series_look,
     shared_legend,
     styled,
@@ -41,6 +43,8 @@ def metric(
     by: str | None = None,
     confidence: float = 0.95,
     models: Mapping[str, pl.DataFrame] | None = None,
+    labels: Mapping[str, Label] | None = None,
+    ax: Ax = None,
 ) -> Figure:
     """Means over replications, with confidence intervals.
 
@@ -55,6 +59,8 @@ def metric(
         confidence: Level of the intervals (Student's t).
         models: Closed forms to draw beside: by name a table with the columns `x` and `y`,
             in order of `x`.
+        labels: Of keys, for the axes; by default what the schema says of them.
+        ax: Axes to draw into, instead of a new figure.
 
     Raises:
         PlotError: Too many curves.
@@ -68,28 +74,27 @@ def metric(
     places = Places(table[x])
     scale, label = axis(y, found["mean"])
     with styled():
-        figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
-        axes = figure.subplots()
+        figure, axes = one_panel(HEIGHT_INCHES, ax)
         for number, name in enumerate(names):
             curve = found if by is None else found.filter(pl.col(by).eq_missing(pl.lit(name)))
             if places.numbers:
                 curve = curve[np.argsort(places.of(curve[x]))]
             beside = SPREAD * (number - (len(names) - 1) / 2)
-            label_of = "simulated" if by is None else curve_label(by, name)
-            look = series_look(number) | {"beside": beside, "label": label_of}
+            told = "simulated" if by is None else curve_label(by, name)
+            look = series_look(number) | {"beside": beside, "label": told}
             _curve(axes, places, curve, x, scale, look)
         least, top = axes.get_ylim()
         highest = HEADROOM * top
         for number, (name, form) in enumerate((models or {}).items()):
             # The data say how high the picture is: closed forms may leave it, for infinity too.
             top = max(top, min(1.04 * _model(axes, places, form, scale, number, name), highest))
-        places.frame(axes, x)
+        places.frame(axes, label_of(x, labels))
         axes.set_ylabel(label)
         negative = found.select((pl.min_horizontal("mean", "low") < 0).any()).item()
         axes.set_ylim(least if negative else 0.0, top)
         if by is not None or models:
-            shared_legend(figure, [axes])
-    figure.data = {"means": found} | {
+            shared_legend(figure, [axes], ax)
+    figure.data |= {"means": found} | {
         f"model-{name}": form for name, form in (models or {}).items()
     }
     return figure
@@ -128,10 +133,10 @@ class Places:
             return np.array([self.numbers[str(value)] for value in values.to_list()])
         return values.cast(pl.Float64).to_numpy()
 
-    def frame(self, axes: Any, name: str) -> None:  # noqa: ANN401
+    def frame(self, axes: Any, label: Label) -> None:  # noqa: ANN401
         """Scale, ticks and label of the axis."""
         if self.names is not None:
-            axes.set_xticks(range(len(self.names)), [str(value) for value in self.names])
+            axes.set_xticks(range(len(self.names)), short_names(self.names.to_list()))
             axes.set_xlim(-0.5, len(self.names) - 0.5)
         elif self.zero:
             # Linear between zero and a third of a decade below the least, logarithmic from there.
@@ -144,13 +149,16 @@ class Places:
             axes.set_xscale("log")
             if self.unit:
                 label_decades(axes.xaxis)
-        axes.set_xlabel(self.label(name))
+        axes.set_xlabel(label.text(self.unit))
 
-    def label(self, name: str) -> str:
-        """Of the axis of the parameter of this name."""
-        if self.unit:
-            return f"{name} ({self.unit})"
-        return axis(name, [])[1] if "." not in name else name
+
+def short_names(values: Sequence[object]) -> list[str]:
+    """Values as names: numbers with three digits, or six where three do not tell them apart."""
+    for digits in (3, 6):
+        names = [f"{it:.{digits}g}" if isinstance(it, float) else str(it) for it in values]
+        if len(set(names)) == len(set(values)):
+            return names
+    return [str(value) for value in values]
 
 
 def curve_label(key: str, value: object) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import polars as pl
 
 from retx.analysis.groups import means
 from retx.analysis.pairs import pairs
-from retx.plots.labels import axis
-from retx.plots.metric import HEIGHT_INCHES, Places
-from retx.plots.style import BLUE, GREY, ORANGE, WIDTH_INCHES, Figure, shared_legend, styled
+from retx.plots.keys import label_of
+from retx.plots.labels import Label, axis
+from retx.plots.metric import HEIGHT_INCHES, Places, short_names
+from retx.plots.style import BLUE, GREY, ORANGE, Ax, Figure, one_panel, shared_legend, styled
 
 SPREAD = 0.16
 """How far dots lie beside their place, in places."""
@@ -23,6 +26,8 @@ def paired(
     *,
     x: str | None = None,
     confidence: float = 0.95,
+    labels: Mapping[str, Label] | None = None,
+    ax: Ax = None,
 ) -> Figure:
     """Each replication's difference as a dot, and their mean with its interval.
 
@@ -33,6 +38,8 @@ def paired(
         quantity: Column of the metric.
         x: Column of a parameter, whose values stand side by side.
         confidence: Level of the intervals (Student's t).
+        labels: Of keys, for the axes; by default what the schema says of them.
+        ax: Axes to draw into, instead of a new figure.
 
     Raises:
         TableError: A column or a value is missing, or a replication has several rows at a point.
@@ -44,16 +51,15 @@ def paired(
     column = x or key
     found = means(shown, [column], "difference", confidence)
     scale, name = axis(quantity, each["difference"])
-    places = Places(shown[column].cast(pl.String), named=True)
+    places = Places(_short(shown[column]), named=True)
     with styled():
-        figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
-        axes = figure.subplots()
+        figure, axes = one_panel(HEIGHT_INCHES, ax)
         axes.axhline(0, color=GREY, lw=1.0)
         # Side by side in the order of the replications, so that the same draw stands alike.
         order = shown["replication"].to_numpy().astype(float)
         beside = SPREAD * (2 * (order - order.min()) / max(np.ptp(order), 1) - 1)
         axes.plot(
-            places.of(shown[column].cast(pl.String)) + beside,
+            places.of(_short(shown[column])) + beside,
             shown["difference"].to_numpy() / scale,
             ".",
             ms=4,
@@ -63,7 +69,7 @@ def paired(
         )
         half = (found["high"] - found["mean"]).fill_null(0.0).to_numpy() / scale
         axes.errorbar(
-            places.of(found[column].cast(pl.String)) + 2 * SPREAD,
+            places.of(_short(found[column])) + 2 * SPREAD,
             found["mean"].to_numpy() / scale,
             yerr=half,
             fmt="D",
@@ -72,8 +78,18 @@ def paired(
             color=ORANGE,
             label=f"mean, {100 * confidence:g} % interval",
         )
-        places.frame(axes, column)
+        places.frame(axes, label_of(column, labels))
         axes.set_ylabel(f"{name}:\n{values[0]} less {values[1]}")
-        shared_legend(figure, [axes])
-    figure.data = {"pairs": each, "means": found}
+        shared_legend(figure, [axes], ax)
+    figure.data |= {"pairs": each, "means": found}
     return figure
+
+
+def _short(values: pl.Series) -> pl.Series:
+    """Names of values."""
+    if not values.dtype.is_float():
+        names: pl.Series = values.cast(pl.String)
+        return names
+    there = values.unique(maintain_order=True).to_list()
+    known = dict(zip(there, short_names(there), strict=True))
+    return pl.Series(values.name, [known[it] for it in values], dtype=pl.String)

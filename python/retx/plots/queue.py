@@ -10,7 +10,7 @@ from retx.analysis.queues import course
 from retx.analysis.thinning import envelope
 from retx.names import told
 from retx.plots.flows import MOST_PANELS, PlotError, check_span, within
-from retx.plots.style import BLUE, RED, Figure, new_figure, shared_legend, styled
+from retx.plots.style import BLUE, RED, Ax, Figure, new_figure, shared_legend, styled
 
 
 def queue(
@@ -19,6 +19,7 @@ def queue(
     *,
     place: str | None = None,
     span: tuple[float, float] | None = None,
+    ax: Ax = None,
 ) -> Figure:
     """One panel per queue that was ever used; packets that it dropped are marked.
 
@@ -27,6 +28,7 @@ def queue(
         drops: The `drops` table.
         place: Only this queue: `cloud.forward`, or a station of a wlan, `cell.laptop`.
         span: From and to, in seconds of the run.
+        ax: Axes to draw into, instead of a new figure.
 
     Raises:
         PlotError: There is no such place, none that was used, too many, or nothing within the span.
@@ -34,7 +36,7 @@ def queue(
     places = _places(link_samples, place)
     check_span(span, [within(link_samples, "time_s", span)])
     with styled():
-        figure, panels = new_figure(len(places), height=2.0)
+        figure, panels = new_figure(len(places), height=2.0, ax=ax)
         for axes, name in zip(panels, places, strict=True):
             drawn = envelope(course(link_samples, name, span), "time_s", "queue_packets")
             axes.step(
@@ -48,9 +50,9 @@ def queue(
             if span is not None:
                 axes.set_xlim(span)
         panels[-1].set_xlabel("time (s)")
-        shared_legend(figure, panels)
+        shared_legend(figure, panels, ax)
     shown = within(link_samples, "time_s", span)
-    figure.data = {"queue": shown.filter(pl.col("place").cast(pl.String).is_in(places))}
+    figure.data |= {"queue": shown.filter(pl.col("place").cast(pl.String).is_in(places))}
     return figure
 
 

@@ -9,30 +9,31 @@ from typing import Any
 import polars as pl
 
 from retx.explaining.ranking import is_worth
-from retx.plots.limits import bar_inches, draw_shares, share_table
-from retx.plots.style import BLUE, GREEN, GREY, WIDTH_INCHES, Figure, label_decades, styled
+from retx.plots.limits import bar_inches, draw_shares, share_table, stacked
+from retx.plots.style import BLUE, GREEN, GREY, Ax, Figure, label_decades, styled
 
 MOST_REMEDIES, LEAST_REMEDIES, MOST_COMBINED = 12, 6, 2
 ROW_INCHES, AROUND_INCHES = 0.27, 1.0
 LABEL_CHARACTERS = 56
 
 
-def remedies(content: Mapping[str, Any]) -> Figure:
+def remedies(content: Mapping[str, Any], *, ax: Ax = None) -> Figure:
     """The picture of an answer.
 
     Args:
         content: That of `retx.Answer`.
+        ax: Two axes to draw into, instead of a new figure.
     """
     rows = sorted(_shown(content), key=lambda row: row["gain"])
     inches = [bar_inches(content["limited_by"]), AROUND_INCHES + ROW_INCHES * len(rows)]
     with styled():
-        figure = Figure(figsize=(WIDTH_INCHES, sum(inches)), layout="constrained")
-        # Two figures in one, so that the names below do not narrow the bar above.
-        top, bottom = figure.subfigures(2, 1, squeeze=False, height_ratios=inches)[:, 0]
-        draw_shares(top.subplots(), content["limited_by"], content["flow"])
+        figure, bar, gains = stacked(inches, ax)
+        draw_shares(bar, content["limited_by"], content["flow"], within=ax is not None)
         if rows:
-            draw_gains(bottom.subplots(), rows, content)
-    figure.data = {"shares": share_table(content["limited_by"]), "remedies": _gain_table(rows)}
+            draw_gains(gains, rows, content, within=ax is not None)
+        else:
+            gains.remove()
+    figure.data |= {"shares": share_table(content["limited_by"]), "remedies": _gain_table(rows)}
     return figure
 
 
@@ -56,6 +57,8 @@ def draw_gains(
     axes: Any,  # noqa: ANN401
     rows: Sequence[Mapping[str, Any]],
     content: Mapping[str, Any],
+    *,
+    within: bool = False,
 ) -> None:
     """A point with its interval per remedy, the best at the top, and lines for the bounds."""
     for place, row in enumerate(rows):
@@ -79,7 +82,10 @@ def draw_gains(
     label_decades(axes.xaxis)
     axes.set_xlabel(f"gain in {content['measure']}, with 95 % intervals (hollow: one draw)")
     if content["bounds"]:
-        axes.figure.legend(loc="outside upper right", ncols=2)
+        if within:
+            axes.legend(loc="lower right")
+        else:
+            axes.figure.legend(loc="outside upper right", ncols=2)
 
 
 def _gain_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:

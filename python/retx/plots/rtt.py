@@ -12,6 +12,7 @@ from retx.plots.style import (
     BLUE,
     GREY,
     RED,
+    Ax,
     Figure,
     label_decades,
     new_figure,
@@ -26,6 +27,7 @@ def rtt(
     *,
     flow: str | None = None,
     span: tuple[float, float] | None = None,
+    ax: Ax = None,
 ) -> Figure:
     """One panel per flow, in milliseconds on a logarithmic axis.
 
@@ -34,6 +36,7 @@ def rtt(
         segments: The `segments` table; with it, the RTT of each segment that was sent once.
         flow: Only this one.
         span: From and to, in seconds of the run.
+        ax: Axes to draw into, instead of a new figure.
 
     Raises:
         PlotError: There is no such flow, or nothing to draw within the span.
@@ -45,7 +48,7 @@ def rtt(
         data["segments"] = within(segments.filter(shown), "acked_s", span)
     check_span(span, [*data.values()])
     with styled():
-        figure, panels = new_figure(len(flows))
+        figure, panels = new_figure(len(flows), ax=ax)
         for axes, name in zip(panels, flows, strict=True):
             if segments is not None:
                 _draw_round_trips(axes, within(of_flow(segments, name), "acked_s", span))
@@ -57,8 +60,8 @@ def rtt(
             if span is not None:
                 axes.set_xlim(span)
         panels[-1].set_xlabel("time (s)")
-        shared_legend(figure, panels)
-    figure.data = data
+        shared_legend(figure, panels, ax)
+    figure.data |= data
     return figure
 
 

@@ -13,6 +13,7 @@ from retx.plots.style import (
     GREEN,
     ORANGE,
     RED,
+    Ax,
     Figure,
     byte_unit,
     new_figure,
@@ -30,6 +31,7 @@ def sequence(
     *,
     flow: str | None = None,
     span: tuple[float, float] | None = None,
+    ax: Ax = None,
 ) -> Figure:
     """One panel per flow: a bar for each segment sent, marks on retransmissions and losses.
 
@@ -37,6 +39,7 @@ def sequence(
         segments: The `segments` table.
         flow: Only this one.
         span: From and to, in seconds of the run.
+        ax: Axes to draw into, instead of a new figure.
 
     Raises:
         PlotError: There is no such flow, or nothing to draw within the span.
@@ -46,7 +49,7 @@ def sequence(
     check_span(span, [shown], "segment")
     unit = byte_unit(max(segments["seq"]))
     with styled():
-        figure, panels = new_figure(len(flows), height=3.4)
+        figure, panels = new_figure(len(flows), height=3.4, ax=ax)
         for axes, name in zip(panels, flows, strict=True):
             _draw(axes, _seen(of_flow(segments, name), span), unit[0])
             axes.set_title(name)
@@ -54,8 +57,8 @@ def sequence(
             if span is not None:
                 axes.set_xlim(span)
         panels[-1].set_xlabel("time (s)")
-        shared_legend(figure, panels)
-    figure.data = {"segments": shown}
+        shared_legend(figure, panels, ax)
+    figure.data |= {"segments": shown}
     return figure
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib import figure
 from matplotlib.container import ErrorbarContainer
 from matplotlib.text import Text
@@ -23,6 +24,7 @@ from matplotlib.ticker import (
 )
 
 from retx.errors import UsageError
+from retx.plots.ticks import untangled
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,41 +44,28 @@ LINES = ("-", "--", "-.", ":")
 MAP = "cividis"
 """Of heat maps: evenly bright steps, the same for colour-blind eyes."""
 
-WIDTH_INCHES = 7.0
+WIDTHS = {"page": 7.0, "column": 3.4}
+"""Inches of a page's text, and of one of its two columns."""
+WIDTH_INCHES = WIDTHS["page"]
+COLUMN_HEIGHT = 0.75
+"""Of a figure in a column, as a share of its height on a page; one below `LOW_INCHES` keeps it."""
+LOW_INCHES = 2.5
 PANEL_INCHES = 2.6
 DPI = 150
 MOST_COLUMNS = 5
+"""Of a legend."""
+CHARACTER, AROUND = 4.4, 30.0
+"""Points of a legend's letter on average, and of an entry's mark and the gap beside it."""
 FEW_DECADES = 2
 NARROW, MOST_EVEN_STEPS = 4.0, 5
 
-RC: Any = {
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "axes.labelsize": 9,
-    "axes.linewidth": 0.8,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 10,
-    "figure.dpi": DPI,
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "grid.color": "#DDDDDD",
-    "legend.columnspacing": 1.2,
-    "legend.handlelength": 1.6,
-    "grid.linewidth": 0.6,
-    "legend.fontsize": 8,
-    "legend.frameon": False,
-    "lines.linewidth": 1.3,
-    "savefig.bbox": "tight",
-    "savefig.dpi": DPI,
-    # Text stays text, and the same figure gives the same bytes.
-    "pdf.fonttype": 42,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "retx",
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-}
+RC: Any = dict(
+    mpl.rc_params_from_file(Path(__file__).with_name("paper.mplstyle"), use_default_template=False)
+)
+"""The style file, which `plt.style.use("retx.plots.paper")` takes, too."""
+
+Ax = Any
+"""Axes of matplotlib to draw into, or as many of them as a figure has panels."""
 
 
 class Figure(figure.Figure):
@@ -88,6 +77,8 @@ class Figure(figure.Figure):
     def __init__(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401
         super().__init__(*arguments, **options)
         self.data: dict[str, pl.DataFrame] = {}
+        self.entries: dict[str, Any] = {}
+        """Of the legend above the panels: handles by label."""
 
     def draw(self, renderer: Any) -> None:  # noqa: ANN401
         """Draws it; names with dollar signs in them are text, not formulas."""
@@ -96,6 +87,28 @@ class Figure(figure.Figure):
             if id(text) not in numbers:
                 text.set_parse_math(False)
         super().draw(renderer)
+        if untangled(self, renderer):
+            super().draw(renderer)
+
+    def fit(self, width: str) -> None:
+        """Makes it as wide as the text of a page, or as one of its two columns.
+
+        Args:
+            width: `page` (7 inches) or `column` (3.4 inches).
+
+        Raises:
+            UsageError: Another width.
+        """
+        if width not in WIDTHS:
+            raise UsageError(f"width {width!r}: there is {', '.join(WIDTHS)}")
+        inches, height = self.get_size_inches()
+        share = WIDTHS[width] / WIDTH_INCHES
+        if width == "column" and inches > WIDTHS[width]:
+            # Legends between panels take as much room as before, and strips are low already.
+            keeps = self.subfigs or height < LOW_INCHES
+            self.set_size_inches(inches * share, height * (1.0 if keeps else COLUMN_HEIGHT))
+        with styled():
+            place_legend(self)
 
     def _numbers(self) -> set[int]:
         """The labels of ticks that matplotlib writes itself, some of them as formulas."""
@@ -108,8 +121,15 @@ class Figure(figure.Figure):
             found.add(id(axis.get_offset_text()))
         return found
 
-    def save(self, path: Any) -> None:  # noqa: ANN401 (a path or a binary file)
-        """Writes the figure; the ending says how: .png, .svg or .pdf."""
+    def save(self, path: Any, *, width: str | None = None) -> None:  # noqa: ANN401
+        """Writes the figure; the ending says how: .png, .svg or .pdf.
+
+        Args:
+            path: The file, or a binary file object.
+            width: `page` or `column`; without it the figure stays as wide as it is.
+        """
+        if width is not None:
+            self.fit(width)
         self._save(path)
 
     def save_data(self, path: str | os.PathLike[str], table: str | None = None) -> None:
@@ -183,20 +203,91 @@ def label_decades(axis: Any) -> None:  # noqa: ANN401
     axis.set_minor_formatter(NullFormatter())
 
 
-def new_figure(rows: int = 1, height: float = PANEL_INCHES) -> tuple[Figure, list[Any]]:
-    """A figure with `rows` panels above each other that share their time axis."""
+def new_figure(
+    rows: int = 1, height: float = PANEL_INCHES, ax: Ax = None
+) -> tuple[Figure, list[Any]]:
+    """A figure with `rows` panels above each other that share their time axis.
+
+    Args:
+        rows: How many.
+        height: Of a panel, in inches.
+        ax: Axes to take instead, one for each panel.
+
+    Raises:
+        UsageError: There are more panels, or fewer, than axes.
+    """
+    if ax is not None:
+        return given(ax, rows)
     made = Figure(figsize=(WIDTH_INCHES, rows * height + 0.6), layout="constrained")
     axes = made.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
     return made, list(axes)
 
 
-def shared_legend(figure: Figure, panels: list[Any]) -> None:
-    """One legend for all panels, each entry once, above them."""
+def one_panel(height: float, ax: Ax = None, width: float = WIDTH_INCHES) -> tuple[Figure, Any]:
+    """A figure of one panel, and its axes.
+
+    Args:
+        height: Of the figure, in inches.
+        ax: Axes to take instead.
+        width: Of the figure, in inches.
+
+    Raises:
+        UsageError: There are several axes.
+    """
+    if ax is not None:
+        figure, (axes,) = given(ax, 1)
+        return figure, axes
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots()
+
+
+def given(ax: Ax, panels: int) -> tuple[Figure, list[Any]]:
+    """Axes of a figure of the user's own, which gets the data that they show.
+
+    Raises:
+        UsageError: Their number is not that of the panels.
+    """
+    axes = list(np.ravel(np.asarray(ax, dtype=object)))
+    if len(axes) != panels:
+        raise UsageError(f"ax: the figure has {panels} panels: give as many axes, not {len(axes)}")
+    own: Any = axes[0].get_figure()
+    if not hasattr(own, "data"):
+        own.data = {}
+    return own, axes
+
+
+def shared_legend(figure: Any, panels: list[Any], ax: Ax = None) -> None:  # noqa: ANN401
+    """One legend for all panels, each entry once, above them; within `ax` where it is given."""
     entries: dict[str, Any] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
     # Points with intervals, which matplotlib puts last, are what the figure is about.
     entries = dict(sorted(entries.items(), key=lambda it: not isinstance(it[1], ErrorbarContainer)))
-    columns = len(entries) if len(entries) <= MOST_COLUMNS else (len(entries) + 1) // 2
-    figure.legend(entries.values(), entries.keys(), loc="outside upper left", ncols=columns)
+    if ax is not None:
+        panels[0].legend(entries.values(), entries.keys())
+        return
+    figure.entries = entries
+    place_legend(figure)
+
+
+def place_legend(figure: Any) -> None:  # noqa: ANN401
+    """Puts the legend of a figure above its panels, in as many columns as it has room for."""
+    for part in (figure, *figure.subfigs):
+        entries = getattr(part, "entries", None)
+        if not entries:
+            continue
+        for legend in list(part.legends):
+            legend.remove()
+        columns = _columns(list(entries), 72 * figure.get_figure(root=True).get_figwidth())
+        part.legend(entries.values(), entries.keys(), loc="outside upper left", ncols=columns)
+
+
+def _columns(labels: list[str], points: float) -> int:
+    """Columns of a legend that fit into a width, filled evenly."""
+    for most in range(min(MOST_COLUMNS, len(labels)), 1, -1):
+        rows = -(-len(labels) // most)
+        columns = [labels[at : at + rows] for at in range(0, len(labels), rows)]
+        if sum(AROUND + CHARACTER * max(map(len, column)) for column in columns) <= points:
+            return len(columns)
+    return 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ import polars as pl
 
 from retx.analysis.groups import means, needed
 from retx.plots.flows import PlotError
-from retx.plots.labels import axis
-from retx.plots.metric import Places
-from retx.plots.style import MAP, WIDTH_INCHES, Figure, label_decades, styled
+from retx.plots.keys import label_of
+from retx.plots.labels import Label, axis
+from retx.plots.metric import Places, short_names
+from retx.plots.style import MAP, Ax, Figure, label_decades, one_panel, styled
 
 MOST_NUMBERED = 120
 """Cells, at most, that have their value written in."""
@@ -19,7 +21,15 @@ LEVELS = 10
 HEIGHT_INCHES = 4.2
 
 
-def heat_map(table: pl.DataFrame, x: str, y: str, z: str) -> Figure:
+def heat_map(
+    table: pl.DataFrame,
+    x: str,
+    y: str,
+    z: str,
+    *,
+    labels: Mapping[str, Label] | None = None,
+    ax: Ax = None,
+) -> Figure:
     """One cell for each pair of values, coloured by the mean of `z` over the replications.
 
     Args:
@@ -27,6 +37,8 @@ def heat_map(table: pl.DataFrame, x: str, y: str, z: str) -> Figure:
         x: Column of the parameter to the right.
         y: Column of the parameter upwards.
         z: Column of the metric.
+        labels: Of keys, for the axes; by default what the schema says of them.
+        ax: Axes to draw into, instead of a new figure.
 
     Raises:
         TableError: A column is missing, or a replication has several rows at a point.
@@ -34,24 +46,29 @@ def heat_map(table: pl.DataFrame, x: str, y: str, z: str) -> Figure:
     found, columns, rows, values = _grid(table, x, y, z)
     scale, label = axis(z, found["mean"])
     with styled():
-        figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
-        axes = figure.subplots()
+        figure, axes = one_panel(HEIGHT_INCHES, ax)
         cells = axes.pcolormesh(values / scale, cmap=MAP, edgecolors="white", linewidth=0.5)
-        axes.set_xticks(np.arange(len(columns)) + 0.5, [_short(value) for value in columns])
-        axes.set_yticks(np.arange(len(rows)) + 0.5, [_short(value) for value in rows])
-        if max(len(_short(value)) for value in columns) * len(columns) > 90:
-            axes.tick_params(axis="x", labelrotation=45)
+        axes.set_xticks(np.arange(len(columns)) + 0.5, short_names(columns))
+        axes.set_yticks(np.arange(len(rows)) + 0.5, short_names(rows))
         axes.grid(visible=False)
-        axes.set_xlabel(x)
-        axes.set_ylabel(y)
+        axes.set_xlabel(label_of(x, labels).text())
+        axes.set_ylabel(label_of(y, labels).text())
         figure.colorbar(cells, ax=axes, label=label)
         if values.size <= MOST_NUMBERED:
             _write_values(axes, values / scale)
-    figure.data = {"means": found}
+    figure.data |= {"means": found}
     return figure
 
 
-def contour(table: pl.DataFrame, x: str, y: str, z: str) -> Figure:
+def contour(
+    table: pl.DataFrame,
+    x: str,
+    y: str,
+    z: str,
+    *,
+    labels: Mapping[str, Label] | None = None,
+    ax: Ax = None,
+) -> Figure:
     """Lines of equal mean of `z`, over two parameters that are numbers.
 
     Args:
@@ -59,6 +76,8 @@ def contour(table: pl.DataFrame, x: str, y: str, z: str) -> Figure:
         x: Column of the parameter to the right.
         y: Column of the parameter upwards.
         z: Column of the metric.
+        labels: Of keys, for the axes; by default what the schema says of them.
+        ax: Axes to draw into, instead of a new figure.
 
     Raises:
         PlotError: A parameter is no number, or has fewer than two values.
@@ -77,14 +96,13 @@ def contour(table: pl.DataFrame, x: str, y: str, z: str) -> Figure:
         raise PlotError("lines of equal height need two values at least of each parameter")
     scale, label = axis(z, found["mean"])
     with styled():
-        figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
-        axes = figure.subplots()
+        figure, axes = one_panel(HEIGHT_INCHES, ax)
         areas = axes.contourf(right, up, values / scale, levels=LEVELS, cmap=MAP)
         lines = axes.contour(
             right, up, values / scale, levels=areas.levels, colors="white", linewidths=0.7
         )
         axes.plot(*np.meshgrid(right, up), "k.", ms=1.5)
-        places[x].frame(axes, x)
+        places[x].frame(axes, label_of(x, labels))
         axes.set_xlim(right[0], right[-1])
         upwards = places[y]
         if upwards.zero:
@@ -95,9 +113,9 @@ def contour(table: pl.DataFrame, x: str, y: str, z: str) -> Figure:
                 label_decades(axes.yaxis)
         # Only now: the gaps for them are measured on the axes as they are.
         axes.clabel(lines, fontsize=7, fmt="%g")
-        axes.set_ylabel(upwards.label(y))
+        axes.set_ylabel(label_of(y, labels).text(upwards.unit))
         figure.colorbar(areas, ax=axes, label=label)
-    figure.data = {"means": found}
+    figure.data |= {"means": found}
     return figure
 
 
@@ -132,7 +150,3 @@ def _write_values(axes: Any, values: Any) -> None:  # noqa: ANN401
                 color=colour,
                 fontsize=7,
             )
-
-
-def _short(value: object) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else str(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -11,7 +11,8 @@ import polars as pl
 from retx.analysis.groups import needed
 from retx.names import told
 from retx.plots.flows import PlotError
-from retx.plots.style import Figure
+from retx.plots.labels import Label
+from retx.plots.style import Ax, Figure
 
 if TYPE_CHECKING:
     from retx.source import Scenario
@@ -40,6 +41,7 @@ class SweepPlot:
         self._table = table
         self._keys = list(keys)
         self._scenario = scenario
+        self._resolved: dict[str, Any] | None = None
 
     def metric(
         self,
@@ -50,6 +52,7 @@ class SweepPlot:
         flow: str | None = None,
         confidence: float = 0.95,
         models: Sequence[str] = (),
+        ax: Ax = None,
     ) -> Figure:
         """Mean of `y` with intervals against the parameter `x`; `by` makes a family of curves.
 
@@ -61,6 +64,7 @@ class SweepPlot:
             confidence: Level of the intervals.
             models: Closed forms to draw beside: `pftk`, `mathis`, … (`retx.models.calculate`),
                 of the scenario that was swept with `x` alone changed.
+            ax: Axes to draw into, instead of a new figure.
 
         Raises:
             PlotError: A form has no such metric.
@@ -70,26 +74,35 @@ class SweepPlot:
 
         table = self._of_flow(flow)
         return metric(
-            table, x, y, by=by, confidence=confidence, models=self._models(x, y, models, flow)
+            table,
+            x,
+            y,
+            by=by,
+            confidence=confidence,
+            models=self._models(x, y, models, flow),
+            labels=self._labels([x]),
+            ax=ax,
         )
 
-    def heat_map(self, x: str, y: str, z: str, *, flow: str | None = None) -> Figure:
+    def heat_map(self, x: str, y: str, z: str, *, flow: str | None = None, ax: Ax = None) -> Figure:
         """Mean of `z` over two parameters, as coloured cells."""
         from retx.plots.surface import heat_map
 
-        return heat_map(self._of_flow(flow), x, y, z)
+        return heat_map(self._of_flow(flow), x, y, z, labels=self._labels([x, y]), ax=ax)
 
-    def contour(self, x: str, y: str, z: str, *, flow: str | None = None) -> Figure:
+    def contour(self, x: str, y: str, z: str, *, flow: str | None = None, ax: Ax = None) -> Figure:
         """Mean of `z` over two parameters, as lines of equal height."""
         from retx.plots.surface import contour
 
-        return contour(self._of_flow(flow), x, y, z)
+        return contour(self._of_flow(flow), x, y, z, labels=self._labels([x, y]), ax=ax)
 
-    def cdf(self, quantity: str, *, by: str | None = None, flow: str | None = None) -> Figure:
+    def cdf(
+        self, quantity: str, *, by: str | None = None, flow: str | None = None, ax: Ax = None
+    ) -> Figure:
         """Cumulative distribution of a metric over the runs."""
         from retx.plots.distribution import distribution_function
 
-        return distribution_function(self._of_flow(flow), quantity, by=by)
+        return distribution_function(self._of_flow(flow), quantity, by=by, ax=ax)
 
     def paired(
         self,
@@ -99,11 +112,24 @@ class SweepPlot:
         *,
         x: str | None = None,
         flow: str | None = None,
+        ax: Ax = None,
     ) -> Figure:
         """Differences of runs that share their draws: first value of `key` less the second."""
         from retx.plots.paired import paired
 
-        return paired(self._of_flow(flow), key, values, quantity, x=x)
+        table, shown = self._of_flow(flow), self._labels([x or key])
+        return paired(table, key, values, quantity, x=x, labels=shown, ax=ax)
+
+    def _labels(self, keys: Sequence[str]) -> dict[str, Label]:
+        """What axes say of keys, by the scenario where it is known."""
+        from retx.plots.keys import labels
+        from retx.running import resolve
+
+        if self._scenario is None:
+            return labels(keys)
+        if self._resolved is None:
+            self._resolved = resolve(self._scenario)
+        return labels(keys, self._resolved)
 
     def _of_flow(self, flow: str | None) -> pl.DataFrame:
         if flow is None:

@@ -196,6 +196,27 @@ class Sweep:
             self._filtered(table, first), self._filtered(table, second), column, others, confidence
         )
 
+    def to_latex(
+        self,
+        metric: str = "goodput_bit_s",
+        *,
+        paired: tuple[object, object] | None = None,
+        confidence: float = 0.95,
+    ) -> str:
+        """A table for a paper (`booktabs`): means with intervals, or differences run by run.
+
+        Args:
+            metric: As for `summary`.
+            paired: Two values, or two dicts of values by their keys, to compare as `paired` does.
+            confidence: Level of the intervals.
+
+        Raises:
+            UsageError: There is no such metric or value.
+        """
+        from retx.sweeps.latex import sweep_latex
+
+        return sweep_latex(self, metric, paired, confidence)
+
     def fairness(self, metric: str = "goodput_bit_s", *, confidence: float = 0.95) -> pl.DataFrame:
         """Jain's index over the flows of a run: mean over the runs of each point, with interval.
 

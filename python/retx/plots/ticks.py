@@ -1,0 +1,73 @@
+"""Labels of ticks that do not run into each other."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+GAP_POINTS = 2.0
+"""Between two labels at least."""
+TURNS = (30.0, 90.0)
+"""Degrees by which names are turned, one after the other, until they are apart."""
+
+
+def untangled(figure: Any, renderer: Any) -> bool:  # noqa: ANN401
+    """Turns or thins labels that overlap; true if anything has changed.
+
+    Names along the x axis are turned; of numbers, and along the y axis, every second label goes.
+    """
+    changed = False
+    for axes in figure.findobj(_is_axes):
+        changed |= _along(axes.xaxis, renderer, horizontal=True)
+        changed |= _along(axes.yaxis, renderer, horizontal=False)
+    return changed
+
+
+def _is_axes(artist: Any) -> bool:  # noqa: ANN401
+    return hasattr(artist, "xaxis") and hasattr(artist, "yaxis")
+
+
+def _along(axis: Any, renderer: Any, *, horizontal: bool) -> bool:  # noqa: ANN401
+    labels = [it for it in axis.get_ticklabels() if it.get_visible() and it.get_text()]
+    if not _overlap(labels, renderer, horizontal=horizontal):
+        return False
+    named = any(_is_name(it.get_text()) for it in labels)
+    for degrees in TURNS if horizontal and named else ():
+        axis.set_tick_params(labelrotation=degrees)
+        for label in labels:
+            label.set(rotation=degrees, ha="right" if degrees < 90 else "center", va="top")
+            label.set_rotation_mode("anchor" if degrees < 90 else "default")
+        if not _overlap(labels, renderer, horizontal=True):
+            return True
+    while len(labels) > 2 and _overlap(labels, renderer, horizontal=horizontal):
+        for label in labels[1::2]:
+            label.set_visible(False)
+        labels = labels[::2]
+    return True
+
+
+def _is_name(text: str) -> bool:
+    """True for a text that is no number, such as `cubic` or `5 ms`."""
+    if text.startswith("$"):  # a power of ten
+        return False
+    try:
+        float(text.replace("\N{MINUS SIGN}", "-"))
+    except ValueError:
+        return True
+    return False
+
+
+def _overlap(labels: list[Any], renderer: Any, *, horizontal: bool) -> bool:  # noqa: ANN401
+    """True if two labels are nearer to each other than `GAP_POINTS`."""
+    if not labels:
+        return False
+    turned = horizontal and 0 < labels[0].get_rotation() < 90
+    gap = GAP_POINTS * renderer.points_to_pixels(1.0)
+    if turned:
+        # Turned text takes a line's height along the axis.
+        heights = labels[0].get_fontsize() * renderer.points_to_pixels(1.0) * 1.2
+        places = sorted(it.get_window_extent(renderer).x1 for it in labels)
+        return any(b - a < heights for a, b in pairwise(places))
+    boxes = [it.get_window_extent(renderer) for it in labels]
+    ends = sorted((box.x0, box.x1) if horizontal else (box.y0, box.y1) for box in boxes)
+    return any(b[0] - a[1] < gap for a, b in pairwise(ends))
