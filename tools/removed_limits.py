@@ -1,0 +1,148 @@
+"""Whether removing the limit with the largest share of a flow's life helps it most.
+
+Random scenarios of one bulk flow, each with several limits; one run as it is, and one without each
+limit. The shares are right in this sense when the largest gain comes from removing the limit that
+had the largest share. A faster link removes two limits at once, its rate and the losses in its
+queue, so these count as one, `link`. docs/how-to/why.md says how often the shares are right.
+
+    tools/removed_limits.py --scenarios 500
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from random import Random
+from typing import Any
+
+import retx
+from retx.shares import flat, shares
+
+EQUAL = 0.98
+"""Gains that differ by less are equal."""
+SECONDS = 30
+
+
+def scenario(random: Random) -> dict[str, Any]:
+    """A random path of one flow."""
+    rate = 10 ** random.uniform(6.3, 8)
+    delay_s = 10 ** random.uniform(-2.7, -0.9)
+    product = rate * 2 * delay_s / 8
+    link: dict[str, Any] = {
+        "name": "way",
+        "ends": ["server", "client"],
+        "rate": f"{rate / 1e6:.3f} Mbit/s",
+        "delay": f"{1e3 * delay_s:.3f} ms",
+        "queue": {
+            "discipline": "droptail",
+            "packets": max(3, int(product / 1500 * 10 ** random.uniform(-1, 0.5))),
+        },
+    }
+    models: list[dict[str, Any]] = []
+    if random.random() < 0.5:
+        models.append({"model": "bernoulli", "p": 10 ** random.uniform(-4.5, -1.7)})
+    if random.random() < 0.3:
+        models.append(
+            {
+                "model": "random_delay",
+                "share": 10 ** random.uniform(-4, -2.5),
+                "law": "constant",
+                "delay": f"{random.uniform(0.2, 2):.3f} s",
+            }
+        )
+    if models:
+        link["forward"] = {"channel": models}
+    tcp: dict[str, Any] = {"like": random.choice(["sack", "rack", "newreno"])}
+    for name in ("send_buffer", "receive_buffer"):
+        if random.random() < 0.4:
+            tcp[name] = max(6000, int(product * 10 ** random.uniform(-1.2, 0.5)))
+    return {
+        "duration": f"{SECONDS} s",
+        "seed": random.randrange(1 << 30),
+        "tcp": {"ours": tcp},
+        "link": [link],
+        "flow": [{"name": "data", "from": "server", "to": "client", "tcp": "ours", "app": "bulk"}],
+    }
+
+
+def without(data: dict[str, Any], limit: str) -> dict[str, Any]:
+    """The scenario without one limit."""
+    changed: dict[str, Any] = json.loads(json.dumps(data))
+    link, tcp = changed["link"][0], changed["tcp"]["ours"]
+    rate = float(link["rate"].split()[0])
+    product = rate * 1e6 * 2e-3 * float(link["delay"].split()[0]) / 8
+    models = link.get("forward", {}).get("channel", [])
+    match limit:
+        case "send_buffer" | "receive_window":
+            tcp[limit.replace("window", "buffer")] = 1 << 27
+        case "link":
+            # Ten times the rate, and the round trip of before.
+            link["rate"] = f"{10 * rate:.3f} Mbit/s"
+            delay_ms = float(link["delay"].split()[0]) + 0.9 * 12 / rate
+            link["delay"] = f"{delay_ms:.3f} ms"
+            link["queue"]["packets"] = 1 << 20
+        case "slow_start":
+            tcp["initial_window"] = max(10, int(product / 1460))
+        case "wireless" | "spurious":
+            kind = "bernoulli" if limit == "wireless" else "random_delay"
+            rest = [model for model in models if model["model"] != kind]
+            link["forward"] = {"channel": rest} if rest else {}
+    return changed
+
+
+LIMITS = (
+    "send_buffer",
+    "receive_window",
+    "link",
+    "slow_start",
+    "wireless",
+    "spurious",
+)
+
+
+def goodput(data: dict[str, Any]) -> tuple[float, dict[str, float]]:
+    """Goodput of the flow, and its shares by limit; all kinds of one cause together."""
+    flow = retx.run(data).summary["flows"][0]
+    found = dict.fromkeys(LIMITS, 0.0)
+    for key, share in shares(flat(flow["limited_by"])).items():
+        name = key.rpartition(".")[2]
+        name = "link" if name in ("bottleneck", "congestion") else name
+        if name in found:
+            found[name] += share
+    return flow["goodput_bit_s"], found
+
+
+def main() -> None:
+    """Prints how often the largest share was right, and by which limits it was not."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--scenarios", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
+    random = Random(chosen.seed)
+    right, wrong = Counter[str](), Counter[tuple[str, str]]()
+    for number in range(chosen.scenarios):
+        data = scenario(random)
+        base, found = goodput(data)
+        top = max(found, key=lambda limit: found[limit])
+        gains = {limit: goodput(without(data, limit))[0] / base for limit in LIMITS}
+        best = max(gains, key=lambda limit: gains[limit])
+        if gains[top] >= EQUAL * gains[best]:
+            right[top] += 1
+            continue
+        wrong[top, best] += 1
+        print(
+            f"{number}: {top} has {found[top]:.0%}, gain {gains[top]:.2f}; "
+            f"{best} has {found[best]:.0%}, gain {gains[best]:.2f}"
+        )
+    print(f"{sum(right.values())} of {chosen.scenarios}: the largest share was the largest gain")
+    for limit, count in right.most_common():
+        print(f"  {limit}: {count}")
+    for (top, best), count in wrong.most_common():
+        print(f"  not: {top} had the largest share, {best} the largest gain: {count}")
+
+
+if __name__ == "__main__":
+    main()
