@@ -339,10 +339,6 @@ def test_the_models_touch_no_clock_and_no_files() -> None:
     held("no clock, no I/O", broken)
 
 
-OPENINGS_MOST = 75
-"""Doc comments of the Rust sources that open as `docs/style.md` forbids; only falls."""
-
-
 def test_doc_comments_open_with_their_subject() -> None:
     forbidden = re.compile(r"\s*//[/!] (What|It|The same|Of|Behind|By|So|Who)\b")
     count = 0
@@ -354,4 +350,4 @@ def test_doc_comments_open_with_their_subject() -> None:
             begins = not before.strip().startswith(("///", "//!"))
             count += bool(begins and forbidden.match(line))
             before = line
-    assert count <= OPENINGS_MOST, f"{count} doc comments open with a forbidden word"
+    assert count == 0, f"{count} doc comments open with a forbidden word"

@@ -50,8 +50,7 @@ impl Outcome {
         summed_up(name, std::iter::once((&[][..], self)))
     }
 
-    /// The same table of several runs, which are numbered from 0 in its first column,
-    /// `replication`.
+    /// Table of several runs, which are numbered from 0 in its first column, `replication`.
     pub fn columns_of_all(runs: &[&Self], name: &str) -> Option<Vec<(String, Column)>> {
         let numbers: Vec<_> =
             (0..runs.len() as u64).map(|number| [(REPLICATION, number)]).collect();

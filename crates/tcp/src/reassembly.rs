@@ -11,7 +11,7 @@ struct Arrival {
     range: (u64, u64),
 }
 
-/// What waits beyond `RCV.NXT`, and the order in which it came.
+/// Data that wait beyond `RCV.NXT`, and the order in which they came.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reassembly {
     ranges: Ranges,

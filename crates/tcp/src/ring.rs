@@ -40,7 +40,7 @@ impl<T> Ring<T> {
         self.slots.get(self.place(self.head.wrapping_add(index as u32)))
     }
 
-    /// The same, to be changed.
+    /// Mutable reference to an element.
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         if index >= self.len() {
@@ -62,7 +62,7 @@ impl<T> Ring<T> {
         self.get(self.len().wrapping_sub(1))
     }
 
-    /// The same, to be changed.
+    /// Mutable reference to the last element.
     #[inline]
     pub fn back_mut(&mut self) -> Option<&mut T> {
         self.get_mut(self.len().wrapping_sub(1))
@@ -98,7 +98,7 @@ impl<T> Ring<T> {
         self.slots[from].iter().chain(&self.slots[to])
     }
 
-    /// The same, to be changed.
+    /// Iterator over mutable references.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         let (from, to) = self.halves();
         let (before, after) = self.slots.split_at_mut(from.start);
@@ -171,7 +171,7 @@ impl<T> Default for Ring<T> {
     }
 }
 
-/// What is in it, not where it lies.
+/// Formats the elements, wherever they lie.
 impl<T: std::fmt::Debug> std::fmt::Debug for Ring<T> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_list().entries(self.iter()).finish()

@@ -1,4 +1,4 @@
-//! What is known of each segment in flight: when it was sent, whether it was selectively
+//! Scoreboard: of each segment in flight, when it was sent, whether it was selectively
 //! acknowledged, whether it is taken for lost, whether it was sent again (RFC 6675 §3, RFC 8985
 //! §5.1).
 //!
@@ -40,7 +40,7 @@ pub struct Record {
     pub lost: bool,
     /// Sent again, and that copy is taken to be in flight.
     pub retransmitted: bool,
-    /// Of these copies, the one before is taken to be in flight too: it was sent again without
+    /// True if the copy before is taken to be in flight, too: the segment was sent again without
     /// being taken for lost (RFC 6675 §4, `NextSeg` rules 3 and 4; a tail loss probe).
     pub doubled: bool,
     /// Sent more than once in its life.
@@ -70,7 +70,7 @@ pub struct Scoreboard {
     pub without_times: bool,
     /// A tail loss probe does not count as in flight, and an undo leaves copies in flight.
     pub as_linux: bool,
-    /// What has been selectively acknowledged above `SND.UNA`.
+    /// Ranges selectively acknowledged above `SND.UNA`.
     sacked: Ranges,
     sacked_bytes: u64,
     sacked_segments: u64,
@@ -88,7 +88,7 @@ pub struct Scoreboard {
     pub told: Option<Box<SackBlocks>>,
     /// Segments in flight that were the first of a burst.
     opened_bursts: u64,
-    /// What duplicate ACKs stand for.
+    /// Segments that duplicate ACKs stand for.
     assumed: Assumed,
     /// Lost and not yet sent again, lowest first; entries may be out of date.
     to_retransmit: BinaryHeap<Reverse<u64>>,
@@ -246,8 +246,8 @@ impl Scoreboard {
         self.mark_lost_at_timeout(|_| true);
     }
 
-    /// The same, but for segments that were not sent last at a time that `is_overdue`; the first
-    /// always is (Linux `tcp_timeout_mark_lost`).
+    /// Marks as lost the segments whose last copy was sent at a time that `is_overdue`, and the first
+    /// in any case (Linux `tcp_timeout_mark_lost`).
     pub fn mark_lost_at_timeout(&mut self, is_overdue: impl Fn(Time) -> bool) {
         self.assumed = Assumed::default();
         let reneged = self.records.front().is_some_and(|record| record.sacked);

@@ -13,13 +13,13 @@ use std::sync::{Arc, OnceLock};
 
 /// A congestion control of the user's own.
 pub trait UserControl: CongestionControl + Debug + Send + Sync {
-    /// The same in the same state, for a copy of the connection; `None` after a fault.
+    /// Copy in the same state, for a copy of the connection; `None` after a fault.
     fn copy(&self) -> Option<Box<dyn UserControl>>;
 }
 
 /// A rule of the user's own that tells congestion from corruption.
 pub trait UserCause: LossCause + Debug + Send + Sync {
-    /// The same in the same state, for a copy of the connection; `None` after a fault.
+    /// Copy in the same state, for a copy of the connection; `None` after a fault.
     fn copy(&self) -> Option<Box<dyn UserCause>>;
 }
 
@@ -45,7 +45,7 @@ pub trait Loader {
         wanted: &mut congestion_control::python::Config,
     ) -> Result<(), Refusal>;
 
-    /// The same for a loss cause.
+    /// Loads a loss cause.
     ///
     /// # Errors
     /// There is no such code, or it does not take these parameters.
@@ -73,7 +73,7 @@ const NO_INTERPRETER: &str = "code in Python needs an interpreter, and there is 
      simulate it with `retx run` or `retx.run`";
 
 impl NoLoader {
-    /// What it says to everything.
+    /// Answer to every request.
     pub fn refusal() -> Refusal {
         Refusal { key: "name".into(), message: NO_INTERPRETER.into() }
     }
@@ -84,14 +84,14 @@ impl NoLoader {
 pub struct Refusal {
     /// The key of the choice that is wrong (`file`, `class`, a parameter); empty for all of it.
     pub key: String,
-    /// What is wrong, and what instead.
+    /// Message: what is wrong, and what instead.
     pub message: String,
 }
 
 /// An error in the user's code while it ran.
 #[derive(Clone)]
 pub struct Fault {
-    /// What went wrong, in which call, and when, in one line.
+    /// Message in one line: what went wrong, in which call, and when.
     pub message: String,
     /// The error as the code's language has it.
     pub cause: Arc<dyn Any + Send + Sync>,
@@ -200,7 +200,7 @@ impl<T: ?Sized> Instance<T> {
         if self.faults.first().is_some() { None } else { self.running.as_deref() }
     }
 
-    /// The same, to be changed.
+    /// Mutable reference to the running program.
     pub(crate) fn running_mut(&mut self) -> Option<&mut T> {
         if self.faults.first().is_some() { None } else { self.running.as_deref_mut() }
     }

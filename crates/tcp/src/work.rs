@@ -1,7 +1,7 @@
 //! Counts elements visited or moved, for the tests that hold the cost of an acknowledgment; nothing
 //! elsewhere.
 
-/// So many elements are visited or moved.
+/// Counts elements that are visited or moved.
 #[cfg(not(test))]
 #[inline(always)]
 pub(crate) const fn steps(_: usize) {}
@@ -17,12 +17,12 @@ mod count {
         static STEPS: Cell<u64> = const { Cell::new(0) };
     }
 
-    /// So many elements are visited or moved.
+    /// Counts elements that are visited or moved.
     pub fn steps(count: usize) {
         STEPS.with(|steps| steps.set(steps.get() + count as u64));
     }
 
-    /// What has been counted since it was asked last.
+    /// Takes the count since the last call.
     pub fn take() -> u64 {
         STEPS.with(|steps| steps.replace(0))
     }

@@ -1,4 +1,4 @@
-//! What limits the sender, in the order of docs/decisions/0018.
+//! Limits of the sender, in the order of docs/decisions/0018.
 
 use super::account::Limit;
 use super::half::{Half, Now};

@@ -12,7 +12,7 @@ pub struct Written {
     pub data: Vec<u8>,
 }
 
-/// What a segment's header says.
+/// Header of a segment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Header {
     pub seq: u32,

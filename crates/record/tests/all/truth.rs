@@ -109,8 +109,9 @@ struct Run {
     truth: Truth,
     sent_to: u64,
     snd_una: u64,
-    /// By row: the verdict of each retransmission, the cause of each episode.
+    /// Verdict of each retransmission, by row.
     unnecessary: BTreeMap<u32, bool>,
+    /// Cause of each episode, by row.
     causes: BTreeMap<u32, Cause>,
 }
 

@@ -42,7 +42,7 @@ impl Config {
     }
 }
 
-/// What a sender takes a loss to be.
+/// Cause of a loss, as the sender takes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// A full queue: slow down.

@@ -22,7 +22,7 @@ pub struct Config {
     /// Arguments of its constructor, by name.
     #[serde(flatten)]
     pub parameters: Map<String, Value>,
-    /// What has been loaded for it.
+    /// Program loaded for it.
     #[serde(skip)]
     pub program: Loaded<dyn UserCause>,
 }

@@ -41,7 +41,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What is wrong with the two shares, if anything is.
+    /// Checks the two shares; the error says which is wrong.
     pub(super) fn check(&self) -> Result<(), String> {
         let (start, end) = (self.start.value(), self.end.value());
         if end > start {

@@ -1,4 +1,4 @@
-//! What the tests of loss causes share.
+//! Acknowledgments and losses for the tests of loss causes.
 
 use super::Loss;
 use crate::congestion_control::{Ack, Window};
@@ -29,7 +29,7 @@ pub(crate) fn unsampled(micros: u64) -> Ack {
     }
 }
 
-/// The same with a sample.
+/// Acknowledgment with an RTT sample.
 pub(crate) fn acked(micros: u64, rtt: Duration) -> Ack {
     Ack { rtt: Some(rtt), ..unsampled(micros) }
 }
@@ -39,7 +39,7 @@ pub(crate) fn duplicate(micros: u64) -> Ack {
     Ack { bytes_acked: 0, ..unsampled(micros) }
 }
 
-/// So many segments found lost by duplicate or selective ACKs.
+/// Loss of `lost_segments`, found by duplicate or selective ACKs.
 pub(crate) fn found(lost_segments: u64) -> Loss {
     Loss {
         now: Time::ZERO,

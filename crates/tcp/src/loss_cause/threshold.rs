@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// The threshold, counted from `origin`.
     pub threshold: Duration,
-    /// What the threshold counts from.
+    /// RTT that the threshold counts from.
     pub origin: Origin,
     /// RTTs are compared in these ticks, to the nearest; 0 s for exactly.
     pub tick: Duration,
@@ -33,7 +33,7 @@ pub struct Config {
     pub timeouts: bool,
 }
 
-/// What a threshold counts from.
+/// RTT that a threshold counts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {

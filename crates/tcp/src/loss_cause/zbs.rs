@@ -51,7 +51,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What is wrong with the limits, if anything is.
+    /// Checks the limits; the error says which is wrong.
     pub(super) fn check(&self) -> Result<(), String> {
         if !self.limits.is_sorted() {
             return Err(format!("{:?} do not ascend", self.limits));

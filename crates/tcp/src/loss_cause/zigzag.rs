@@ -44,7 +44,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What is wrong with the gain, if anything is.
+    /// Checks the gain.
     pub(super) fn check(&self) -> Result<(), String> {
         let gain = self.gain.value();
         if gain > 0.5 {

@@ -1,4 +1,4 @@
-//! What is lost? Reads acknowledgments and says what recovery does about them.
+//! Loss detection: reads acknowledgments, and says what recovery does about them.
 //!
 //! Positions are unwrapped stream positions: the SYN is 0, the first byte of data 1.
 
@@ -8,7 +8,7 @@ use crate::scoreboard::{Delivered, Scoreboard};
 use retx_units::{Duration, Time};
 
 retx_units::registry! { $
-    /// What is lost?
+    /// Loss detection: which segments are lost.
     tag = "name", schema = "LossDetection", context = &crate::Config;
     timeout_only, tahoe, reno, newreno, sack, rack boxed
 }
@@ -22,7 +22,7 @@ pub struct Ack<'a> {
     pub srtt: Option<Duration>,
     /// The least RTT sample, that of the handshake included; [`Duration::MAX`] before there is one.
     pub least_rtt: Duration,
-    /// It gives an RTT sample.
+    /// True if the ACK gives an RTT sample.
     pub sampled: bool,
     /// Bytes acknowledged for the first time; 0 for a duplicate ACK (RFC 5681 §2).
     pub bytes_acked: u64,
@@ -40,11 +40,11 @@ pub struct Ack<'a> {
     pub overdue: bool,
     /// Payload of a full segment.
     pub smss: u32,
-    /// What it has delivered, where both ends use SACK.
+    /// Segments delivered by this ACK, where both ends use SACK.
     pub selective: Option<&'a Delivered>,
 }
 
-/// What is in flight, as a tail loss probe sees it.
+/// Data in flight, as a tail loss probe sees them.
 #[derive(Debug, Clone, Copy)]
 pub struct Flight {
     /// Segments in flight.
@@ -62,11 +62,11 @@ pub struct Probe {
     pub position: u64,
     /// `SND.MAX` after it.
     pub end: u64,
-    /// It repeats the last segment.
+    /// True if the probe repeats the last segment.
     pub is_retransmission: bool,
 }
 
-/// What an acknowledgment asks of the sender.
+/// Reaction of the sender to an acknowledgment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
     /// Nothing; outside recovery new data acknowledged grow the window.

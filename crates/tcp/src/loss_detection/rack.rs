@@ -32,9 +32,9 @@ pub struct Config {
     pub prr: bool,
     /// Probe for a lost tail (RFC 8985 §7).
     pub tlp: bool,
-    /// What a lone segment's probe allows for the peer's delayed ACK (§7.2).
+    /// Allowance of a lone segment's probe for the peer's delayed ACK (§7.2).
     pub max_ack_delay: Duration,
-    /// What any other probe allows for timers: two ticks of 1 ms in Linux.
+    /// Allowance of any other probe for timers: two ticks of 1 ms in Linux.
     pub tlp_slack: Duration,
     /// Whose details.
     pub variant: Variant,
@@ -209,7 +209,7 @@ impl State {
         board.losses > before
     }
 
-    /// The same after an acknowledgment; in Linux only after one that has delivered something
+    /// Looks for losses after an acknowledgment; in Linux only after one that has delivered something
     /// (`tcp_rack_mark_lost`).
     fn look_for_losses(&mut self, ack: &Ack, board: &mut Scoreboard) -> bool {
         if self.as_linux() && !std::mem::take(&mut self.advanced) {

@@ -82,12 +82,12 @@ pub(super) fn linux() -> Config {
     }
 }
 
-/// The same, sending by Reno.
+/// Linux 6.18, with Reno.
 pub(super) fn linux_reno() -> Config {
     Config { congestion_control: module("reno"), ..linux() }
 }
 
-/// The same, sending by BBR.
+/// Linux 6.18, with BBR.
 pub(super) fn linux_bbr() -> Config {
     Config { congestion_control: module("bbr"), ..linux() }
 }

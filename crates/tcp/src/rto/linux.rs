@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(sample(&mut estimator(), 300_000, 1, 1), [300_000, 150_000, 900_000]);
     }
 
-    /// By hand, m = 100, 180, 60 ms within one window.
+    /// Three samples by hand: m = 100, 180, 60 ms within one window.
     /// 2nd: e = 80, SRTT = 110; d = 80 − 50, 4·mdev = 230 > 200: RTO = 110 + 230.
     /// 3rd: e = −50, SRTT = 103.75; d = 50 − 57.5 < 0, 4·mdev = 222.5; 4·RTTVAR stays 230.
     #[test]

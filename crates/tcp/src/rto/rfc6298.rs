@@ -109,7 +109,7 @@ mod tests {
         State::within(&LIMITS)
     }
 
-    /// By hand: R = 100 ms gives SRTT 100, RTTVAR 50; R = 180 ms then gives RTTVAR
+    /// Two samples by hand: R = 100 ms gives SRTT 100, RTTVAR 50; R = 180 ms then gives RTTVAR
     /// (3·50 + 80)/4 = 57.5 and SRTT (7·100 + 180)/8 = 110.
     #[test]
     fn two_samples_by_hand() {

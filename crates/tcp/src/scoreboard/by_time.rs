@@ -5,7 +5,8 @@ use crate::work;
 use retx_units::Time;
 
 impl Scoreboard {
-    /// Of what is sent at the same time, the lower position counts as the earlier (RFC 8985 §5.2).
+    /// Notes a time of sending. Among segments sent at the same time, the lower position counts as
+    /// the earlier (RFC 8985 §5.2).
     #[inline(always)]
     pub(super) fn note_time(&mut self, now: Time, start: u64) {
         if !self.without_times {

@@ -4,7 +4,7 @@ use super::Scoreboard;
 use crate::work;
 use retx_units::Time;
 
-/// What an acknowledgment has taken off the board.
+/// Segments that an acknowledgment has taken off the board.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InOrder {
     /// Bytes of whole segments.

@@ -66,7 +66,7 @@ mod tests {
         assert_eq!((board.segments(), board.marked_segments()), (4, 1));
     }
 
-    /// Of a segment that is on its way each part can arrive, and be lost, by itself.
+    /// Each part of a segment on its way can arrive, and be lost, by itself.
     #[test]
     fn parts_arrive_by_themselves() {
         let mut board = board();

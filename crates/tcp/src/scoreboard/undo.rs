@@ -1,4 +1,4 @@
-//! What a recovery leaves to the one after it, and what is taken back of a spurious one.
+//! State that a recovery leaves to the next one, and the undo of a spurious one.
 
 use super::Scoreboard;
 use crate::delivered::Delivered;

@@ -64,7 +64,7 @@ impl Scoreboard {
         self.assumed.segments
     }
 
-    /// What duplicate ACKs stood for is acknowledged, or was wrong.
+    /// Forgets the segments that duplicate ACKs stood for: they are acknowledged, or were wrong.
     pub fn forget_assumed(&mut self) {
         self.assumed.segments = 0;
     }

@@ -17,11 +17,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// What to do when the recovery was spurious.
+    /// Response to a spurious recovery.
     pub response: Response,
 }
 
-/// What is not yet reported.
+/// Retransmissions not reported yet.
 #[derive(Debug, Clone)]
 pub struct State {
     response: Response,
@@ -30,7 +30,7 @@ pub struct State {
     from: u64,
     /// Data sent again whose duplicates the receiver may report.
     sent_again: Ranges,
-    /// The same of this recovery alone: all of it has to be reported.
+    /// Retransmissions of this recovery: all of them have to be reported.
     due: Ranges,
     reported: Ranges,
     /// Copies that have to be reported, and copies that were.

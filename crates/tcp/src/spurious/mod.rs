@@ -12,7 +12,7 @@ retx_units::registry! { $
     none, frto boxed, eifel boxed, dsack boxed, stoder boxed, linux boxed
 }
 
-/// What to do about a recovery that was not needed.
+/// Response to a recovery that was not needed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Response {
@@ -96,13 +96,13 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// It acknowledges new data cumulatively.
+    /// True if the ACK acknowledges new data cumulatively.
     pub const fn advances(&self) -> bool {
         self.snd_una > self.previous_una
     }
 }
 
-/// What an acknowledgment says about the recovery.
+/// Verdict of an acknowledgment on the recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing yet, or nothing more.
@@ -172,7 +172,7 @@ pub trait Detector {
         false
     }
 
-    /// What to do when it was spurious.
+    /// Response to a spurious recovery.
     fn response(&self) -> Response {
         Response::default()
     }

@@ -31,7 +31,7 @@ const TABLE_II: [Row; 8] = [
 /// (310 + 4·580)·(1 + 1/4 + 1/8)·2^4 ms.
 const SILENCE: Duration = Duration::from_millis(57_860);
 
-/// The same without backoff.
+/// Timeout without backoff.
 const PROPOSED: Duration = Duration::from_micros(3_616_250);
 
 /// The paper's Linux. Its timer fires on a grid of 10 ms as well; without it the waits are exact.

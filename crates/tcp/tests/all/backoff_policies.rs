@@ -21,8 +21,8 @@ const fn ack(sampled: bool, loss_state_over: bool) -> Ack {
     Ack { advances: true, sampled, loss_state_over }
 }
 
-/// What happens in turn: a timeout, or an ACK of new data, with a valid RTT sample (`S`) or
-/// without, within the loss state or at its end (`E`).
+/// Exponents after `events` in turn: a timeout, or an ACK of new data, with a valid RTT sample
+/// (`S`) or without, within the loss state or at its end (`E`).
 fn exponents(name: &str, events: &str) -> Vec<u32> {
     let mut state = running(&named(name));
     events
@@ -104,7 +104,7 @@ fn the_first_timeouts_of_a_syn() {
     assert_eq!(state.exponent(), 1);
 }
 
-/// What is left of the linear timeouts is of no use to data.
+/// Linear timeouts that are left over are of no use to data.
 #[test]
 fn data_double_from_the_first_timeout() {
     let config = retx_tcp::Config { backoff: named("linux"), ..preset("reno") };
@@ -117,7 +117,7 @@ fn data_double_from_the_first_timeout() {
 }
 
 proptest! {
-    /// Of every policy: no exponent beyond 63, none after the handshake, one more at most for each
+    /// Bounds of every policy: no exponent beyond 63, none after the handshake, one more at most for each
     /// timeout, never more after an ACK, and the same for the same events.
     #[test]
     fn every_policy_keeps_within_bounds(

@@ -1,4 +1,4 @@
-//! What every congestion control of the registry holds to, whatever happens to it.
+//! Properties of every congestion control of the registry, whatever happens to it.
 
 use crate::rig::{Pair, seconds};
 use proptest::prelude::*;

@@ -1,5 +1,5 @@
-//! What `westwood_bulk_repeat_like` asks of the connection: to send the whole window again after an
-//! error loss, and not to back the RTO off.
+//! Demands of `westwood_bulk_repeat_like` on the connection: to send the whole window again after
+//! an error loss, and not to back the RTO off.
 
 use crate::rig::{self, End, Pair, preset, seconds};
 use retx_tcp::{Event, Size};

@@ -1,4 +1,4 @@
-//! What every registered algorithm keeps to in a connection, whatever it is combined with.
+//! Properties of every registered algorithm in a connection, whatever it is combined with.
 
 use crate::rig::{End, Pair, seconds};
 use retx_tcp::{Config, CwndValidation, Event, Size, congestion_control, loss_detection, presets};

@@ -1,4 +1,4 @@
-//! What a connection tells its rule, and what it makes of the verdict.
+//! A loss cause in a connection: what it is told, and what follows from its verdict.
 
 use crate::rig::{End, Pair, preset, seconds};
 use retx_tcp::loss_cause::Cause;

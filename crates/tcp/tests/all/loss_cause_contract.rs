@@ -1,4 +1,4 @@
-//! What holds for every rule that tells corruption from congestion.
+//! Properties of every rule that tells corruption from congestion.
 
 use proptest::prelude::*;
 use retx_tcp::congestion_control::{Ack, Sent, Window};

@@ -1,4 +1,4 @@
-//! What this crate owes to those who use it. One program for all, since each more would be
+//! Tests of this crate's public interface, in one program, since each more would be
 //! optimised and linked on its own.
 //!
 //! `cargo test -p retx-tcp --test all FILE::` runs one file.

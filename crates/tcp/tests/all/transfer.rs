@@ -208,7 +208,7 @@ fn recovery_does_not_spoil_rtt_samples() {
     }
 }
 
-/// What a channel may do to a frame, per direction.
+/// Trouble that a channel may make to a frame, per direction.
 #[derive(Debug, Clone, Copy)]
 struct Trouble {
     loss: f64,
