@@ -246,8 +246,8 @@ impl Scoreboard {
         self.mark_lost_at_timeout(|_| true);
     }
 
-    /// Marks as lost the segments whose last copy was sent at a time that `is_overdue`, and the first
-    /// in any case (Linux `tcp_timeout_mark_lost`).
+    /// Marks as lost the segments whose last copy was sent at a time that `is_overdue`, and the
+    /// first in any case (Linux `tcp_timeout_mark_lost`).
     pub fn mark_lost_at_timeout(&mut self, is_overdue: impl Fn(Time) -> bool) {
         self.assumed = Assumed::default();
         let reneged = self.records.front().is_some_and(|record| record.sacked);

@@ -209,8 +209,8 @@ impl State {
         board.losses > before
     }
 
-    /// Looks for losses after an acknowledgment; in Linux only after one that has delivered something
-    /// (`tcp_rack_mark_lost`).
+    /// Looks for losses after an acknowledgment; in Linux only after one that has delivered
+    /// something (`tcp_rack_mark_lost`).
     fn look_for_losses(&mut self, ack: &Ack, board: &mut Scoreboard) -> bool {
         if self.as_linux() && !std::mem::take(&mut self.advanced) {
             if ack.bytes_acked > 0 {

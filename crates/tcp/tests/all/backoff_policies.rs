@@ -117,8 +117,8 @@ fn data_double_from_the_first_timeout() {
 }
 
 proptest! {
-    /// Bounds of every policy: no exponent beyond 63, none after the handshake, one more at most for each
-    /// timeout, never more after an ACK, and the same for the same events.
+    /// Bounds of every policy: no exponent beyond 63, none after the handshake, one more at most
+    /// for each timeout, never more after an ACK, and the same for the same events.
     #[test]
     fn every_policy_keeps_within_bounds(
         events in proptest::collection::vec(any::<(u8, bool, bool, u64)>(), 1..300)
