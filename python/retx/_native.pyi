@@ -28,6 +28,7 @@ __all__ = [
     "UserCodeError",
     "Window",
     "__version__",
+    "channel_losses",
     "describe",
     "diagnose",
     "diagnose_pair",
@@ -37,6 +38,7 @@ __all__ = [
     "emulate_worker",
     "expand_topology",
     "fill_hypercube",
+    "fit_losses",
     "from_json",
     "joined",
     "json_schema",
@@ -113,6 +115,22 @@ def diagnose_pair(
     other: str | os.PathLike[str],
     pictured: int | None = None,
 ) -> str: ...
+def fit_losses(
+    times_s: NDArray[np.float64],
+    sizes_bytes: NDArray[np.float64],
+    lost_probability: NDArray[np.float64],
+    *,
+    tested: list[str] = ...,
+    drawn_series: int = 199,
+) -> str: ...
+def channel_losses(
+    channels: str,
+    times_s: NDArray[np.float64],
+    sizes_bytes: NDArray[np.float64],
+    *,
+    seed: int = 1,
+    replication: int = 0,
+) -> NDArray[np.bool_]: ...
 def run(
     scenario: Scenario,
     control: Control,

@@ -43,10 +43,11 @@ MAY_USE = {
     "scenario": {"units", "tcp", "link"},
     "sim": {"units", "wire", "record", "tcp", "link", "scenario"},
     "diagnose": {"units", "tcp"},
+    "fit": {"units"},
     "drill": {"units", "wire", "tcp", "scenario"},
     "packetdrill": {"units", "wire", "tcp", "drill"},
     "emulate": {"units", "wire", "record", "tcp", "scenario", "sim"},
-    "py": {"units", "diagnose", "record", "tcp", "scenario", "sim", "store", "drill", "emulate"},
+    "py": {"units", "diagnose", "fit", "link", "record", "tcp", "scenario", "sim", "store", "drill", "emulate"},
 }
 
 

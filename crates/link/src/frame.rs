@@ -30,6 +30,8 @@ pub enum Reason {
         /// True if the loss stands for a full queue.
         as_congestion: bool,
     },
+    /// Above the rate of a policer.
+    Policer,
     /// Given up by the link after the last retry. No channel model returns it.
     RetryLimit,
 }

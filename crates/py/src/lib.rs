@@ -9,6 +9,7 @@ mod diagnose;
 mod drill;
 mod emulate;
 mod errors;
+mod fit;
 mod result;
 mod run;
 mod scenario;
@@ -44,6 +45,8 @@ mod _native {
     use crate::errors::{
         CodeRefusedError, EmulationRefusedError, RunError, ScenarioError, UserCodeError,
     };
+    #[pymodule_export]
+    use crate::fit::{channel_losses, fit_losses};
     #[pymodule_export]
     use crate::result::{RawResult, stacked};
     #[pymodule_export]

@@ -34,6 +34,7 @@ impl Drop {
         let (reason, cause) = match reason {
             Reason::RetryLimit => (DropReason::RetryLimit, Cause::Wireless),
             Reason::Channel => (DropReason::Channel, Cause::Wireless),
+            Reason::Policer => (DropReason::Channel, Cause::Congestion),
             Reason::Script { as_congestion: false } => (DropReason::Script, Cause::Wireless),
             Reason::Script { as_congestion: true } => (DropReason::Script, Cause::Congestion),
         };

@@ -15,7 +15,7 @@ retx_units::registry! { $
     /// Decides the fate of a frame.
     tag = "model", schema = "Channel";
     bernoulli, ber, periodic, script, gilbert_elliott, gilbert_elliott_time, outage, random_delay,
-    jitter, duplicate, reorder, fading, trace
+    jitter, duplicate, reorder, fading, trace, markov, policer
 }
 
 /// Fate of a frame.

@@ -330,7 +330,7 @@ impl Pipe {
             Departure::Lost { reason, .. } => {
                 let drops = &mut self.rare().exceptions.drops;
                 match reason {
-                    Reason::Channel => drops.channel += 1,
+                    Reason::Channel | Reason::Policer => drops.channel += 1,
                     Reason::Script { .. } => drops.script += 1,
                     Reason::RetryLimit => drops.retry_limit += 1,
                 }

@@ -61,6 +61,15 @@ fn texts(name: &str) -> &'static [&'static str] {
             r#"!{"points":[{"at":"0 s","delay":"1 ms"},{"at":"1 s","delay":"2 ms"}]}"#,
             r#"!{"opportunities_ms":[0,1,1,5]}"#,
         ],
+        "markov" => &[
+            r#"{"transitions":[[0.98,0.02],[0.3,0.7]],"loss":[0.001,0.6]}"#,
+            r#"{"transitions":[[0.99,0,0.01],[0,0.8,0.2],[0.2,0.4,0.4]],"loss":[0,0,1]}"#,
+            r#"!{"transitions":[[1]],"loss":[0]}"#,
+        ],
+        "policer" => &[
+            r#"!{"rate":"8 Mbit/s","bucket_bytes":15000}"#,
+            r#"!{"rate":"100 kbit/s","bucket_bytes":1500}"#,
+        ],
         other => panic!("give the new model {other} its sample parameters here"),
     }
 }

@@ -1,0 +1,87 @@
+//! The answer: models, the chosen one, tests, changes.
+
+use super::tests_of_fit::Test;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Parameter with its interval.
+#[derive(Debug, Clone, Serialize)]
+pub struct Estimate {
+    /// Name, that of the channel's key where it has one.
+    pub name: &'static str,
+    /// Most likely value.
+    pub value: f64,
+    /// Lower end of the 95 % interval; missing where nobody asked for it.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Unit; empty for a probability.
+    pub unit: &'static str,
+}
+
+/// Fitted law.
+#[derive(Debug, Clone, Serialize)]
+pub struct Model {
+    /// Name.
+    pub name: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// Parameters.
+    pub parameters: Vec<Estimate>,
+    /// Logarithm of the likelihood.
+    pub log_likelihood: f64,
+    /// Bayesian information criterion: the smaller, the better.
+    pub bic: f64,
+    /// Loss rate.
+    pub mean_loss: f64,
+    /// Mean number of losses in a row.
+    pub mean_burst: Option<f64>,
+    /// Channel of a scenario, or a list of channels that follow each other.
+    pub channel: Value,
+    /// Reason why the law cannot be chosen.
+    pub refused: Option<String>,
+}
+
+/// Time from which the losses follow other parameters.
+#[derive(Debug, Clone, Serialize)]
+pub struct ChangePoint {
+    /// Seconds from the first copy.
+    pub time_s: f64,
+    /// Index of the first copy after the change.
+    pub copy: usize,
+    /// Loss rate of the part before.
+    pub loss_before: f64,
+    /// Loss rate of the part after.
+    pub loss_after: f64,
+}
+
+/// Fit of a series of losses.
+#[derive(Debug, Clone, Serialize)]
+pub struct Answer {
+    /// Number of copies.
+    pub copies: usize,
+    /// Number of copies whose fate is known, at least in part.
+    pub known: usize,
+    /// Expected number of losses.
+    pub lost: f64,
+    /// Number of runs of losses.
+    pub bursts: usize,
+    /// Time from the first copy to the last.
+    pub duration_s: f64,
+    /// Models, best first.
+    pub models: Vec<Model>,
+    /// Name of the model of the smallest BIC among those that can be chosen.
+    pub best: &'static str,
+    /// Chosen model; missing if the data do not decide, or none fits.
+    pub chosen: Option<&'static str>,
+    /// Models that the data do not distinguish from the best.
+    pub contenders: Vec<&'static str>,
+    /// Reason why none is chosen.
+    pub reason: Option<String>,
+    /// Tests of the best model, and of those that were asked for.
+    pub tests: Vec<Test>,
+    /// Changes in the course of the series.
+    pub change_points: Vec<ChangePoint>,
+    /// Limits of the answer.
+    pub warnings: Vec<String>,
+}

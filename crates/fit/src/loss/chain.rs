@@ -1,0 +1,262 @@
+//! Hidden Markov chains that move once per copy: likelihood, Baum–Welch, draws.
+//!
+//! *Equations.* Forward probabilities α(t+1) = (α(t)·M)∘e(t+1), scaled at every step, where M has
+//! the transitions and e(s) = P(evidence | state s). The first copy finds the stationary law π; as
+//! π·M = π, it is a step like the others. A run of n copies with equal evidence is one product with
+//! the n-th power of M·diag(e).
+//!
+//! *Reference.* Baum, Petrie, Soules & Weiss 1970; Rabiner 1989 for the scaling; Grassmann, Taksar
+//! & Heyman 1985 for the stationary law.
+
+use super::series::{Evidence, Series};
+use retx_units::Stream;
+
+/// Square matrix.
+pub type Square<const N: usize> = [[f64; N]; N];
+
+/// Chain of N states.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Chain<const N: usize> {
+    /// Transition probabilities, by rows.
+    pub moves: Square<N>,
+    /// Loss probability in each state.
+    pub loss: [f64; N],
+}
+
+impl<const N: usize> Chain<N> {
+    /// Stationary law, without subtractions.
+    pub fn stationary(&self) -> [f64; N] {
+        let mut moves = self.moves;
+        for last in (1..N).rev() {
+            let leaves: f64 = moves[last][..last].iter().sum();
+            if leaves <= 0.0 {
+                // The chain never leaves this state for an earlier one.
+                let mut law = [0.0; N];
+                law[last] = 1.0;
+                return law;
+            }
+            for from in 0..last {
+                moves[from][last] /= leaves;
+                for to in 0..last {
+                    moves[from][to] += moves[from][last] * moves[last][to];
+                }
+            }
+        }
+        let mut law = [0.0; N];
+        law[0] = 1.0;
+        for state in 1..N {
+            law[state] = (0..state).map(|from| law[from] * moves[from][state]).sum();
+        }
+        let total: f64 = law.iter().sum();
+        law.map(|it| it / total)
+    }
+
+    /// Long-run loss rate.
+    pub fn mean_loss(&self) -> f64 {
+        self.stationary().iter().zip(self.loss).map(|(share, loss)| share * loss).sum()
+    }
+
+    /// Mean number of losses in a row; `None` if no copy or every copy is lost.
+    pub fn mean_burst(&self) -> Option<f64> {
+        let law = self.stationary();
+        let ahead = |state: usize| -> f64 {
+            self.moves[state].iter().zip(self.loss).map(|(moves, loss)| moves * loss).sum()
+        };
+        let both: f64 = (0..N).map(|it| law[it] * self.loss[it] * ahead(it)).sum();
+        let lost = self.mean_loss();
+        (lost - both > 0.0).then(|| lost / (lost - both))
+    }
+
+    /// Expected number of times that `copies` copies see the chain enter its rarest state.
+    pub fn visits(&self, copies: usize) -> f64 {
+        let law = self.stationary();
+        let entries = (0..N).map(|state| law[state] * (1.0 - self.moves[state][state]));
+        entries.fold(f64::INFINITY, f64::min) * copies as f64
+    }
+
+    /// Logarithm of the likelihood of a series.
+    pub fn log_likelihood(&self, series: &Series) -> f64 {
+        let mut ladders: Vec<Option<Ladder<N>>> = vec![None; series.kinds.len()];
+        let mut forward = self.stationary();
+        let mut total = 0.0;
+        for run in &series.runs {
+            let weights = self.weights(series.kinds[run.kind]);
+            if run.count < 6 {
+                for _ in 0..run.count {
+                    forward = times(&forward, &self.moves);
+                    total += scale(&mut forward, &weights);
+                }
+            } else {
+                let ladder =
+                    ladders[run.kind].get_or_insert_with(|| Ladder::new(&self.moves, &weights));
+                total += ladder.climb(&mut forward, run.count);
+            }
+            if !total.is_finite() {
+                return f64::NEG_INFINITY;
+            }
+        }
+        total
+    }
+
+    fn weights(&self, evidence: Evidence) -> [f64; N] {
+        self.loss.map(|loss| loss * evidence.lost + (1.0 - loss) * evidence.kept)
+    }
+
+    /// One iteration of Baum and Welch over the copies `from` … `to`. Zeros stay zero, so a chain
+    /// keeps its structure.
+    pub fn improved(&self, series: &Series, (from, to): (usize, usize)) -> Self {
+        let copies = to - from;
+        let weights: Vec<[f64; N]> = series.kinds.iter().map(|it| self.weights(*it)).collect();
+        let at = |index: usize| &weights[series.kind[from + index]];
+        let mut forward = Vec::with_capacity(copies);
+        let mut norms = Vec::with_capacity(copies);
+        let mut current = self.stationary();
+        for index in 0..copies {
+            current = times(&current, &self.moves);
+            norms.push(weigh(&mut current, at(index)));
+            forward.push(current);
+        }
+        let mut moved = [[0.0; N]; N];
+        let (mut visits, mut losses) = ([0.0; N], [0.0; N]);
+        let mut backward = [1.0; N];
+        for index in (0..copies).rev() {
+            let evidence = series.evidence(from + index);
+            for state in 0..N {
+                let here = forward[index][state] * backward[state];
+                let weight = at(index)[state];
+                visits[state] += here;
+                if weight > 0.0 {
+                    losses[state] += here * self.loss[state] * evidence.lost / weight;
+                }
+            }
+            if index == 0 {
+                break;
+            }
+            let mut before = [0.0; N];
+            for one in 0..N {
+                for other in 0..N {
+                    let step = self.moves[one][other] * at(index)[other] * backward[other];
+                    let step = step / norms[index];
+                    moved[one][other] += forward[index - 1][one] * step;
+                    before[one] += step;
+                }
+            }
+            backward = before;
+        }
+        self.normalised(&moved, &visits, &losses)
+    }
+
+    fn normalised(&self, moved: &Square<N>, visits: &[f64; N], losses: &[f64; N]) -> Self {
+        let mut next = *self;
+        for state in 0..N {
+            let out: f64 = moved[state].iter().sum();
+            if out > 0.0 {
+                next.moves[state] = moved[state].map(|it| it / out);
+            }
+            let fixed = self.loss[state] <= 0.0 || self.loss[state] >= 1.0;
+            if visits[state] > 0.0 && !fixed {
+                next.loss[state] = (losses[state] / visits[state]).clamp(1e-9, 1.0 - 1e-9);
+            }
+        }
+        next
+    }
+
+    /// Draws the fates of `copies` copies.
+    pub fn draw(&self, copies: usize, stream: &mut Stream) -> Vec<bool> {
+        let mut state = pick(&self.stationary(), stream);
+        let mut fates = Vec::with_capacity(copies);
+        for _ in 0..copies {
+            fates.push(stream.uniform() < self.loss[state]);
+            if N > 1 {
+                state = pick(&self.moves[state], stream);
+            }
+        }
+        fates
+    }
+}
+
+/// Draws a state.
+fn pick<const N: usize>(law: &[f64; N], stream: &mut Stream) -> usize {
+    let mut left = stream.uniform();
+    for (state, share) in law.iter().enumerate() {
+        left -= share;
+        if left < 0.0 {
+            return state;
+        }
+    }
+    N - 1
+}
+
+fn times<const N: usize>(row: &[f64; N], matrix: &Square<N>) -> [f64; N] {
+    let mut product = [0.0; N];
+    for (one, line) in row.iter().zip(matrix) {
+        for (sum, entry) in product.iter_mut().zip(line) {
+            *sum += one * entry;
+        }
+    }
+    product
+}
+
+/// Multiplies by the weights and scales to the sum 1; returns the sum.
+pub fn weigh<const N: usize>(forward: &mut [f64; N], weights: &[f64; N]) -> f64 {
+    let mut total = 0.0;
+    for (one, weight) in forward.iter_mut().zip(weights) {
+        *one *= weight;
+        total += *one;
+    }
+    forward.iter_mut().for_each(|one| *one /= total);
+    total
+}
+
+fn scale<const N: usize>(forward: &mut [f64; N], weights: &[f64; N]) -> f64 {
+    libm::log(weigh(forward, weights))
+}
+
+/// Powers 1, 2, 4, … of M·diag(e), each with its largest entry scaled to 1.
+#[derive(Debug, Clone)]
+struct Ladder<const N: usize> {
+    powers: Vec<(Square<N>, f64)>,
+}
+
+impl<const N: usize> Ladder<N> {
+    fn new(moves: &Square<N>, weights: &[f64; N]) -> Self {
+        let mut step = *moves;
+        for row in &mut step {
+            row.iter_mut().zip(weights).for_each(|(entry, weight)| *entry *= weight);
+        }
+        let mut ladder = Self { powers: Vec::with_capacity(24) };
+        ladder.push(step, 0.0);
+        ladder
+    }
+
+    fn push(&mut self, mut power: Square<N>, log: f64) {
+        let most = power.iter().flatten().fold(0.0_f64, |most, it| most.max(*it));
+        if most > 0.0 {
+            power.iter_mut().flatten().for_each(|entry| *entry /= most);
+        }
+        self.powers.push((power, log + libm::log(most)));
+    }
+
+    /// Multiplies by the power `count`, scales to the sum 1, and returns the logarithm of the
+    /// factor.
+    fn climb(&mut self, forward: &mut [f64; N], count: u32) -> f64 {
+        let (mut left, mut rung, mut total) = (count, 0, 0.0);
+        while left > 0 {
+            if rung == self.powers.len() {
+                let (last, log) = self.powers[rung - 1];
+                let mut square = [[0.0; N]; N];
+                for (row, line) in square.iter_mut().zip(&last) {
+                    *row = times(line, &last);
+                }
+                self.push(square, 2.0 * log);
+            }
+            if left & 1 == 1 {
+                let (power, log) = &self.powers[rung];
+                *forward = times(forward, power);
+                total += log + scale(forward, &[1.0; N]);
+            }
+            (left, rung) = (left >> 1, rung + 1);
+        }
+        total
+    }
+}

@@ -1,0 +1,102 @@
+//! Choice of a model, or the reason why there is none.
+//!
+//! *Rule.* The model of the smallest BIC is chosen if no other is within 2 (Kass & Raftery 1995 call
+//! less "not worth more than a bare mention") and if none of its tests refuses it. A chain whose
+//! rarest state begins fewer than 4 times is no candidate: it is no more than a change point.
+
+use super::answer::ChangePoint;
+use super::fitted::Fitted;
+use super::series::Series;
+use super::tests_of_fit::Tested;
+
+/// Differences in BIC below this do not decide.
+const UNDECIDED: f64 = 2.0;
+/// Fewest visits of each state.
+const VISITS_LEAST: f64 = 4.0;
+/// Fewest losses from which a model can be chosen.
+const LOSSES_LEAST: f64 = 10.0;
+/// Share of uncertain fates above which the tests are said to be weak.
+const SOFT_MUCH: f64 = 0.05;
+
+/// Choice.
+pub struct Decided {
+    /// Chosen model.
+    pub chosen: Option<&'static str>,
+    /// Models that the data do not distinguish from the best.
+    pub contenders: Vec<&'static str>,
+    /// Reason why none is chosen.
+    pub reason: Option<String>,
+}
+
+/// Reason why a fitted law is no candidate.
+pub fn refusal(fitted: &Fitted, series: &Series) -> Option<String> {
+    let visits = fitted.consequences.visits;
+    let lost = series.loss_rate * series.known as f64;
+    let refuses = visits < VISITS_LEAST && lost > 0.0 && fitted.law.parameters().len() > 1;
+    refuses.then(|| {
+        format!(
+            "its rarest state begins {visits:.1} times in the series: it may as well be a change"
+        )
+    })
+}
+
+/// Chooses among fitted laws, sorted by BIC.
+pub fn choose(
+    fitted: &[(Fitted, Option<String>)],
+    best: usize,
+    series: &Series,
+    (tested, changes): (&Tested, &[ChangePoint]),
+) -> Decided {
+    let least = fitted[best].0.bic;
+    let near =
+        fitted.iter().filter(|(it, refused)| refused.is_none() && it.bic < least + UNDECIDED);
+    let mut contenders: Vec<&Fitted> = near.map(|it| &it.0).collect();
+    // Of equals the simpler comes first, and of equally simple ones the law in time: what waits for
+    // the next packet is rarer than what passes.
+    contenders.sort_by_key(|it| it.law.parameters().len());
+    let names: Vec<&'static str> = contenders.iter().map(|it| it.law.name()).collect();
+    let lost = series.loss_rate * series.known as f64;
+    let reason = if lost < LOSSES_LEAST {
+        Some(format!(
+            "{lost:.0} losses among {} packets are too few to tell models apart",
+            series.known
+        ))
+    } else if let Some(change) = changes.first() {
+        Some(format!("not stationary after {:.4} s", change.time_s))
+    } else if let Some(failed) = tested.tests.iter().find(|test| !test.passed) {
+        Some(format!("the best model, {}, is refused: {}", failed.model, failed.finding))
+    } else if names.len() > 1 {
+        Some(format!("cannot tell between {}{}", names.join(" and "), evenly(&names)))
+    } else {
+        None
+    };
+    let chosen = if reason.is_none() { names.first().copied() } else { None };
+    Decided { chosen, contenders: names, reason }
+}
+
+fn evenly(names: &[&str]) -> &'static str {
+    let per_packet = ["gilbert", "gilbert_elliott_4"];
+    let in_time = ["gilbert_time", "gilbert_elliott_time"];
+    let both = per_packet
+        .iter()
+        .zip(in_time)
+        .any(|(one, other)| names.contains(one) && names.contains(&other));
+    if both { ": evenly spaced packets see both alike" } else { "" }
+}
+
+/// Limits of what the series can tell.
+pub fn warnings(series: &Series) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let soft = series.soft_share();
+    if soft > SOFT_MUCH {
+        warnings.push(format!(
+            "the fate of {:.0} % of the packets is uncertain: the tests take the likelier one",
+            100.0 * soft
+        ));
+    }
+    let unknown = series.len() - series.known;
+    if unknown > 0 {
+        warnings.push(format!("the fate of {unknown} packets is not known"));
+    }
+    warnings
+}

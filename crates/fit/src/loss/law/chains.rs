@@ -1,0 +1,211 @@
+//! The chains that are compared: Bernoulli, Gilbert, Gilbert–Elliott, three states, second order.
+//!
+//! *Equations.* `gilbert`: p = P(good → bad), r = P(bad → good), every copy lost in the bad state and
+//! none in the good one. `gilbert_elliott_3` (Gilbert 1960): a copy survives the bad state with
+//! probability h. `gilbert_elliott_4` (Elliott 1963): and the good one with k. `second_order`: the
+//! loss probability given the fates of the two copies before; p01 is that after an arrival and then
+//! a loss. `three_states`: received in a gap (1), received in a burst (2), lost (3), with the
+//! transitions of netem's `loss state`.
+//!
+//! *Reference.* Yajnik, Moon, Kurose & Towsley 1999 for the order of chains; Salsano, Ludovici &
+//! Ordine 2009 for the states of netem.
+
+use super::{Discrete, Parameter, probability, rounded};
+use crate::loss::chain::Chain;
+use crate::loss::series::Series;
+use serde_json::{Value, json};
+
+/// Independent losses.
+pub const BERNOULLI: Discrete<1> = Discrete {
+    name: "bernoulli",
+    title: "independent losses",
+    parameters: &[probability("p")],
+    chain: |values| Some(Chain { moves: [[1.0]], loss: [values[0]] }),
+    values: |chain| vec![chain.loss[0]],
+    starts: |series| vec![Chain { moves: [[1.0]], loss: [within(series.loss_rate)] }],
+    channel: |values| json!({ "model": "bernoulli", "p": rounded(values[0]) }),
+};
+
+const P: Parameter = probability("p");
+const R: Parameter = probability("r");
+const K: Parameter = probability("k");
+const H: Parameter = probability("h");
+
+/// Two states; the bad one loses every copy, the good one none.
+pub const GILBERT: Discrete<2> = Discrete {
+    name: "gilbert",
+    title: "Gilbert: bursts, everything lost in them",
+    parameters: &[P, R],
+    chain: |values| two_states([values[0], values[1], 1.0, 0.0]),
+    values: |chain| vec![within(chain.moves[0][1]), within(chain.moves[1][0])],
+    starts: |series| {
+        let [p, r] = Pairs::of(series).transitions();
+        two_states([p, r, 1.0, 0.0]).into_iter().collect()
+    },
+    channel: |values| gilbert_elliott([values[0], values[1], 1.0, 0.0]),
+};
+
+/// Two states; the bad one lets some copies through.
+pub const GILBERT_ELLIOTT_3: Discrete<2> = Discrete {
+    name: "gilbert_elliott_3",
+    title: "Gilbert–Elliott, 3 parameters: nothing lost between bursts",
+    parameters: &[P, R, H],
+    chain: |values| two_states([values[0], values[1], 1.0, values[2]]),
+    values: |chain| {
+        let survives = within(1.0 - chain.loss[1]);
+        vec![within(chain.moves[0][1]), within(chain.moves[1][0]), survives]
+    },
+    starts: |series| {
+        let [p, r] = Pairs::of(series).transitions();
+        let tries = [(1.0, 0.1), (0.5, 0.5), (0.1, 0.5), (0.03, 0.8), (0.3, 0.9)];
+        let start = |(slower, h): (f64, f64)| {
+            // Bursts that are longer and hold gaps: as many losses, fewer bursts.
+            two_states([within(p * slower.sqrt()), within(r * slower), 1.0, h])
+        };
+        tries.into_iter().filter_map(start).collect()
+    },
+    channel: |values| gilbert_elliott([values[0], values[1], 1.0, values[2]]),
+};
+
+/// Two states; each loses some copies.
+pub const GILBERT_ELLIOTT_4: Discrete<2> = Discrete {
+    name: "gilbert_elliott_4",
+    title: "Gilbert–Elliott, 4 parameters: losses in both states",
+    parameters: &[P, R, K, H],
+    chain: |values| {
+        let [p, r, k, h] = [values[0], values[1], values[2], values[3]];
+        if k < h { None } else { two_states([p, r, k, h]) }
+    },
+    values: |chain| {
+        let survives = chain.loss.map(|loss| within(1.0 - loss));
+        vec![within(chain.moves[0][1]), within(chain.moves[1][0]), survives[0], survives[1]]
+    },
+    starts: |series| {
+        let loss = within(series.loss_rate);
+        let tries = [(3.0, 0.5), (10.0, 0.3), (30.0, 0.5), (100.0, 0.8), (300.0, 0.9)];
+        let start = |(copies, h): (f64, f64)| {
+            let bad = (0.7 * loss / (1.0 - h)).min(0.4);
+            let r = 1.0 / copies;
+            two_states([within(r * bad / (1.0 - bad)), r, within(1.0 - 0.3 * loss), h])
+        };
+        tries.into_iter().filter_map(start).collect()
+    },
+    channel: |values| gilbert_elliott([values[0], values[1], values[2], values[3]]),
+};
+
+/// Loss probability given the two copies before.
+pub const SECOND_ORDER: Discrete<4> = Discrete {
+    name: "second_order",
+    title: "second-order Markov chain",
+    parameters: &[probability("p00"), probability("p01"), probability("p10"), probability("p11")],
+    // State 2a + b: fate a of the copy before, fate b of this one.
+    chain: |values| {
+        let mut moves = [[0.0; 4]; 4];
+        for (state, p) in values.iter().enumerate() {
+            let next = 2 * (state % 2);
+            (moves[state][next], moves[state][next + 1]) = (1.0 - p, *p);
+        }
+        Some(Chain { moves, loss: [0.0, 1.0, 0.0, 1.0] })
+    },
+    values: |chain| (0..4).map(|state| within(chain.moves[state][2 * (state % 2) + 1])).collect(),
+    starts: |series| {
+        let [p, r] = Pairs::of(series).transitions();
+        (SECOND_ORDER.chain)(&[p, 1.0 - r, p, 1.0 - r]).into_iter().collect()
+    },
+    channel: |values| {
+        let chain = (SECOND_ORDER.chain)(values).expect("four probabilities");
+        markov(&chain)
+    },
+};
+
+/// Received in a gap, received in a burst, lost.
+pub const THREE_STATES: Discrete<3> = Discrete {
+    name: "three_states",
+    title: "three states: received in gaps, received in bursts, lost",
+    parameters: &[probability("p13"), probability("p31"), probability("p32"), probability("p23")],
+    chain: |values| {
+        let [p13, p31, p32, p23] = [values[0], values[1], values[2], values[3]];
+        // State 2 is the one in which losses are nearer; otherwise the states could swap names.
+        let possible = p31 + p32 <= 1.0 && p13 <= p23;
+        possible.then_some(Chain {
+            moves: [[1.0 - p13, 0.0, p13], [0.0, 1.0 - p23, p23], [p31, p32, 1.0 - p31 - p32]],
+            loss: [0.0, 0.0, 1.0],
+        })
+    },
+    values: |chain| {
+        let moves = &chain.moves;
+        [moves[0][2], moves[2][0], moves[2][1], moves[1][2]].map(within).to_vec()
+    },
+    starts: |series| {
+        let [p, r] = Pairs::of(series).transitions();
+        let tries = [(0.5, 0.5), (0.2, 0.1), (0.7, 0.03)];
+        let start = |(far, near): (f64, f64)| {
+            (THREE_STATES.chain)(&[within(p * far), r * far, r * (1.0 - far), p.max(near)])
+        };
+        tries.into_iter().filter_map(start).collect()
+    },
+    channel: |values| {
+        let chain = (THREE_STATES.chain)(values).expect("values that the search found possible");
+        markov(&chain)
+    },
+};
+
+fn two_states([p, r, k, h]: [f64; 4]) -> Option<Chain<2>> {
+    Some(Chain { moves: [[1.0 - p, p], [r, 1.0 - r]], loss: [1.0 - k, 1.0 - h] })
+}
+
+fn gilbert_elliott([p, r, k, h]: [f64; 4]) -> Value {
+    let mut table = json!({ "model": "gilbert_elliott", "p": rounded(p), "r": rounded(r) });
+    if k < 1.0 {
+        table["k"] = json!(rounded(k));
+    }
+    if h > 0.0 {
+        table["h"] = json!(rounded(h));
+    }
+    table
+}
+
+fn markov<const N: usize>(chain: &Chain<N>) -> Value {
+    let rows: Vec<Vec<f64>> =
+        chain.moves.iter().map(|row| row.iter().map(|it| rounded(*it)).collect()).collect();
+    json!({ "model": "markov", "transitions": rows, "loss": chain.loss.to_vec() })
+}
+
+/// Probability that is neither 0 nor 1, from which a search can start.
+pub fn within(value: f64) -> f64 {
+    value.clamp(1e-7, 1.0 - 1e-7)
+}
+
+/// Expected numbers of successive copies by their fates.
+pub struct Pairs {
+    kept_kept: f64,
+    kept_lost: f64,
+    lost_kept: f64,
+    lost_lost: f64,
+}
+
+impl Pairs {
+    /// Pairs of a series, the fates of which are taken as independent where they are not certain.
+    pub fn of(series: &Series) -> Self {
+        let mut pairs = Self { kept_kept: 0.0, kept_lost: 0.0, lost_kept: 0.0, lost_lost: 0.0 };
+        for pair in series.lost.windows(2) {
+            let [one, next] = [pair[0], pair[1]];
+            if one.is_nan() || next.is_nan() {
+                continue;
+            }
+            pairs.kept_kept += (1.0 - one) * (1.0 - next);
+            pairs.kept_lost += (1.0 - one) * next;
+            pairs.lost_kept += one * (1.0 - next);
+            pairs.lost_lost += one * next;
+        }
+        pairs
+    }
+
+    /// P(kept → lost) and P(lost → kept), neither 0 nor 1.
+    pub fn transitions(&self) -> [f64; 2] {
+        [
+            within((self.kept_lost + 0.01) / (self.kept_kept + self.kept_lost + 0.02)),
+            within((self.lost_kept + 0.01) / (self.lost_kept + self.lost_lost + 0.02)),
+        ]
+    }
+}

@@ -1,0 +1,89 @@
+//! Laws that are chains with one move per copy.
+
+use super::{Consequences, Law, Parameter};
+use crate::loss::chain::Chain;
+use crate::loss::series::Series;
+use retx_units::Stream;
+use serde_json::Value;
+
+/// Copies on which Baum and Welch improve the starting points.
+const IMPROVED_ON: usize = 20_000;
+/// Iterations of Baum and Welch per starting point; Newton's method goes on from there.
+const IMPROVEMENTS: usize = 30;
+
+/// Chain of N states and the meaning of its parameters.
+pub struct Discrete<const N: usize> {
+    /// Name.
+    pub name: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// Parameters.
+    pub parameters: &'static [Parameter],
+    /// Chain of these values; `None` if there is none.
+    pub chain: fn(&[f64]) -> Option<Chain<N>>,
+    /// Values of a chain.
+    pub values: fn(&Chain<N>) -> Vec<f64>,
+    /// Starting points.
+    pub starts: fn(&Series) -> Vec<Chain<N>>,
+    /// Channel of these values.
+    pub channel: fn(&[f64]) -> Value,
+}
+
+impl<const N: usize> Discrete<N> {
+    fn checked(&self, values: &[f64]) -> Chain<N> {
+        (self.chain)(values).expect("values that the search has found possible")
+    }
+}
+
+impl<const N: usize> Law for Discrete<N> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn title(&self) -> &'static str {
+        self.title
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        self.parameters
+    }
+
+    fn log_likelihood(&self, values: &[f64], series: &Series) -> f64 {
+        (self.chain)(values).map_or(f64::NEG_INFINITY, |chain| chain.log_likelihood(series))
+    }
+
+    fn starts(&self, series: &Series) -> Vec<Vec<f64>> {
+        let from = series.len().saturating_sub(IMPROVED_ON) / 2;
+        let part = (from, series.len().min(from + IMPROVED_ON));
+        let improved = |mut chain: Chain<N>| {
+            // Where only the transitions of an observed chain are free, one pass is exact.
+            let passes = if self.parameters.len() > 2 { IMPROVEMENTS } else { 1 };
+            for _ in 0..passes {
+                let next = chain.improved(series, part);
+                if (self.chain)(&(self.values)(&next)).is_none() {
+                    break;
+                }
+                chain = next;
+            }
+            (self.values)(&chain)
+        };
+        (self.starts)(series).into_iter().map(improved).collect()
+    }
+
+    fn draw(&self, values: &[f64], series: &Series, stream: &mut Stream) -> Vec<bool> {
+        self.checked(values).draw(series.len(), stream)
+    }
+
+    fn consequences(&self, values: &[f64], series: &Series) -> Consequences {
+        let chain = self.checked(values);
+        Consequences {
+            mean_loss: chain.mean_loss(),
+            mean_burst: chain.mean_burst(),
+            visits: if N == 1 { f64::INFINITY } else { chain.visits(series.len()) },
+        }
+    }
+
+    fn channel(&self, values: &[f64]) -> Value {
+        (self.channel)(values)
+    }
+}

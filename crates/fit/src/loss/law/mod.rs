@@ -1,0 +1,156 @@
+//! Laws of loss. Each has parameters, a likelihood, starting points, draws, and a channel.
+
+mod chains;
+mod discrete;
+mod outages;
+mod policer;
+mod timed;
+
+pub use discrete::Discrete;
+
+use super::series::Series;
+use crate::numeric::{EDGE, logistic, logit};
+use retx_units::Stream;
+use serde_json::Value;
+
+/// Range of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// 0 … 1, searched as logit.
+    Probability,
+    /// Above 0, searched as logarithm.
+    Positive,
+}
+
+impl Scale {
+    /// Value on the scale on which the search runs.
+    pub fn free(self, value: f64) -> f64 {
+        match self {
+            Self::Probability => logit(value),
+            Self::Positive => libm::log(value).clamp(-EDGE, EDGE),
+        }
+    }
+
+    /// Inverse of [`Scale::free`].
+    pub fn value(self, free: f64) -> f64 {
+        match self {
+            Self::Probability => logistic(free),
+            Self::Positive => libm::exp(free),
+        }
+    }
+
+    /// Value to be reported: a probability at the end of the search's range is 0 or 1.
+    pub fn reported(self, free: f64) -> f64 {
+        match self {
+            Self::Probability if free >= EDGE => 1.0,
+            Self::Probability if free <= -EDGE => 0.0,
+            _ => self.value(free),
+        }
+    }
+}
+
+/// Parameter of a law.
+#[derive(Debug, Clone, Copy)]
+pub struct Parameter {
+    /// Name, that of the channel's key where it has one.
+    pub name: &'static str,
+    /// Unit; empty for a probability.
+    pub unit: &'static str,
+    /// Range.
+    pub scale: Scale,
+}
+
+/// Probability with this name.
+pub const fn probability(name: &'static str) -> Parameter {
+    Parameter { name, unit: "", scale: Scale::Probability }
+}
+
+/// Time with this name, in seconds.
+pub const fn seconds(name: &'static str) -> Parameter {
+    Parameter { name, unit: "s", scale: Scale::Positive }
+}
+
+/// Consequences of a law with given parameters.
+#[derive(Debug, Clone, Copy)]
+pub struct Consequences {
+    /// Loss rate.
+    pub mean_loss: f64,
+    /// Mean number of losses in a row.
+    pub mean_burst: Option<f64>,
+    /// Expected number of times that the series sees the rarest state begin; infinite without
+    /// hidden states.
+    pub visits: f64,
+}
+
+/// Law of loss.
+pub trait Law {
+    /// Name.
+    fn name(&self) -> &'static str;
+
+    /// Name for people.
+    fn title(&self) -> &'static str;
+
+    /// Parameters, in the order of all lists of values.
+    fn parameters(&self) -> &'static [Parameter];
+
+    /// Logarithm of the likelihood; −∞ where the values are impossible.
+    fn log_likelihood(&self, values: &[f64], series: &Series) -> f64;
+
+    /// Values from which the search starts; none if the series cannot follow this law.
+    fn starts(&self, series: &Series) -> Vec<Vec<f64>>;
+
+    /// Draws the fates of the copies of a series.
+    fn draw(&self, values: &[f64], series: &Series, stream: &mut Stream) -> Vec<bool>;
+
+    /// Loss rate, bursts and visits.
+    fn consequences(&self, values: &[f64], series: &Series) -> Consequences;
+
+    /// Channel of a scenario that has this law.
+    fn channel(&self, values: &[f64]) -> Value;
+
+    /// Fit by a search of the law's own, where the likelihood is not smooth.
+    fn search(&self, _: &Series) -> Option<Searched> {
+        None
+    }
+
+    /// True if [`Law::search`] replaces the general search.
+    fn has_own_search(&self) -> bool {
+        false
+    }
+}
+
+/// Result of a law's own search.
+#[derive(Debug, Clone)]
+pub struct Searched {
+    /// Most likely values.
+    pub values: Vec<f64>,
+    /// Interval of each value.
+    pub ranges: Vec<(f64, f64)>,
+}
+
+/// All laws, the simplest first.
+pub fn all() -> Vec<Box<dyn Law>> {
+    vec![
+        Box::new(chains::BERNOULLI),
+        Box::new(chains::GILBERT),
+        Box::new(timed::Timed { has_losses_of_states: false }),
+        Box::new(chains::GILBERT_ELLIOTT_3),
+        Box::new(chains::GILBERT_ELLIOTT_4),
+        Box::new(timed::Timed { has_losses_of_states: true }),
+        Box::new(chains::SECOND_ORDER),
+        Box::new(chains::THREE_STATES),
+        Box::new(outages::Outages),
+        Box::new(policer::Policer),
+    ]
+}
+
+/// Time as a scenario writes it, to the nanosecond.
+pub fn time_text(seconds: f64) -> String {
+    let text = format!("{:.9}", seconds.clamp(1e-9, 1e9));
+    format!("{} s", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Probability with the digits that a scenario needs.
+pub fn rounded(value: f64) -> f64 {
+    if value > 0.0 && value < 1.0 { format!("{value:.6e}").parse().unwrap_or(value) } else { value }
+}

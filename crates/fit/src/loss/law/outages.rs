@@ -1,0 +1,299 @@
+//! Outages on a schedule: everything is lost for a while, once in every period.
+//!
+//! *Equations.* A copy at phase φ = t mod period is lost if start ≤ φ < start + duration; outside,
+//! copies are lost independently with probability `loss`. The likelihood has steps, so the search
+//! is combinatorial: candidate periods are distances between groups of losses, the outage is the
+//! longest stretch of phases around the groups in which nothing arrives, and its ends lie between
+//! the losses within it and the arrivals next to it. Those gaps are their intervals. The interval
+//! of the period holds the periods whose likelihood is within 1.92 of the largest.
+
+use super::{Consequences, Law, Parameter, Searched, probability, rounded, seconds, time_text};
+use crate::loss::series::Series;
+use retx_units::Stream;
+use serde_json::{Value, json};
+
+/// Outages on a schedule.
+pub struct Outages;
+
+/// Fewest outages that show a period.
+const OUTAGES_LEAST: usize = 4;
+/// Groups of losses from which candidate periods are taken.
+const GROUPS_MOST: usize = 40;
+/// Fall of the log likelihood at the ends of a 95 % interval.
+const FALL: f64 = 1.92;
+
+/// Copies with certain fates, times from the first copy.
+struct Fates {
+    kept: Vec<f64>,
+    lost: Vec<f64>,
+    groups: Vec<Group>,
+}
+
+/// Losses in a row.
+#[derive(Clone, Copy)]
+struct Group {
+    from: f64,
+    to: f64,
+    size: usize,
+}
+
+impl Group {
+    fn middle(&self) -> f64 {
+        0.5 * (self.from + self.to)
+    }
+}
+
+impl Fates {
+    fn of(series: &Series) -> Self {
+        let (indices, fates) = series.fates();
+        let first = series.times_s[0];
+        let mut found = Self { kept: Vec::new(), lost: Vec::new(), groups: Vec::new() };
+        let mut in_group = false;
+        for (index, lost) in indices.into_iter().zip(fates) {
+            let time = series.times_s[index] - first;
+            if !lost {
+                found.kept.push(time);
+            } else {
+                found.lost.push(time);
+                match found.groups.last_mut() {
+                    Some(group) if in_group => (group.to, group.size) = (time, group.size + 1),
+                    _ => found.groups.push(Group { from: time, to: time, size: 1 }),
+                }
+            }
+            in_group = lost;
+        }
+        found
+    }
+
+    /// Groups long enough to be outages rather than single losses.
+    fn outages(&self) -> Vec<Group> {
+        let longest = self.groups.iter().map(|group| group.size).max().unwrap_or(0);
+        let least = (longest / 3).max(2);
+        self.groups.iter().filter(|group| group.size >= least).copied().collect()
+    }
+}
+
+/// Outage within a period: between which phases its ends lie.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    /// Last arrival before the outage and first loss in it.
+    start: (f64, f64),
+    /// Last loss in the outage and first arrival after it.
+    end: (f64, f64),
+    inside: usize,
+}
+
+impl Window {
+    /// Finds the outage around the phase `centre`; phases are relative to it.
+    fn around(fates: &Fates, period: f64, centre: f64) -> Self {
+        let phase = |time: &f64| {
+            let turns = (time - centre) / period;
+            (turns - libm::round(turns)) * period
+        };
+        let (mut before, mut after) = (-period / 2.0, period / 2.0);
+        for at in fates.kept.iter().map(phase) {
+            if at < 0.0 { before = before.max(at) } else { after = after.min(at) }
+        }
+        let inside = |at: &f64| *at > before && *at < after;
+        let (mut first, mut last, mut count) = (after, before, 0);
+        for at in fates.lost.iter().map(phase).filter(inside) {
+            (first, last, count) = (first.min(at), last.max(at), count + 1);
+        }
+        Self { start: (before, first), end: (last, after), inside: count }
+    }
+
+    fn log_likelihood(&self, fates: &Fates) -> f64 {
+        outside_likelihood(fates.lost.len() - self.inside, fates.kept.len())
+    }
+}
+
+/// Log likelihood of independent losses at their own rate.
+fn outside_likelihood(lost: usize, kept: usize) -> f64 {
+    let (lost, kept) = (lost as f64, kept as f64);
+    let part =
+        |count: f64| if count > 0.0 { count * libm::log(count / (lost + kept)) } else { 0.0 };
+    part(lost) + part(kept)
+}
+
+/// Period and its centre's phase, by least squares on the middles of the groups.
+fn regressed(groups: &[Group], period: f64) -> (f64, f64) {
+    let origin = groups[0].middle();
+    let (mut period, mut centre) = (period, origin);
+    for _ in 0..4 {
+        let turn = |group: &Group| libm::round((group.middle() - centre) / period);
+        let count = groups.len() as f64;
+        let mean_turn = groups.iter().map(turn).sum::<f64>() / count;
+        let mean = groups.iter().map(Group::middle).sum::<f64>() / count;
+        let (mut square, mut product) = (0.0, 0.0);
+        for group in groups {
+            let from_mean = turn(group) - mean_turn;
+            square += from_mean * from_mean;
+            product += from_mean * (group.middle() - mean);
+        }
+        if square <= 0.0 || product <= 0.0 {
+            break;
+        }
+        period = product / square;
+        centre = mean - mean_turn * period;
+    }
+    (period, centre)
+}
+
+/// Periods that distances between groups suggest, each with the phase of the outages; the likeliest
+/// first.
+fn candidates(fates: &Fates, groups: &[Group]) -> Vec<(f64, f64, f64)> {
+    let mut found: Vec<(f64, f64, f64)> = Vec::new();
+    for (index, group) in groups.iter().enumerate().take(GROUPS_MOST) {
+        for other in groups.iter().skip(index + 1).take(3) {
+            for parts in 1..=3 {
+                let distance = (other.middle() - group.middle()) / f64::from(parts);
+                let known = |it: &(f64, f64, f64)| (it.0 / distance - 1.0).abs() < 1e-4;
+                if distance <= 2.0 * (group.to - group.from) || found.iter().any(known) {
+                    continue;
+                }
+                let (period, centre) = regressed(groups, distance);
+                let window = Window::around(fates, period, centre);
+                found.push((period, centre, window.log_likelihood(fates)));
+            }
+        }
+    }
+    found.sort_by(|one, other| other.2.total_cmp(&one.2));
+    found
+}
+
+/// Ends of the periods whose likelihood, at the best phase, is within [`FALL`] of `best`.
+fn period_range(
+    fates: &Fates,
+    groups: &[Group],
+    (period, centre): (f64, f64),
+    best: f64,
+) -> (f64, f64) {
+    let middle = groups[groups.len() / 2].middle();
+    let turns = libm::round((middle - centre) / period);
+    let holds = |other: f64| {
+        // Turned about the middle of the series, where the phase is known best.
+        let about = centre + turns * period - turns * other;
+        Window::around(fates, other, about).log_likelihood(fates) >= best - FALL
+    };
+    let end = |sign: f64| {
+        let mut step = period * 1e-7;
+        while holds(period + sign * step) && step < period / 4.0 {
+            step *= 2.0;
+        }
+        let (mut within, mut beyond) = (step / 2.0, step);
+        for _ in 0..20 {
+            let middle = 0.5 * (within + beyond);
+            if holds(period + sign * middle) { within = middle } else { beyond = middle }
+        }
+        period + sign * beyond
+    };
+    (end(-1.0), end(1.0))
+}
+
+impl Law for Outages {
+    fn name(&self) -> &'static str {
+        "outages"
+    }
+
+    fn title(&self) -> &'static str {
+        "outages on a schedule"
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        const ALL: [Parameter; 4] =
+            [seconds("every"), seconds("start"), seconds("duration"), probability("loss")];
+        &ALL
+    }
+
+    fn log_likelihood(&self, values: &[f64], series: &Series) -> f64 {
+        let first = series.times_s[0];
+        let mut total = 0.0;
+        for (index, time) in series.times_s.iter().enumerate() {
+            let evidence = series.evidence(index);
+            let loss = if is_out(values, time - first) { 1.0 } else { values[3] };
+            total += libm::log(loss * evidence.lost + (1.0 - loss) * evidence.kept);
+        }
+        total
+    }
+
+    fn starts(&self, _: &Series) -> Vec<Vec<f64>> {
+        Vec::new()
+    }
+
+    fn has_own_search(&self) -> bool {
+        true
+    }
+
+    fn search(&self, series: &Series) -> Option<Searched> {
+        let fates = Fates::of(series);
+        let groups = fates.outages();
+        if groups.len() < OUTAGES_LEAST || fates.kept.is_empty() {
+            return None;
+        }
+        let (period, centre, best) = *candidates(&fates, &groups).first()?;
+        let window = Window::around(&fates, period, centre);
+        let turns = libm::round((groups[groups.len() - 1].middle() - centre) / period);
+        if window.inside < 2 || turns + 1.0 < OUTAGES_LEAST as f64 {
+            return None;
+        }
+        let middle = |(one, other): (f64, f64)| 0.5 * (one + other);
+        let start = (centre + middle(window.start)).rem_euclid(period);
+        let shift = start - (centre + middle(window.start));
+        let duration = middle(window.end) - middle(window.start);
+        let (lost, kept) = ((fates.lost.len() - window.inside) as f64, fates.kept.len() as f64);
+        let loss = lost / (lost + kept);
+        let spread = 1.96 * libm::sqrt(((lost + 1.0) * (kept + 1.0)) / (lost + kept + 2.0).powi(3));
+        Some(Searched {
+            values: vec![period, start, duration, loss],
+            ranges: vec![
+                period_range(&fates, &groups, (period, centre), best),
+                (centre + window.start.0 + shift, centre + window.start.1 + shift),
+                (window.end.0 - window.start.1, window.end.1 - window.start.0),
+                ((loss - spread).max(0.0), (loss + spread + 2.0 / kept).min(1.0)),
+            ],
+        })
+    }
+
+    fn draw(&self, values: &[f64], series: &Series, stream: &mut Stream) -> Vec<bool> {
+        let first = series.times_s[0];
+        let draw = |time: &f64| stream.uniform() < values[3] || is_out(values, time - first);
+        series.times_s.iter().map(draw).collect()
+    }
+
+    fn consequences(&self, values: &[f64], series: &Series) -> Consequences {
+        let [every, _, duration, loss] = values else { unreachable!("four parameters") };
+        let share = (duration / every).min(1.0);
+        let per_outage = duration / (series.duration_s() / (series.len() - 1) as f64);
+        let mean_loss = share + (1.0 - share) * loss;
+        // Runs per period: the outage, and single losses outside.
+        let outside = per_outage * (1.0 - share) / share * loss;
+        let mean_burst = (per_outage + outside) / (1.0 + outside * (1.0 - loss));
+        Consequences {
+            mean_loss,
+            mean_burst: (mean_burst >= 1.0).then_some(mean_burst),
+            visits: series.duration_s() / every,
+        }
+    }
+
+    fn channel(&self, values: &[f64]) -> Value {
+        let [every, start, duration, loss] = values else { unreachable!("four parameters") };
+        let outage = |start: f64, duration: f64| json!({ "start": time_text(start), "duration": time_text(duration) });
+        let beyond = start + duration - every;
+        let times = if beyond > 1e-9 {
+            vec![outage(0.0, beyond), outage(*start, every - start)]
+        } else {
+            vec![outage(*start, *duration)]
+        };
+        let outages = json!({ "model": "outage", "times": times, "every": time_text(*every) });
+        if *loss > 0.0 {
+            json!([outages, { "model": "bernoulli", "p": rounded(*loss) }])
+        } else {
+            outages
+        }
+    }
+}
+
+fn is_out(values: &[f64], time: f64) -> bool {
+    let from_start = (time - values[1]).rem_euclid(values[0]);
+    from_start < values[2]
+}

@@ -1,0 +1,268 @@
+//! Policer: a token bucket without a queue.
+//!
+//! *Equations.* Tokens fill at `rate` up to `bucket` bytes; a copy that finds as many tokens as it
+//! has bytes takes them and passes, any other is dropped. The tokens follow from what passed, so
+//! each copy checks the law by itself: with tokens it is lost with probability `loss`, without
+//! them it passes with the same probability.
+//!
+//! *How it is searched.* Between two drops in a row the bucket starts and ends almost empty, so that
+//! what passed is rate × time ± two packets; the median over pairs of drops is the first rate. A
+//! grid over rate and bucket, refined around its best point, minimises the copies that contradict
+//! the law. The intervals hold what contradicts it as rarely, within 1.92 in log likelihood.
+
+use super::{Consequences, Law, Parameter, Scale, Searched, probability, rounded};
+use crate::loss::series::Series;
+use retx_units::Stream;
+use serde_json::{Value, json};
+
+/// Token bucket.
+pub struct Policer;
+
+/// Fewest drops that show a rate.
+const DROPS_LEAST: usize = 20;
+/// Copies on which the grid is evaluated.
+const COPIES_MOST: usize = 20_000;
+const GRID: usize = 24;
+const FALL: f64 = 1.92;
+
+/// Copies with certain fates.
+struct Copies {
+    gap_s: Vec<f64>,
+    bytes: Vec<f64>,
+    lost: Vec<bool>,
+}
+
+impl Copies {
+    fn of(series: &Series, most: usize) -> Self {
+        let (indices, lost) = series.fates();
+        let mut before = series.times_s[indices[0]];
+        let mut copies = Self { gap_s: Vec::new(), bytes: Vec::new(), lost };
+        for index in indices.into_iter().take(most) {
+            copies.gap_s.push(series.times_s[index] - before);
+            before = series.times_s[index];
+            copies.bytes.push(series.sizes[index]);
+        }
+        copies.lost.truncate(most);
+        copies
+    }
+
+    /// Copies that contradict a token bucket of this rate, bytes per second, and size.
+    fn contradictions(&self, rate: f64, bucket: f64) -> usize {
+        let mut tokens = bucket;
+        let mut count = 0;
+        for ((gap, bytes), lost) in self.gap_s.iter().zip(&self.bytes).zip(&self.lost) {
+            tokens = bucket.min(tokens + rate * gap);
+            count += usize::from((tokens >= *bytes) == *lost);
+            if !lost {
+                // What passed has had tokens, whatever the model says.
+                tokens = (tokens - bytes).max(0.0);
+            }
+        }
+        count
+    }
+
+    /// Median of the rates between drops, bytes per second.
+    fn first_rate(&self) -> Option<f64> {
+        let (mut passed, mut time) = (0.0, 0.0);
+        let mut rates = Vec::new();
+        for ((gap, bytes), lost) in self.gap_s.iter().zip(&self.bytes).zip(&self.lost) {
+            time += gap;
+            if *lost {
+                if passed > 0.0 && time > 0.0 {
+                    rates.push((passed / time, passed));
+                }
+                (passed, time) = (0.0, 0.0);
+            } else {
+                passed += bytes;
+            }
+        }
+        rates.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let half = 0.5 * rates.iter().map(|it| it.1).sum::<f64>();
+        let mut sum = 0.0;
+        rates
+            .into_iter()
+            .find(|(_, bytes)| {
+                sum += bytes;
+                sum >= half
+            })
+            .map(|it| it.0)
+    }
+}
+
+/// Log likelihood of so many contradictions in so many copies, at their own rate.
+fn likelihood(wrong: usize, copies: usize) -> f64 {
+    let (wrong, copies) = (wrong as f64, copies as f64);
+    let right = copies - wrong;
+    let part = |count: f64| if count > 0.0 { count * libm::log(count / copies) } else { 0.0 };
+    part(wrong) + part(right)
+}
+
+/// Centre and half width of a logarithmic grid.
+#[derive(Clone, Copy)]
+struct Axis {
+    centre: f64,
+    factor: f64,
+}
+
+impl Axis {
+    fn points(self) -> impl Iterator<Item = f64> {
+        (0..=GRID).map(move |index| {
+            let share = 2.0 * index as f64 / GRID as f64 - 1.0;
+            self.centre * libm::pow(self.factor, share)
+        })
+    }
+
+    fn narrowed(self, centre: f64) -> Self {
+        Self { centre, factor: libm::pow(self.factor, 4.0 / GRID as f64) }
+    }
+}
+
+/// Rate and bucket with the fewest contradictions: the middle of the best points of the grid.
+fn best(copies: &Copies, rate: Axis, bucket: Axis) -> (f64, f64, usize) {
+    let mut fewest = usize::MAX;
+    let mut at: Vec<(f64, f64)> = Vec::new();
+    for rate in rate.points() {
+        for bucket in bucket.points() {
+            let wrong = copies.contradictions(rate, bucket);
+            if wrong < fewest {
+                (fewest, at) = (wrong, Vec::new());
+            }
+            if wrong == fewest {
+                at.push((rate, bucket));
+            }
+        }
+    }
+    let middle = at[at.len() / 2];
+    (middle.0, middle.1, fewest)
+}
+
+/// Searches rate and bucket from coarse to fine.
+fn refined(copies: &Copies, first: f64, largest: f64) -> (f64, f64, usize) {
+    let mut rate = Axis { centre: first, factor: 1.6 };
+    let mut bucket = Axis { centre: largest * 16.0, factor: 16.0 };
+    let mut found = best(copies, rate, bucket);
+    for _ in 0..5 {
+        (rate, bucket) = (rate.narrowed(found.0), bucket.narrowed(found.1));
+        let next = best(copies, rate, bucket);
+        if next.2 <= found.2 {
+            found = next;
+        }
+    }
+    found
+}
+
+/// Ends of the values that `holds` accepts around `value`.
+fn range(value: f64, holds: impl Fn(f64) -> bool) -> (f64, f64) {
+    let end = |sign: f64| {
+        let mut step = 1e-6;
+        while step < 1.0 && holds(value * libm::exp(sign * step)) {
+            step *= 2.0;
+        }
+        let (mut within, mut beyond) = (step / 2.0, step);
+        for _ in 0..12 {
+            let middle = 0.5 * (within + beyond);
+            if holds(value * libm::exp(sign * middle)) { within = middle } else { beyond = middle }
+        }
+        value * libm::exp(sign * beyond)
+    };
+    (end(-1.0), end(1.0))
+}
+
+impl Law for Policer {
+    fn name(&self) -> &'static str {
+        "policer"
+    }
+
+    fn title(&self) -> &'static str {
+        "policer: a token bucket without a queue"
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        const ALL: [Parameter; 3] = [
+            Parameter { name: "rate", unit: "bit/s", scale: Scale::Positive },
+            Parameter { name: "bucket", unit: "bytes", scale: Scale::Positive },
+            probability("loss"),
+        ];
+        &ALL
+    }
+
+    fn log_likelihood(&self, values: &[f64], series: &Series) -> f64 {
+        let copies = Copies::of(series, usize::MAX);
+        let wrong = copies.contradictions(values[0] / 8.0, values[1]);
+        likelihood(wrong, copies.lost.len())
+    }
+
+    fn starts(&self, _: &Series) -> Vec<Vec<f64>> {
+        Vec::new()
+    }
+
+    fn has_own_search(&self) -> bool {
+        true
+    }
+
+    fn search(&self, series: &Series) -> Option<Searched> {
+        let copies = Copies::of(series, COPIES_MOST);
+        let drops = copies.lost.iter().filter(|lost| **lost).count();
+        let largest = copies.bytes.iter().fold(0.0_f64, |most, it| most.max(*it));
+        if drops < DROPS_LEAST || drops == copies.lost.len() || largest <= 0.0 {
+            return None;
+        }
+        let (rate, bucket, wrong) = refined(&copies, copies.first_rate()?, largest);
+        let count = copies.lost.len();
+        let least = likelihood(wrong, count) - FALL;
+        let holds = |rate, bucket| likelihood(copies.contradictions(rate, bucket), count) >= least;
+        let rates = range(rate, |other| holds(other, bucket));
+        let buckets = range(bucket, |other| holds(rate, other));
+        let loss = wrong as f64 / count as f64;
+        let spread = 1.96 * libm::sqrt((loss + 1.0 / count as f64) / count as f64);
+        Some(Searched {
+            values: vec![8.0 * rate, bucket, loss],
+            ranges: vec![
+                (8.0 * rates.0, 8.0 * rates.1),
+                buckets,
+                ((loss - spread).max(0.0), (loss + spread).min(1.0)),
+            ],
+        })
+    }
+
+    fn draw(&self, values: &[f64], series: &Series, stream: &mut Stream) -> Vec<bool> {
+        let (rate, bucket) = (values[0] / 8.0, values[1]);
+        let mut tokens = bucket;
+        let mut before = series.times_s[0];
+        let draw = |(time, bytes): (&f64, &f64)| {
+            tokens = bucket.min(tokens + rate * (time - before));
+            before = *time;
+            let lost = (tokens < *bytes) != (stream.uniform() < values[2]);
+            if !lost {
+                tokens = (tokens - bytes).max(0.0);
+            }
+            lost
+        };
+        series.times_s.iter().zip(&series.sizes).map(draw).collect()
+    }
+
+    fn consequences(&self, values: &[f64], series: &Series) -> Consequences {
+        // It depends on what comes: that of the series is measured, not computed.
+        let mut stream = retx_units::StreamKey { seed: 1, replication: 0 }.stream("policer");
+        let fates = self.draw(values, series, &mut stream);
+        let lost = fates.iter().filter(|lost| **lost).count() as f64;
+        let starts = fates.windows(2).filter(|pair| !pair[0] && pair[1]).count();
+        let starts = (starts + usize::from(fates[0])) as f64;
+        Consequences {
+            mean_loss: lost / fates.len() as f64,
+            mean_burst: (starts > 0.0).then(|| lost / starts),
+            visits: f64::INFINITY,
+        }
+    }
+
+    fn channel(&self, values: &[f64]) -> Value {
+        let rate = format!("{} bit/s", libm::round(values[0]));
+        let bucket = libm::round(values[1]) as u64;
+        let policer = json!({ "model": "policer", "rate": rate, "bucket_bytes": bucket });
+        if values[2] > 0.0 {
+            json!([policer, { "model": "bernoulli", "p": rounded(values[2]) }])
+        } else {
+            policer
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Two-state chain in time, seen only when a copy passes.
+//!
+//! *Equations.* Sojourns are exponential with means T_g and T_b, Q has the rates 1/T_g and 1/T_b.
+//! A copy that comes τ after another finds the state by exp(Q·τ): with Λ = 1/T_g + 1/T_b and
+//! π = (1 − share of bad time, share of bad time), exp(Q·τ) = 1·π + e^(−Λτ)·(I − 1·π). What the chain
+//! does between two copies is summed over, so idle times are neither good nor bad.
+
+use super::{Consequences, Law, Parameter, probability, rounded, seconds, time_text};
+use crate::loss::chain::weigh;
+use crate::loss::law::chains::{Pairs, within};
+use crate::loss::series::{Evidence, Series};
+use retx_units::Stream;
+use serde_json::{Value, json};
+
+/// Chain in time.
+pub struct Timed {
+    /// True if both states lose some copies; otherwise the bad one loses all, the good one none.
+    pub has_losses_of_states: bool,
+}
+
+/// Parameters of the chain.
+struct States {
+    bad_share: f64,
+    decay_s: f64,
+    loss: [f64; 2],
+}
+
+impl States {
+    fn of(values: &[f64]) -> Self {
+        let [good, bad] = [values[0], values[1]];
+        let loss = if values.len() > 2 { [1.0 - values[2], 1.0 - values[3]] } else { [0.0, 1.0] };
+        Self { bad_share: bad / (good + bad), decay_s: 1.0 / good + 1.0 / bad, loss }
+    }
+
+    fn weights(&self, evidence: Evidence) -> [f64; 2] {
+        self.loss.map(|loss| loss * evidence.lost + (1.0 - loss) * evidence.kept)
+    }
+
+    fn moved(&self, forward: [f64; 2], kept: f64) -> [f64; 2] {
+        let total = forward[0] + forward[1];
+        let bad = kept * forward[1] + (1.0 - kept) * total * self.bad_share;
+        [total - bad, bad]
+    }
+}
+
+impl Law for Timed {
+    fn name(&self) -> &'static str {
+        if self.has_losses_of_states { "gilbert_elliott_time" } else { "gilbert_time" }
+    }
+
+    fn title(&self) -> &'static str {
+        if self.has_losses_of_states {
+            "Gilbert–Elliott in time: losses in both states"
+        } else {
+            "Gilbert in time: bursts that last for a time"
+        }
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        const ALL: [Parameter; 4] =
+            [seconds("mean_good"), seconds("mean_bad"), probability("k"), probability("h")];
+        if self.has_losses_of_states { &ALL } else { ALL.split_at(2).0 }
+    }
+
+    fn log_likelihood(&self, values: &[f64], series: &Series) -> f64 {
+        let states = States::of(values);
+        if states.loss[0] > states.loss[1] {
+            return f64::NEG_INFINITY;
+        }
+        let weights: Vec<[f64; 2]> = series.kinds.iter().map(|it| states.weights(*it)).collect();
+        let mut forward = [1.0 - states.bad_share, states.bad_share];
+        let (mut total, mut product) = (0.0, 1.0);
+        for run in &series.timed {
+            let kept = libm::exp(-states.decay_s * run.gap_s);
+            for _ in 0..run.count {
+                forward = states.moved(forward, kept);
+                product *= weigh(&mut forward, &weights[run.kind]);
+                // One logarithm for many factors.
+                if product < 1e-200 {
+                    total += libm::log(product);
+                    product = 1.0;
+                }
+            }
+        }
+        let total = total + libm::log(product);
+        if total.is_nan() { f64::NEG_INFINITY } else { total }
+    }
+
+    fn starts(&self, series: &Series) -> Vec<Vec<f64>> {
+        let spacing = series.duration_s() / (series.len() - 1) as f64;
+        if spacing <= 0.0 {
+            return Vec::new();
+        }
+        let [p, r] = Pairs::of(series).transitions();
+        let start = |longer: f64| {
+            // A chain in time has p + r < 1: it does not forget within one spacing.
+            let (good, bad) = (spacing / p, spacing / r * longer);
+            if self.has_losses_of_states {
+                let k = within(1.0 - 0.3 * series.loss_rate);
+                vec![good * longer, bad, k, if longer > 5.0 { 0.7 } else { 0.3 }]
+            } else {
+                vec![good, bad]
+            }
+        };
+        let tries: &[f64] =
+            if self.has_losses_of_states { &[1.0, 4.0, 20.0, 100.0] } else { &[0.2, 1.0, 5.0] };
+        tries.iter().map(|longer| start(*longer)).collect()
+    }
+
+    fn draw(&self, values: &[f64], series: &Series, stream: &mut Stream) -> Vec<bool> {
+        let states = States::of(values);
+        let mut bad = stream.uniform() < states.bad_share;
+        let mut before = series.times_s[0];
+        let draw = |time: &f64| {
+            let kept = libm::exp(-states.decay_s * (time - before));
+            before = *time;
+            if stream.uniform() >= kept {
+                bad = stream.uniform() < states.bad_share;
+            }
+            stream.uniform() < states.loss[usize::from(bad)]
+        };
+        series.times_s.iter().map(draw).collect()
+    }
+
+    fn consequences(&self, values: &[f64], series: &Series) -> Consequences {
+        let states = States::of(values);
+        let (bad, [good_loss, bad_loss]) = (states.bad_share, states.loss);
+        let lost = (1.0 - bad) * good_loss + bad * bad_loss;
+        // Averaged over the distances of the series: bursts in packets depend on them.
+        let pairs: f64 =
+            series.times_s.windows(2).map(|it| libm::exp(-states.decay_s * (it[1] - it[0]))).sum();
+        let kept = pairs / (series.len() - 1) as f64;
+        let both = lost * lost + kept * bad * (1.0 - bad) * (bad_loss - good_loss).powi(2);
+        let mean_burst = (lost - both > 0.0).then(|| lost / (lost - both));
+        let visits = series.duration_s() / (values[0] + values[1]);
+        Consequences { mean_loss: lost, mean_burst, visits }
+    }
+
+    fn channel(&self, values: &[f64]) -> Value {
+        let mut table = json!({
+            "model": "gilbert_elliott_time",
+            "mean_good": time_text(values[0]),
+            "mean_bad": time_text(values[1]),
+        });
+        if let [_, _, k, h] = values {
+            if *k < 1.0 {
+                table["k"] = json!(rounded(*k));
+            }
+            if *h > 0.0 {
+                table["h"] = json!(rounded(*h));
+            }
+        }
+        table
+    }
+}

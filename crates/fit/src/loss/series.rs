@@ -1,0 +1,183 @@
+//! Series of copies of packets: when each was sent, how long it was, and how likely it was lost.
+
+use std::collections::HashMap;
+
+/// Error of a series that cannot be fitted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SeriesError {
+    /// Lists of different lengths.
+    #[error(
+        "times, sizes and probabilities have {0}, {1} and {2} entries: give one of each a copy"
+    )]
+    Lengths(usize, usize, usize),
+    /// A time that is no number, or lies before the one before it.
+    #[error("time {0} is not in order: sort the copies by time")]
+    Time(usize),
+    /// A probability outside its range.
+    #[error("loss probability {0} lies outside 0 … 1: write NaN where the fate is not known")]
+    Probability(usize),
+    /// Nothing to fit.
+    #[error("the fate of fewer than 2 copies is known: there is nothing to fit")]
+    Empty,
+}
+
+/// Likelihood of what is known about a copy, if it was lost and if it was not; the larger is 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Evidence {
+    /// Likelihood if the copy was lost.
+    pub lost: f64,
+    /// Likelihood if the copy arrived.
+    pub kept: f64,
+}
+
+/// Consecutive copies about which the same is known.
+#[derive(Debug, Clone, Copy)]
+pub struct Run {
+    /// Index in [`Series::kinds`].
+    pub kind: usize,
+    /// Number of copies.
+    pub count: u32,
+}
+
+/// Consecutive copies at the same distance about which the same is known.
+#[derive(Debug, Clone, Copy)]
+pub struct TimedRun {
+    /// Index in [`Series::kinds`].
+    pub kind: usize,
+    /// Time since the copy before, seconds.
+    pub gap_s: f64,
+    /// Number of copies.
+    pub count: u32,
+}
+
+/// Checked series.
+#[derive(Debug, Clone)]
+pub struct Series {
+    /// Departures, seconds, in order.
+    pub times_s: Vec<f64>,
+    /// IP packet lengths, bytes.
+    pub sizes: Vec<f64>,
+    /// Loss probabilities as given; NaN where nothing is known.
+    pub lost: Vec<f64>,
+    /// Distinct pieces of evidence.
+    pub kinds: Vec<Evidence>,
+    /// Copies in order, for laws that move once per copy.
+    pub runs: Vec<Run>,
+    /// Copies in order, for laws that move with time.
+    pub timed: Vec<TimedRun>,
+    /// Kind of each copy.
+    pub kind: Vec<usize>,
+    /// Mean loss probability of the copies whose fate is known.
+    pub loss_rate: f64,
+    /// Number of copies whose fate is known, at least in part.
+    pub known: usize,
+}
+
+impl Series {
+    /// Checks and prepares a series. The probabilities are posterior ones, right on average: a copy
+    /// whose probability is the mean tells nothing, as one whose probability is NaN.
+    ///
+    /// # Errors
+    /// Lengths that differ, times out of order, or probabilities outside 0 … 1.
+    pub fn new(times_s: Vec<f64>, sizes: Vec<f64>, lost: Vec<f64>) -> Result<Self, SeriesError> {
+        if times_s.len() != sizes.len() || times_s.len() != lost.len() {
+            return Err(SeriesError::Lengths(times_s.len(), sizes.len(), lost.len()));
+        }
+        let disorder = times_s.windows(2).position(|pair| pair[1] < pair[0]);
+        let undefined = times_s.iter().position(|time| !time.is_finite());
+        if let Some(index) = undefined.or(disorder.map(|index| index + 1)) {
+            return Err(SeriesError::Time(index));
+        }
+        if let Some(index) = lost.iter().position(|it| *it < 0.0 || *it > 1.0) {
+            return Err(SeriesError::Probability(index));
+        }
+        let known = lost.iter().filter(|it| !it.is_nan()).count();
+        if known < 2 {
+            return Err(SeriesError::Empty);
+        }
+        let sum: f64 = lost.iter().filter(|it| !it.is_nan()).sum();
+        let mut series = Self {
+            times_s,
+            sizes,
+            lost,
+            kinds: Vec::new(),
+            runs: Vec::new(),
+            timed: Vec::new(),
+            kind: Vec::new(),
+            loss_rate: sum / known as f64,
+            known,
+        };
+        series.pack();
+        Ok(series)
+    }
+
+    /// Number of copies.
+    pub fn len(&self) -> usize {
+        self.times_s.len()
+    }
+
+    /// Time from the first copy to the last, seconds.
+    pub fn duration_s(&self) -> f64 {
+        self.times_s[self.len() - 1] - self.times_s[0]
+    }
+
+    /// Evidence of a copy.
+    pub fn evidence(&self, index: usize) -> Evidence {
+        self.kinds[self.kind[index]]
+    }
+
+    /// Indices of copies whose fate is known, and the likelier fate of each.
+    pub fn fates(&self) -> (Vec<usize>, Vec<bool>) {
+        let known = |(_, lost): &(usize, &f64)| !lost.is_nan();
+        self.lost
+            .iter()
+            .enumerate()
+            .filter(known)
+            .map(|(index, lost)| (index, *lost >= 0.5))
+            .unzip()
+    }
+
+    /// Share of the known copies whose fate is not certain.
+    pub fn soft_share(&self) -> f64 {
+        let soft = self.lost.iter().filter(|lost| **lost > 0.0 && **lost < 1.0).count();
+        soft as f64 / self.known as f64
+    }
+
+    fn pack(&mut self) {
+        let mut kinds = HashMap::new();
+        for index in 0..self.len() {
+            let found = evidence(self.lost[index], self.loss_rate);
+            let key = (found.lost.to_bits(), found.kept.to_bits());
+            let kind = *kinds.entry(key).or_insert_with(|| {
+                self.kinds.push(found);
+                self.kinds.len() - 1
+            });
+            self.kind.push(kind);
+            match self.runs.last_mut() {
+                Some(run) if run.kind == kind => run.count += 1,
+                _ => self.runs.push(Run { kind, count: 1 }),
+            }
+            let before = if index == 0 { 0 } else { index - 1 };
+            let gap_s = self.times_s[index] - self.times_s[before];
+            match self.timed.last_mut() {
+                Some(run) if run.kind == kind && run.gap_s.to_bits() == gap_s.to_bits() => {
+                    run.count += 1;
+                }
+                _ => self.timed.push(TimedRun { kind, gap_s, count: 1 }),
+            }
+        }
+    }
+}
+
+/// Likelihoods from a posterior probability and the prior one, by Bayes' rule.
+fn evidence(lost: f64, prior: f64) -> Evidence {
+    if lost.is_nan() {
+        return Evidence { lost: 1.0, kept: 1.0 };
+    }
+    if lost <= 0.0 || lost >= 1.0 {
+        return Evidence { lost, kept: 1.0 - lost };
+    }
+    let (lost, kept) = (lost / prior, (1.0 - lost) / (1.0 - prior));
+    let most = lost.max(kept);
+    Evidence { lost: lost / most, kept: kept / most }
+}

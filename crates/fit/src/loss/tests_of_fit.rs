@@ -1,0 +1,147 @@
+//! Tests of a fitted law by parametric bootstrap.
+//!
+//! *How it works.* The law draws the series again, at the same times and with the same sizes. Each
+//! statistic of the measured series is set beside those of the drawn ones. The p-value is the share
+//! of drawn series that lie as far off. The law is not fitted again to each drawn series, which
+//! makes the tests a little lenient: they refuse a right law less often than they say.
+
+use super::fitted::Fitted;
+use super::series::Series;
+use super::statistics::{Pairs, autocorrelation, dispersion, lags, runs, windows};
+use retx_units::StreamKey;
+use serde::Serialize;
+
+/// A law is refused below this p-value.
+pub const LEVEL: f64 = 0.01;
+/// Draws of copies that all drawn series may have together.
+const COPIES_MOST: usize = 20_000_000;
+const SERIES_LEAST: usize = 119;
+
+/// Result of a test.
+#[derive(Debug, Clone, Serialize)]
+pub struct Test {
+    /// Law that is tested.
+    pub model: String,
+    /// Name of the test.
+    pub name: &'static str,
+    /// Distance of the measured series from the drawn ones.
+    pub statistic: f64,
+    /// Share of drawn series that lie as far off.
+    pub p_value: f64,
+    /// False if the law is refused.
+    pub passed: bool,
+    /// Sentence about the result.
+    pub finding: String,
+}
+
+/// Results of all tests of a law.
+pub struct Tested {
+    /// Each test.
+    pub tests: Vec<Test>,
+    /// Gain of a change above which 1 % of the drawn series lie.
+    pub change_least: f64,
+}
+
+/// Statistics of one sequence of fates.
+struct Features {
+    of: [Vec<f64>; 5],
+}
+
+impl Features {
+    fn of(fates: &[bool], lags: &[usize], windows: &[usize]) -> Self {
+        let pairs = Pairs::of(fates);
+        let change = pairs.change((0, pairs.last())).map_or(0.0, |it| it.1);
+        Self {
+            of: [
+                runs(fates, true),
+                runs(fates, false),
+                autocorrelation(fates, lags),
+                dispersion(fates, windows),
+                vec![change],
+            ],
+        }
+    }
+}
+
+const NAMES: [&str; 5] = ["loss_runs", "gap_runs", "autocorrelation", "dispersion", "stationarity"];
+
+/// Tests a fitted law on the copies whose fate is known, with `series_count` drawn series.
+pub fn test(fitted: &Fitted, series: &Series, series_count: usize) -> Tested {
+    let (indices, fates) = series.fates();
+    let per_second = series.len() as f64 / series.duration_s().max(1e-9);
+    let lags = lags((per_second.ceil() as usize).clamp(8, 2000).min(fates.len() / 4));
+    let windows = windows(fates.len());
+    let measured = Features::of(&fates, &lags, &windows);
+    let count = series_count.min((COPIES_MOST / series.len()).max(SERIES_LEAST));
+    let drawn: Vec<Features> = (0..count)
+        .map(|number| {
+            let key = StreamKey { seed: 1, replication: number as u64 };
+            let mut stream = key.stream("test of fit");
+            let all = fitted.law.draw(&fitted.values, series, &mut stream);
+            let known: Vec<bool> = indices.iter().map(|index| all[*index]).collect();
+            Features::of(&known, &lags, &windows)
+        })
+        .collect();
+    let tests = (0..NAMES.len()).map(|which| judged(fitted, which, &measured, &drawn)).collect();
+    let mut changes: Vec<f64> = drawn.iter().map(|it| it.of[4][0]).collect();
+    changes.sort_by(f64::total_cmp);
+    let place = ((1.0 - LEVEL) * changes.len() as f64) as usize;
+    Tested { tests, change_least: changes[place.min(changes.len() - 1)] }
+}
+
+fn judged(fitted: &Fitted, which: usize, measured: &Features, drawn: &[Features]) -> Test {
+    let (means, spreads) = moments(drawn, which);
+    let distance = |features: &Features| {
+        let values = &features.of[which];
+        let scaled = values.iter().zip(means.iter().zip(&spreads));
+        let each = scaled.map(|(value, (mean, spread))| (value - mean) / spread);
+        match which {
+            0 | 1 => each.map(|it| it * it).sum(),
+            2 | 3 => each.fold(0.0_f64, |most, it| most.max(it.abs())),
+            _ => values[0],
+        }
+    };
+    let statistic = distance(measured);
+    let as_far = drawn.iter().filter(|it| distance(it) >= statistic).count();
+    let p_value = (1 + as_far) as f64 / (1 + drawn.len()) as f64;
+    let passed = p_value > LEVEL;
+    let finding = finding(which, passed);
+    Test {
+        model: fitted.law.name().into(),
+        name: NAMES[which],
+        statistic,
+        p_value,
+        passed,
+        finding,
+    }
+}
+
+/// Mean of each entry over the drawn series, and its standard deviation, which counts of rare runs
+/// keep above that of a single run.
+fn moments(drawn: &[Features], which: usize) -> (Vec<f64>, Vec<f64>) {
+    let count = drawn.len() as f64;
+    let entries = drawn[0].of[which].len();
+    let least = if which < 2 { 0.5 } else { 1e-9 };
+    (0..entries)
+        .map(|entry| {
+            let mean = drawn.iter().map(|it| it.of[which][entry]).sum::<f64>() / count;
+            let square = |it: &Features| (it.of[which][entry] - mean).powi(2);
+            let variance = drawn.iter().map(square).sum::<f64>() / count;
+            (mean, libm::sqrt(variance).max(least))
+        })
+        .unzip()
+}
+
+fn finding(which: usize, passed: bool) -> String {
+    let [fits, fails] = [
+        ["the lengths of bursts fit", "the lengths of bursts do not fit"],
+        ["the gaps between losses fit", "the gaps between losses do not fit"],
+        ["the correlation of losses fits", "the correlation of losses does not fit"],
+        [
+            "the number of losses varies over windows as it should",
+            "the number of losses varies over windows otherwise than it should",
+        ],
+        ["nothing changes in the course of the series", "the series is not stationary"],
+    ][which];
+    if passed { fits.into() } else { fails.into() }
+}

@@ -1,0 +1,88 @@
+//! *What it does.* Drops what comes above a rate, as a traffic policer does: a token bucket without
+//! a queue.
+//!
+//! *Reference.* The single-rate meter of RFC 2697 without an excess bucket; `tc … police rate …
+//! burst … drop`; Flach et al. 2016, "An Internet-Wide Analysis of Traffic Policing".
+//!
+//! *Equations.* Tokens, in bytes, fill at `rate` up to `bucket_bytes`, which they have at the
+//! start. A frame that finds as many tokens as it has bytes takes them and passes; any other is
+//! dropped. In the long run at most `rate` passes.
+//!
+//! *Where we differ.* A frame comes to the policer when its transmission on the link ends, and
+//! counts as the bytes of its IP packet. Its losses are congestion: they say that the sender was
+//! too fast.
+
+use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
+use retx_units::{Rate, Stream, Time, choice};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What comes above a rate is dropped, without a queue: a token bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(remote = "Self", deny_unknown_fields)]
+pub struct Config {
+    /// Rate at which tokens come.
+    pub rate: Rate,
+    /// Size of the bucket, in bytes; frames that are longer never pass.
+    pub bucket_bytes: u32,
+}
+
+checked!(Config);
+
+impl Config {
+    fn check(&self) -> Result<(), String> {
+        if self.bucket_bytes == 0 {
+            return Err(choice::at("bucket_bytes", "0 is refused: nothing would ever pass"));
+        }
+        Ok(())
+    }
+}
+
+/// Units in which tokens are counted, per byte: a bit in a nanosecond at 1 bit/s.
+const PER_BYTE: u128 = 8_000_000_000;
+
+impl Model for Config {
+    type Running = State;
+
+    fn build(&self) -> State {
+        let full = u128::from(self.bucket_bytes) * PER_BYTE;
+        State { rate: self.rate.as_bit_s(), full, tokens: full, at: Time::from_nanos(0) }
+    }
+
+    fn loss_rate(&self, _: u32) -> Option<f64> {
+        None
+    }
+
+    fn mean_burst(&self, _: u32) -> Option<f64> {
+        None
+    }
+}
+
+/// A running policer.
+#[derive(Debug, Clone)]
+pub struct State {
+    rate: u64,
+    full: u128,
+    tokens: u128,
+    at: Time,
+}
+
+impl Channel for State {
+    fn fate(&mut self, now: Time, frame: &Frame, _: &mut Stream) -> Fate {
+        let passed = now.as_nanos() - self.at.as_nanos();
+        self.at = now;
+        self.tokens = self.full.min(self.tokens + u128::from(self.rate) * u128::from(passed));
+        let needed = u128::from(frame.bytes) * PER_BYTE;
+        if needed > self.tokens {
+            return Fate::Lose(Reason::Policer);
+        }
+        self.tokens -= needed;
+        DELIVER
+    }
+
+    /// Keeps the tokens.
+    fn adopt(&mut self, new: Self) {
+        let tokens = self.tokens.min(new.full);
+        *self = Self { tokens, at: self.at, ..new };
+    }
+}
