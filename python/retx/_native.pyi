@@ -121,6 +121,7 @@ def fit_losses(
     lost_probability: NDArray[np.float64],
     *,
     tested: list[str] = ...,
+    laws: list[str] = ...,
     drawn_series: int = 199,
 ) -> str: ...
 def channel_losses(

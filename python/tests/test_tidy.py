@@ -47,7 +47,10 @@ MAY_USE = {
     "drill": {"units", "wire", "tcp", "scenario"},
     "packetdrill": {"units", "wire", "tcp", "drill"},
     "emulate": {"units", "wire", "record", "tcp", "scenario", "sim"},
-    "py": {"units", "diagnose", "fit", "link", "record", "tcp", "scenario", "sim", "store", "drill", "emulate"},
+    "py": {
+        *("units", "diagnose", "fit", "link", "record", "tcp", "scenario", "sim", "store"),
+        *("drill", "emulate"),
+    },
 }
 
 

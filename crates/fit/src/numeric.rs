@@ -71,12 +71,12 @@ fn derivatives(function: &Function<'_>, at: &[f64], value: f64) -> (Vec<f64>, Ma
         let (up, down) = (moved(&[(one, 1.0)]), moved(&[(one, -1.0)]));
         slope[one] = (up - down) / (2.0 * STEP);
         curve[one][one] = (up - 2.0 * value + down) / (STEP * STEP);
-        for other in 0..one {
-            let corner = |a, b| moved(&[(one, a), (other, b)]);
-            let mixed = corner(1.0, 1.0) - corner(1.0, -1.0) - corner(-1.0, 1.0);
-            let mixed = (mixed + corner(-1.0, -1.0)) / (4.0 * STEP * STEP);
-            (curve[one][other], curve[other][one]) = (mixed, mixed);
-        }
+    }
+    for (one, other) in (0..count).flat_map(|one| (0..one).map(move |other| (one, other))) {
+        let corner = |a, b| moved(&[(one, a), (other, b)]);
+        let mixed = corner(1.0, 1.0) - corner(1.0, -1.0) - corner(-1.0, 1.0);
+        let mixed = (mixed + corner(-1.0, -1.0)) / (4.0 * STEP * STEP);
+        (curve[one][other], curve[other][one]) = (mixed, mixed);
     }
     (slope, curve)
 }

@@ -4,30 +4,39 @@ use crate::text::json;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use retx_fit::loss::{Options, Series, fit};
+use retx_fit::loss::{Options, Series, fit, names};
 use retx_link::channel::{Channel, Config, Frame, Model};
 use retx_units::{StreamKey, Time};
 
 /// Fits laws of loss to copies of packets; the answer is JSON.
 #[pyfunction]
-#[pyo3(signature = (times_s, sizes_bytes, lost_probability, *, tested=Vec::new(), drawn_series=199))]
+#[pyo3(signature = (
+    times_s, sizes_bytes, lost_probability, *, tested=Vec::new(), laws=Vec::new(),
+    drawn_series=199
+))]
 pub fn fit_losses(
     py: Python<'_>,
     times_s: PyReadonlyArray1<'_, f64>,
     sizes_bytes: PyReadonlyArray1<'_, f64>,
     lost_probability: PyReadonlyArray1<'_, f64>,
     tested: Vec<String>,
+    laws: Vec<String>,
     drawn_series: usize,
 ) -> PyResult<String> {
     let [times, sizes, lost] =
         [&times_s, &sizes_bytes, &lost_probability].map(|it| it.as_array().to_vec());
-    let answer = py.detach(|| {
-        let series = Series::new(times, sizes, lost)?;
-        Ok(fit(&series, &Options { drawn_series: drawn_series.max(19), tested }))
-    });
-    answer
-        .map(|answer| json(&answer))
-        .map_err(|error: retx_fit::loss::SeriesError| PyValueError::new_err(error.to_string()))
+    let known = names();
+    if let Some(wrong) = laws.iter().chain(&tested).find(|it| !known.contains(&it.as_str())) {
+        let message = format!("there is no model {wrong}: there are {}", known.join(", "));
+        return Err(PyValueError::new_err(message));
+    }
+    let options = Options { drawn_series: drawn_series.max(1), tested, laws };
+    let series = Series::new(times, sizes, lost)
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    match py.detach(|| fit(&series, &options)) {
+        Some(answer) => Ok(json(&answer)),
+        None => Err(PyValueError::new_err("the series can follow none of these models")),
+    }
 }
 
 /// Draws the fates of packets on a list of channels (JSON): true where one of them loses it.

@@ -25,6 +25,7 @@ COMMANDS = {
     "run": "retx.cli.run:command",
     "why": "retx.cli.why:command",
     "diagnose": "retx.cli.diagnose:command",
+    "fit": "retx.cli.fit:command",
     "sweep": "retx.cli.sweep:command",
     "plot": "retx.cli.plot:command",
     "tune": "retx.cli.tune:command",

@@ -1,8 +1,8 @@
 //! Choice of a model, or the reason why there is none.
 //!
-//! *Rule.* The model of the smallest BIC is chosen if no other is within 2 (Kass & Raftery 1995 call
-//! less "not worth more than a bare mention") and if none of its tests refuses it. A chain whose
-//! rarest state begins fewer than 4 times is no candidate: it is no more than a change point.
+//! *Rule.* The model of the smallest BIC is chosen if no other is within 2 (Kass & Raftery 1995
+//! call less "not worth more than a bare mention") and if none of its tests refuses it. A chain
+//! whose rarest state begins fewer than 4 times is no candidate: it is no more than a change point.
 
 use super::answer::ChangePoint;
 use super::fitted::Fitted;
@@ -94,7 +94,7 @@ pub fn warnings(series: &Series) -> Vec<String> {
             100.0 * soft
         ));
     }
-    let unknown = series.len() - series.known;
+    let unknown = series.copies() - series.known;
     if unknown > 0 {
         warnings.push(format!("the fate of {unknown} packets is not known"));
     }

@@ -15,7 +15,7 @@ const SIGMAS: f64 = 1.96;
 /// Largest standard error, on the scale of the search, of which Wald's interval is taken.
 const ERROR_MAX: f64 = 1.0;
 /// Number of starting points that are followed to the end.
-const FOLLOWED: usize = 3;
+const FOLLOWED: usize = 2;
 
 /// Law with its most likely parameters.
 pub struct Fitted {
@@ -85,7 +85,7 @@ impl Fitted {
         self.log_likelihood.is_finite().then_some(self)
     }
 
-    /// 95 % interval of each parameter; the profile likelihood, which takes time, only if asked for.
+    /// 95 % interval of each parameter; by the profile likelihood, which takes time, if asked for.
     pub fn intervals(&self, series: &Series, profiled: bool) -> Vec<Option<(f64, f64)>> {
         if let Some(found) = &self.found {
             return found.iter().copied().map(Some).collect();

@@ -1,7 +1,7 @@
 //! Laws of loss, fitted to the fates of the copies of packets.
 //!
-//! [`fit`] compares the laws by maximum likelihood and the Bayesian information criterion, tests the
-//! best one, and chooses it, or says why it does not.
+//! [`fit`] compares the laws by maximum likelihood and the Bayesian information criterion, tests
+//! the best one, and chooses it, or says why it does not.
 
 mod answer;
 mod chain;
@@ -27,11 +27,13 @@ pub struct Options {
     pub drawn_series: usize,
     /// Names of models that are tested besides the best one.
     pub tested: Vec<String>,
+    /// Names of the laws to compare; all if it is empty.
+    pub laws: Vec<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { drawn_series: 199, tested: Vec::new() }
+        Self { drawn_series: 199, tested: Vec::new(), laws: Vec::new() }
     }
 }
 
@@ -41,18 +43,22 @@ pub fn names() -> Vec<&'static str> {
 }
 
 /// Distance in BIC from the best model beyond which no profile interval is computed.
-const PROFILED_WITHIN: f64 = 20.0;
+const PROFILED_WITHIN: f64 = 2.0;
 
-/// Fits all laws to a series.
-pub fn fit(series: &Series, options: &Options) -> Answer {
+/// Fits laws to a series; `None` if it can follow none of them. Any series can be Bernoulli's.
+pub fn fit(series: &Series, options: &Options) -> Option<Answer> {
     let mut fitted: Vec<(Fitted, Option<String>)> = law::all()
         .into_iter()
+        .filter(|law| options.laws.is_empty() || options.laws.iter().any(|it| it == law.name()))
         .filter_map(|law| Fitted::new(law, series))
         .map(|it| {
             let refused = choice::refusal(&it, series);
             (it, refused)
         })
         .collect();
+    if fitted.is_empty() {
+        return None;
+    }
     fitted.sort_by(|one, other| one.0.bic.total_cmp(&other.0.bic));
     let best = fitted.iter().position(|(_, refused)| refused.is_none()).unwrap_or(0);
     let tested = test(&fitted[best].0, series, options.drawn_series);
@@ -67,8 +73,8 @@ pub fn fit(series: &Series, options: &Options) -> Answer {
     let decided = choice::choose(&fitted, best, series, (&tested, &change_points));
     let best_bic = fitted[best].0.bic;
     let (_, fates) = series.fates();
-    Answer {
-        copies: series.len(),
+    Some(Answer {
+        copies: series.copies(),
         known: series.known,
         lost: series.loss_rate * series.known as f64,
         bursts: bursts(&fates),
@@ -84,7 +90,7 @@ pub fn fit(series: &Series, options: &Options) -> Answer {
         tests,
         change_points,
         warnings: choice::warnings(series),
-    }
+    })
 }
 
 fn bursts(fates: &[bool]) -> usize {

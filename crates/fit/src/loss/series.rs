@@ -112,13 +112,13 @@ impl Series {
     }
 
     /// Number of copies.
-    pub fn len(&self) -> usize {
+    pub fn copies(&self) -> usize {
         self.times_s.len()
     }
 
     /// Time from the first copy to the last, seconds.
     pub fn duration_s(&self) -> f64 {
-        self.times_s[self.len() - 1] - self.times_s[0]
+        self.times_s[self.copies() - 1] - self.times_s[0]
     }
 
     /// Evidence of a copy.
@@ -145,7 +145,7 @@ impl Series {
 
     fn pack(&mut self) {
         let mut kinds = HashMap::new();
-        for index in 0..self.len() {
+        for index in 0..self.copies() {
             let found = evidence(self.lost[index], self.loss_rate);
             let key = (found.lost.to_bits(), found.kept.to_bits());
             let kind = *kinds.entry(key).or_insert_with(|| {

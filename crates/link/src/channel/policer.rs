@@ -17,7 +17,7 @@ use retx_units::{Rate, Stream, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What comes above a rate is dropped, without a queue: a token bucket.
+/// Drops whatever exceeds a rate, without a queue: a token bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct Config {

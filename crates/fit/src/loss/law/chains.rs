@@ -1,7 +1,7 @@
 //! The chains that are compared: Bernoulli, Gilbert, Gilbert–Elliott, three states, second order.
 //!
-//! *Equations.* `gilbert`: p = P(good → bad), r = P(bad → good), every copy lost in the bad state and
-//! none in the good one. `gilbert_elliott_3` (Gilbert 1960): a copy survives the bad state with
+//! *Equations.* `gilbert`: p = P(good → bad), r = P(bad → good), every copy lost in the bad state
+//! and none in the good one. `gilbert_elliott_3` (Gilbert 1960): a copy survives the bad state with
 //! probability h. `gilbert_elliott_4` (Elliott 1963): and the good one with k. `second_order`: the
 //! loss probability given the fates of the two copies before; p01 is that after an arrival and then
 //! a loss. `three_states`: received in a gap (1), received in a burst (2), lost (3), with the
@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 pub const BERNOULLI: Discrete<1> = Discrete {
     name: "bernoulli",
     title: "independent losses",
+    is_hidden: false,
     parameters: &[probability("p")],
     chain: |values| Some(Chain { moves: [[1.0]], loss: [values[0]] }),
     values: |chain| vec![chain.loss[0]],
@@ -35,6 +36,7 @@ const H: Parameter = probability("h");
 pub const GILBERT: Discrete<2> = Discrete {
     name: "gilbert",
     title: "Gilbert: bursts, everything lost in them",
+    is_hidden: false,
     parameters: &[P, R],
     chain: |values| two_states([values[0], values[1], 1.0, 0.0]),
     values: |chain| vec![within(chain.moves[0][1]), within(chain.moves[1][0])],
@@ -49,6 +51,7 @@ pub const GILBERT: Discrete<2> = Discrete {
 pub const GILBERT_ELLIOTT_3: Discrete<2> = Discrete {
     name: "gilbert_elliott_3",
     title: "Gilbert–Elliott, 3 parameters: nothing lost between bursts",
+    is_hidden: true,
     parameters: &[P, R, H],
     chain: |values| two_states([values[0], values[1], 1.0, values[2]]),
     values: |chain| {
@@ -71,6 +74,7 @@ pub const GILBERT_ELLIOTT_3: Discrete<2> = Discrete {
 pub const GILBERT_ELLIOTT_4: Discrete<2> = Discrete {
     name: "gilbert_elliott_4",
     title: "Gilbert–Elliott, 4 parameters: losses in both states",
+    is_hidden: true,
     parameters: &[P, R, K, H],
     chain: |values| {
         let [p, r, k, h] = [values[0], values[1], values[2], values[3]];
@@ -97,6 +101,7 @@ pub const GILBERT_ELLIOTT_4: Discrete<2> = Discrete {
 pub const SECOND_ORDER: Discrete<4> = Discrete {
     name: "second_order",
     title: "second-order Markov chain",
+    is_hidden: false,
     parameters: &[probability("p00"), probability("p01"), probability("p10"), probability("p11")],
     // State 2a + b: fate a of the copy before, fate b of this one.
     chain: |values| {
@@ -122,6 +127,7 @@ pub const SECOND_ORDER: Discrete<4> = Discrete {
 pub const THREE_STATES: Discrete<3> = Discrete {
     name: "three_states",
     title: "three states: received in gaps, received in bursts, lost",
+    is_hidden: true,
     parameters: &[probability("p13"), probability("p31"), probability("p32"), probability("p23")],
     chain: |values| {
         let [p13, p31, p32, p23] = [values[0], values[1], values[2], values[3]];

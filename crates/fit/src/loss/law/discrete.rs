@@ -17,6 +17,8 @@ pub struct Discrete<const N: usize> {
     pub name: &'static str,
     /// Name for people.
     pub title: &'static str,
+    /// True if the fates do not tell the state.
+    pub is_hidden: bool,
     /// Parameters.
     pub parameters: &'static [Parameter],
     /// Chain of these values; `None` if there is none.
@@ -53,8 +55,8 @@ impl<const N: usize> Law for Discrete<N> {
     }
 
     fn starts(&self, series: &Series) -> Vec<Vec<f64>> {
-        let from = series.len().saturating_sub(IMPROVED_ON) / 2;
-        let part = (from, series.len().min(from + IMPROVED_ON));
+        let from = series.copies().saturating_sub(IMPROVED_ON) / 2;
+        let part = (from, series.copies().min(from + IMPROVED_ON));
         let improved = |mut chain: Chain<N>| {
             // Where only the transitions of an observed chain are free, one pass is exact.
             let passes = if self.parameters.len() > 2 { IMPROVEMENTS } else { 1 };
@@ -71,7 +73,7 @@ impl<const N: usize> Law for Discrete<N> {
     }
 
     fn draw(&self, values: &[f64], series: &Series, stream: &mut Stream) -> Vec<bool> {
-        self.checked(values).draw(series.len(), stream)
+        self.checked(values).draw(series.copies(), stream)
     }
 
     fn consequences(&self, values: &[f64], series: &Series) -> Consequences {
@@ -79,7 +81,7 @@ impl<const N: usize> Law for Discrete<N> {
         Consequences {
             mean_loss: chain.mean_loss(),
             mean_burst: chain.mean_burst(),
-            visits: if N == 1 { f64::INFINITY } else { chain.visits(series.len()) },
+            visits: if self.is_hidden { chain.visits(series.copies()) } else { f64::INFINITY },
         }
     }
 

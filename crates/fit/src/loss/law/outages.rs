@@ -161,33 +161,87 @@ fn candidates(fates: &Fates, groups: &[Group]) -> Vec<(f64, f64, f64)> {
     found
 }
 
-/// Ends of the periods whose likelihood, at the best phase, is within [`FALL`] of `best`.
-fn period_range(
-    fates: &Fates,
-    groups: &[Group],
-    (period, centre): (f64, f64),
-    best: f64,
-) -> (f64, f64) {
-    let middle = groups[groups.len() / 2].middle();
-    let turns = libm::round((middle - centre) / period);
-    let holds = |other: f64| {
-        // Turned about the middle of the series, where the phase is known best.
-        let about = centre + turns * period - turns * other;
-        Window::around(fates, other, about).log_likelihood(fates) >= best - FALL
-    };
-    let end = |sign: f64| {
-        let mut step = period * 1e-7;
-        while holds(period + sign * step) && step < period / 4.0 {
-            step *= 2.0;
+/// Schedule whose phase is given at the middle of the series, where it is known best.
+#[derive(Clone, Copy)]
+struct Schedule {
+    period: f64,
+    /// Middle of an outage near the middle of the series.
+    middle: f64,
+}
+
+impl Schedule {
+    fn window(self, fates: &Fates) -> Window {
+        Window::around(fates, self.period, self.middle)
+    }
+
+    fn log_likelihood(self, fates: &Fates) -> f64 {
+        self.window(fates).log_likelihood(fates)
+    }
+
+    /// Most likely period within `reach`, at the centre of the periods that are as likely.
+    fn refined(self, fates: &Fates, reach: f64) -> Self {
+        const POINTS: i32 = 80;
+        let at = |index: i32| {
+            let period = self.period + reach * f64::from(index) / f64::from(POINTS);
+            Self { period, ..self }
+        };
+        let values: Vec<f64> =
+            (-POINTS..=POINTS).map(|index| at(index).log_likelihood(fates)).collect();
+        let most = values.iter().fold(f64::NEG_INFINITY, |most, it| most.max(*it));
+        let best: Vec<i32> = (-POINTS..=POINTS)
+            .zip(&values)
+            .filter(|(_, value)| **value >= most - 1e-9)
+            .map(|(index, _)| index)
+            .collect();
+        at(best[best.len() / 2])
+    }
+
+    /// Ends of the periods whose likelihood is within [`FALL`] of the largest.
+    fn range(self, fates: &Fates) -> (f64, f64) {
+        let least = self.log_likelihood(fates) - FALL;
+        let holds = |period| Self { period, ..self }.log_likelihood(fates) >= least;
+        let end = |sign: f64| {
+            let mut step = self.period * 1e-7;
+            while holds(self.period + sign * step) && step < self.period / 4.0 {
+                step *= 2.0;
+            }
+            let (mut within, mut beyond) = (step / 2.0, step);
+            for _ in 0..20 {
+                let middle = 0.5 * (within + beyond);
+                let inside = holds(self.period + sign * middle);
+                if inside { within = middle } else { beyond = middle }
+            }
+            self.period + sign * beyond
+        };
+        (end(-1.0), end(1.0))
+    }
+
+    /// Values and intervals. The start is a phase at the first copy: the error of the period counts
+    /// as often as outages lie between there and the middle.
+    fn searched(self, fates: &Fates) -> Searched {
+        let window = self.window(fates);
+        let periods = self.range(fates);
+        let half = |(one, other): (f64, f64)| 0.5 * (one + other);
+        let turns = libm::floor((self.middle + half(window.start)) / self.period);
+        let start = |edge: f64, period: f64| self.middle + edge - turns * period;
+        let (lost, kept) = ((fates.lost.len() - window.inside) as f64, fates.kept.len() as f64);
+        let loss = lost / (lost + kept);
+        let spread = 1.96 * libm::sqrt((lost + 1.0) * (kept + 1.0) / (lost + kept + 2.0).powi(3));
+        Searched {
+            values: vec![
+                self.period,
+                start(half(window.start), self.period),
+                half(window.end) - half(window.start),
+                loss,
+            ],
+            ranges: vec![
+                periods,
+                (start(window.start.0, periods.1), start(window.start.1, periods.0)),
+                (window.end.0 - window.start.1, window.end.1 - window.start.0),
+                ((loss - spread).max(0.0), (loss + spread + 2.0 / kept).min(1.0)),
+            ],
         }
-        let (mut within, mut beyond) = (step / 2.0, step);
-        for _ in 0..20 {
-            let middle = 0.5 * (within + beyond);
-            if holds(period + sign * middle) { within = middle } else { beyond = middle }
-        }
-        period + sign * beyond
-    };
-    (end(-1.0), end(1.0))
+    }
 }
 
 impl Law for Outages {
@@ -230,28 +284,23 @@ impl Law for Outages {
         if groups.len() < OUTAGES_LEAST || fates.kept.is_empty() {
             return None;
         }
-        let (period, centre, best) = *candidates(&fates, &groups).first()?;
-        let window = Window::around(&fates, period, centre);
+        let (period, centre, _) = *candidates(&fates, &groups).first()?;
         let turns = libm::round((groups[groups.len() - 1].middle() - centre) / period);
-        if window.inside < 2 || turns + 1.0 < OUTAGES_LEAST as f64 {
+        if turns + 1.0 < OUTAGES_LEAST as f64 {
             return None;
         }
-        let middle = |(one, other): (f64, f64)| 0.5 * (one + other);
-        let start = (centre + middle(window.start)).rem_euclid(period);
-        let shift = start - (centre + middle(window.start));
-        let duration = middle(window.end) - middle(window.start);
-        let (lost, kept) = ((fates.lost.len() - window.inside) as f64, fates.kept.len() as f64);
-        let loss = lost / (lost + kept);
-        let spread = 1.96 * libm::sqrt(((lost + 1.0) * (kept + 1.0)) / (lost + kept + 2.0).powi(3));
-        Some(Searched {
-            values: vec![period, start, duration, loss],
-            ranges: vec![
-                period_range(&fates, &groups, (period, centre), best),
-                (centre + window.start.0 + shift, centre + window.start.1 + shift),
-                (window.end.0 - window.start.1, window.end.1 - window.start.0),
-                ((loss - spread).max(0.0), (loss + spread + 2.0 / kept).min(1.0)),
-            ],
-        })
+        let middle = groups[groups.len() / 2].middle();
+        let middle = centre + libm::round((middle - centre) / period) * period;
+        let mut schedule = Schedule { period, middle };
+        let window = schedule.window(&fates);
+        let mut reach = (window.end.1 - window.start.0) / turns;
+        for _ in 0..3 {
+            schedule = schedule.refined(&fates, reach);
+            reach /= 20.0;
+        }
+        let grouped: usize = groups.iter().map(|group| group.size).sum();
+        let explains = schedule.window(&fates).inside * 2 >= grouped;
+        explains.then(|| schedule.searched(&fates))
     }
 
     fn draw(&self, values: &[f64], series: &Series, stream: &mut Stream) -> Vec<bool> {
@@ -263,7 +312,7 @@ impl Law for Outages {
     fn consequences(&self, values: &[f64], series: &Series) -> Consequences {
         let [every, _, duration, loss] = values else { unreachable!("four parameters") };
         let share = (duration / every).min(1.0);
-        let per_outage = duration / (series.duration_s() / (series.len() - 1) as f64);
+        let per_outage = duration / (series.duration_s() / (series.copies() - 1) as f64);
         let mean_loss = share + (1.0 - share) * loss;
         // Runs per period: the outage, and single losses outside.
         let outside = per_outage * (1.0 - share) / share * loss;
@@ -277,7 +326,9 @@ impl Law for Outages {
 
     fn channel(&self, values: &[f64]) -> Value {
         let [every, start, duration, loss] = values else { unreachable!("four parameters") };
-        let outage = |start: f64, duration: f64| json!({ "start": time_text(start), "duration": time_text(duration) });
+        let outage = |start: f64, duration: f64| -> Value {
+            json!({ "start": time_text(start), "duration": time_text(duration) })
+        };
         let beyond = start + duration - every;
         let times = if beyond > 1e-9 {
             vec![outage(0.0, beyond), outage(*start, every - start)]

@@ -2,12 +2,12 @@
 //!
 //! *Equations.* Tokens fill at `rate` up to `bucket` bytes; a copy that finds as many tokens as it
 //! has bytes takes them and passes, any other is dropped. The tokens follow from what passed, so
-//! each copy checks the law by itself: with tokens it is lost with probability `loss`, without
-//! them it passes with the same probability.
+//! each copy checks the law by itself: with tokens it is lost with probability `loss`, without them
+//! it passes with the same probability.
 //!
-//! *How it is searched.* Between two drops in a row the bucket starts and ends almost empty, so that
-//! what passed is rate × time ± two packets; the median over pairs of drops is the first rate. A
-//! grid over rate and bucket, refined around its best point, minimises the copies that contradict
+//! *How it is searched.* Between two drops in a row the bucket starts and ends almost empty, so
+//! that what passed is rate × time ± two packets; the median over pairs of drops is the first rate.
+//! A grid over rate and bucket, refined around its best point, minimises the copies that contradict
 //! the law. The intervals hold what contradicts it as rarely, within 1.92 in log likelihood.
 
 use super::{Consequences, Law, Parameter, Scale, Searched, probability, rounded};
@@ -22,7 +22,13 @@ pub struct Policer;
 const DROPS_LEAST: usize = 20;
 /// Copies on which the grid is evaluated.
 const COPIES_MOST: usize = 20_000;
-const GRID: usize = 24;
+const GRID: usize = 12;
+/// Copies on which a first look at a coarse grid decides whether to go on.
+const COPIES_FIRST: usize = 4_000;
+/// Share of the drops that a policer must explain at the first look.
+const EXPLAINED_LEAST: f64 = 0.5;
+/// Rounds of refinement of the grid.
+const ROUNDS: usize = 6;
 const FALL: f64 = 1.92;
 
 /// Copies with certain fates.
@@ -136,19 +142,83 @@ fn best(copies: &Copies, rate: Axis, bucket: Axis) -> (f64, f64, usize) {
     (middle.0, middle.1, fewest)
 }
 
-/// Searches rate and bucket from coarse to fine.
-fn refined(copies: &Copies, first: f64, largest: f64) -> (f64, f64, usize) {
-    let mut rate = Axis { centre: first, factor: 1.6 };
-    let mut bucket = Axis { centre: largest * 16.0, factor: 16.0 };
+fn axes(first: f64, largest: f64) -> (Axis, Axis) {
+    (Axis { centre: first, factor: 1.4 }, Axis { centre: largest * 12.0, factor: 12.0 })
+}
+
+/// Searches rate and bucket: from a coarse grid to finer ones, then along the directions in which
+/// both matter together.
+fn refined(copies: &Copies, first: f64, largest: f64) -> Found {
+    let (mut rate, mut bucket) = axes(first, largest);
     let mut found = best(copies, rate, bucket);
-    for _ in 0..5 {
+    for _ in 0..ROUNDS {
+        if found.2 == 0 {
+            break;
+        }
         (rate, bucket) = (rate.narrowed(found.0), bucket.narrowed(found.1));
         let next = best(copies, rate, bucket);
         if next.2 <= found.2 {
             found = next;
         }
     }
+    let mut found = Found { rate: found.0, bucket: found.1, wrong: found.2 };
+    let mut step = 0.5;
+    while step > 1e-8 && found.wrong > 0 {
+        let next = found.neighbours(copies, step).min_by_key(|it| it.wrong);
+        match next {
+            Some(next) if next.wrong < found.wrong => found = next,
+            _ => step /= 2.0,
+        }
+    }
     found
+}
+
+/// Rate in bytes per second, bucket in bytes, and the copies that contradict them.
+#[derive(Clone, Copy)]
+struct Found {
+    rate: f64,
+    bucket: f64,
+    wrong: usize,
+}
+
+/// Times over which a higher rate may make up for a smaller bucket, as shares of the series.
+const SPANS: [f64; 7] = [0.0, 0.02, 0.08, 0.25, 0.5, 0.75, 1.0];
+
+impl Found {
+    fn at(copies: &Copies, rate: f64, bucket: f64) -> Self {
+        let possible = rate > 0.0 && bucket > 0.0;
+        let wrong = if possible { copies.contradictions(rate, bucket) } else { usize::MAX };
+        Self { rate, bucket, wrong }
+    }
+
+    /// Points at which the rate differs by a share `step`, and the bucket so that the tokens after
+    /// some time stay as they are; and points with another bucket alone.
+    fn neighbours(self, copies: &Copies, step: f64) -> impl Iterator<Item = Self> {
+        let duration: f64 = copies.gap_s.iter().sum();
+        let of_rate = [-step, step].into_iter().flat_map(move |share| {
+            let more = self.rate * share;
+            SPANS.iter().map(move |span| (self.rate + more, self.bucket - more * span * duration))
+        });
+        let of_bucket = [-step, step].map(|share| (self.rate, self.bucket * (1.0 + share)));
+        let all = of_rate.chain(of_bucket);
+        all.map(move |(rate, bucket)| Self::at(copies, rate, bucket))
+    }
+
+    /// Ends of the rates that `holds` accepts with some bucket, and of the buckets with some rate.
+    fn ranges(self, copies: &Copies, holds: impl Fn(usize) -> bool) -> [(f64, f64); 2] {
+        let duration: f64 = copies.gap_s.iter().sum();
+        let accepts = |rate, bucket| holds(Self::at(copies, rate, bucket).wrong);
+        let with_rate = |rate: f64| {
+            let more = (rate - self.rate) * duration;
+            SPANS.iter().any(|span| accepts(rate, self.bucket - more * span))
+        };
+        let with_bucket = |bucket: f64| {
+            let less = (self.bucket - bucket) / duration;
+            let rate = |span: &f64| if *span > 0.0 { less / span } else { 0.0 };
+            SPANS.iter().any(|span| accepts(self.rate + rate(span), bucket))
+        };
+        [range(self.rate, with_rate), range(self.bucket, with_bucket)]
+    }
 }
 
 /// Ends of the values that `holds` accepts around `value`.
@@ -159,7 +229,7 @@ fn range(value: f64, holds: impl Fn(f64) -> bool) -> (f64, f64) {
             step *= 2.0;
         }
         let (mut within, mut beyond) = (step / 2.0, step);
-        for _ in 0..12 {
+        for _ in 0..8 {
             let middle = 0.5 * (within + beyond);
             if holds(value * libm::exp(sign * middle)) { within = middle } else { beyond = middle }
         }
@@ -207,16 +277,23 @@ impl Law for Policer {
         if drops < DROPS_LEAST || drops == copies.lost.len() || largest <= 0.0 {
             return None;
         }
-        let (rate, bucket, wrong) = refined(&copies, copies.first_rate()?, largest);
-        let count = copies.lost.len();
+        let first = copies.first_rate()?;
+        let start = Copies::of(series, COPIES_FIRST);
+        let start_drops = start.lost.iter().filter(|lost| **lost).count();
+        let (rates, buckets) = axes(first, largest);
+        let unexplained = best(&start, rates, buckets).2;
+        if unexplained as f64 > (1.0 - EXPLAINED_LEAST) * start_drops as f64 {
+            return None;
+        }
+        let found = refined(&copies, first, largest);
+        let (count, wrong) = (copies.lost.len(), found.wrong);
         let least = likelihood(wrong, count) - FALL;
-        let holds = |rate, bucket| likelihood(copies.contradictions(rate, bucket), count) >= least;
-        let rates = range(rate, |other| holds(other, bucket));
-        let buckets = range(bucket, |other| holds(rate, other));
+        let holds = |wrong| wrong <= count && likelihood(wrong, count) >= least;
+        let [rates, buckets] = found.ranges(&copies, holds);
         let loss = wrong as f64 / count as f64;
         let spread = 1.96 * libm::sqrt((loss + 1.0 / count as f64) / count as f64);
         Some(Searched {
-            values: vec![8.0 * rate, bucket, loss],
+            values: vec![8.0 * found.rate, found.bucket, loss],
             ranges: vec![
                 (8.0 * rates.0, 8.0 * rates.1),
                 buckets,

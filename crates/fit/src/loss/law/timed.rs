@@ -1,9 +1,9 @@
 //! Two-state chain in time, seen only when a copy passes.
 //!
-//! *Equations.* Sojourns are exponential with means T_g and T_b, Q has the rates 1/T_g and 1/T_b.
-//! A copy that comes τ after another finds the state by exp(Q·τ): with Λ = 1/T_g + 1/T_b and
-//! π = (1 − share of bad time, share of bad time), exp(Q·τ) = 1·π + e^(−Λτ)·(I − 1·π). What the chain
-//! does between two copies is summed over, so idle times are neither good nor bad.
+//! *Equations.* Sojourns are exponential with means T_g and T_b, Q has the rates 1/T_g and 1/T_b. A
+//! copy that comes τ after another finds the state by exp(Q·τ): with Λ = 1/T_g + 1/T_b and π = (1 −
+//! share of bad time, share of bad time), exp(Q·τ) = 1·π + e^(−Λτ)·(I − 1·π). What the chain does
+//! between two copies is summed over, so idle times are neither good nor bad.
 
 use super::{Consequences, Law, Parameter, probability, rounded, seconds, time_text};
 use crate::loss::chain::weigh;
@@ -87,7 +87,7 @@ impl Law for Timed {
     }
 
     fn starts(&self, series: &Series) -> Vec<Vec<f64>> {
-        let spacing = series.duration_s() / (series.len() - 1) as f64;
+        let spacing = series.duration_s() / (series.copies() - 1) as f64;
         if spacing <= 0.0 {
             return Vec::new();
         }
@@ -129,7 +129,7 @@ impl Law for Timed {
         // Averaged over the distances of the series: bursts in packets depend on them.
         let pairs: f64 =
             series.times_s.windows(2).map(|it| libm::exp(-states.decay_s * (it[1] - it[0]))).sum();
-        let kept = pairs / (series.len() - 1) as f64;
+        let kept = pairs / (series.copies() - 1) as f64;
         let both = lost * lost + kept * bad * (1.0 - bad) * (bad_loss - good_loss).powi(2);
         let mean_burst = (lost - both > 0.0).then(|| lost / (lost - both));
         let visits = series.duration_s() / (values[0] + values[1]);

@@ -1,0 +1,112 @@
+"""`retx fit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from retx.cli import options
+from retx.cli.run import print_json
+from retx.errors import UsageError
+
+if TYPE_CHECKING:
+    from retx.fitting.fit import Fit
+
+Ping = Annotated[
+    Path | None,
+    typer.Option(metavar="LOG", help="Log of ping -D (Linux), of ping (BSD, macOS, Windows)."),
+]
+Iperf3 = Annotated[
+    Path | None, typer.Option("--iperf3", metavar="JSON", help="Report of iperf3 --json.")
+]
+Trace = Annotated[
+    Path | None,
+    typer.Option(metavar="CSV", help="Table of packets: time_s, lost, delay_s (and bytes)."),
+]
+Mahimahi = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Packet-delivery trace of Mahimahi.")
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="S.toml", help="Write the scenario here.")
+]
+Replay = Annotated[
+    bool,
+    typer.Option("--replay", help="Replay losses and delays as recorded, in place of a model."),
+]
+
+
+def command(
+    ping: Ping = None,
+    iperf3: Iperf3 = None,
+    trace: Trace = None,
+    mahimahi: Mahimahi = None,
+    out: Out = None,
+    replay: Replay = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Fit a path to a measured series, and write the scenario that behaves like it.
+
+    \b
+    Examples:
+      ping -D -i 0.2 -c 3000 host > ping.log && retx fit --ping ping.log -o path.toml
+      retx fit --iperf3 server.json
+      retx fit --trace packets.csv --json
+      retx fit --mahimahi cellular.down -o cellular.toml && retx run cellular.toml
+    """
+    from retx.fitting.fit import fit
+
+    if replay and out is None:
+        raise UsageError("--replay changes the scenario: add -o S.toml")
+    if out is not None and out.suffix != ".toml":
+        raise UsageError(f"{out}: a scenario is a TOML file: let the name end in .toml")
+    found = fit(ping=ping, iperf3=iperf3, trace=trace, mahimahi=mahimahi)
+    if out is not None:
+        found.save(out, replay=replay)
+    if as_json:
+        print_json(found.content)
+    elif out is not None:
+        typer.echo(f"{out} is written. Run it: retx run {out}")
+    else:
+        _print(found)
+
+
+def _print(fit: Fit) -> None:
+    from retx.cli.console import console
+    from retx.cli.tables import plain
+    from retx.fitting.wording import delay_lines, loss_lines, rate_lines
+
+    out = console()
+    out.print(f"[bold]{plain(fit.series.file)}[/bold] ({fit.series.kind})")
+    for finding in fit.series.findings:
+        out.print(f"  {plain(finding)}.")
+    for line in [*loss_lines(fit), *delay_lines(fit), *rate_lines(fit)]:
+        out.print(plain(line))
+    if fit.losses is not None:
+        _models(fit, out)
+    out.print("\nThis kind of input cannot tell:")
+    for item in fit.series.unknown:
+        out.print(f"  - {plain(item)}")
+
+
+def _models(fit: Fit, out: Any) -> None:  # noqa: ANN401
+    from retx.cli.tables import plain, table
+    from retx.fitting.wording import estimate
+    from retx.quantities import share
+
+    assert fit.losses is not None
+    least = min(model["bic"] for model in fit.losses.models)
+    rows = table("", "Model", ">BIC", ">loss", ">burst", "parameters")
+    for model in fit.losses.models:
+        burst = model["mean_burst"]
+        rows.add_row(
+            model["name"], f"+{model['bic'] - least:.1f}", share(model["mean_loss"]),
+            "–" if burst is None else f"{burst:.3g}",
+            plain(", ".join(estimate(it) for it in model["parameters"])),
+        )  # fmt: skip
+    out.print(rows)
+    checks = table("", "Test", "of", ">p", "finding")
+    for test in fit.losses.content["tests"]:
+        checks.add_row(test["name"], test["model"], f"{test['p_value']:.3f}", test["finding"])
+    out.print(checks)

@@ -1,0 +1,38 @@
+"""Readers of measured series. A new one is a file and a line here."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+
+from retx.errors import UsageError
+from retx.fitting.series import Series
+
+READERS = {
+    "ping": "retx.fitting.inputs.ping:read",
+    "iperf3": "retx.fitting.inputs.iperf3:read",
+    "trace": "retx.fitting.inputs.trace:read",
+    "mahimahi": "retx.fitting.inputs.mahimahi:read",
+}
+"""Where each reader is: a function that takes the text of a file and its name."""
+
+
+def read(kind: str, path: str | os.PathLike[str]) -> Series:
+    """Reads a file of a kind.
+
+    Raises:
+        OSError: The file cannot be read.
+        UsageError: The file is none of this kind; the message says where it departs from it.
+    """
+    module, _, function = READERS[kind].partition(":")
+    file = Path(path)
+    try:
+        text = file.read_bytes().decode("utf-8-sig", errors="replace")
+    except IsADirectoryError as error:
+        raise OSError(error.errno, "is a directory", str(file)) from None
+    try:
+        series: Series = getattr(import_module(module), function)(text, str(file))
+    except ValueError as error:
+        raise UsageError(f"{file}: {error}") from None
+    return series

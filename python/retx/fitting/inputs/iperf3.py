@@ -1,0 +1,116 @@
+"""Reports of iperf3 (`--json`): UDP with losses per interval, TCP with retransmissions and RTTs.
+
+Only the receiver of UDP knows what was lost in each interval: take its report, or the client's with
+`--get-server-output`. Intervals that iperf3 omits (`-O`) are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from retx.fitting.series import Counts, Rates, Series
+
+UDP_UNKNOWN = (
+    "which packets of an interval were lost: bursts show only in how much the counts vary",
+    "a law of loss with more than two parameters",
+    "delays: iperf3 reports only jitter",
+    "the bottleneck's rate and queue, unless the test has filled them",
+)
+TCP_UNKNOWN = (
+    "losses: iperf3 counts retransmissions, of which some are needless and some repeat a loss",
+    "bursts of losses",
+    "the delay of each way: the scenario gives half of the shortest RTT to each",
+    "whether the rate was the link's, or what the transport reached on it",
+)
+
+
+def read(text: str, name: str) -> Series:
+    """Reads a report.
+
+    Raises:
+        ValueError: It is none, or says nothing about losses.
+    """
+    try:
+        report = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"no JSON ({error}): run iperf3 with --json") from None
+    if not isinstance(report, dict) or "start" not in report:
+        raise ValueError("no report of iperf3: there is no key `start` (run it with --json)")
+    if report.get("error"):
+        raise ValueError(f"the test has failed: {report['error']}")
+    test = report["start"].get("test_start", {})
+    if str(test.get("protocol", "TCP")).upper() == "UDP":
+        return _udp(report, name)
+    return _tcp(report, name)
+
+
+def _intervals(report: dict[str, Any]) -> list[dict[str, Any]]:
+    found = []
+    for interval in report.get("intervals", []):
+        one = interval.get("sum_received") or interval.get("sum") or {}
+        if one and not one.get("omitted") and one.get("seconds", 0) > 0:
+            found.append({**one, "streams": interval.get("streams", [])})
+    return found
+
+
+def _udp(report: dict[str, Any], name: str) -> Series:
+    server = report.get("server_output_json")
+    sides = [server] if isinstance(server, dict) else []
+    for side in [*sides, report]:
+        rows = [it for it in _intervals(side) if "lost_packets" in it]
+        if rows and not (side is report and not sides and _is_sender(report)):
+            counts = _counts(rows)
+            return Series("iperf3", name, False, counts=counts, unknown=UDP_UNKNOWN)
+    total = report.get("end", {}).get("sum", {})
+    if "lost_packets" not in total or not total.get("packets"):
+        raise ValueError("no losses in it: take the report of the receiver")
+    return Series(
+        "iperf3", name, False, counts=_counts([{"start": 0.0, **total}]),
+        findings=(
+            "only the sum of the losses is in this report: take the receiver's, or add "
+            "--get-server-output",
+        ),
+        unknown=UDP_UNKNOWN,
+    )  # fmt: skip
+
+
+def _is_sender(report: dict[str, Any]) -> bool:
+    """True for a report whose intervals count what was sent, in which nothing is ever lost."""
+    rows = _intervals(report)
+    total = report.get("end", {}).get("sum", {}).get("lost_packets", 0)
+    return total > 0 and all(it.get("lost_packets", 0) == 0 for it in rows)
+
+
+def _counts(rows: list[dict[str, Any]]) -> Counts:
+    def column(key: str) -> Any:  # noqa: ANN401
+        return np.array([float(row.get(key, 0)) for row in rows])
+
+    packets, lost = column("packets"), column("lost_packets")
+    # A late packet is taken off the losses again, which can make an interval's count negative.
+    return Counts(column("start"), column("seconds"), packets, np.clip(lost, 0, packets))
+
+
+def _tcp(report: dict[str, Any], name: str) -> Series:
+    rows = _intervals(report)
+    if not rows:
+        raise ValueError("no intervals in it: the test has not run")
+    starts = np.array([float(row["start"]) for row in rows])
+    rates = np.array([float(row.get("bits_per_second", 0)) for row in rows])
+    rtts = [[stream["rtt"] / 1e6 for stream in row["streams"] if stream.get("rtt")] for row in rows]
+    smallest = np.array([min(it) if it else np.nan for it in rtts])
+    mss = float(report["start"].get("tcp_mss_default") or 1448)
+    segments = np.array([float(row.get("bytes", 0)) / mss for row in rows])
+    resent = np.array([float(row.get("retransmits", np.nan)) for row in rows])
+    counts = Counts(starts, np.array([float(row["seconds"]) for row in rows]), segments, resent)
+    findings = []
+    if np.isnan(resent).all():
+        findings.append("no retransmissions in it: take the report of the sender")
+    if np.isnan(smallest).all():
+        findings.append("no RTTs in it: take the report of a Linux sender")
+    return Series(
+        "iperf3", name, True, counts=counts, rates=Rates(starts, rates), rtts_s=smallest,
+        findings=tuple(findings), unknown=TCP_UNKNOWN,
+    )  # fmt: skip

@@ -1,0 +1,201 @@
+"""Logs of ping: Linux (iputils), BSD and macOS, BusyBox, Windows.
+
+A reply has the RTT, so the request left at the stamp minus the RTT where the log has stamps
+(`ping -D`). Without stamps requests are a second apart, or as far as `interval_s` says. A request
+without a reply is lost; the last one may still be under way. Sequence numbers of 16 bits wrap.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from retx.fitting.series import Packets, Series
+
+STAMP = re.compile(r"^\s*\[(\d+\.\d+)\]")
+CLOCK = re.compile(r"^\s*(\d\d):(\d\d):(\d\d\.\d+)")
+SEQUENCE = re.compile(r"\b(?:icmp_seq|seq|icmp_req)[= ](\d+)")
+RTT = re.compile(r"[=<]\s?(\d+(?:[.,]\d+)?)\s?ms\b")
+BYTES = re.compile(r"(?:^|\s)(\d+) bytes from")
+WINDOWS_REPLY = re.compile(r"(?:bytes|Bytes|octets)=(\d+)\D")
+SENT = re.compile(r"(\d+) packets transmitted")
+WINDOWS_HEAD = re.compile(r"(?:Pinging|Ping wird ausgef|ping sur|Haciendo ping)")
+NOT_YET, TIMED_OUT = "no answer yet", "Request timeout for icmp_seq"
+WINDOWS_LOST = re.compile(
+    r"(?:Request timed out|Zeitüberschreitung|Délai d'attente|Tiempo de espera agotado"
+    r"|General failure|[Dd]estination (?:host|net|port) unreachable|nicht erreichbar)"
+)
+UNREACHABLE = re.compile(r"(?:Destination .* Unreachable|Time to live exceeded|Packet filtered)")
+WRAP = 1 << 16
+IPV4_BYTES, IPV6_BYTES, ICMP_BYTES = 20, 40, 8
+
+UNKNOWN = (
+    "whether a packet was lost on the way there or back: the scenario loses it on the way there",
+    "the delay of each way: the scenario gives half of the shortest RTT to each",
+    "the bottleneck's rate and queue: the scenario has an assumed rate",
+    "what happens between two probes: losses and delays that last less than their distance",
+    "how the path behaves under load",
+)
+
+
+@dataclass
+class _Log:
+    """Requests of one log, by unwrapped sequence number."""
+
+    rtts: dict[int, float] = field(default_factory=dict)
+    left: dict[int, float] = field(default_factory=dict)
+    said_lost: set[int] = field(default_factory=set)
+    duplicates: int = 0
+    reordered: int = 0
+    unreachable: int = 0
+    bytes: int = 64
+    is_ipv6: bool = False
+    last: int = -1
+    first_wins: bool = True
+    sent: int | None = None
+    stamped: bool = False
+
+    def unwrapped(self, number: int) -> int:
+        """The number nearest to the last one among those that are equal modulo 2¹⁶."""
+        if self.last < 0:
+            return number
+        turns = round((self.last - number) / WRAP)
+        return number + max(turns, 0) * WRAP
+
+
+def read(text: str, name: str, interval_s: float = 1.0) -> Series:
+    """Reads a log.
+
+    Args:
+        text: The log.
+        name: Name of the file.
+        interval_s: Time from request to request, where the log has no stamps.
+
+    Raises:
+        ValueError: It has no reply and no loss.
+    """
+    log = _Log()
+    windows = WINDOWS_HEAD.search(text) or (WINDOWS_REPLY.search(text) and "icmp_seq" not in text)
+    (_read_windows if windows else _read_lines)(log, text)
+    if not log.rtts and not log.said_lost:
+        raise ValueError(
+            "no reply of a ping in it: the log of `ping -D` (Linux), `ping` (BSD, macOS, Windows)"
+        )
+    return _series(log, name, interval_s, spaced=bool(windows))
+
+
+def _read_lines(log: _Log, text: str) -> None:
+    """The form of iputils, BSD and BusyBox: a sequence number in each line."""
+    for line in text.splitlines():
+        if sent := SENT.search(line):
+            log.sent = int(sent[1])
+        found = SEQUENCE.search(line)
+        if not found:
+            continue
+        number, stamp = log.unwrapped(int(found[1])), _stamp(line)
+        size, rtt = BYTES.search(line), RTT.search(line)
+        if NOT_YET in line or line.lstrip().startswith(TIMED_OUT) or UNREACHABLE.search(line):
+            log.unreachable += bool(UNREACHABLE.search(line))
+            log.said_lost.add(number)
+            log.last = max(log.last, number)
+        elif size and rtt:
+            _reply(log, number, float(rtt[1].replace(",", ".")) / 1000, stamp)
+            log.bytes, log.is_ipv6 = int(size[1]), _is_ipv6(line)
+
+
+def _reply(log: _Log, number: int, rtt_s: float, stamp: float | None) -> None:
+    if number in log.rtts:
+        log.duplicates += 1
+        return
+    log.reordered += number < log.last
+    log.last = max(log.last, number)
+    log.rtts[number] = rtt_s
+    if stamp is not None:
+        log.left[number] = stamp - rtt_s
+        log.stamped = True
+
+
+def _read_windows(log: _Log, text: str) -> None:
+    """The form of Windows: no numbers and no stamps; each line is the next request."""
+    number = 0
+    time_s = 0.0
+    for line in text.splitlines():
+        size, rtt = WINDOWS_REPLY.search(line), RTT.search(line)
+        if size and rtt:
+            log.rtts[number] = float(rtt[1].replace(",", ".")) / 1000
+            log.bytes = int(size[1]) + ICMP_BYTES
+            log.left[number] = time_s
+            number, time_s = number + 1, time_s + 1.0
+        elif WINDOWS_LOST.search(line):
+            log.said_lost.add(number)
+            log.left[number] = time_s
+            # It waits 4 s for a reply, and a second more.
+            number, time_s = number + 1, time_s + 5.0
+    log.last = number - 1
+    log.sent = number
+
+
+def _stamp(line: str) -> float | None:
+    if found := STAMP.match(line):
+        return float(found[1])
+    if found := CLOCK.match(line):
+        return 3600 * int(found[1]) + 60 * int(found[2]) + float(found[3])
+    return None
+
+
+def _is_ipv6(line: str) -> bool:
+    sender = re.search(r"bytes from ([^,]*?)(?:: |, )", line)
+    address = sender[1].split("(")[-1] if sender else ""
+    return address.count(":") > 1
+
+
+def _series(log: _Log, name: str, interval_s: float, *, spaced: bool) -> Series:
+    first = min([*log.rtts, *log.said_lost])
+    # Numbers begin at 0 (BSD, BusyBox) or 1 (iputils); earlier ones were sent, too.
+    first = min(first, 1) if first <= 1 else (1 if log.sent and log.sent >= log.last else first)
+    last = max(log.last, first + log.sent - 1 if log.sent else log.last)
+    numbers = np.arange(first, last + 1)
+    rtts = np.array([log.rtts.get(int(it), np.nan) for it in numbers])
+    lost = np.isnan(rtts).astype(float)
+    if lost[-1] and int(numbers[-1]) not in log.said_lost:
+        lost[-1] = np.nan  # it may still be under way
+    known = [(index, log.left[int(it)]) for index, it in enumerate(numbers) if int(it) in log.left]
+    if len(known) > 1:
+        places, times = np.array(known).T
+        left = np.interp(np.arange(len(numbers)), places, times)
+        step = (times[-1] - times[0]) / (places[-1] - places[0])
+        index = np.arange(len(numbers))
+        left = np.where(index > places[-1], times[-1] + step * (index - places[-1]), left)
+        left = np.where(index < places[0], times[0] + step * (index - places[0]), left)
+    else:
+        left = np.arange(len(numbers)) * interval_s
+    times_s = np.maximum.accumulate(left - left[0])
+    size = log.bytes + (IPV6_BYTES if log.is_ipv6 else IPV4_BYTES)
+    packets = Packets(times_s, np.full(len(numbers), float(size)), lost, rtts)
+    findings = _findings(log, interval_s, spaced=spaced, ends_open=bool(np.isnan(lost[-1])))
+    return Series("ping", name, True, packets, findings=findings, unknown=UNKNOWN)
+
+
+def _findings(log: _Log, interval_s: float, *, spaced: bool, ends_open: bool) -> tuple[str, ...]:
+    found = []
+    if spaced:
+        found.append(
+            "Windows prints no times: a second after a reply, five after a loss is assumed"
+        )
+    elif not log.stamped:
+        found.append(
+            f"no time stamps (ping -D prints them): requests are taken as {interval_s:g} s apart"
+        )
+    if log.duplicates:
+        found.append(f"{log.duplicates} duplicate replies: counted once")
+    if log.reordered:
+        found.append(f"{log.reordered} replies came after that to a later request")
+    if log.unreachable:
+        found.append(
+            f"{log.unreachable} requests were answered by an error of a router: counted as lost"
+        )
+    if ends_open:
+        found.append("the last request may still be under way: its fate is not counted")
+    return tuple(found)

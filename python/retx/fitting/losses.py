@@ -1,0 +1,95 @@
+"""Laws of loss of a series of packets, compared by `retx._native.fit_losses`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from retx import _native
+from retx.errors import UsageError
+
+
+@dataclass(frozen=True)
+class LossFit:
+    """Fitted laws of loss, the best first."""
+
+    content: Mapping[str, Any]
+    """Models, tests and change points, as `retx fit --json` prints them under `loss`."""
+    prefers_time: bool = False
+    """Of laws that the data do not tell apart, a scenario takes one in time: what probes at a low
+    rate see of a burst is how long it lasts."""
+
+    @property
+    def models(self) -> Sequence[Mapping[str, Any]]:
+        """Every law that was compared."""
+        models: Sequence[Mapping[str, Any]] = self.content["models"]
+        return models
+
+    @property
+    def chosen(self) -> Mapping[str, Any] | None:
+        """The chosen law; None if the data do not decide, or none fits."""
+        return self.model(self.content["chosen"]) if self.content["chosen"] else None
+
+    @property
+    def used(self) -> Mapping[str, Any]:
+        """The law that a scenario takes: the chosen one, or the simplest of those that may be."""
+        names = [*self.content["contenders"], self.content["best"]]
+        if self.prefers_time:
+            names.sort(key=lambda name: not name.endswith("_time"))
+        return self.chosen or self.model(names[0])
+
+    def model(self, name: str) -> Mapping[str, Any]:
+        """A law by its name."""
+        for model in self.models:
+            if model["name"] == name:
+                return model
+        names = ", ".join(model["name"] for model in self.models)
+        raise UsageError(f"{name}: not among the fitted models, {names}")
+
+    def channels(self, name: str | None = None) -> list[dict[str, Any]]:
+        """Channels of a scenario that have a law, in the keys that a scenario takes."""
+        model = self.model(name) if name else self.used
+        channel = model["channel"]
+        return list(channel) if isinstance(channel, list) else [channel]
+
+
+def fit_losses(
+    times_s: ArrayLike,
+    lost: ArrayLike,
+    sizes_bytes: ArrayLike | None = None,
+    *,
+    tested: Sequence[str] = (),
+    laws: Sequence[str] = (),
+    prefers_time: bool = False,
+    drawn_series: int = 199,
+) -> LossFit:
+    """Fits laws of loss to packets.
+
+    Args:
+        times_s: When each was sent, in order.
+        lost: Whether each was lost: 0 or 1, a probability, or NaN where nothing is known.
+        sizes_bytes: IP packet lengths; 1500 without them.
+        tested: Names of laws that are tested besides the best one.
+        laws: Names of the laws to compare; all without them.
+        prefers_time: Of laws that the data do not tell apart, take one in time.
+        drawn_series: Number of series that a test draws.
+
+    Raises:
+        UsageError: The lists do not belong together, or hold too little.
+    """
+    times = np.ascontiguousarray(times_s, dtype=np.float64)
+    fates = np.ascontiguousarray(lost, dtype=np.float64)
+    sizes = np.full(times.shape, 1500.0) if sizes_bytes is None else sizes_bytes
+    sizes = np.ascontiguousarray(sizes, dtype=np.float64)
+    try:
+        text = _native.fit_losses(
+            times, sizes, fates, tested=list(tested), laws=list(laws), drawn_series=drawn_series
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return LossFit(json.loads(text), prefers_time)

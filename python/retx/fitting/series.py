@@ -1,0 +1,64 @@
+"""What an input says about a path, packet by packet or interval by interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Packets:
+    """Packets one by one, in the order in which they were sent."""
+
+    times_s: Numbers
+    sizes_bytes: Numbers
+    """IP packet lengths."""
+    lost: Numbers
+    """Probability that each was lost; NaN where nothing is known."""
+    delays_s: Numbers
+    """Delay or RTT of each; NaN where there is none."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Packets counted in intervals."""
+
+    starts_s: Numbers
+    seconds: Numbers
+    packets: Numbers
+    lost: Numbers
+    """NaN where the input does not say."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Rate over time."""
+
+    times_s: Numbers
+    rates_bit_s: Numbers
+    opportunities_ms: tuple[int, ...] = ()
+    """Delivery opportunities of 1500 bytes each, in place of rates (Mahimahi)."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One input, read."""
+
+    kind: str
+    """Name of the reader, such as `ping`."""
+    file: str
+    is_round_trip: bool
+    """True if delays are RTTs, and a loss may have happened on either way."""
+    packets: Packets | None = None
+    counts: Counts | None = None
+    rates: Rates | None = None
+    rtts_s: Numbers | None = None
+    """RTTs of a transport, where packets are not seen one by one."""
+    findings: tuple[str, ...] = ()
+    """What is wrong or unusual in the file, each once."""
+    unknown: tuple[str, ...] = field(default=())
+    """What an input of this kind cannot tell."""
