@@ -202,6 +202,25 @@ def test_a_sweep_shows_and_stores_for_everyone(call: Call, tmp_path: Path) -> No
     retx.sweep(LOSSY, GRID, 2, out="kept", force=True)
 
 
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--plot", "metric", "--vary", "link.cloud.delay=5 ms,9 ms"], "hold others at a value"),
+        (["--plot", "paired"], "say what is compared"),
+        (["--plot", "cwnd"], "no plot 'cwnd' of a sweep"),
+        (["--paired", "cubic,reno"], "no key has both values"),
+        (["--width", "column"], "add --plot KIND"),
+        (["--latex", "t.pdf"], "must end in .tex"),
+    ],
+)
+def test_a_sweep_refuses_before_its_first_run(
+    call: Call, tmp_path: Path, more: list[str], message: str
+) -> None:
+    with pytest.raises(retx.UsageError, match=re.escape(message)):
+        call("sweep", "lossy.toml", *VARY, "--out", "kept", *more)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_only_files_of_a_sweep_are_removed(call: Call, tmp_path: Path) -> None:
     call("sweep", "lossy.toml", *VARY, "--out", "kept")
     own = Path("kept/tables/mine.parquet")

@@ -14,7 +14,7 @@ from retx.cli.drawing import Drawing, draw_all, file_of
 from retx.cli.options import check_latex, write_latex
 from retx.errors import UsageError
 from retx.quantities import rate
-from retx.sweeps.figures import KINDS, Asked, draw, pair_of
+from retx.sweeps.figures import KINDS, Asked, axes_of, draw, pair_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,9 +55,11 @@ class Shown:
 
         check_csv(self.csv)
         check_latex(self.latex)
-        kinds = [it.kind for it in self.figures]
-        if "paired" in kinds or self.pair is not None:
-            pair_of(Sweep(plan, lambda _: None), self.pair)
+        found = Sweep(plan, lambda _: None)
+        if self.pair is not None:
+            pair_of(found, self.pair)
+        for figure in self.figures:
+            axes_of(found, figure.kind, self._asked)
 
     def show(self, found: Sweep, directory: Path) -> None:
         """Prints, writes and draws."""

@@ -39,6 +39,15 @@ class Asked:
     """Closed forms to draw beside."""
 
 
+@dataclass(frozen=True)
+class Axes:
+    """The keys that a figure sets against each other."""
+
+    x: str | None = None
+    y: str | None = None
+    by: str | None = None
+
+
 def draw(found: Sweep, kind: str, asked: Asked) -> Figure:
     """Draws a figure of a sweep.
 
@@ -48,28 +57,47 @@ def draw(found: Sweep, kind: str, asked: Asked) -> Figure:
     from retx.plots.sweeps import SweepPlot
 
     table, _, column = found.metric_rows(asked.metric)
-    for word in asked.where:
-        key, value = _held(found, word)
-        table = _only(table, key, value)
-    if table.is_empty():
-        raise UsageError("no run is left: of --where, some exclude each other")
-    varying = [key for key in found.keys if table[key].n_unique() > 1]
-    plot = SweepPlot(table, found.keys, found.scenario_toml)
+    table, chosen = _at(found, table, asked.where), axes_of(found, kind, asked)
+    plot, flow = SweepPlot(table, found.keys, found.scenario_toml), asked.flow
     if kind == "cdf":
-        by = asked.by or (varying[0] if len(varying) == 1 else None)
-        return plot.cdf(column, by=by, flow=asked.flow)
-    if kind in SURFACES:
-        x, y = _two(varying, asked)
-        surface: Figure = getattr(plot, kind)(x, y, column, flow=asked.flow)
-        return surface
+        return plot.cdf(column, by=chosen.by, flow=flow)
     if kind == "paired":
         key, pair = pair_of(found, asked.paired)
-        others = [it for it in varying if it != key]
-        across = asked.x or _only_one(others)
-        return plot.paired(key, pair, column, x=across, flow=asked.flow)
-    x = asked.x or _numbers_first(table, varying, [asked.by])[0]
-    family = asked.by or _only_one([it for it in varying if it != x]) or _of_flows(table, asked)
-    return plot.metric(x, column, by=family, flow=asked.flow, models=asked.models)
+        return plot.paired(key, pair, column, x=chosen.x, flow=flow)
+    x = str(chosen.x)
+    if kind in SURFACES:
+        surface: Figure = getattr(plot, kind)(x, chosen.y, column, flow=flow)
+        return surface
+    by = chosen.by or _of_flows(table, asked)
+    return plot.metric(x, column, by=by, flow=flow, models=asked.models)
+
+
+def axes_of(found: Sweep, kind: str, asked: Asked) -> Axes:
+    """What is on the axes, as far as it follows from the grid: no run need have been made.
+
+    Raises:
+        UsageError: More keys vary than the figure shows, or fewer than it needs.
+    """
+    grid = _at(found, found.grid, asked.where)
+    if grid.is_empty() and found.keys:
+        raise UsageError("no run is left: of --where, some exclude each other")
+    varying = [key for key in found.keys if grid[key].n_unique() > 1]
+    if kind == "cdf":
+        return Axes(by=asked.by or (varying[0] if len(varying) == 1 else None))
+    if kind in SURFACES:
+        return Axes(*_two(varying, asked))
+    if kind == "paired":
+        key, _ = pair_of(found, asked.paired)
+        return Axes(asked.x or _only_one([it for it in varying if it != key]))
+    x = asked.x or _numbers_first(grid, varying or found.keys, asked.by)
+    return Axes(x, by=asked.by or _only_one([it for it in varying if it != x]))
+
+
+def _at(found: Sweep, table: pl.DataFrame, where: Sequence[str]) -> pl.DataFrame:
+    """The rows of the points that `where` names."""
+    for word in where:
+        table = _only(table, *_held(found, word))
+    return table
 
 
 def check(asked: Asked, kinds: Sequence[str]) -> None:
@@ -170,20 +198,14 @@ def _two(varying: Sequence[str], asked: Asked) -> tuple[str, str]:
     return x, y
 
 
-def _numbers_first(
-    table: pl.DataFrame, varying: Sequence[str], taken: Sequence[str | None]
-) -> list[str]:
-    """The keys that may be the axis: those with most places of numbers first."""
+def _numbers_first(grid: pl.DataFrame, keys: Sequence[str], by: str | None) -> str:
+    """The key for the axis: numbers before names, many before few."""
     from retx.plots.metric import Places
 
-    free = [key for key in varying if key not in taken] or [
-        key for key in table.columns[: table.columns.index("replication")] if key not in taken
-    ]
+    free = [key for key in keys if key != by]
     if not free:
         raise UsageError("nothing varies in this sweep: draw cdf")
-    return sorted(
-        free, key=lambda key: (Places(table[key]).names is not None, -table[key].n_unique())
-    )
+    return min(free, key=lambda key: (Places(grid[key]).names is not None, -grid[key].n_unique()))
 
 
 def _only_one(keys: Sequence[str]) -> str | None:
