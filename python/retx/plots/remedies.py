@@ -32,7 +32,7 @@ def remedies(content: Mapping[str, Any], *, ax: Ax = None) -> Figure:
         if rows:
             draw_gains(gains, rows, content, within=ax is not None)
         else:
-            gains.remove()
+            gains.axis("off")
     figure.data |= {"shares": share_table(content["limited_by"]), "remedies": _gain_table(rows)}
     return figure
 

@@ -277,8 +277,7 @@ def place_legend(figure: Any) -> None:  # noqa: ANN401
         entries = getattr(part, "entries", None)
         if not entries:
             continue
-        for legend in list(part.legends):
-            legend.remove()
+        part.legends.clear()
         columns = _columns(list(entries), 72 * figure.get_figure(root=True).get_figwidth())
         part.legend(entries.values(), entries.keys(), loc="outside upper left", ncols=columns)
 
