@@ -1,11 +1,11 @@
-# make build | demo | test | lint | bench | bench-peers | docs | conformance | clean.
+# make build | demo | test | check | lint | wheel | wheel-test | bench | bench-peers | docs | conformance | clean.
 # Each does all of its own set-up.
 # PYTHON=python3.12 chooses the interpreter that .venv is made with.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: build demo test lint lint-rust lint-python test-rust test-python test-studies test-others \
+.PHONY: build demo announced test check wheel wheel-test lint lint-rust lint-python test-rust test-python test-studies test-others \
     tshark bench bench-peers bench-scale docs conformance certify clean
 
 PYTHON ?= python3
@@ -16,14 +16,21 @@ RUST := unset MAKEFLAGS MFLAGS; source tools/find-rust.sh;
 # crates/py builds against the interpreter of the virtual environment.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The extension, its tests and clippy share one profile, and so their dependencies.
+DEVELOP := --profile develop --no-default-features --locked
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
 # For daily use and for measures: optimised as a whole. What else needs retx takes either build.
 build: $(VENV)/released
 
-demo: $(VENV)/built
+demo: announced $(VENV)/built
 	$(BIN)/retx study high-ber --quick
+
+# Says before the first minute of silence how long it lasts.
+announced:
+	@[ -e $(VENV)/built ] || echo "make demo takes about 4 minutes on two cores: 3 to build in .venv and" \
+	    "target (0.8 GB), then 1 for the study."
 
 # Two at a time: what has one thread, such as the extension's last optimisation, leaves the other core
 # to what compiles. Emulations have tests in Rust and in Python; in_order lets these wait for those.
@@ -31,11 +38,16 @@ test:
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target in_order=yes \
 	    lint test-rust test-studies test-others
 
+# Lint and tests of what changed since BASE, where this branch left the main one; studies, and what is
+# far from the change, are for `make test`.
+check: $(VENV)/tested
+	$(RUST) $(BIN)/python tools/changed.py $(if $(BASE),--base $(BASE))
+
 lint: lint-rust lint-python
 
 lint-rust: $(BIN)/python
 	$(RUST) rustfmt --check --edition 2024 $$(git ls-files -co --exclude-standard '*.rs')
-	$(RUST) cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(RUST) cargo clippy --workspace --all-targets $(DEVELOP) -- -D warnings
 
 lint-python: $(VENV)/tested
 	$(BIN)/ruff check python studies docs bench tools
@@ -43,9 +55,10 @@ lint-python: $(VENV)/tested
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest retx._native
 
-# Without doc tests: there are none, and to find that out takes minutes.
+# Of the whole workspace, so that features, and with them dependencies, are those of the extension. Without
+# doc tests: there are none, and to find that out takes minutes.
 test-rust: $(BIN)/python tshark
-	$(RUST) cargo test --workspace --exclude retx-py --lib --bins --tests --locked
+	$(RUST) cargo test --workspace --tests $(DEVELOP)
 
 test-python:
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-studies test-others
@@ -60,6 +73,21 @@ test-others: $(VENV)/tested tshark $(if $(in_order),test-rust)
 # Tests of captures ask tshark what it reads in them.
 tshark: | $(BIN)/python
 	tools/packages.sh tshark=tshark || echo "The tests that read captures with tshark are skipped."
+
+# A wheel for every Linux on x86-64 with glibc 2.28 or newer, and a source distribution: target/wheels.
+# Rust's own linker would ask for this machine's glibc; zig brings the symbols of the older one along.
+wheel: $(BIN)/python
+	$(BIN)/python -m pip install --quiet 'maturin[zig]>=1.9,<2' 'auditwheel>=6'
+	rm -rf target/wheels
+	$(RUST) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig \
+	    --compatibility manylinux_2_28
+	$(RUST) $(BIN)/maturin sdist
+	$(BIN)/auditwheel show target/wheels/retx-*.whl | tee target/wheels/auditwheel.txt
+	grep --quiet 'manylinux_2_28_x86_64' target/wheels/auditwheel.txt
+
+# The wheel where there is only Python: takes a minute and downloads what retx needs.
+wheel-test: wheel
+	tools/wheel_test.py target/wheels/retx-*.whl --python $(PYTHON)
 
 bench: build
 	$(RUST) cargo bench --package retx-sim --bench engine --locked
@@ -111,20 +139,19 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit(f"retx needs Python 3.10 or newer; this is {sys.version}")'
 	$(PYTHON) -m venv $(VENV)
 
-# The extension module and the command, with what they need to run: PROFILE of Cargo.toml.
-PROFILE := develop
+# The extension module and the command, with what they need to run.
+PROFILE := $(DEVELOP)
 define install
 tools/packages.sh cc=build-essential
 $(BIN)/python -m pip install --quiet 'maturin>=1.9,<2'
-$(RUST) $(BIN)/maturin develop --profile $(PROFILE) --locked
-$(BIN)/python -m compileall -q python/retx
+$(RUST) $(BIN)/maturin develop $(PROFILE)
 touch $@
 endef
 
 $(VENV)/built: $(RUST_SOURCES) pyproject.toml | $(BIN)/python
 	$(install)
 
-$(VENV)/released: PROFILE := release
+$(VENV)/released: PROFILE := --release --locked
 $(VENV)/released: $(RUST_SOURCES) pyproject.toml | $(BIN)/python
 	$(install)
 	touch $(VENV)/built

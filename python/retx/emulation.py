@@ -164,8 +164,8 @@ def check_linux() -> None:
     """
     if sys.platform != "linux":
         raise _native.EmulationRefusedError(
-            "emulation takes Linux's network namespaces: it runs on Linux only; run, why, "
-            "sweep and drill work here"
+            "emulation needs Linux, whose network namespaces are its hosts; run, why, sweep and "
+            "drill work here"
         )
 
 

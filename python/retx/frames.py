@@ -43,9 +43,8 @@ def _series(name: str, column: Column) -> pl.Series:
         index = index.set(index == NO_NAME, None)
         known = pl.Series(name, texts, dtype=pl.Enum(texts))
         return known.gather(index)
-    series = pl.Series(name, column)
-    if series.dtype == pl.Float64:
-        return series.fill_nan(None)
+    # Not Series.fill_nan, which plans and collects a query, 2 ms for each column of each run.
+    series = pl.Series(name, column, nan_to_null=True)
     if series.dtype == pl.UInt64:
         signed: pl.Series = series.set(series == NO_INTEGER, None).cast(pl.Int64)
         return signed

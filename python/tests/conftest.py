@@ -93,6 +93,10 @@ def cli(tmp_path: Path) -> Cli:
     return call
 
 
+FEWER = {"atlas": 2, "dynamic-response": 2, "reliable-mac": 2, "satellite-threshold": 3}
+"""Replications instead of the quick form's, by study: as few as decide what the tests hold."""
+
+
 class QuickReports:
     """Every study in quick form, run from scratch when a test first asks for it, and only then.
 
@@ -105,7 +109,7 @@ class QuickReports:
 
     def __getitem__(self, name: str) -> Report:
         if name not in self._made:
-            plan = Plan("quick", emulations=0)
+            plan = Plan("quick", emulations=0, replications=FEWER.get(name))
             self._made[name] = reproduce(load(name), plan, self.home / name)
         return self._made[name]
 

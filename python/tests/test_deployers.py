@@ -111,7 +111,7 @@ def test_kubernetes() -> None:
     worker = manifest["spec"]["worker"]
     assert worker["replicas"] == 20
     (container,) = worker["spec"]["containers"]
-    assert container["image"] == "registry.example.org/retx:0.1"
+    assert container["image"] == "retx:0.1.0"
     assert container["resources"]["limits"] == {"cpu": "4"}
     manifest["spec"]["worker"]["replicas"] = "many"
     with pytest.raises(jsonschema.ValidationError):

@@ -120,7 +120,7 @@ def test_the_printed_command_makes_the_same_search(folder: Path, tmp_path: Path)
 
 
 def test_without_optuna_there_is_no_search(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("retx.study.searches.find_spec", lambda _: None)
+    monkeypatch.setattr("retx.study.searches.is_installed", lambda _: False)
     measured = Measured(load(str(folder)), Plan("quick"))
     measured.run_all(progress=False)
     assert measured.search("window") is None

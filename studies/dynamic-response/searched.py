@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 import retx
+from retx.extras import install_command
 from retx.study import Cell, Column, Estimate, Figure, Measured, Table, estimate
 
 from .mixed import ALPHA, BETA, CWND_MAX
@@ -79,7 +80,7 @@ def search_table(measured: Measured, values: Named) -> Table:
     ]
     note = "The last column is from six runs with draws that the search has not seen."
     if len(rows) == 1:
-        note = "Not searched here: the search needs Optuna (pip install 'retx[tune]')."
+        note = f"Not searched here: the search needs Optuna ({install_command('tune')})."
     return Table("search", "The best parameters by search", columns, rows, note, commands)
 
 

@@ -1,11 +1,11 @@
 //! Emulations, with the interpreter's lock released.
 
 use crate::control::Control;
-use crate::errors::{EmulationRefusedError, emulation_failed};
+use crate::errors::{EmulationRefusedError, RunError, run_failed};
 use crate::result::RawResult;
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
-use retx_emulate::{Backend, LATENESS_BOUND, Launch, ProgramAt, Settings, worker};
+use retx_emulate::{Backend, EmulateError, LATENESS_BOUND, Launch, ProgramAt, Settings, worker};
 use retx_sim::Options;
 use retx_units::Duration;
 
@@ -64,6 +64,17 @@ pub fn emulate(
         .detach(|| retx_emulate::emulate(&scenario.inner, &settings, &control.inner))
         .map_err(|error| emulation_failed(py, &error))?;
     Ok(RawResult::emulated(scenario, emulated))
+}
+
+/// Converts the error of a failed emulation.
+fn emulation_failed(py: Python<'_>, error: &EmulateError) -> PyErr {
+    match error {
+        EmulateError::Scenario(message) | EmulateError::Machine(message) => {
+            EmulationRefusedError::new_err(message.clone())
+        }
+        EmulateError::Run(error) => run_failed(py, error),
+        EmulateError::Broken { .. } => RunError::new_err(error.to_string()),
+    }
 }
 
 fn backend_named(name: &str) -> PyResult<Backend> {

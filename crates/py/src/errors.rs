@@ -52,15 +52,3 @@ pub fn run_failed(py: Python<'_>, error: &retx_sim::RunError) -> PyErr {
         other => RunError::new_err(other.to_string()),
     }
 }
-
-/// Converts the error of a failed emulation.
-pub fn emulation_failed(py: Python<'_>, error: &retx_emulate::EmulateError) -> PyErr {
-    use retx_emulate::EmulateError;
-    match error {
-        EmulateError::Scenario(message) | EmulateError::Machine(message) => {
-            EmulationRefusedError::new_err(message.clone())
-        }
-        EmulateError::Run(error) => run_failed(py, error),
-        EmulateError::Broken { .. } => RunError::new_err(error.to_string()),
-    }
-}

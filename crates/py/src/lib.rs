@@ -7,6 +7,7 @@ mod columns;
 mod control;
 mod diagnose;
 mod drill;
+#[cfg(target_os = "linux")]
 mod emulate;
 mod errors;
 mod fit;
@@ -19,11 +20,11 @@ mod text;
 mod user;
 
 use pyo3::prelude::*;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "large_pages"))]
 use tikv_jemallocator::Jemalloc;
 
 /// Asks the system for large pages (`.cargo/config.toml`).
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "large_pages"))]
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 
@@ -39,6 +40,7 @@ mod _native {
     use crate::diagnose::{diagnose, diagnose_pair};
     #[pymodule_export]
     use crate::drill::{Drilled, play_drill};
+    #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::emulate::{emulate, emulate_calibrate, emulate_clean, emulate_worker};
     #[pymodule_export]

@@ -6,6 +6,7 @@ use crate::text::{json, write_text};
 use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+#[cfg(target_os = "linux")]
 use retx_emulate::Emulated;
 use retx_record::pcapng::{self, About, Snap};
 use retx_record::{Table, write_atomically};
@@ -48,6 +49,7 @@ impl RawResult {
     }
 
     /// Result of an emulation.
+    #[cfg(target_os = "linux")]
     pub fn emulated(scenario: &Scenario, emulated: Emulated) -> Self {
         let summary = serde_json::to_value(&emulated.summary);
         let summary = summary.expect("a summary is plain data");

@@ -7,12 +7,12 @@ import json
 import re
 import shlex
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import retx
 from retx import _native
+from retx.extras import is_installed
 from retx.source import toml_value
 from retx.tuning.space import Choice, Range, parsed
 
@@ -62,7 +62,7 @@ class Search:
             UsageError: Another search has the file just now.
             ScenarioError: The scenario does not take a value that may be tried.
         """
-        if not find_spec("optuna"):
+        if not is_installed("tune"):
             return None
         return retx.tune(
             folder / self.scenario,

@@ -13,6 +13,7 @@ from typing import Any
 
 from retx import _native
 from retx.errors import UsageError
+from retx.extras import install_command
 from retx.sweeps.local import Failed
 from retx.sweeps.remote import EngineMismatchError, Order, RunFailedError, run_block
 
@@ -155,7 +156,7 @@ def _connected(address: str) -> Any:  # noqa: ANN401
         from distributed import Client
         from distributed.comm.addressing import parse_address, parse_host_port
     except ModuleNotFoundError:
-        raise UsageError("--dask needs Dask: pip install 'retx[dask]'") from None
+        raise UsageError(f"--dask needs Dask: {install_command('dask')}") from None
     try:
         # Before a client is made: one that cannot be connected waits for a loop that never runs.
         parse_host_port(parse_address(address)[1])

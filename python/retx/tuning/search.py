@@ -7,12 +7,12 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from retx._native import __version__
 from retx.checks import place, whole
 from retx.errors import NothingMeasuredWarning, UsageError, warn_of_unmeasured
+from retx.extras import install_command, is_installed
 from retx.names import flow_names
 from retx.own_code import unknown_code
 from retx.running import parsed_scenario, replicate, resolve
@@ -78,8 +78,8 @@ def tune(
         ScenarioError: The scenario does not take a value that may be tried.
         OSError: A file cannot be read or written.
     """
-    if not find_spec("optuna"):
-        raise UsageError("tuning needs Optuna: pip install 'retx[tune]'")
+    if not is_installed("tune"):
+        raise UsageError(f"tuning needs Optuna: {install_command('tune')}")
     space, objectives = space_of(vary), _objectives(maximise, minimise)
     trials, replications = whole("trials", trials, 1), whole("replications", replications, 1)
     if not 0 <= seed <= SEEDS - trials:
