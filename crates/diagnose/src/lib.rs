@@ -8,6 +8,7 @@ pub mod answer;
 pub mod between;
 pub mod flow;
 pub mod layers;
+pub mod measure;
 mod order;
 pub mod packet;
 pub mod pair;

@@ -17,6 +17,11 @@ impl End {
     pub fn v4(address: [u8; 4], port: u16) -> Self {
         Self { address: Ipv4Addr::from(address).to_ipv6_mapped().octets(), port }
     }
+
+    /// True for an IPv6 address.
+    pub fn is_ipv6(self) -> bool {
+        Ipv6Addr::from(self.address).to_ipv4_mapped().is_none()
+    }
 }
 
 impl fmt::Display for End {

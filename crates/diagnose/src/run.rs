@@ -50,19 +50,28 @@ pub fn diagnose_with_picture<R: Read>(
     name: &str,
     pictured: Option<usize>,
 ) -> Result<Answer, ReadError> {
-    read(source, name, pictured, |_, _| ())
+    read(source, name, Wanted { pictured, watched: None }, |_, _| ())
+}
+
+/// Flows of which more is kept, by their numbers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wanted {
+    /// Its time–sequence picture is kept.
+    pub pictured: Option<usize>,
+    /// Its packets are kept, for measurements of the path.
+    pub watched: Option<usize>,
 }
 
 /// Reads a capture; each packet is handed on with the index of its flow.
 pub(crate) fn read<R: Read>(
     source: R,
     name: &str,
-    pictured: Option<usize>,
+    wanted: Wanted,
     mut on_packet: impl FnMut(usize, &Packet),
 ) -> Result<Answer, ReadError> {
     let mut reader = Reader::new(source)?;
     let mut flows = Flows::default();
-    flows.pictured = pictured;
+    (flows.pictured, flows.watched) = (wanted.pictured, wanted.watched);
     let mut passed = Passed::default();
     let mut order = Order::default();
     let mut push = |packet: &Packet| {

@@ -4,6 +4,7 @@ use super::half::{Half, Now};
 use super::path::Delivered;
 use super::record::Record;
 use super::sender::Ack;
+use super::watch::Heard;
 use crate::answer::{Evidence, Needless, Proof};
 use crate::packet::{Control, Packet};
 
@@ -43,6 +44,23 @@ impl Half {
             && ack == self.passed_ack
             && self.board.first().is_some()
             && (window == self.window || !packet.options.sack.as_slice().is_empty());
+        if self.watch.is_some() {
+            let mut blocks = packet.options.sack.as_slice().iter();
+            let blocks = std::array::from_fn(|_| {
+                blocks.next().map_or((0, 0), |it| {
+                    (self.position(it.0, false), self.position(it.1, false))
+                })
+            });
+            let heard = Heard {
+                time_ns: now.time_ns,
+                ack,
+                blocks,
+                window,
+                payload_bytes: packet.payload_bytes,
+                is_syn,
+            };
+            self.watch.iter_mut().for_each(|watch| watch.heard.push(heard));
+        }
         self.newest_ns = 0;
         let (sacked_from, sacked_to) = self.selective(packet, ack, now);
         let sample = self.cumulative(packet, ack, now);

@@ -28,7 +28,11 @@ impl Clock {
             let each = elapsed as f64 / ticks as f64;
             let tolerance = TOLERANCES[usize::from(is_long)];
             let is_near = |tick: &&i64| (each / **tick as f64 - 1.0).abs() < tolerance;
-            self.tick_ns = TICKS_NS.iter().find(is_near).copied();
+            let found = TICKS_NS.iter().find(is_near).copied();
+            if found != self.tick_ns {
+                // What was least by another tick tells nothing.
+                (self.tick_ns, self.offset_ns) = (found, i64::MAX);
+            }
         }
         let Some(tick_ns) = self.tick_ns else { return time_ns };
         let ideal = first_ns + ticks * tick_ns;

@@ -4,6 +4,7 @@ use super::account::Limit;
 use super::cause::{self, Judgment};
 use super::half::{EpisodeRecord, Half};
 use super::record::Record;
+use super::watch::{Observed, Verdict};
 use super::{Flow, Loop};
 use crate::answer::{self, Cause, Evidence, Kind, Needless, Proof};
 
@@ -46,6 +47,28 @@ impl Flow {
         self.loops[opener].least_ns.unwrap_or(0) / 2
     }
 
+    /// Every packet of the data, where they were kept.
+    fn observed(&mut self, data: usize) -> Option<Box<Observed>> {
+        let half = &mut self.halves[data];
+        let watch = *half.watch.take()?;
+        let verdict = |record: &Record| Verdict {
+            kind: record.kind,
+            needless: record.needless,
+            confidence: record.confidence,
+            has_dsack: record.has_dsack,
+        };
+        Some(Box::new(Observed {
+            watch,
+            verdicts: half.records.all.iter().map(verdict).collect(),
+            syns: [self.syns[data], self.syns[1 - data]],
+            syn_ns: [self.syn_ns[data], self.syn_ns[1 - data]],
+            handshake_ns: [self.handshake_ns[data], self.handshake_ns[1 - data]],
+            loops_ns: [self.loops[data].least_ns, self.loops[1 - data].least_ns],
+            is_ipv6: self.ends[0].is_ipv6(),
+            has_timestamps: self.has_stamps,
+        }))
+    }
+
     /// The answer.
     pub(super) fn finish(mut self, number: usize) -> answer::Flow {
         let end_ns = self.last_ns - self.start_ns;
@@ -72,6 +95,7 @@ impl Flow {
             retransmissions.extend(records.iter().map(|record| told(record, &from)));
         }
         retransmissions.sort_by_key(|record| record.packet);
+        let observed = self.observed(data);
         let life_s = ends[data] as f64 * NS;
         let bytes = self.payload[data];
         let seconds = |of: &Loop| of.least_ns.map(|ns| ns as f64 * NS);
@@ -89,6 +113,7 @@ impl Flow {
         answer::Flow {
             number,
             picture,
+            observed,
             between: None,
             name: format!("{} > {}", self.ends[data], self.ends[1 - data]),
             place: place(&self.loops[data], &self.loops[1 - data]),

@@ -15,8 +15,9 @@ mod record;
 mod relation;
 mod sender;
 pub mod table;
+pub mod watch;
 
-use crate::packet::{Control, End, Packet};
+use crate::packet::{Control, End, Options, Packet};
 use crate::picture::Recorder;
 use clock::Clock;
 use copies::Copies;
@@ -86,6 +87,11 @@ pub struct Flow {
     /// Time at which each end's SYN passed.
     syn_ns: [Option<i64>; 2],
     scales: [Option<u8>; 2],
+    /// Options of each end's SYN.
+    syns: [Option<Options>; 2],
+    has_stamps: bool,
+    /// Time from the capture to each end and back, as the handshake shows it.
+    handshake_ns: [Option<i64>; 2],
     is_over: bool,
     fins: [bool; 2],
     payload: [i64; 2],
@@ -106,11 +112,19 @@ impl Flow {
             copies: Default::default(),
             syn_ns: [None; 2],
             scales: [None; 2],
+            syns: [None; 2],
+            has_stamps: false,
+            handshake_ns: [None; 2],
             is_over: false,
             fins: [false; 2],
             payload: [0; 2],
             recorders: None,
         }
+    }
+
+    /// Keeps every packet.
+    fn watch(&mut self) {
+        self.halves.iter_mut().for_each(|half| half.watch = Some(Box::default()));
     }
 
     /// True when this packet opens another connection between the same ends.
@@ -135,6 +149,7 @@ impl Flow {
         let time_ns = packet.time_ns - self.start_ns;
         self.handshake(packet, side, time_ns);
         if let Some((value, echo)) = packet.options.timestamps {
+            self.has_stamps = true;
             self.loops[1 - side].sent(value, time_ns);
             if packet.control.any(Control::ACK) {
                 self.loops[side].echoed(echo, time_ns);
@@ -179,10 +194,12 @@ impl Flow {
     fn handshake(&mut self, packet: &Packet, side: usize, time_ns: i64) {
         if packet.control.any(Control::SYN) {
             self.scales[side] = Some(packet.options.window_scale.unwrap_or(0));
+            self.syns[side] = Some(packet.options);
             let is_first = self.syn_ns[side].is_none();
             self.syn_ns[side] = Some(time_ns);
             if let Some(other) = self.syn_ns[1 - side].filter(|_| is_first) {
                 self.loops[side].sample(time_ns - other);
+                self.handshake_ns[side] = Some(time_ns - other);
                 // The scale holds only when both ends announce one.
                 let is_scaled = packet.options.window_scale.is_some();
                 let scales = self.scales;
@@ -195,6 +212,7 @@ impl Flow {
                 let opener = usize::from(second < first);
                 if side == opener {
                     self.loops[side].sample(time_ns - first.max(second));
+                    self.handshake_ns[side] = Some(time_ns - first.max(second));
                 }
             }
             for half in &mut self.halves {

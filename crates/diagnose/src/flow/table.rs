@@ -12,6 +12,8 @@ pub struct Flows {
     flows: Vec<Flow>,
     /// Number of the flow whose picture is wanted.
     pub pictured: Option<usize>,
+    /// Number of the flow whose path is measured.
+    pub watched: Option<usize>,
 }
 
 impl Flows {
@@ -29,6 +31,9 @@ impl Flows {
             self.flows.push(Flow::new(packet));
             if self.pictured == Some(count + 1) {
                 self.flows[index].recorders = Some(Box::default());
+            }
+            if self.watched == Some(count + 1) {
+                self.flows[index].watch();
             }
         }
         self.flows[index].push(packet).then_some(index)

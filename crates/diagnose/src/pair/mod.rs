@@ -12,7 +12,7 @@ use crate::answer::{self, Answer, Evidence, Needless, Proof};
 use crate::between::{Between, Way};
 use crate::packet::{Control, End, Packet};
 use crate::reader::ReadError;
-use crate::run;
+use crate::run::{self, Wanted};
 use clock::Line;
 use matching::{Key, Matches};
 use std::collections::HashMap;
@@ -95,9 +95,10 @@ pub fn diagnose_pair<R: Read>(
 ) -> Result<Answer, ReadError> {
     let [one, other] = sources;
     let mut of = [Collected::default(), Collected::default()];
-    let mut first = run::read(one, names[0], pictured, |index, packet| of[0].add(index, packet))?;
+    let wanted = Wanted { pictured, watched: None };
+    let mut first = run::read(one, names[0], wanted, |index, packet| of[0].add(index, packet))?;
     let mut second =
-        run::read(other, names[1], pictured, |index, packet| of[1].add(index, packet))?;
+        run::read(other, names[1], wanted, |index, packet| of[1].add(index, packet))?;
     let mut partners = HashMap::new();
     for (index, flow) in of[1].flows.iter().enumerate() {
         partners.entry(sorted(flow.ends)).or_insert_with(Vec::new).push(index);

@@ -1,0 +1,85 @@
+//! Every packet of a flow whose path is measured.
+
+use crate::answer::{Kind, Needless};
+use crate::packet::Options;
+
+/// Data, a SYN or a FIN that passed the capture.
+#[derive(Debug, Clone, Copy)]
+pub struct Passed {
+    /// Time since the flow's first packet.
+    pub time_ns: i64,
+    /// Time at which the packet would have passed without queues before the capture.
+    pub sent_ns: i64,
+    /// First position.
+    pub start: i64,
+    /// Position after the last.
+    pub end: i64,
+    /// Payload.
+    pub payload_bytes: u32,
+    /// Timestamp value.
+    pub value: Option<u32>,
+    /// Index of the retransmission, if it is one.
+    pub record: Option<usize>,
+    /// Original that came after data sent later.
+    pub is_late: bool,
+}
+
+/// Acknowledgment that passed the capture.
+#[derive(Debug, Clone, Copy)]
+pub struct Heard {
+    /// Time since the flow's first packet.
+    pub time_ns: i64,
+    /// Cumulative acknowledgment.
+    pub ack: i64,
+    /// SACK blocks as left and right edge; empty ones are (0, 0).
+    pub blocks: [(i64, i64); 4],
+    /// Receive window, bytes.
+    pub window: i64,
+    /// Payload of the packet.
+    pub payload_bytes: u32,
+    /// It is a SYN, too.
+    pub is_syn: bool,
+}
+
+/// Packets of one direction, and the acknowledgments for them.
+#[derive(Debug, Clone, Default)]
+pub struct Watch {
+    /// Data.
+    pub sent: Vec<Passed>,
+    /// Acknowledgments.
+    pub heard: Vec<Heard>,
+}
+
+/// Verdict on a retransmission.
+#[derive(Debug, Clone, Copy)]
+pub struct Verdict {
+    /// Mechanism.
+    pub kind: Kind,
+    /// An earlier copy arrives.
+    pub needless: Needless,
+    /// Probability that `needless` is right.
+    pub confidence: f64,
+    /// A DSACK block reports it, so that it arrived itself.
+    pub has_dsack: bool,
+}
+
+/// Everything that the capture shows of the data of a flow.
+#[derive(Debug, Clone)]
+pub struct Observed {
+    /// Packets.
+    pub watch: Watch,
+    /// Verdicts, by the index in [`Passed::record`].
+    pub verdicts: Vec<Verdict>,
+    /// Options of the SYN of the data's sender, and of its receiver.
+    pub syns: [Option<Options>; 2],
+    /// Times of these SYNs since the flow's first packet.
+    pub syn_ns: [Option<i64>; 2],
+    /// Time from the capture to either end and back in the handshake.
+    pub handshake_ns: [Option<i64>; 2],
+    /// Least time from the capture to either end and back.
+    pub loops_ns: [Option<i64>; 2],
+    /// IP header of 40 bytes.
+    pub is_ipv6: bool,
+    /// The data carry timestamps.
+    pub has_timestamps: bool,
+}

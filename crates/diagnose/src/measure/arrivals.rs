@@ -1,0 +1,137 @@
+//! The course of a flow that was captured at the receiver's end: its arrivals, and the holes
+//! between them.
+
+use super::copies::{Copy, Course, Step};
+use crate::answer::Needless;
+use crate::flow::watch::{Observed, Passed};
+use std::collections::BTreeMap;
+
+/// Nanoseconds per tick of timestamps that are in use.
+const TICKS_NS: [i64; 4] = [1_000_000, 1_000, 4_000_000, 10_000_000];
+/// A tick that differs by a larger part from those is not known.
+const TOLERANCE: f64 = 0.25;
+/// Time over which the tick shows.
+const LEAST_NS: i64 = 300_000_000;
+/// More segments in a hole were not lost, but not captured.
+const HOLE_MAX: i64 = 4_096;
+
+/// The course of a flow whose arrivals were captured.
+pub fn of_arrivals(observed: &Observed) -> Course {
+    let clock = Clock::of(&observed.watch.sent);
+    let mut builder = Builder { course: Course::of(observed), clock, ..Builder::default() };
+    for passed in observed.watch.sent.iter().filter(|it| it.payload_bytes > 0) {
+        builder.arrive(observed, passed);
+    }
+    let mut course = builder.course;
+    course.settle();
+    course
+}
+
+/// Clock of the sender's timestamps.
+#[derive(Debug, Clone, Copy)]
+struct Clock {
+    first: (u32, i64),
+    tick_ns: i64,
+}
+
+impl Clock {
+    /// The clock, where timestamps count a known tick.
+    fn of(sent: &[Passed]) -> Option<Self> {
+        let first = sent.iter().find_map(|it| Some((it.value?, it.time_ns)))?;
+        let last = sent.iter().rev().find_map(|it| Some((it.value?, it.time_ns)))?;
+        let (ticks, elapsed) = (last.0.wrapping_sub(first.0) as i32, last.1 - first.1);
+        let each = elapsed as f64 / f64::from(ticks);
+        let is_near = |tick: &&i64| (each / **tick as f64 - 1.0).abs() < TOLERANCE;
+        let tick_ns = *TICKS_NS.iter().find(is_near)?;
+        (ticks > 0 && elapsed >= LEAST_NS).then_some(Self { first, tick_ns })
+    }
+
+    /// Middle of the tick in which a packet was sent, at a clock that is ahead by the least delay.
+    fn sent_ns(&self, value: u32) -> i64 {
+        let ticks = i64::from(value.wrapping_sub(self.first.0) as i32);
+        self.first.1 + ticks * self.tick_ns + self.tick_ns / 2
+    }
+}
+
+#[derive(Debug, Default)]
+struct Builder {
+    course: Course,
+    clock: Option<Clock>,
+    end: Option<i64>,
+    /// Copies that are missing, by their first position.
+    missing: BTreeMap<i64, usize>,
+    /// Index of the last arrival.
+    last: Option<usize>,
+}
+
+impl Builder {
+    fn arrive(&mut self, observed: &Observed, passed: &Passed) {
+        let sent_ns = self.clock.zip(passed.value).map(|(clock, value)| clock.sent_ns(value));
+        if let Some(end) = self.end {
+            // Bursts lose their later packets: a hole was sent with what came before it.
+            let before = self.course.copies.last().and_then(|copy| copy.sent_ns);
+            self.miss((end, passed.start), before.or(sent_ns), passed.time_ns);
+        }
+        self.end = Some(self.end.map_or(passed.end, |end| end.max(passed.end)));
+        let pieces: Vec<_> = self.course.pieces(passed).collect();
+        for (start, payload) in pieces {
+            let hole = self.missing.remove(&start);
+            if let (Some(hole), true) = (hole, passed.is_late) {
+                // It comes late, but it comes.
+                self.course.copies[hole].lost = Some(0.0);
+                let overtakers = self.course.copies.len() - 1 - hole;
+                self.course.overtaken.push(overtakers as u32);
+                continue;
+            }
+            if let Some(hole) = hole {
+                let verdict = passed.record.map(|record| &observed.verdicts[record]);
+                self.course.copies[hole].lost = Some(match verdict {
+                    Some(it) if it.needless == Needless::Yes => 1.0 - it.confidence,
+                    Some(it) => it.confidence,
+                    None => 0.9,
+                });
+            }
+            self.push(passed, (start, payload), sent_ns);
+        }
+    }
+
+    /// Sequence space that no packet brought yet.
+    fn miss(&mut self, (start, end): (i64, i64), sent_ns: Option<i64>, time_ns: i64) {
+        let unit = i64::from(self.course.unit);
+        if end <= start || (end - start) / unit > HOLE_MAX {
+            return;
+        }
+        let mut at = start;
+        while at < end {
+            let payload_bytes = (end - at).min(unit) as u32;
+            let index = self.course.copies.len();
+            self.missing.insert(at, index);
+            self.course.copies.push(Copy {
+                sent_ns,
+                time_ns,
+                wire_bytes: self.course.empty_wire_bytes + payload_bytes,
+                delay_ns: None,
+                lost: None,
+            });
+            at += i64::from(payload_bytes);
+        }
+    }
+
+    fn push(&mut self, passed: &Passed, piece: (i64, u32), sent_ns: Option<i64>) {
+        let index = self.course.copies.len();
+        let mut copy = self.course.copy(passed, piece);
+        copy.sent_ns = sent_ns;
+        copy.delay_ns = sent_ns.map(|sent| passed.time_ns - sent);
+        copy.lost = Some(0.0);
+        let follows = self.last.is_some_and(|last| last + 1 == index);
+        self.course.steps.push(Step {
+            time_ns: passed.time_ns,
+            wire_bytes: u64::from(copy.wire_bytes),
+            newest: index,
+            segments: 1,
+            follows,
+        });
+        self.course.copies.push(copy);
+        self.last = Some(index);
+    }
+}

@@ -1,0 +1,292 @@
+//! Copies of the data's segments, and what became of each.
+//!
+//! Each copy gets the time at which the sender sent it, as far as the capture tells, the time at
+//! which its delivery shows, and the probability that it was lost. At the sender's end and in the
+//! middle a delivery shows by the acknowledgment, at the receiver's end by the arrival.
+
+use crate::answer::Needless;
+use crate::flow::watch::{Heard, Observed, Passed, Verdict};
+use crate::packet::Options;
+use std::collections::BTreeMap;
+
+/// Bytes that an Ethernet frame adds to an IP packet on the wire, as `overhead` of a scenario's
+/// link counts them.
+pub const OVERHEAD_BYTES: u32 = 38;
+/// TCP header, and option bytes of timestamps.
+const TCP_BYTES: u32 = 20;
+const TIMESTAMPS_BYTES: u32 = 12;
+/// Payload of a segment where no SYN tells (Ethernet, timestamps).
+const UNIT: u32 = 1_448;
+/// Least MSS of a path (RFC 1122 §4.2.2.6), with room for options.
+const UNIT_MIN: u32 = 500;
+
+/// One copy of a segment.
+#[derive(Debug, Clone, Copy)]
+pub struct Copy {
+    /// Time at which the sender sent it, at the capture's clock; none where queues before the
+    /// capture hide it.
+    pub sent_ns: Option<i64>,
+    /// Time at which it passed the capture, or should have.
+    pub time_ns: i64,
+    /// Bytes on the wire.
+    pub wire_bytes: u32,
+    /// Time from sending to delivery, where nothing but the path made it.
+    pub delay_ns: Option<i64>,
+    /// Probability that it was lost; none where nothing tells.
+    pub lost: Option<f64>,
+}
+
+/// Delivery of data: an acknowledgment, or an arrival.
+#[derive(Debug, Clone, Copy)]
+pub struct Step {
+    /// Time.
+    pub time_ns: i64,
+    /// Bytes on the wire that are delivered for the first time.
+    pub wire_bytes: u64,
+    /// Index of the newest copy.
+    pub newest: usize,
+    /// Segments.
+    pub segments: u32,
+    /// It delivers exactly what was sent after the data of the step before, each sent once.
+    pub follows: bool,
+}
+
+/// Copies and deliveries of a flow.
+#[derive(Debug, Default)]
+pub struct Course {
+    /// Copies, in the order of sending.
+    pub copies: Vec<Copy>,
+    /// Deliveries, in the order of time.
+    pub steps: Vec<Step>,
+    /// Bytes on the wire of a full segment.
+    pub segment_wire_bytes: u32,
+    /// Bytes on the wire of a segment without payload.
+    pub empty_wire_bytes: u32,
+    /// Bytes on the wire of a SYN.
+    pub syn_wire_bytes: u32,
+    /// Payload of a full segment.
+    pub unit: u32,
+    /// Delays are those of a round trip, not of one way.
+    pub is_round_trip: bool,
+    /// Least time from sending to delivery, at the capture.
+    pub least_ns: i64,
+    /// Segments that were overtaken on their way, and by how many segments each.
+    pub overtaken: Vec<u32>,
+}
+
+/// Bytes of the options of a SYN.
+fn syn_options(syn: &Options) -> u32 {
+    let bytes = syn.mss.map_or(0, |_| 4)
+        + syn.window_scale.map_or(0, |_| 3)
+        + syn.timestamps.map_or(0, |_| 10)
+        + if syn.sack_permitted { 2 } else { 0 };
+    u32::next_multiple_of(bytes, 4)
+}
+
+/// Sequence space that is under way.
+#[derive(Debug, Clone, Copy)]
+struct Unit {
+    end: i64,
+    copies: u32,
+    newest: usize,
+}
+
+/// The course of a flow whose acknowledgments tell of deliveries.
+pub fn of_acknowledgments(observed: &Observed) -> Course {
+    let mut course = Course { is_round_trip: true, ..Course::of(observed) };
+    let mut builder = Builder::default();
+    let (sent, heard) = (&observed.watch.sent, &observed.watch.heard);
+    let mut next = 0;
+    for passed in sent {
+        while heard.get(next).is_some_and(|it| it.time_ns < passed.time_ns) {
+            builder.hear(&mut course, &heard[next]);
+            next += 1;
+        }
+        builder.send(&mut course, passed);
+    }
+    for it in &heard[next..] {
+        builder.hear(&mut course, it);
+    }
+    builder.judge(&mut course, &observed.verdicts);
+    course.settle();
+    course.leave_out_held();
+    course
+}
+
+impl Course {
+    pub(super) fn of(observed: &Observed) -> Self {
+        let mss = observed.syns.iter().flatten().filter_map(|syn| syn.mss).min();
+        let options = if observed.has_timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let largest = observed.watch.sent.iter().map(|it| it.payload_bytes).max().unwrap_or(0);
+        let unit = mss.map_or(UNIT, |mss| u32::from(mss).saturating_sub(options)).max(UNIT_MIN);
+        // Segments may be smaller than both ends would have them.
+        let unit = if largest > 0 { unit.min(largest) } else { unit };
+        let ip = if observed.is_ipv6 { 40 } else { 20 };
+        let empty_wire_bytes = ip + TCP_BYTES + options + OVERHEAD_BYTES;
+        let syn = observed.syns.iter().flatten().map(syn_options).max().unwrap_or(0);
+        Self {
+            unit,
+            syn_wire_bytes: ip + TCP_BYTES + syn + OVERHEAD_BYTES,
+            empty_wire_bytes,
+            segment_wire_bytes: empty_wire_bytes + unit,
+            ..Self::default()
+        }
+    }
+
+    /// Looks up the least delay, once all are known.
+    pub(super) fn settle(&mut self) {
+        let delays = self.copies.iter().filter_map(|copy| copy.delay_ns);
+        self.least_ns = delays.min().unwrap_or(0);
+    }
+
+    /// A copy of a segment in a packet.
+    pub(super) fn copy(&self, passed: &Passed, (_, payload_bytes): (i64, u32)) -> Copy {
+        Copy {
+            sent_ns: Some(passed.sent_ns),
+            time_ns: passed.time_ns,
+            wire_bytes: self.empty_wire_bytes + payload_bytes,
+            delay_ns: None,
+            lost: None,
+        }
+    }
+
+    /// Leaves out delays of acknowledgments that the receiver may have held back: those of a single
+    /// segment, after which no other had arrived when the acknowledgment was sent.
+    fn leave_out_held(&mut self) {
+        for step in self.steps.iter().filter(|step| step.segments == 1) {
+            let next = self.copies.get(step.newest + 1).and_then(|copy| copy.sent_ns);
+            if next.is_none_or(|sent| sent + self.least_ns > step.time_ns) {
+                self.copies[step.newest].delay_ns = None;
+            }
+        }
+    }
+
+    /// Segments of a packet, which a card may have put together.
+    pub(super) fn pieces(&self, passed: &Passed) -> impl Iterator<Item = (i64, u32)> + use<> {
+        let (start, payload, unit) = (passed.start, passed.payload_bytes, self.unit.max(1));
+        (0..payload.div_ceil(unit))
+            .map(move |index| (start + i64::from(index * unit), unit.min(payload - index * unit)))
+    }
+}
+
+#[derive(Debug, Default)]
+struct Builder {
+    /// Sequence space by its first position.
+    under_way: BTreeMap<i64, Unit>,
+    /// Retransmission of each copy.
+    records: Vec<Option<usize>>,
+    /// Copies of each position, in the order of sending.
+    chains: BTreeMap<i64, Vec<usize>>,
+    delivered: Vec<bool>,
+    highest: Option<usize>,
+    is_broken: bool,
+    acked: i64,
+}
+
+impl Builder {
+    fn send(&mut self, course: &mut Course, passed: &Passed) {
+        for (start, payload) in course.pieces(passed) {
+            let index = course.copies.len();
+            let end = start + i64::from(payload);
+            course.copies.push(course.copy(passed, (start, payload)));
+            self.records.push(passed.record);
+            self.delivered.push(false);
+            let mut is_known = false;
+            for (_, unit) in self.under_way.range_mut(start..end) {
+                (unit.copies, unit.newest, is_known) = (unit.copies + 1, index, true);
+            }
+            if is_known || passed.record.is_some() || start < self.acked {
+                self.chains.entry(start).or_default().push(index);
+            } else {
+                self.under_way.insert(start, Unit { end, copies: 1, newest: index });
+                self.chains.insert(start, vec![index]);
+            }
+        }
+    }
+
+    fn hear(&mut self, course: &mut Course, heard: &Heard) {
+        let mut units = Vec::new();
+        while let Some(entry) = self.under_way.first_entry()
+            && entry.get().end <= heard.ack
+        {
+            units.push(entry.remove());
+        }
+        let is_cumulative = !units.is_empty();
+        self.acked = self.acked.max(heard.ack);
+        for (left, right) in heard.blocks.iter().filter(|block| block.1 > heard.ack) {
+            let found: Vec<i64> = self
+                .under_way
+                .range(*left..*right)
+                .filter(|(_, unit)| unit.end <= *right)
+                .map(|(start, _)| *start)
+                .collect();
+            units.extend(found.iter().filter_map(|start| self.under_way.remove(start)));
+        }
+        if units.is_empty() {
+            // A duplicate ACK without SACK blocks tells of a delivery, but not of which.
+            let is_duplicate = heard.ack == self.acked && heard.payload_bytes == 0;
+            self.is_broken |= is_duplicate && !self.under_way.is_empty();
+            return;
+        }
+        self.deliver(course, &mut units, (heard.time_ns, is_cumulative));
+    }
+
+    fn deliver(&mut self, course: &mut Course, units: &mut [Unit], (time_ns, cumulative): (i64, bool)) {
+        units.sort_unstable_by_key(|unit| unit.newest);
+        let (first, newest) = (units[0].newest, units[units.len() - 1].newest);
+        let is_whole = newest + 1 - first == units.len() && units.iter().all(|it| it.copies == 1);
+        let is_next = self.highest.map_or(first == 0, |highest| first == highest + 1);
+        let wire = |unit: &Unit| u64::from(course.copies[unit.newest].wire_bytes);
+        let wire_bytes = units.iter().map(wire).sum();
+        for unit in units.iter() {
+            self.delivered[unit.newest] = true;
+        }
+        let overtakers = self.highest.map_or(0, |highest| highest.saturating_sub(newest));
+        let is_late = overtakers > 0 && units[units.len() - 1].copies == 1;
+        if is_late && cumulative {
+            course.overtaken.push(overtakers as u32);
+        }
+        let last = units[units.len() - 1];
+        if last.copies == 1 && !is_late {
+            let copy = &mut course.copies[newest];
+            copy.delay_ns = copy.sent_ns.map(|sent| time_ns - sent);
+        }
+        let follows = is_whole && is_next && !self.is_broken && !course.steps.is_empty();
+        self.is_broken = self.highest.is_some_and(|highest| newest < highest) || !is_whole;
+        self.highest = Some(self.highest.map_or(newest, |highest| highest.max(newest)));
+        let segments = units.len() as u32;
+        course.steps.push(Step { time_ns, wire_bytes, newest, segments, follows });
+    }
+
+    /// Probability of each copy that it was lost.
+    fn judge(&mut self, course: &mut Course, verdicts: &[Verdict]) {
+        let under_way = std::mem::take(&mut self.under_way);
+        for (start, chain) in std::mem::take(&mut self.chains) {
+            let is_open = under_way.contains_key(&start);
+            // Probability that none of the copies before has arrived.
+            let mut none = 1.0;
+            for (place, index) in chain.iter().enumerate() {
+                let next = chain.get(place + 1).and_then(|next| self.records[*next]);
+                let verdict = next.map(|record| &verdicts[record]);
+                let own = self.records[*index].map(|record| &verdicts[record]);
+                let copy = &mut course.copies[*index];
+                copy.lost = if own.is_some_and(|own| own.has_dsack) {
+                    Some(0.0)
+                } else if let Some(verdict) = verdict {
+                    match verdict.needless {
+                        Needless::No => Some(verdict.confidence),
+                        Needless::Yes if none > 0.5 => Some(1.0 - verdict.confidence),
+                        _ => None,
+                    }
+                } else if is_open || none < 0.5 {
+                    None
+                } else {
+                    Some(0.0)
+                };
+                if copy.lost.is_some_and(|lost| lost < 0.5) {
+                    none = 0.0;
+                }
+            }
+        }
+    }
+}

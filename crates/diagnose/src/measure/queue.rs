@@ -1,0 +1,139 @@
+//! Queue before the bottleneck: what waited when packets were lost, and the most that ever waited.
+//!
+//! The delay of a copy above the least, times the rate, is what waited before it; between copies
+//! with a delay of their own the queue is followed by what was sent and what the bottleneck took.
+//! A drop-tail queue loses packets at its limit and nowhere else. So the losses that find nearly as
+//! much waiting as ever was are compared with those that find less: where they are much more
+//! frequent, the limit is what waited then.
+
+use super::Estimate;
+use super::copies::{Copy, Course};
+use super::delay::sending_ns;
+use serde::Serialize;
+
+/// Segments below the most that ever waited, within which a full queue loses packets.
+const FULL_SEGMENTS: f64 = 2.0;
+/// Samples that the most that ever waited needs within that.
+const SUPPORT: usize = 3;
+/// Probability that losses of the channel look like a full queue.
+const SIGNIFICANT: f64 = 0.01;
+
+/// Kind of a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// It loses packets when it is full.
+    TailDrop,
+    /// It loses packets before it is full.
+    EarlyDrops,
+    /// The capture does not tell.
+    Unknown,
+}
+
+/// The queue.
+#[derive(Debug, Clone, Serialize)]
+pub struct Queue {
+    /// Limit, in bytes on the wire.
+    pub bytes: Estimate,
+    /// The same in full segments.
+    pub packets: Option<f64>,
+    /// Its kind.
+    pub kind: Kind,
+    /// Losses at the limit, and of how many packets that came then.
+    pub full: (u64, u64),
+    /// Losses elsewhere, and of how many packets.
+    pub elsewhere: (u64, u64),
+}
+
+/// What waits before each copy, in bytes on the wire.
+pub fn waiting(course: &Course, rate_bit_s: f64) -> Vec<Option<f64>> {
+    let own = |copy: &Copy| sending_ns(copy.wire_bytes, Some(rate_bit_s));
+    let sample = |copy: &Copy| Some(copy.delay_ns? as f64 - own(copy));
+    let Some(base) = course.copies.iter().filter_map(sample).reduce(f64::min) else {
+        return vec![None; course.copies.len()];
+    };
+    let per_ns = rate_bit_s / 8e9;
+    let mut last: Option<(i64, f64)> = None;
+    let mut one = |copy: &Copy| {
+        let sent = copy.sent_ns?;
+        let now = match (sample(copy), last) {
+            (Some(delay), _) => (delay - base) * per_ns,
+            (None, Some((time, bytes))) => (bytes - (sent - time) as f64 * per_ns).max(0.0),
+            _ => return None,
+        };
+        let joins = if is_lost(copy) { 0.0 } else { f64::from(copy.wire_bytes) };
+        last = Some((sent, now + joins));
+        Some(now)
+    };
+    course.copies.iter().map(&mut one).collect()
+}
+
+/// More likely lost than not.
+pub fn is_lost(copy: &Copy) -> bool {
+    copy.lost.is_some_and(|lost| lost > 0.5)
+}
+
+/// Measures the queue, and gives each lost copy the probability that a full queue dropped it.
+pub fn queue(course: &Course, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
+    let none = |why: &str| {
+        let bytes = Estimate::unknown(why);
+        let (full, elsewhere) = ((0, 0), (0, 0));
+        let queue = Queue { bytes, packets: None, kind: Kind::Unknown, full, elsewhere };
+        (queue, vec![0.0; course.copies.len()])
+    };
+    let Some(rate) = rate_bit_s else { return none("the rate is not known") };
+    let waiting = waiting(course, rate);
+    let wire = f64::from(course.segment_wire_bytes);
+    let both = || course.copies.iter().zip(&waiting).filter_map(|(copy, it)| Some((copy, (*it)?)));
+    let mut samples: Vec<f64> =
+        both().filter(|(copy, _)| copy.delay_ns.is_some()).map(|(_, it)| it).collect();
+    samples.sort_by(|one, other| other.total_cmp(one));
+    let supported = |most: &&[f64]| most[0] - most[SUPPORT - 1] <= FULL_SEGMENTS * wire;
+    let Some(most) = samples.windows(SUPPORT).find(supported).map(|most| most[0]) else {
+        return none("no round trip shows what waited");
+    };
+    // What is lost finds at least as much waiting as what was taken in just before.
+    let is_full = |it: f64| it >= most - FULL_SEGMENTS * wire;
+    let count = |is_full_wanted: bool| {
+        let of = both().filter(|(_, it)| is_full(*it) == is_full_wanted);
+        let lost = of.clone().filter(|(copy, _)| is_lost(copy)).count() as u64;
+        (lost, of.count() as u64)
+    };
+    let (full, elsewhere) = (count(true), count(false));
+    let by_channel = (elsewhere.0 as f64 + 0.5) / (elsewhere.1 as f64 + 1.0);
+    let chance = at_least(full.0, full.1, by_channel);
+    if full.0 == 0 || chance > SIGNIFICANT {
+        let why = "it was never seen full: losses were no more frequent when most waited";
+        let bytes = Estimate { low: Some(most), ..Estimate::unknown(why) };
+        let queue = Queue { bytes, packets: None, kind: Kind::Unknown, full, elsewhere };
+        return (queue, vec![0.0; course.copies.len()]);
+    }
+    let mut at_loss: Vec<f64> =
+        both().filter(|(copy, it)| is_lost(copy) && is_full(*it)).map(|(_, it)| it).collect();
+    at_loss.sort_by(f64::total_cmp);
+    // The packet in transmission takes no room; on average half of it is left.
+    let limit = at_loss[at_loss.len() / 2] - wire / 2.0;
+    let value = limit.max(wire / 2.0);
+    let evidence = format!(
+        "{} of {} packets were lost that came when so much waited, and {} of {} others",
+        full.0, full.1, elsewhere.0, elsewhere.1
+    );
+    let bytes = Estimate::known(value, (limit - wire / 2.0, limit + wire / 2.0), evidence);
+    let share = 1.0 - (by_channel / (full.0 as f64 / full.1 as f64)).min(1.0);
+    let of_queue = course.copies.iter().zip(&waiting).map(|(copy, it)| {
+        if is_lost(copy) && it.is_some_and(is_full) { share } else { 0.0 }
+    });
+    let queue =
+        Queue { bytes, packets: Some(value / wire), kind: Kind::TailDrop, full, elsewhere };
+    (queue, of_queue.collect())
+}
+
+/// Probability of at least so many losses among so many packets, by Chernoff's bound.
+fn at_least(lost: u64, packets: u64, p: f64) -> f64 {
+    let share = lost as f64 / packets.max(1) as f64;
+    if share <= p {
+        return 1.0;
+    }
+    let part = |own: f64, other: f64| if own > 0.0 { own * (own / other).ln() } else { 0.0 };
+    (-(packets as f64) * (part(share, p) + part(1.0 - share, 1.0 - p))).exp()
+}

@@ -1,0 +1,144 @@
+//! Rate of the bottleneck: bytes delivered over time while data wait for it.
+//!
+//! A step of deliveries counts when its newest data were sent so early that they would have been
+//! delivered before the step before, had they not waited. The gap between both steps is then time
+//! in which the bottleneck was busy, whatever its length, so that no rate is preferred. Runs of such
+//! steps give long intervals, in which the jitter of single acknowledgments vanishes. Where too
+//! few data wait for so long (small windows), the most frequent rate at which bursts are spread
+//! stands in.
+
+use super::copies::{Course, Step};
+use super::Estimate;
+
+/// Segments of an interval, so that one acknowledgment more or less changes little.
+const CHUNK_SEGMENTS: u32 = 32;
+/// Fewest segments of an interval at the end of a run.
+const CHUNK_MIN_SEGMENTS: u32 = 8;
+/// Fewest intervals of busy time; below that, bursts are looked at.
+const CHUNKS_MIN: usize = 3;
+/// Intervals further from the middle one belong to other load.
+const NEAR: f64 = 0.1;
+/// Share of the bytes that a mode needs.
+const MODE_SHARE: f64 = 0.2;
+/// Fewest bursts.
+const PAIRS_MIN: usize = 5;
+/// Normal quantile of a 95 % interval.
+const Z: f64 = 1.96;
+
+/// Busy time of the bottleneck.
+#[derive(Debug, Clone, Copy)]
+struct Chunk {
+    seconds: f64,
+    bytes: f64,
+}
+
+impl Chunk {
+    fn rate(&self) -> f64 {
+        self.bytes / self.seconds
+    }
+}
+
+/// The rate in bits per second, of frames.
+pub fn rate(course: &Course) -> Estimate {
+    let busy = busy_chunks(course);
+    if busy.len() >= CHUNKS_MIN {
+        let segments: f64 = busy.iter().map(|it| it.bytes).sum::<f64>()
+            / f64::from(course.segment_wire_bytes);
+        return summary(busy, |used| {
+            format!(
+                "{segments:.0} segments that waited for the bottleneck, in {used} intervals of \
+                 busy time"
+            )
+        });
+    }
+    let bursts = bursts(course);
+    if bursts.len() >= PAIRS_MIN {
+        return summary(bursts, |used| {
+            format!("spacing of bursts at the bottleneck ({used} of them); it was seldom busy")
+        });
+    }
+    Estimate::unknown("too few data follow each other closely")
+}
+
+/// Value and interval of the upper mode of these intervals.
+fn summary(mut chunks: Vec<Chunk>, evidence: impl Fn(usize) -> String) -> Estimate {
+    chunks.sort_by(|one, other| one.rate().total_cmp(&other.rate()));
+    let middle = upper_mode(&chunks);
+    let near: Vec<Chunk> =
+        chunks.into_iter().filter(|it| (it.rate() / middle).ln().abs() < NEAR).collect();
+    let (bytes, seconds): (f64, f64) =
+        near.iter().fold((0.0, 0.0), |sum, it| (sum.0 + it.bytes, sum.1 + it.seconds));
+    let value = bytes / seconds;
+    // Variance of a ratio of sums.
+    let squares: f64 = near.iter().map(|it| (it.bytes - value * it.seconds).powi(2)).sum();
+    let error = squares.sqrt() / seconds;
+    // Times of a capture have a resolution, too.
+    let error = error.max(value * 1e-6 / seconds);
+    let of = |rate: f64| rate * 8.0;
+    Estimate::known(of(value), (of(value - Z * error), of(value + Z * error)), evidence(near.len()))
+}
+
+/// The highest rate around which a good part of the bytes lies. Without other traffic nearly all do;
+/// with it, the bottleneck's own rate shows in the fastest intervals.
+fn upper_mode(sorted: &[Chunk]) -> f64 {
+    let total: f64 = sorted.iter().map(|it| it.bytes).sum();
+    let (mut first, mut end, mut weight) = (0, 0, 0.0);
+    let mut best = sorted[sorted.len() / 2].rate();
+    for it in sorted {
+        let part = |other: &Chunk| (other.rate() / it.rate()).ln();
+        while end < sorted.len() && part(&sorted[end]) < NEAR / 2.0 {
+            weight += sorted[end].bytes;
+            end += 1;
+        }
+        while part(&sorted[first]) < -NEAR / 2.0 {
+            weight -= sorted[first].bytes;
+            first += 1;
+        }
+        if weight >= MODE_SHARE * total {
+            best = sorted[usize::midpoint(first, end - 1)].rate();
+        }
+    }
+    best
+}
+
+fn busy_chunks(course: &Course) -> Vec<Chunk> {
+    let mut chunks = Vec::new();
+    let mut run = (0_i64, 0_u64, 0_u32);
+    for pair in course.steps.windows(2) {
+        let [before, step] = pair else { continue };
+        let sent = course.copies[step.newest].sent_ns;
+        let is_busy = step.follows && sent.is_some_and(|sent| sent + course.least_ns <= before.time_ns);
+        if is_busy {
+            run.0 += step.time_ns - before.time_ns;
+            run.1 += step.wire_bytes;
+            run.2 += step.segments;
+        }
+        let is_enough = run.2 >= if is_busy { CHUNK_SEGMENTS } else { CHUNK_MIN_SEGMENTS };
+        if is_enough && run.0 > 0 {
+            chunks.push(Chunk { seconds: run.0 as f64 * 1e-9, bytes: run.1 as f64 });
+        }
+        if is_enough || !is_busy {
+            run = (0, 0, 0);
+        }
+    }
+    chunks
+}
+
+/// Deliveries that follow each other more slowly than their data were sent.
+fn bursts(course: &Course) -> Vec<Chunk> {
+    let spread = |pair: &[Step]| {
+        let [before, step] = pair else { return None };
+        let gap = step.time_ns - before.time_ns;
+        let sent = |step: &Step| course.copies[step.newest].sent_ns;
+        let is_burst = match (sent(before), sent(step)) {
+            (Some(one), Some(other)) => other - one < gap / 2,
+            _ => true,
+        };
+        let is_full = step.segments > 1 || before.segments == 1;
+        (step.follows && gap > 0 && is_burst && is_full).then(|| Chunk {
+            seconds: gap as f64 * 1e-9,
+            bytes: step.wire_bytes as f64,
+        })
+    };
+    course.steps.windows(2).filter_map(spread).collect()
+}
