@@ -130,6 +130,7 @@ impl Builder {
             newest: index,
             segments: 1,
             follows,
+            is_plain: true,
         });
         self.course.copies.push(copy);
         self.last = Some(index);

@@ -49,6 +49,8 @@ pub struct Step {
     pub segments: u32,
     /// It delivers exactly what was sent after the data of the step before, each sent once.
     pub follows: bool,
+    /// Nothing before it is missing.
+    pub is_plain: bool,
 }
 
 /// Copies and deliveries of a flow.
@@ -70,6 +72,8 @@ pub struct Course {
     pub is_round_trip: bool,
     /// Least time from sending to delivery, at the capture.
     pub least_ns: i64,
+    /// Times for which the receiver held an acknowledgment back, beyond the least.
+    pub held_ns: Vec<i64>,
     /// Segments that were overtaken on their way, and by how many segments each.
     pub overtaken: Vec<u32>,
 }
@@ -98,7 +102,7 @@ pub fn of_acknowledgments(observed: &Observed) -> Course {
     let (sent, heard) = (&observed.watch.sent, &observed.watch.heard);
     let mut next = 0;
     for passed in sent {
-        while heard.get(next).is_some_and(|it| it.time_ns < passed.time_ns) {
+        while heard.get(next).is_some_and(|it| it.time_ns <= passed.time_ns) {
             builder.hear(&mut course, &heard[next]);
             next += 1;
         }
@@ -156,7 +160,8 @@ impl Course {
         for step in self.steps.iter().filter(|step| step.segments == 1) {
             let next = self.copies.get(step.newest + 1).and_then(|copy| copy.sent_ns);
             if next.is_none_or(|sent| sent + self.least_ns > step.time_ns) {
-                self.copies[step.newest].delay_ns = None;
+                let held = self.copies[step.newest].delay_ns.take();
+                self.held_ns.extend(held.map(|delay| delay - self.least_ns));
             }
         }
     }
@@ -211,7 +216,6 @@ impl Builder {
         {
             units.push(entry.remove());
         }
-        let is_cumulative = !units.is_empty();
         self.acked = self.acked.max(heard.ack);
         for (left, right) in heard.blocks.iter().filter(|block| block.1 > heard.ack) {
             let found: Vec<i64> = self
@@ -228,10 +232,13 @@ impl Builder {
             self.is_broken |= is_duplicate && !self.under_way.is_empty();
             return;
         }
-        self.deliver(course, &mut units, (heard.time_ns, is_cumulative));
+        self.deliver(course, &mut units, heard);
     }
 
-    fn deliver(&mut self, course: &mut Course, units: &mut [Unit], (time_ns, cumulative): (i64, bool)) {
+    fn deliver(&mut self, course: &mut Course, units: &mut [Unit], heard: &Heard) {
+        let time_ns = heard.time_ns;
+        let is_plain = heard.blocks[0] == (0, 0);
+        let cumulative = units.iter().all(|unit| unit.end <= heard.ack);
         units.sort_unstable_by_key(|unit| unit.newest);
         let (first, newest) = (units[0].newest, units[units.len() - 1].newest);
         let is_whole = newest + 1 - first == units.len() && units.iter().all(|it| it.copies == 1);
@@ -255,7 +262,7 @@ impl Builder {
         self.is_broken = self.highest.is_some_and(|highest| newest < highest) || !is_whole;
         self.highest = Some(self.highest.map_or(newest, |highest| highest.max(newest)));
         let segments = units.len() as u32;
-        course.steps.push(Step { time_ns, wire_bytes, newest, segments, follows });
+        course.steps.push(Step { time_ns, wire_bytes, newest, segments, follows, is_plain });
     }
 
     /// Probability of each copy that it was lost.

@@ -1,7 +1,7 @@
 //! Propagation delay: the least round trip, less the time that its packets took to be sent.
 
 use super::Estimate;
-use super::copies::Course;
+use super::copies::{Course, OVERHEAD_BYTES};
 use crate::flow::watch::Observed;
 
 /// Samples next to the least one, from whose distances its error follows.
@@ -41,13 +41,15 @@ pub fn round_trip(observed: &Observed, course: &Course, rate_bit_s: Option<f64>)
     let Some(least) = [of_syn, of_loops, of_first].into_iter().flatten().reduce(f64::min) else {
         return Estimate::unknown("no packet and its answer show a round trip of the whole path");
     };
-    let spacing = match of_data.as_slice() {
-        [first, .., last] => (last - first) / (of_data.len() - 1) as f64,
-        _ => of_syn.map_or(0.0, |syn| (syn - least) / GAPS),
+    let is_syn = Some(least) == of_syn;
+    // The frames' size on the wire is assumed.
+    let assumed = 2.0 * sending_ns(OVERHEAD_BYTES, rate_bit_s);
+    let below = match of_data.as_slice() {
+        [first, .., last] if !is_syn => GAPS * (last - first) / (of_data.len() - 1) as f64,
+        _ => 0.0,
     };
-    let low = (least - GAPS * spacing).max(0.0);
-    let which = if Some(least) == of_syn { "the handshake" } else { "the fastest data" };
+    let which = if is_syn { "the handshake" } else { "the fastest data" };
     let evidence = format!("least round trip, of {which}, less the time to send its packets");
     let s = |ns: f64| ns.max(0.0) * 1e-9;
-    Estimate::known(s(least), (s(low), s(least)), evidence)
+    Estimate::known(s(least), (s(least - below), s(least + assumed)), evidence)
 }

@@ -3,12 +3,16 @@
 mod arrivals;
 mod copies;
 mod delay;
+mod endpoints;
 mod queue;
 mod rate;
+mod way;
 
 use crate::answer::{self, Answer};
+use crate::flow::watch::Observed;
 use crate::reader::ReadError;
 use crate::run::{self, Wanted};
+use copies::{Course, OVERHEAD_BYTES};
 use serde::Serialize;
 use std::io::Read;
 
@@ -19,7 +23,7 @@ pub struct Estimate {
     pub value: Option<f64>,
     /// Lower end of the interval; without a value a bound, where there is one.
     pub low: Option<f64>,
-    /// Upper end of the interval.
+    /// Upper end of the interval; without a value a bound, where there is one.
     pub high: Option<f64>,
     /// Evidence, or why the value cannot be known.
     pub evidence: String,
@@ -35,7 +39,36 @@ impl Estimate {
     }
 }
 
-/// The path of a flow.
+/// Copies of data segments, in the order of sending.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Copies {
+    /// Seconds since the flow's first packet.
+    pub times_s: Vec<f64>,
+    /// Bytes of the IP packet.
+    pub sizes_bytes: Vec<u32>,
+    /// Probability that it was lost; none where nothing tells.
+    pub lost: Vec<Option<f64>>,
+    /// Probability that a full queue dropped it, if it was lost.
+    pub by_queue: Vec<f64>,
+}
+
+/// Figures of a flow by which a simulation is compared with it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Figures {
+    /// Payload over life.
+    pub goodput_bit_s: f64,
+    /// Data that were sent again.
+    pub retransmissions: u64,
+    /// Timeouts.
+    pub timeouts: u64,
+    /// Silences of the sender that not the application made.
+    pub idle_s: f64,
+    /// Quantiles of the time from sending to delivery: 5, 50 and 95 %; empty where the capture does
+    /// not show it.
+    pub rtt_s: Vec<f64>,
+}
+
+/// The path of a flow, and both ends.
 #[derive(Debug, Clone, Serialize)]
 pub struct Path {
     /// Rate of the bottleneck, bits per second of frames with 38 bytes beside the IP packet.
@@ -44,17 +77,39 @@ pub struct Path {
     pub round_trip_s: Estimate,
     /// Queue before the bottleneck.
     pub queue: queue::Queue,
+    /// Part of the data that was overtaken by data sent later.
+    pub reordered: Estimate,
+    /// Segments that overtook such data, in the median.
+    pub overtakers: Option<u32>,
+    /// Part of the acknowledgments that was lost.
+    pub acks_lost: Estimate,
+    /// Rate of the way back, bits per second.
+    pub ack_rate_bit_s: Estimate,
+    /// Both ends.
+    pub endpoints: endpoints::Endpoints,
+    /// Copies of data segments.
+    pub copies: Copies,
+    /// Figures for the comparison with simulations.
+    pub figures: Figures,
+    /// Bytes on the wire of a full segment.
+    pub segment_wire_bytes: u32,
+    /// Bytes of that beside the IP packet.
+    pub overhead_bytes: u32,
 }
 
 /// Measures the path of the flow of this number.
 ///
 /// # Errors
 /// The file is no capture.
-pub fn measure<R: Read>(source: R, name: &str, number: usize) -> Result<(Answer, Option<Path>), ReadError> {
+pub fn measure<R: Read>(
+    source: R,
+    name: &str,
+    number: usize,
+) -> Result<(Answer, Option<Path>), ReadError> {
     let wanted = Wanted { pictured: None, watched: Some(number) };
     let mut answer = run::read(source, name, wanted, |_, _| ())?;
     let flow = answer.flows.iter_mut().find(|flow| flow.number == number);
-    let path = flow.and_then(|flow| of_flow(flow));
+    let path = flow.and_then(of_flow);
     Ok((answer, path))
 }
 
@@ -65,8 +120,54 @@ fn of_flow(flow: &mut answer::Flow) -> Option<Path> {
     } else {
         copies::of_acknowledgments(&observed)
     };
-    let rate_bit_s = rate::rate(&course);
-    let round_trip_s = delay::round_trip(&observed, &course, rate_bit_s.value);
-    let (queue, _) = queue::queue(&course, rate_bit_s.value);
-    Some(Path { rate_bit_s, round_trip_s, queue })
+    Some(of_course(flow, &observed, &course))
+}
+
+fn of_course(flow: &answer::Flow, observed: &Observed, course: &Course) -> Path {
+    let rate_bit_s = rate::rate(course);
+    let (queue, by_queue) = queue::queue(course, rate_bit_s.value);
+    let copies = &course.copies;
+    Path {
+        round_trip_s: delay::round_trip(observed, course, rate_bit_s.value),
+        queue,
+        reordered: way::reordered(course),
+        overtakers: way::overtakers(course),
+        acks_lost: way::acks_lost(course),
+        ack_rate_bit_s: way::ack_rate(course, &observed.watch.heard),
+        endpoints: endpoints::endpoints(flow, observed, course),
+        copies: Copies {
+            times_s: copies.iter().map(|it| it.time_ns as f64 * 1e-9).collect(),
+            sizes_bytes: copies.iter().map(|it| it.wire_bytes - OVERHEAD_BYTES).collect(),
+            lost: copies.iter().map(|it| it.lost).collect(),
+            by_queue,
+        },
+        figures: figures(flow, course),
+        segment_wire_bytes: course.segment_wire_bytes,
+        overhead_bytes: OVERHEAD_BYTES,
+        rate_bit_s,
+    }
+}
+
+fn figures(flow: &answer::Flow, course: &Course) -> Figures {
+    let from = flow.name.split(" > ").next().unwrap_or_default();
+    let again = flow.retransmissions.iter().filter(|it| it.from == from && it.length_bytes > 0);
+    let silent = flow.stalls.iter().filter(|stall| stall.cause != "application");
+    let mut rtts: Vec<i64> = course.copies.iter().filter_map(|copy| copy.delay_ns).collect();
+    rtts.sort_unstable();
+    let quantile = |part: f64| {
+        let index = (rtts.len() as f64 * part) as usize;
+        rtts.get(index).map(|ns| *ns as f64 * 1e-9)
+    };
+    let is_shown = course.is_round_trip;
+    Figures {
+        goodput_bit_s: flow.goodput_bit_s,
+        retransmissions: again.count() as u64,
+        timeouts: flow.timeouts.len() as u64,
+        idle_s: silent.map(|stall| stall.duration_s).sum(),
+        rtt_s: if is_shown {
+            [0.05, 0.5, 0.95].into_iter().filter_map(quantile).collect()
+        } else {
+            Vec::new()
+        },
+    }
 }

@@ -16,6 +16,9 @@ const CHUNK_SEGMENTS: u32 = 32;
 const CHUNK_MIN_SEGMENTS: u32 = 8;
 /// Fewest intervals of busy time; below that, bursts are looked at.
 const CHUNKS_MIN: usize = 3;
+/// Enough of them without gaps, behind which receivers hold acknowledgments back for up to a
+/// millisecond (Linux compresses SACKs).
+const CHUNKS_PLAIN: usize = 10;
 /// Intervals further from the middle one belong to other load.
 const NEAR: f64 = 0.1;
 /// Share of the bytes that a mode needs.
@@ -40,7 +43,8 @@ impl Chunk {
 
 /// The rate in bits per second, of frames.
 pub fn rate(course: &Course) -> Estimate {
-    let busy = busy_chunks(course);
+    let plain = busy_chunks(course, true);
+    let busy = if plain.len() >= CHUNKS_PLAIN { plain } else { busy_chunks(course, false) };
     if busy.len() >= CHUNKS_MIN {
         let segments: f64 = busy.iter().map(|it| it.bytes).sum::<f64>()
             / f64::from(course.segment_wire_bytes);
@@ -101,13 +105,14 @@ fn upper_mode(sorted: &[Chunk]) -> f64 {
     best
 }
 
-fn busy_chunks(course: &Course) -> Vec<Chunk> {
+fn busy_chunks(course: &Course, plain_only: bool) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     let mut run = (0_i64, 0_u64, 0_u32);
     for pair in course.steps.windows(2) {
         let [before, step] = pair else { continue };
         let sent = course.copies[step.newest].sent_ns;
-        let is_busy = step.follows && sent.is_some_and(|sent| sent + course.least_ns <= before.time_ns);
+        let is_plain = !plain_only || (step.is_plain && before.is_plain);
+        let is_busy = step.follows && is_plain && sent.is_some_and(|sent| sent + course.least_ns <= before.time_ns);
         if is_busy {
             run.0 += step.time_ns - before.time_ns;
             run.1 += step.wire_bytes;

@@ -1,0 +1,160 @@
+//! Both ends as the capture shows them: options, windows, acknowledgments, congestion control.
+
+use super::Estimate;
+use super::copies::Course;
+use crate::answer;
+use crate::flow::watch::{Heard, Observed};
+use serde::Serialize;
+
+/// Episodes that a congestion control needs to show itself.
+const EPISODES_MIN: usize = 3;
+/// Part of the window that is left after an episode, by congestion control: between these.
+const RENO: (f64, f64) = (0.4, 0.6);
+const CUBIC: (f64, f64) = (0.62, 0.8);
+/// Round trips after an episode in which the window shows.
+const AFTER: f64 = 1.5;
+/// Acknowledgments that were held back need to be so many to show the receiver's timer.
+const HELD_MIN: usize = 3;
+
+/// Both ends.
+#[derive(Debug, Clone, Serialize)]
+pub struct Endpoints {
+    /// The sender of the data opened the connection; none where the handshake is not captured.
+    pub sender_opened: Option<bool>,
+    /// Payload of a full segment.
+    pub segment_bytes: u32,
+    /// MSS that both ends accept, options not counted; none without a SYN.
+    pub mss: Option<u32>,
+    /// Both ends permit SACK.
+    pub sack: Option<bool>,
+    /// Packets carry timestamps.
+    pub timestamps: bool,
+    /// Both ends offer window scaling.
+    pub window_scaling: Option<bool>,
+    /// Segments sent before the first acknowledgment of data.
+    pub initial_window: Option<u32>,
+    /// Receive window: the first after the handshake, and the largest, bytes.
+    pub receive_window: Option<(i64, i64)>,
+    /// Segments that an acknowledgment covers, in the median.
+    pub segments_per_ack: Option<u32>,
+    /// Longest time for which the receiver held an acknowledgment of a single segment back.
+    pub ack_delay_s: Option<f64>,
+    /// Part of the window that is left after fast recovery.
+    pub reduction: Estimate,
+    /// Name of the congestion control, where the reduction tells.
+    pub congestion_control: Option<&'static str>,
+}
+
+/// Describes both ends.
+pub fn endpoints(flow: &answer::Flow, observed: &Observed, course: &Course) -> Endpoints {
+    let syns = observed.syns;
+    let both = |has: fn(&crate::packet::Options) -> bool| Some(has(&syns[0]?) && has(&syns[1]?));
+    let mss = syns.iter().flatten().filter_map(|syn| syn.mss).min().map(u32::from);
+    let reduction = reduction(flow, observed);
+    let congestion_control = reduction.value.and_then(|_| {
+        let within = |(from, to): (f64, f64)| {
+            reduction.low.is_some_and(|low| low >= from) && reduction.high.is_some_and(|it| it <= to)
+        };
+        if within(RENO) { Some("reno") } else { within(CUBIC).then_some("cubic") }
+    });
+    Endpoints {
+        sender_opened: observed.syn_ns[0].zip(observed.syn_ns[1]).map(|(own, other)| own < other),
+        segment_bytes: course.unit,
+        mss,
+        sack: both(|syn| syn.sack_permitted),
+        timestamps: observed.has_timestamps,
+        window_scaling: both(|syn| syn.window_scale.is_some()),
+        initial_window: initial_window(observed, course),
+        receive_window: receive_window(&observed.watch.heard),
+        segments_per_ack: segments_per_ack(course),
+        ack_delay_s: ack_delay(course),
+        reduction,
+        congestion_control,
+    }
+}
+
+fn initial_window(observed: &Observed, course: &Course) -> Option<u32> {
+    observed.syn_ns[0]?;
+    let data: Vec<_> = observed.watch.sent.iter().filter(|it| it.payload_bytes > 0).collect();
+    let origin = data.first()?.start;
+    let heard = observed.watch.heard.iter().find(|it| it.ack > origin && !it.is_syn)?;
+    let here_ns = observed.loops_ns[0].unwrap_or(0);
+    // Away from the sender, data that an acknowledgment releases come a loop later.
+    let first = data.iter().take_while(|it| it.time_ns < heard.time_ns + here_ns / 2);
+    let bytes: u32 = first.map(|it| it.payload_bytes).sum();
+    Some(bytes.div_ceil(course.unit.max(1)))
+}
+
+fn receive_window(heard: &[Heard]) -> Option<(i64, i64)> {
+    let after = heard.iter().filter(|it| !it.is_syn && it.window > 0);
+    let largest = after.clone().map(|it| it.window).max()?;
+    after.map(|it| it.window).next().map(|first| (first, largest))
+}
+
+fn segments_per_ack(course: &Course) -> Option<u32> {
+    if !course.is_round_trip {
+        return None;
+    }
+    let mut counts: Vec<u32> =
+        course.steps.iter().filter(|step| step.follows).map(|step| step.segments).collect();
+    counts.sort_unstable();
+    counts.get(counts.len() / 2).copied()
+}
+
+fn ack_delay(course: &Course) -> Option<f64> {
+    let mut held = course.held_ns.clone();
+    held.sort_unstable();
+    // A few may have waited for something else.
+    (held.len() >= HELD_MIN).then(|| held[held.len() - 1 - held.len() / 20] as f64 * 1e-9)
+}
+
+/// Part of the bytes under way that is left after fast recovery, at the sender's end.
+fn reduction(flow: &answer::Flow, observed: &Observed) -> Estimate {
+    if flow.place != "sender" {
+        return Estimate::unknown("only the sender's end shows how much is under way");
+    }
+    let under_way = under_way(observed);
+    let rtt_s = flow.sender_loop_s.unwrap_or(0.0) + flow.receiver_loop_s.unwrap_or(0.0);
+    let most = |from_s: f64, to_s: f64| {
+        let first = under_way.partition_point(|it| it.0 < from_s);
+        let found = under_way[first..].iter().take_while(|it| it.0 <= to_s);
+        found.map(|it| it.1).max()
+    };
+    let one = |(index, episode): (usize, &answer::Episode)| {
+        let end_s = episode.end_s.filter(|_| episode.kind == "frr")?;
+        let next_s = flow.episodes.get(index + 1).map_or(f64::MAX, |next| next.start_s);
+        let until_s = end_s + AFTER * rtt_s;
+        let before = most(episode.start_s - rtt_s, episode.start_s)?;
+        let after = most(end_s, until_s)?;
+        // Another loss, or a sender that has little to send, hides the window.
+        (next_s > until_s && before > 0).then(|| after as f64 / before as f64)
+    };
+    let mut parts: Vec<f64> = flow.episodes.iter().enumerate().filter_map(one).collect();
+    parts.sort_by(f64::total_cmp);
+    if parts.len() < EPISODES_MIN {
+        return Estimate::unknown("fewer than 3 fast recoveries show the window before and after");
+    }
+    // Order statistics around the median, 95 %.
+    let spread = 0.98 * (parts.len() as f64).sqrt();
+    let at = |rank: f64| parts[(rank.max(0.0) as usize).min(parts.len() - 1)];
+    let middle = (parts.len() - 1) as f64 / 2.0;
+    let interval = (at((middle - spread).floor()), at((middle + spread).ceil()));
+    let evidence = format!("{} fast recoveries", parts.len());
+    Estimate::known(at(middle), interval, evidence)
+}
+
+/// Bytes under way after each packet, with its time in seconds.
+fn under_way(observed: &Observed) -> Vec<(f64, i64)> {
+    let mut course = Vec::with_capacity(observed.watch.sent.len());
+    let (mut end, mut acked, mut next) = (0, 0, 0);
+    let heard = &observed.watch.heard;
+    for passed in &observed.watch.sent {
+        while let Some(it) = heard.get(next).filter(|it| it.time_ns <= passed.time_ns) {
+            acked = acked.max(it.ack);
+            next += 1;
+        }
+        end = end.max(passed.end);
+        course.push((passed.time_ns as f64 * 1e-9, end - acked));
+    }
+    course
+}

@@ -1,0 +1,83 @@
+//! Reordering on the way, and the way of the acknowledgments.
+
+use super::Estimate;
+use super::copies::Course;
+use crate::flow::watch::Heard;
+
+/// Normal quantile of a 95 % interval.
+const Z: f64 = 1.96;
+
+/// A share with Wilson's interval.
+pub fn share(count: f64, of: f64, evidence: String) -> Estimate {
+    if of <= 0.0 {
+        return Estimate { evidence, ..Estimate::default() };
+    }
+    let p = count / of;
+    let z2 = Z * Z;
+    let middle = (p + z2 / (2.0 * of)) / (1.0 + z2 / of);
+    let half = Z / (1.0 + z2 / of) * (p * (1.0 - p) / of + z2 / (4.0 * of * of)).sqrt();
+    Estimate::known(p, ((middle - half).max(0.0), (middle + half).min(1.0)), evidence)
+}
+
+/// Part of the data that was overtaken.
+pub fn reordered(course: &Course) -> Estimate {
+    let evidence = format!("{} of {} segments", course.overtaken.len(), course.copies.len());
+    share(course.overtaken.len() as f64, course.copies.len() as f64, evidence)
+}
+
+/// Segments that overtook it, in the median.
+pub fn overtakers(course: &Course) -> Option<u32> {
+    let mut overtaken = course.overtaken.clone();
+    overtaken.sort_unstable();
+    overtaken.get(overtaken.len() / 2).copied()
+}
+
+/// Acknowledgments lost: at the sender's end only a bound, by those that cover more than the usual.
+pub fn acks_lost(course: &Course) -> Estimate {
+    if !course.is_round_trip {
+        return Estimate::unknown("a lost acknowledgment never reaches this end");
+    }
+    let follow: Vec<u32> =
+        course.steps.iter().filter(|step| step.follows).map(|step| step.segments).collect();
+    let mut sorted = follow.clone();
+    sorted.sort_unstable();
+    let Some(usual) = sorted.get(sorted.len() / 2).copied() else {
+        return Estimate::unknown("too few acknowledgments");
+    };
+    let usual = usual.max(1);
+    let missing: u32 = follow.iter().map(|it| it.div_ceil(usual) - 1).sum();
+    let all = follow.len() as f64 + f64::from(missing);
+    let bound = share(f64::from(missing), all, String::new());
+    Estimate {
+        value: None,
+        low: Some(0.0),
+        high: bound.high,
+        evidence: format!(
+            "{missing} acknowledgments fewer than one for {usual} segments; the receiver may have \
+             sent fewer"
+        ),
+    }
+}
+
+/// Rate of the way back: acknowledgments that came closer together than that is possible.
+pub fn ack_rate(course: &Course, heard: &[Heard]) -> Estimate {
+    if !course.is_round_trip {
+        return Estimate::unknown("this end shows when acknowledgments leave, not when they arrive");
+    }
+    let pure = |it: &Heard| it.payload_bytes == 0 && !it.is_syn;
+    let mut gaps: Vec<i64> = heard
+        .windows(2)
+        .filter(|pair| pair.iter().all(pure))
+        .map(|pair| pair[1].time_ns - pair[0].time_ns)
+        .filter(|gap| *gap > 0)
+        .collect();
+    gaps.sort_unstable();
+    // Times of a capture jitter: a few gaps are too short.
+    let Some(gap) = gaps.get(gaps.len() / 50).copied() else {
+        return Estimate::unknown("too few acknowledgments");
+    };
+    Estimate {
+        low: Some(f64::from(course.empty_wire_bytes) * 8e9 / gap as f64),
+        ..Estimate::unknown("acknowledgments came this close together; the way back is no slower")
+    }
+}
