@@ -132,6 +132,7 @@ def channel_losses(
     seed: int = 1,
     replication: int = 0,
 ) -> NDArray[np.bool_]: ...
+def measure_path(path: str | os.PathLike[str], number: int) -> str: ...
 def run(
     scenario: Scenario,
     control: Control,

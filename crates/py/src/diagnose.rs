@@ -3,7 +3,10 @@
 use crate::text::json;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
+use retx_diagnose::answer::{Capture, Flow};
+use retx_diagnose::measure::{Path, measure};
 use retx_diagnose::reader::ReadError;
+use serde::Serialize;
 use std::fs::File;
 use std::path::PathBuf;
 
@@ -40,6 +43,29 @@ pub fn diagnose(py: Python<'_>, path: PathBuf, pictured: Option<usize>) -> PyRes
     let answer = py.detach(|| retx_diagnose::diagnose_with_picture(file, &name, pictured));
     match answer {
         Ok(answer) => Ok(json(&answer)),
+        Err(error @ ReadError::Io(_)) => Err(PyOSError::new_err(format!("{name}: {error}"))),
+        Err(error) => Err(PyValueError::new_err(format!("{name}: {error}"))),
+    }
+}
+
+/// A flow of a capture, and the path that it took.
+#[derive(Serialize)]
+struct Measured<'a> {
+    capture: &'a Capture,
+    flow: Option<&'a Flow>,
+    path: Option<&'a Path>,
+}
+
+/// Measures the path of the flow of this number; the answer is JSON.
+#[pyfunction]
+pub fn measure_path(py: Python<'_>, path: PathBuf, number: usize) -> PyResult<String> {
+    let name = path.display().to_string();
+    let file = File::open(&path)?;
+    match py.detach(|| measure(file, &name, number)) {
+        Ok((answer, path)) => {
+            let flow = answer.flows.iter().find(|flow| flow.number == number);
+            Ok(json(&Measured { capture: &answer.capture, flow, path: path.as_ref() }))
+        }
         Err(error @ ReadError::Io(_)) => Err(PyOSError::new_err(format!("{name}: {error}"))),
         Err(error) => Err(PyValueError::new_err(format!("{name}: {error}"))),
     }
