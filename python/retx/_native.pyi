@@ -42,6 +42,7 @@ __all__ = [
     "from_json",
     "joined",
     "json_schema",
+    "measure_path",
     "measures",
     "merged",
     "parquet_rows",
@@ -132,7 +133,9 @@ def channel_losses(
     seed: int = 1,
     replication: int = 0,
 ) -> NDArray[np.bool_]: ...
-def measure_path(path: str | os.PathLike[str], number: int) -> str: ...
+def measure_path(
+    path: str | os.PathLike[str], number: int, other: str | os.PathLike[str] | None = None
+) -> str: ...
 def run(
     scenario: Scenario,
     control: Control,

@@ -2,6 +2,7 @@
 
 use crate::between::Between;
 use crate::flow::watch::Observed;
+use crate::measure::copies::Course;
 use crate::picture::Picture;
 use serde::Serialize;
 
@@ -260,6 +261,9 @@ pub struct Flow {
     /// Every packet, where the path is to be measured.
     #[serde(skip)]
     pub observed: Option<Box<Observed>>,
+    /// Its packets between two captures.
+    #[serde(skip)]
+    pub(crate) course: Option<Box<Course>>,
 }
 
 /// The capture itself.

@@ -50,7 +50,19 @@ pub fn diagnose_with_picture<R: Read>(
     name: &str,
     pictured: Option<usize>,
 ) -> Result<Answer, ReadError> {
-    read(source, name, Wanted { pictured, watched: None }, |_, _| ())
+    read(source, name, Wanted { pictured, ..Wanted::default() }, |_, _| ())
+}
+
+/// Flows whose packets are kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Watched {
+    /// None.
+    #[default]
+    None,
+    /// The one of this number.
+    Flow(usize),
+    /// All.
+    All,
 }
 
 /// Flows of which more is kept, by their numbers.
@@ -59,7 +71,7 @@ pub(crate) struct Wanted {
     /// Its time–sequence picture is kept.
     pub pictured: Option<usize>,
     /// Its packets are kept, for measurements of the path.
-    pub watched: Option<usize>,
+    pub watched: Watched,
 }
 
 /// Reads a capture; each packet is handed on with the index of its flow.

@@ -4,7 +4,7 @@ use crate::text::json;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use retx_diagnose::answer::{Capture, Flow};
-use retx_diagnose::measure::{Path, measure};
+use retx_diagnose::measure::{Path, measure, measure_pair};
 use retx_diagnose::reader::ReadError;
 use serde::Serialize;
 use std::fs::File;
@@ -56,12 +56,28 @@ struct Measured<'a> {
     path: Option<&'a Path>,
 }
 
-/// Measures the path of the flow of this number; the answer is JSON.
+/// Measures the path of the flow of this number, between two captures where there is another; the
+/// answer is JSON.
 #[pyfunction]
-pub fn measure_path(py: Python<'_>, path: PathBuf, number: usize) -> PyResult<String> {
-    let name = path.display().to_string();
+#[pyo3(signature = (path, number, other=None))]
+pub fn measure_path(
+    py: Python<'_>,
+    path: PathBuf,
+    number: usize,
+    other: Option<PathBuf>,
+) -> PyResult<String> {
+    let mut name = path.display().to_string();
     let file = File::open(&path)?;
-    match py.detach(|| measure(file, &name, number)) {
+    let found = match other {
+        None => py.detach(|| measure(file, &name, number)),
+        Some(other) => {
+            let names = [name.clone(), other.display().to_string()];
+            name = names.join(" and ");
+            let files = [file, File::open(&other)?];
+            py.detach(|| measure_pair(files, [&names[0], &names[1]], number))
+        }
+    };
+    match found {
         Ok((answer, path)) => {
             let flow = answer.flows.iter().find(|flow| flow.number == number);
             Ok(json(&Measured { capture: &answer.capture, flow, path: path.as_ref() }))

@@ -114,6 +114,7 @@ impl Flow {
             number,
             picture,
             observed,
+            course: None,
             between: None,
             name: format!("{} > {}", self.ends[data], self.ends[1 - data]),
             place: place(&self.loops[data], &self.loops[1 - data]),

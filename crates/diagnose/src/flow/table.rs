@@ -3,6 +3,7 @@
 use super::Flow;
 use crate::answer;
 use crate::packet::{End, Packet};
+use crate::run::Watched;
 use std::collections::HashMap;
 
 /// Flows by their ends.
@@ -12,8 +13,8 @@ pub struct Flows {
     flows: Vec<Flow>,
     /// Number of the flow whose picture is wanted.
     pub pictured: Option<usize>,
-    /// Number of the flow whose path is measured.
-    pub watched: Option<usize>,
+    /// Flows whose paths are measured.
+    pub(crate) watched: Watched,
 }
 
 impl Flows {
@@ -32,7 +33,7 @@ impl Flows {
             if self.pictured == Some(count + 1) {
                 self.flows[index].recorders = Some(Box::default());
             }
-            if self.watched == Some(count + 1) {
+            if matches!(self.watched, Watched::All) || self.watched == Watched::Flow(count + 1) {
                 self.flows[index].watch();
             }
         }

@@ -109,6 +109,7 @@ impl Builder {
             self.course.copies.push(Copy {
                 sent_ns,
                 time_ns,
+                start: at,
                 wire_bytes: self.course.empty_wire_bytes + payload_bytes,
                 delay_ns: None,
                 lost: None,

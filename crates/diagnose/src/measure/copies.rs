@@ -28,6 +28,8 @@ pub struct Copy {
     pub sent_ns: Option<i64>,
     /// Time at which it passed the capture, or should have.
     pub time_ns: i64,
+    /// Position of its first byte.
+    pub start: i64,
     /// Bytes on the wire.
     pub wire_bytes: u32,
     /// Time from sending to delivery, where nothing but the path made it.
@@ -54,7 +56,7 @@ pub struct Step {
 }
 
 /// Copies and deliveries of a flow.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Course {
     /// Copies, in the order of sending.
     pub copies: Vec<Copy>,
@@ -118,7 +120,7 @@ pub fn of_acknowledgments(observed: &Observed) -> Course {
 }
 
 impl Course {
-    pub(super) fn of(observed: &Observed) -> Self {
+    pub(crate) fn of(observed: &Observed) -> Self {
         let mss = observed.syns.iter().flatten().filter_map(|syn| syn.mss).min();
         let options = if observed.has_timestamps { TIMESTAMPS_BYTES } else { 0 };
         let largest = observed.watch.sent.iter().map(|it| it.payload_bytes).max().unwrap_or(0);
@@ -138,16 +140,17 @@ impl Course {
     }
 
     /// Looks up the least delay, once all are known.
-    pub(super) fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         let delays = self.copies.iter().filter_map(|copy| copy.delay_ns);
         self.least_ns = delays.min().unwrap_or(0);
     }
 
     /// A copy of a segment in a packet.
-    pub(super) fn copy(&self, passed: &Passed, (_, payload_bytes): (i64, u32)) -> Copy {
+    pub(super) fn copy(&self, passed: &Passed, (start, payload_bytes): (i64, u32)) -> Copy {
         Copy {
             sent_ns: Some(passed.sent_ns),
             time_ns: passed.time_ns,
+            start,
             wire_bytes: self.empty_wire_bytes + payload_bytes,
             delay_ns: None,
             lost: None,

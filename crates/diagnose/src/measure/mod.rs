@@ -1,7 +1,7 @@
 //! Measurements of the path that a flow of a capture took, for `retx fit`.
 
 mod arrivals;
-mod copies;
+pub(crate) mod copies;
 mod delay;
 mod endpoints;
 mod queue;
@@ -11,7 +11,8 @@ mod way;
 use crate::answer::{self, Answer};
 use crate::flow::watch::Observed;
 use crate::reader::ReadError;
-use crate::run::{self, Wanted};
+use crate::pair;
+use crate::run::{self, Wanted, Watched};
 use copies::{Course, OVERHEAD_BYTES};
 use serde::Serialize;
 use std::io::Read;
@@ -44,12 +45,27 @@ impl Estimate {
 pub struct Copies {
     /// Seconds since the flow's first packet.
     pub times_s: Vec<f64>,
+    /// Relative sequence number; the first data byte is 1.
+    pub starts: Vec<i64>,
     /// Bytes of the IP packet.
     pub sizes_bytes: Vec<u32>,
     /// Probability that it was lost; none where nothing tells.
     pub lost: Vec<Option<f64>>,
     /// Probability that a full queue dropped it, if it was lost.
     pub by_queue: Vec<f64>,
+}
+
+impl Copies {
+    fn of(course: &Course, by_queue: Vec<f64>) -> Self {
+        let copies = &course.copies;
+        Self {
+            times_s: copies.iter().map(|it| it.time_ns as f64 * 1e-9).collect(),
+            starts: copies.iter().map(|it| it.start).collect(),
+            sizes_bytes: copies.iter().map(|it| it.wire_bytes - OVERHEAD_BYTES).collect(),
+            lost: copies.iter().map(|it| it.lost).collect(),
+            by_queue,
+        }
+    }
 }
 
 /// Figures of a flow by which a simulation is compared with it.
@@ -77,6 +93,8 @@ pub struct Path {
     pub round_trip_s: Estimate,
     /// Queue before the bottleneck.
     pub queue: queue::Queue,
+    /// Traffic of others through the bottleneck while it was busy, bits per second of frames.
+    pub cross_bit_s: Estimate,
     /// Part of the data that was overtaken by data sent later.
     pub reordered: Estimate,
     /// Segments that overtook such data, in the median.
@@ -97,6 +115,51 @@ pub struct Path {
     pub overhead_bytes: u32,
 }
 
+/// Measures the path of the flow of this number between two captures, taken at both ends.
+///
+/// # Errors
+/// A file is no capture.
+pub fn measure_pair<R: Read>(
+    sources: [R; 2],
+    names: [&str; 2],
+    number: usize,
+) -> Result<(Answer, Option<Path>), ReadError> {
+    let wanted = Wanted { pictured: None, watched: Watched::Flow(number) };
+    let mut answer = pair::read(sources, names, wanted)?;
+    let flow = answer.flows.iter_mut().find(|flow| flow.number == number);
+    let path = flow.and_then(|flow| {
+        let observed = flow.observed.take()?;
+        let own = copies::of_acknowledgments(&observed);
+        let path = of_course(flow, &observed, &own);
+        Some(match flow.course.take() {
+            Some(course) => of_both(path, flow, &course),
+            None => path,
+        })
+    });
+    Ok((answer, path))
+}
+
+/// Puts what two captures tell in the place of what one does.
+fn of_both(path: Path, flow: &answer::Flow, course: &Course) -> Path {
+    let rate_bit_s = rate::rate(course);
+    let (queue, by_queue) = queue::queue(course, rate_bit_s.value);
+    let back = flow.between.as_ref().map(|between| &between.backward);
+    let acks_lost = back.map_or(path.acks_lost, |back| {
+        let evidence = format!("{} of {} packets, both ends captured", back.lost, back.sent);
+        way::share(back.lost as f64, back.sent as f64, evidence)
+    });
+    Path {
+        cross_bit_s: rate::cross(course, &rate_bit_s),
+        queue,
+        rate_bit_s,
+        reordered: way::reordered(course),
+        overtakers: way::overtakers(course),
+        acks_lost,
+        copies: Copies::of(course, by_queue),
+        ..path
+    }
+}
+
 /// Measures the path of the flow of this number.
 ///
 /// # Errors
@@ -106,7 +169,7 @@ pub fn measure<R: Read>(
     name: &str,
     number: usize,
 ) -> Result<(Answer, Option<Path>), ReadError> {
-    let wanted = Wanted { pictured: None, watched: Some(number) };
+    let wanted = Wanted { pictured: None, watched: Watched::Flow(number) };
     let mut answer = run::read(source, name, wanted, |_, _| ())?;
     let flow = answer.flows.iter_mut().find(|flow| flow.number == number);
     let path = flow.and_then(of_flow);
@@ -126,8 +189,8 @@ fn of_flow(flow: &mut answer::Flow) -> Option<Path> {
 fn of_course(flow: &answer::Flow, observed: &Observed, course: &Course) -> Path {
     let rate_bit_s = rate::rate(course);
     let (queue, by_queue) = queue::queue(course, rate_bit_s.value);
-    let copies = &course.copies;
     Path {
+        cross_bit_s: Estimate::unknown("one end does not show what else passes the bottleneck"),
         round_trip_s: delay::round_trip(observed, course, rate_bit_s.value),
         queue,
         reordered: way::reordered(course),
@@ -135,12 +198,7 @@ fn of_course(flow: &answer::Flow, observed: &Observed, course: &Course) -> Path 
         acks_lost: way::acks_lost(course),
         ack_rate_bit_s: way::ack_rate(course, &observed.watch.heard),
         endpoints: endpoints::endpoints(flow, observed, course),
-        copies: Copies {
-            times_s: copies.iter().map(|it| it.time_ns as f64 * 1e-9).collect(),
-            sizes_bytes: copies.iter().map(|it| it.wire_bytes - OVERHEAD_BYTES).collect(),
-            lost: copies.iter().map(|it| it.lost).collect(),
-            by_queue,
-        },
+        copies: Copies::of(course, by_queue),
         figures: figures(flow, course),
         segment_wire_bytes: course.segment_wire_bytes,
         overhead_bytes: OVERHEAD_BYTES,
@@ -163,7 +221,8 @@ fn figures(flow: &answer::Flow, course: &Course) -> Figures {
         goodput_bit_s: flow.goodput_bit_s,
         retransmissions: again.count() as u64,
         timeouts: flow.timeouts.len() as u64,
-        idle_s: silent.map(|stall| stall.duration_s).sum(),
+        // An empty sum is -0.
+        idle_s: silent.map(|stall| stall.duration_s).sum::<f64>() + 0.0,
         rtt_s: if is_shown {
             [0.05, 0.5, 0.95].into_iter().filter_map(quantile).collect()
         } else {

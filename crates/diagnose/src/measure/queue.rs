@@ -4,17 +4,18 @@
 //! with a delay of their own the queue is followed by what was sent and what the bottleneck took.
 //! A drop-tail queue loses packets at its limit and nowhere else. So the losses that find nearly as
 //! much waiting as ever was are compared with those that find less: where they are much more
-//! frequent, the limit is what waited then.
+//! frequent, the limit is what waited then. Where that begins is sought around the most that ever
+//! waited, as noise blurs it.
 
 use super::Estimate;
 use super::copies::{Copy, Course};
 use super::delay::sending_ns;
 use serde::Serialize;
 
-/// Segments below the most that ever waited, within which a full queue loses packets.
-const FULL_SEGMENTS: f64 = 2.0;
-/// Samples that the most that ever waited needs within that.
-const SUPPORT: usize = 3;
+/// Segments around the most that ever waited, from which on a queue may be full.
+const FULL_SEGMENTS: [f64; 5] = [0.5, 0.0, -0.5, -1.0, -2.0];
+/// Samples that the most that ever waited needs within so many segments.
+const SUPPORT: (usize, f64) = (3, 2.0);
 /// Probability that losses of the channel look like a full queue.
 const SIGNIFICANT: f64 = 0.01;
 
@@ -43,6 +44,16 @@ pub struct Queue {
     pub full: (u64, u64),
     /// Losses elsewhere, and of how many packets.
     pub elsewhere: (u64, u64),
+}
+
+/// Packets that found at least so much waiting, and the others, with the losses among each.
+#[derive(Debug, Clone, Copy)]
+struct Split {
+    from: f64,
+    full: (u64, u64),
+    elsewhere: (u64, u64),
+    by_channel: f64,
+    chance: f64,
 }
 
 /// What waits before each copy, in bytes on the wire.
@@ -88,21 +99,28 @@ pub fn queue(course: &Course, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
     let mut samples: Vec<f64> =
         both().filter(|(copy, _)| copy.delay_ns.is_some()).map(|(_, it)| it).collect();
     samples.sort_by(|one, other| other.total_cmp(one));
-    let supported = |most: &&[f64]| most[0] - most[SUPPORT - 1] <= FULL_SEGMENTS * wire;
-    let Some(most) = samples.windows(SUPPORT).find(supported).map(|most| most[0]) else {
+    let supported = |most: &&[f64]| most[0] - most[SUPPORT.0 - 1] <= SUPPORT.1 * wire;
+    let Some(most) = samples.windows(SUPPORT.0).find(supported).map(|most| most[0]) else {
         return none("no round trip shows what waited");
     };
-    // What is lost finds at least as much waiting as what was taken in just before.
-    let is_full = |it: f64| it >= most - FULL_SEGMENTS * wire;
-    let count = |is_full_wanted: bool| {
-        let of = both().filter(|(_, it)| is_full(*it) == is_full_wanted);
-        let lost = of.clone().filter(|(copy, _)| is_lost(copy)).count() as u64;
-        (lost, of.count() as u64)
+    let split = |segments: f64| {
+        let from = most + segments * wire;
+        let count = |is_full: bool| {
+            let of = both().filter(|(_, it)| (*it >= from) == is_full);
+            let lost = of.clone().filter(|(copy, _)| is_lost(copy)).count() as u64;
+            (lost, of.count() as u64)
+        };
+        let (full, elsewhere) = (count(true), count(false));
+        let by_channel = (elsewhere.0 as f64 + 0.5) / (elsewhere.1 as f64 + 1.0);
+        Split { from, full, elsewhere, by_channel, chance: at_least(full.0, full.1, by_channel) }
     };
-    let (full, elsewhere) = (count(true), count(false));
-    let by_channel = (elsewhere.0 as f64 + 0.5) / (elsewhere.1 as f64 + 1.0);
-    let chance = at_least(full.0, full.1, by_channel);
-    if full.0 == 0 || chance > SIGNIFICANT {
+    let splits = FULL_SEGMENTS.map(split);
+    let best = splits.iter().min_by(|one, other| one.chance.total_cmp(&other.chance));
+    let Some(Split { from, full, elsewhere, by_channel, chance }) = best.copied() else {
+        return none("no round trip shows what waited");
+    };
+    let is_full = |it: f64| it >= from;
+    if full.0 == 0 || chance * splits.len() as f64 > SIGNIFICANT {
         let why = "it was never seen full: losses were no more frequent when most waited";
         let bytes = Estimate { low: Some(most), ..Estimate::unknown(why) };
         let queue = Queue { bytes, packets: None, kind: Kind::Unknown, full, elsewhere };

@@ -82,6 +82,23 @@ fn summary(mut chunks: Vec<Chunk>, evidence: impl Fn(usize) -> String) -> Estima
     Estimate::known(of(value), (of(value - Z * error), of(value + Z * error)), evidence(near.len()))
 }
 
+/// Part of the bottleneck's rate that others took while it was busy.
+pub fn cross(course: &Course, rate_bit_s: &Estimate) -> Estimate {
+    let busy = busy_chunks(course, false);
+    let (Some(rate), true) = (rate_bit_s.value, busy.len() >= CHUNKS_PLAIN) else {
+        return Estimate::unknown("the bottleneck was seldom busy");
+    };
+    let (bytes, seconds): (f64, f64) =
+        busy.iter().fold((0.0, 0.0), |sum, it| (sum.0 + it.bytes, sum.1 + it.seconds));
+    let own = bytes / seconds;
+    let squares: f64 = busy.iter().map(|it| (it.bytes - own * it.seconds).powi(2)).sum();
+    let error = Z * squares.sqrt() / seconds * 8.0;
+    let value = (rate - own * 8.0).max(0.0);
+    let evidence = format!("the flow got {:.1} % of the rate while the bottleneck was busy with its \
+                            own data and others'", own * 800.0 / rate);
+    Estimate::known(value, ((value - error).max(0.0), value + error), evidence)
+}
+
 /// The highest rate around which a good part of the bytes lies. Without other traffic nearly all do;
 /// with it, the bottleneck's own rate shows in the fastest intervals.
 fn upper_mode(sorted: &[Chunk]) -> f64 {

@@ -5,6 +5,7 @@
 //! both directions is exact, and each of them is known only within it.
 
 mod clock;
+mod course;
 mod matching;
 mod way;
 
@@ -12,7 +13,7 @@ use crate::answer::{self, Answer, Evidence, Needless, Proof};
 use crate::between::{Between, Way};
 use crate::packet::{Control, End, Packet};
 use crate::reader::ReadError;
-use crate::run::{self, Wanted};
+use crate::run::{self, Wanted, Watched};
 use clock::Line;
 use matching::{Key, Matches};
 use std::collections::HashMap;
@@ -93,12 +94,23 @@ pub fn diagnose_pair<R: Read>(
     names: [&str; 2],
     pictured: Option<usize>,
 ) -> Result<Answer, ReadError> {
+    read(sources, names, Wanted { pictured, ..Wanted::default() })
+}
+
+/// Reads both captures; the flow that is watched gets its course between them.
+pub(crate) fn read<R: Read>(
+    sources: [R; 2],
+    names: [&str; 2],
+    wanted: Wanted,
+) -> Result<Answer, ReadError> {
     let [one, other] = sources;
     let mut of = [Collected::default(), Collected::default()];
-    let wanted = Wanted { pictured, watched: None };
+    let is_watched = wanted.watched != Watched::None;
+    let all = Watched::All;
+    let of_other = Wanted { watched: if is_watched { all } else { Watched::None }, ..wanted };
     let mut first = run::read(one, names[0], wanted, |index, packet| of[0].add(index, packet))?;
     let mut second =
-        run::read(other, names[1], wanted, |index, packet| of[1].add(index, packet))?;
+        run::read(other, names[1], of_other, |index, packet| of[1].add(index, packet))?;
     let mut partners = HashMap::new();
     for (index, flow) in of[1].flows.iter().enumerate() {
         partners.entry(sorted(flow.ends)).or_insert_with(Vec::new).push(index);
@@ -178,6 +190,9 @@ fn join(
         forward: Way::of(&forward, &backward, &lines[0], span(0)),
         backward: Way::of(&backward, &forward, &lines[1], span(1)),
     });
+    if let Some(observed) = &first.observed {
+        first.course = Some(Box::new(course::of(observed, &forward, &backward, &lines[0])));
+    }
     if second.place == "receiver" {
         fates(first, &data.to_string(), &forward);
     }

@@ -1,0 +1,60 @@
+//! The course of a flow of which both ends were captured: every delay and every fate is exact.
+
+use super::clock::Line;
+use super::matching::Matches;
+use super::way;
+use crate::flow::watch::Observed;
+use crate::measure::copies::{Copy, Course, Step};
+
+/// The course of the data between two captures.
+pub fn of(observed: &Observed, forward: &Matches, backward: &Matches, line: &Line) -> Course {
+    let mut course = Course::of(observed);
+    let missed = way::missed(forward, backward);
+    let start_ns = forward.sent.first().map_or(0, |entry| entry.time_ns);
+    let last_ns = forward.arrived.last().map_or(0, |entry| entry.time_ns);
+    let origin = observed.watch.sent.iter().find(|it| it.payload_bytes > 0).map_or(1, |it| it.start);
+    let first_seq = forward.sent.iter().find(|entry| entry.length > 0).map(|it| it.key.seq);
+    let mut arrivals = Vec::new();
+    for (index, entry) in forward.sent.iter().enumerate().filter(|(_, it)| it.length > 0) {
+        let arrived = forward.partner[index].map(|at| &forward.arrived[at]);
+        let delay_ns = arrived.map(|it| line.above((entry.time_ns, it.time_ns - entry.time_ns)));
+        let is_missed = missed.get(&entry.key.seq) == Some(&index);
+        // The other capture may have ended before it came.
+        let is_over = entry.time_ns.saturating_add(line.least_ns) > last_ns;
+        let ahead = first_seq.map_or(0, |first| entry.key.seq.wrapping_sub(first) as i32);
+        let time_ns = entry.time_ns - start_ns;
+        arrivals.extend(delay_ns.map(|delay| (time_ns + delay, course.copies.len())));
+        course.copies.push(Copy {
+            sent_ns: Some(time_ns),
+            time_ns,
+            start: origin + i64::from(ahead),
+            wire_bytes: course.empty_wire_bytes + entry.length,
+            delay_ns,
+            lost: match arrived {
+                Some(_) => Some(0.0),
+                None if is_over || is_missed => None,
+                None => Some(1.0),
+            },
+        });
+    }
+    arrivals.sort_unstable();
+    let mut highest = None;
+    for (place, (time_ns, index)) in arrivals.iter().copied().enumerate() {
+        let before = place.checked_sub(1).map(|before| arrivals[before].1);
+        if let Some(highest) = highest.filter(|highest| index < *highest) {
+            let overtakers: usize = highest - index;
+            course.overtaken.push(overtakers as u32);
+        }
+        highest = highest.max(Some(index));
+        course.steps.push(Step {
+            time_ns,
+            wire_bytes: u64::from(course.copies[index].wire_bytes),
+            newest: index,
+            segments: 1,
+            follows: before.is_some_and(|before| before + 1 == index),
+            is_plain: true,
+        });
+    }
+    course.settle();
+    course
+}

@@ -1,0 +1,1 @@
+"""Fits of captures: the path that a flow took, both its ends, and the scenario that behaves so."""

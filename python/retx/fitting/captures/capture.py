@@ -1,0 +1,139 @@
+"""A fit of a flow of a capture."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from retx import _native
+from retx.errors import UsageError
+from retx.fitting.losses import LossFit, fit_losses
+
+LEAST_COPIES = 20
+"""Fewer segments show no path."""
+LEAST_LOSSES = 2.0
+"""Fewer losses follow no law but that they are rare."""
+
+
+@dataclass(frozen=True)
+class CaptureFit:
+    """What a flow of a capture says about its path."""
+
+    files: tuple[Path, ...]
+    measured: Mapping[str, Any]
+    """`capture`, `flow` as `retx diagnose` has it, and `path`: the measurements."""
+
+    @property
+    def flow(self) -> Mapping[str, Any]:
+        """The flow, as `retx diagnose --json` prints it."""
+        flow: Mapping[str, Any] = self.measured["flow"]
+        return flow
+
+    @property
+    def path(self) -> Mapping[str, Any]:
+        """Rate, delay, queue and both ends, each with its interval."""
+        path: Mapping[str, Any] = self.measured["path"]
+        return path
+
+    @cached_property
+    def losses(self) -> LossFit | None:
+        """Laws of the losses that no queue made; None where there are too few."""
+        copies = self.path["copies"]
+        lost = np.array([np.nan if it is None else it for it in copies["lost"]], dtype=float)
+        by_queue = np.array(copies["by_queue"], dtype=float)
+        # What a queue drops never reaches the channel.
+        reaches = ~(np.nan_to_num(lost) * by_queue > 0.5)
+        by_channel = (lost * (1.0 - by_queue))[reaches]
+        if np.nansum(by_channel) < LEAST_LOSSES:
+            return None
+        times = np.array(copies["times_s"])[reaches]
+        sizes = np.array(copies["sizes_bytes"], dtype=float)[reaches]
+        return fit_losses(times, by_channel, sizes)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The answer, as `retx fit --json` prints it."""
+        path = {key: value for key, value in self.path.items() if key != "copies"}
+        return {
+            "capture": self.measured["capture"],
+            "flow": {
+                key: self.flow[key]
+                for key in ("number", "name", "place", "life_s", "bytes", "goodput_bit_s")
+            },
+            "path": path,
+            "loss": None if self.losses is None else dict(self.losses.content),
+        }
+
+    def toml(self, *, replay: bool = False) -> str:
+        """The scenario.
+
+        Args:
+            replay: The segments that the channel lost in the capture are lost again, in place of a
+                fitted law.
+        """
+        from retx.fitting.captures.scenario import written
+
+        return written(self, replay=replay)
+
+    def save(self, path: str | os.PathLike[str], *, replay: bool = False) -> None:
+        """Writes the scenario."""
+        from retx.directory import new_file
+
+        with new_file(Path(path)) as target:
+            target.write_text(self.toml(replay=replay), encoding="utf-8")
+
+
+def fit_capture(
+    capture: str | os.PathLike[str],
+    other: str | os.PathLike[str] | None = None,
+    *,
+    flow: int | None = None,
+) -> CaptureFit:
+    """Fits a path to a flow of a capture.
+
+    Args:
+        capture: The file.
+        other: A second capture of the same flow, from its other end.
+        flow: Number of the flow, from 1; without it the one that carries most bytes.
+
+    Raises:
+        OSError: The file cannot be read.
+        UsageError: The file is no capture, or the flow is too short to show a path.
+    """
+    from retx.diagnosing.diagnosis import diagnose
+
+    files = (Path(capture),) if other is None else (Path(capture), Path(other))
+    if flow is None:
+        flows = diagnose(*files).flows
+        if not flows:
+            raise UsageError(f"{capture}: there is no TCP flow in it")
+        flow = max(flows, key=lambda it: it["bytes"])["number"]
+    return CaptureFit(files, measured(files, flow))
+
+
+def measured(files: tuple[Path, ...], flow: int) -> dict[str, Any]:
+    """Measurements of the flow of this number."""
+    for file in files:
+        # Python names the file in its error, and refuses a directory.
+        file.open("rb").close()
+    try:
+        found: dict[str, Any] = json.loads(_native.measure_path(files[0], flow, *files[1:]))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    name = " and ".join(str(file) for file in files)
+    if found["flow"] is None:
+        raise UsageError(f"{name}: there is no flow {flow} in it; retx diagnose lists the flows")
+    segments = len(found["path"]["copies"]["times_s"])
+    if segments < LEAST_COPIES:
+        raise UsageError(
+            f"{name}: flow {flow} has {segments} data segments, which show no path; "
+            f"{LEAST_COPIES} are needed at the least"
+        )
+    return found

@@ -1,0 +1,227 @@
+"""Simulations of a fit beside its capture: does the scenario behave as the capture did?
+
+Each simulation draws the fitted values from their intervals, is captured where the capture was
+taken, and is measured by the code that measured the capture. Both sides so have the same errors.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from retx.fitting.captures.capture import CaptureFit, measured
+from retx.fitting.captures.scenario import queue_packets
+
+SIMULATIONS = 30
+CONFIDENCE = 0.95
+Z = 1.96
+"""Half of a 95 % interval, in standard deviations."""
+AT = {"receiver": "bottleneck@receiver"}
+"""Where a simulation is captured, by the place of the capture; elsewhere at the sender."""
+AT_SENDER = "access@sender"
+
+
+COUNTED = ("retransmissions", "timeouts", "idle time")
+
+
+def _square(root: float) -> float:
+    return max(root, 0.0) ** 2
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of the capture beside those of the simulations."""
+
+    name: str
+    unit: str
+    captured: float
+    simulated: Sequence[float]
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Prediction interval of one more simulation: Student's t, on a scale that suits."""
+        from scipy.stats import t
+
+        # Rates and round trips vary by factors; counts and idle time as Poisson's, and may be 0.
+        is_factor = all(it > 0 for it in self.simulated) and self.name not in COUNTED
+        to, back = (math.log, math.exp) if is_factor else (math.sqrt, _square)
+        values = [to(it) for it in self.simulated]
+        n = len(values)
+        mean = sum(values) / n
+        spread = math.sqrt(sum((it - mean) ** 2 for it in values) / (n - 1))
+        half = float(t.ppf((1 + CONFIDENCE) / 2, n - 1)) * spread * math.sqrt(1 + 1 / n)
+        low, high = back(mean - half), back(mean + half)
+        # A count next to the interval is inside, as it has no fractions.
+        return (math.floor(low), math.ceil(high)) if self.unit == "" else (low, high)
+
+    @property
+    def is_inside(self) -> bool:
+        """The capture could be one of the simulations."""
+        low, high = self.interval
+        return low <= self.captured <= high
+
+
+@dataclass(frozen=True)
+class Check:
+    """The comparison of a fit with its capture."""
+
+    figures: Sequence[Figure]
+    reasons: Sequence[str]
+    """Why figures lie outside."""
+    simulations: int
+
+    @property
+    def holds(self) -> bool:
+        """Every figure lies inside."""
+        return all(figure.is_inside for figure in self.figures)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The comparison, as `retx fit --check --json` prints it."""
+        return {
+            "simulations": self.simulations,
+            "holds": self.holds,
+            "figures": [
+                {
+                    "name": figure.name,
+                    "captured": figure.captured,
+                    "low": figure.interval[0],
+                    "high": figure.interval[1],
+                    "mean": sum(figure.simulated) / len(figure.simulated),
+                    "inside": figure.is_inside,
+                }
+                for figure in self.figures
+            ],
+            "reasons": list(self.reasons),
+        }
+
+
+def check(
+    fit: CaptureFit,
+    simulations: int = SIMULATIONS,
+    *,
+    replay: bool = False,
+    progress: Callable[[float], None] | None = None,
+) -> Check:
+    """Simulates a fit, and compares it with its capture."""
+    text = fit.toml(replay=replay)
+    at = AT.get(fit.flow["place"], AT_SENDER)
+    done = 0
+
+    def one(number: int) -> dict[str, Any]:
+        nonlocal done
+        with tempfile.TemporaryDirectory(prefix="retx-fit-") as folder:
+            found = _simulated(text, draws(fit, number), number, (Path(folder), at))
+        done += 1
+        if progress:
+            progress(done / simulations)
+        return found
+
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, simulations)) as pool:
+        found = list(pool.map(one, range(simulations)))
+    figures = list(_figures(fit, [it["path"]["figures"] for it in found]))
+    reasons = list(_reasons(fit, figures, [it["flow"] for it in found]))
+    return Check(figures, reasons, simulations)
+
+
+def _simulated(
+    text: str, overrides: Mapping[str, Any], number: int, where: tuple[Path, str]
+) -> dict[str, Any]:
+    from retx.running import run
+
+    folder, at = where
+    file = folder / "simulated.pcapng"
+    run(
+        text,
+        overrides=overrides,
+        replication=number,
+        tables=False,
+        segments=False,
+        pcap=file,
+        pcap_at=at,
+        progress=False,
+    )
+    return measured((file,), 1)
+
+
+def draws(fit: CaptureFit, number: int) -> dict[str, Any]:
+    """Values of a simulation, drawn from their intervals: what is not known for sure varies."""
+    draw, path = Random(number), fit.path
+    overrides: dict[str, Any] = {}
+    bit_s, base = path["rate_bit_s"], path["round_trip_s"]
+    if bit_s["value"] is not None:
+        deviation = (bit_s["high"] - bit_s["low"]) / 2 / Z
+        value = max(draw.gauss(bit_s["value"], deviation), bit_s["value"] / 2)
+        overrides["link.bottleneck.rate"] = f"{round(value)} bit/s"
+    if base["value"] is not None:
+        value = draw.uniform(base["low"], base["high"])
+        overrides["link.bottleneck.delay"] = f"{value / 2 * 1e9:.0f} ns"
+    found = path["queue"]["bytes"]
+    if path["queue"]["packets"] is not None:
+        packets = round(draw.uniform(found["low"], found["high"]) / path["segment_wire_bytes"])
+        overrides["link.bottleneck.queue.packets"] = max(1, packets)
+    elif queue_packets(path) is None:
+        overrides.pop("link.bottleneck.queue.packets", None)
+    return overrides
+
+
+NAMES = {
+    "goodput_bit_s": ("goodput", "bit/s"),
+    "retransmissions": ("retransmissions", ""),
+    "timeouts": ("timeouts", ""),
+    "idle_s": ("idle time", "s"),
+}
+QUANTILES = ("RTT, 5 %", "RTT, median", "RTT, 95 %")
+
+
+def _figures(fit: CaptureFit, simulated: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
+    own = fit.path["figures"]
+    for key, (name, unit) in NAMES.items():
+        yield Figure(name, unit, float(own[key]), [float(it[key]) for it in simulated])
+    if all(len(it["rtt_s"]) == len(own["rtt_s"]) for it in simulated):
+        for index, value in enumerate(own["rtt_s"]):
+            yield Figure(QUANTILES[index], "s", value, [it["rtt_s"][index] for it in simulated])
+
+
+def _reasons(
+    fit: CaptureFit, figures: Sequence[Figure], flows: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    """Why the capture lies outside: where its life went, and where that of the simulations."""
+    from retx.diagnosing.wording import shares
+
+    outside = [figure for figure in figures if not figure.is_inside]
+    if not outside:
+        return
+    own = dict(shares(fit.flow))
+    mean: dict[str, float] = {}
+    for flow in flows:
+        for words, part in shares(flow):
+            mean[words] = mean.get(words, 0.0) + part / len(flows)
+    parts = {words: own.get(words, 0.0) - mean.get(words, 0.0) for words in {*own, *mean}}
+    for words, more in sorted(parts.items(), key=lambda it: -abs(it[1]))[:2]:
+        if abs(more) >= 0.02:
+            yield (
+                f"the capture was limited {words} for {own.get(words, 0.0):.0%} of its life, the "
+                f"simulations for {mean.get(words, 0.0):.0%}"
+            )
+    losses = fit.losses
+    if losses is not None and losses.content["change_points"]:
+        change = losses.content["change_points"][0]
+        yield (
+            f"the losses are not stationary: {change['loss_before']:.2%} before "
+            f"{change['time_s']:.3g} s, {change['loss_after']:.2%} after"
+        )
+    if fit.path["endpoints"]["congestion_control"] is None:
+        yield "the sender's congestion control is not known; CUBIC was assumed"
+    for key, what in (("rate_bit_s", "rate"), ("queue", "limit of the queue")):
+        found = fit.path[key]
+        found = found["bytes"] if key == "queue" else found
+        if found["value"] is None:
+            yield f"the {what} is not known: {found['evidence']}"

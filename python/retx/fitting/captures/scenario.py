@@ -1,0 +1,267 @@
+"""The scenario of a captured flow: its path and both ends, with the evidence as comments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from retx.fitting.scenario import comment, inline, quoted, time_text
+from retx.fitting.wording import model_line
+from retx.quantities import rate, seconds, share, size
+
+if TYPE_CHECKING:
+    from retx.fitting.captures.capture import CaptureFit
+
+PLACES = {
+    "sender": "at the sender's end",
+    "middle": "between the ends",
+    "receiver": "at the receiver's end",
+    "unknown": "at a place that it does not tell",
+}
+LEAST_DURATION_S, TIMES_LIFE = 60.0, 10.0
+ASSUMED_DELAY_S = 0.020
+ROOM = 2.0
+"""A queue that was never seen full holds so many times what was seen in it."""
+LEAST_OVERTAKEN = 3
+LIMITED = 0.02
+"""Part of the life from which a window counts as a limit."""
+NEAR_WINDOW = 0.5
+
+
+def written(fit: CaptureFit, *, replay: bool = False) -> str:
+    """The text of the scenario."""
+    flow, path = fit.flow, fit.path
+    name = " and ".join(str(file) for file in fit.files)
+    title = f"Fitted to flow {flow['number']} of {fit.files[0].name}"
+    duration = max(LEAST_DURATION_S, TIMES_LIFE * flow["life_s"])
+    lines = [
+        *comment(
+            f"Fitted by retx fit to flow {flow['number']} of {name!r}, {flow['name']}, captured "
+            f"{PLACES[flow['place']]}: {size(flow['bytes'])} in {seconds(flow['life_s'])}. "
+            "Comments say the evidence for each value, with 95 % intervals in brackets."
+        ),
+        f"title = {quoted(title)}",
+        f"duration = {quoted(time_text(round(duration)))}",
+        "seed = 1",
+        "",
+        "[tcp.fitted]",
+        *_tcp(fit),
+        "",
+        "# Nothing waits here: the bottleneck is behind it.",
+        "[[link]]",
+        'name = "access"',
+        'ends = ["sender", "router"]',
+        'delay = "0 s"',
+        "",
+        "[[link]]",
+        'name = "bottleneck"',
+        'ends = ["router", "receiver"]',
+        *_rate(path),
+        *_delay(path),
+        *_queue(path),
+        *_channel(fit, replay=replay),
+        *_back(path),
+        "",
+        "[[flow]]",
+        'name = "fitted"',
+        'from = "sender"',
+        'to = "receiver"',
+        'tcp = "fitted"',
+        *_app(fit),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def bracketed(estimate: Mapping[str, Any], shown: Any) -> str:  # noqa: ANN401
+    """A value with its interval: `5.95 Mbit/s [5.94, 5.96]`."""
+    if estimate["value"] is None:
+        return "not known"
+    low, high = estimate["low"], estimate["high"]
+    return f"{shown(estimate['value'])} [{shown(low)}, {shown(high)}]"
+
+
+def sure(text: str) -> Iterator[str]:
+    """A sentence as comments."""
+    yield from comment(text)
+
+
+def _rate(path: Mapping[str, Any]) -> Iterator[str]:
+    found = path["rate_bit_s"]
+    if found["value"] is None:
+        yield from sure(f"The rate cannot be known from this capture: {found['evidence']}.")
+        return
+    yield from sure(
+        f"Rate of frames with {path['overhead_bytes']} bytes beside the IP packet (Ethernet; an "
+        f"assumption): {bracketed(found, rate)}: {found['evidence']}."
+    )
+    text = f"{round(found['value'])} bit/s"
+    yield f"rate = {quoted(text)}"
+
+
+def _delay(path: Mapping[str, Any]) -> Iterator[str]:
+    found = path["round_trip_s"]
+    value = found["value"]
+    if value is None:
+        yield from sure(f"An assumption: {found['evidence']}.")
+        value = ASSUMED_DELAY_S
+    else:
+        yield from sure(
+            f"Propagation delay of both directions: {bracketed(found, seconds)}: "
+            f"{found['evidence']}. How it divides between the directions cannot be known from one "
+            "end; half each."
+        )
+    yield f"delay = {quoted(time_text(value / 2))}"
+
+
+def queue_packets(path: Mapping[str, Any]) -> int | None:
+    """Limit of the queue in packets; None where nothing is known."""
+    queue = path["queue"]
+    if queue["packets"] is not None:
+        return max(1, round(queue["packets"]))
+    if queue["bytes"]["low"] is None:
+        return None
+    seen = queue["bytes"]["low"] / path["segment_wire_bytes"]
+    base, bit_s = path["round_trip_s"]["value"] or 0.0, path["rate_bit_s"]["value"] or 0.0
+    product = base * bit_s / 8 / path["segment_wire_bytes"]
+    return max(10, round(ROOM * max(seen, product)))
+
+
+def _queue(path: Mapping[str, Any]) -> Iterator[str]:
+    queue, packets = path["queue"], queue_packets(path)
+    found = queue["bytes"]
+    if queue["packets"] is not None:
+        yield from sure(
+            f"Drop-tail queue of {bracketed(found, size)} on the wire, {queue['packets']:.1f} full "
+            f"segments: {found['evidence']}."
+        )
+    else:
+        bound = "" if found["low"] is None else f"; at least {size(found['low'])} waited"
+        yield from sure(
+            f"The limit of the queue cannot be known from this capture: {found['evidence']}{bound}."
+        )
+    if packets is not None:
+        yield f'queue = {{ discipline = "droptail", packets = {packets} }}'
+
+
+def _channel(fit: CaptureFit, *, replay: bool) -> Iterator[str]:
+    path, losses = fit.path, fit.losses
+    channels: list[Mapping[str, Any]] = []
+    copies = len(path["copies"]["times_s"])
+    if replay:
+        from retx.fitting.captures.replay import script
+
+        channel = script(fit)
+        yield from sure(
+            f"Replayed: the {len(channel['drop_seq'])} segments that the channel lost in the "
+            "capture are lost again, as often as there."
+        )
+        channels.append(channel)
+    elif losses is None:
+        yield from sure(
+            f"Losses of the channel: fewer than 2 of {copies} segments, which follow no law; "
+            f"below {share(3 / copies)} in 95 of 100 cases. None are simulated."
+        )
+    else:
+        found = losses.content
+        yield from sure(
+            f"Losses that no queue made: {found['lost']:.4g} of {found['known']} segments in "
+            f"{found['bursts']} bursts. {model_line(losses.used)}."
+        )
+        if losses.chosen is None:
+            yield from sure(f"The data do not decide between laws: {found['reason']}.")
+        channels += losses.channels()
+    if fit.path["reordered"]["value"] * copies >= LEAST_OVERTAKEN:
+        found = path["reordered"]
+        yield from sure(f"Overtaken: {bracketed(found, share)}: {found['evidence']}.")
+        channels.append(
+            {"model": "reorder", "p": found["value"], "packets": max(1, path["overtakers"])}
+        )
+    if len(channels) == 1:
+        yield f"forward.channel = {inline(channels[0])}"
+    elif channels:
+        yield from ("forward.channel = [", *(f"    {inline(it)}," for it in channels), "]")
+
+
+def _back(path: Mapping[str, Any]) -> Iterator[str]:
+    lost, fast = path["acks_lost"], path["ack_rate_bit_s"]
+    if lost["high"] is None:
+        yield from sure(f"Way back: as fast and as long, without losses; {lost['evidence']}.")
+        return
+    least = f"at least {rate(fast['low'])}, as " if fast["low"] else ""
+    yield from sure(
+        f"Way back: {least}{fast['evidence']}. Lost acknowledgments: at most {share(lost['high'])}: "
+        f"{lost['evidence']}. None are simulated."
+    )
+
+
+def _tcp(fit: CaptureFit) -> Iterator[str]:
+    ends, flow = fit.path["endpoints"], fit.flow
+    like, why = preset(fit)
+    yield from sure(f"Sender: {why}.")
+    yield f"like = {quoted(like)}"
+    reduction = ends["reduction"]
+    control = ends["congestion_control"]
+    if control is not None:
+        yield from sure(
+            f"{bracketed(reduction, lambda it: f'{it:.2f}')} of the window is left after "
+            f"{reduction['evidence']}."
+        )
+    else:
+        told = bracketed(reduction, lambda it: f"{it:.2f}")
+        yield from sure(
+            f"The congestion control cannot be known: part of the window left after a loss {told} "
+            f"({reduction['evidence']}). CUBIC, Linux's default, is assumed."
+        )
+    yield f"congestion_control = {quoted(control or 'cubic')}"
+    if ends["mss"] is not None:
+        yield f"mss = {ends['mss']}"
+    if not like.startswith("linux") and ends["initial_window"]:
+        yield f'initial_window = "{ends["initial_window"]} mss"'
+    if ends["sack"] is not None:
+        yield f"sack = {inline(ends['sack'])}"
+    yield f"timestamps = {inline(ends['timestamps'])}"
+    if ends["window_scaling"] is not None:
+        yield f"window_scaling = {inline(ends['window_scaling'])}"
+    yield from _window(ends, flow, like)
+    if not like.startswith("linux") and ends["segments_per_ack"]:
+        yield f"delayed_ack.segments = {ends['segments_per_ack']}"
+
+
+def preset(fit: CaptureFit) -> tuple[str, str]:
+    """The preset that is like the sender, and why."""
+    ends, flow = fit.path["endpoints"], fit.flow
+    kinds = {it["kind"] for it in flow["retransmissions"]}
+    timer = f"; timeouts fit {flow['timer']}" if flow["timeouts"] else ""
+    if ends["sack"] is None:
+        return "linux", f"the handshake is not captured; Linux is assumed{timer}"
+    if not ends["sack"]:
+        return "newreno", f"no SACK{timer}"
+    if ends["timestamps"] and ("Linux" in flow["timer"] or not flow["timeouts"]):
+        return "linux", f"SACK and timestamps, as Linux{timer}"
+    if "tail_loss_probe" in kinds or ends["timestamps"]:
+        return "rack", f"SACK; other timers than Linux{timer}"
+    return "sack", f"SACK without timestamps and tail loss probes{timer}"
+
+
+def _window(ends: Mapping[str, Any], flow: Mapping[str, Any], like: str) -> Iterator[str]:
+    if ends["receive_window"] is None:
+        return
+    first, largest = ends["receive_window"]
+    limited = flow["limited_by"]["receive_window"] / (flow["life_s"] or 1.0)
+    if limited >= LIMITED or first >= NEAR_WINDOW * largest:
+        yield from sure(
+            f"Receive window: {size(first)} at first, {size(largest)} at the most; it limited "
+            f"{share(limited)} of the life."
+        )
+        yield f"advertised_window = {largest}"
+    if like.startswith("linux"):
+        yield from sure(f"The receive window grew from {size(first)} to {size(largest)}.")
+    if not like.startswith("linux"):
+        yield f"receive_buffer = {largest}"
+
+
+def _app(fit: CaptureFit) -> Iterator[str]:
+    ends, flow = fit.path["endpoints"], fit.flow
+    if ends["sender_opened"] is not None:
+        yield f"initiator = {quoted('from' if ends['sender_opened'] else 'to')}"
+    yield f'app = {{ kind = "transfer", bytes = {flow["bytes"]} }}'
