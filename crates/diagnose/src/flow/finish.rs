@@ -8,6 +8,8 @@ use super::watch::{Observed, Verdict};
 use super::{Flow, Loop};
 use crate::answer::{self, Cause, Evidence, Kind, Needless, Proof};
 
+use std::collections::HashSet;
+
 const NS: f64 = 1e-9;
 /// Shares of the round trip that count as being at an end.
 const AT_END: f64 = 0.12;
@@ -51,15 +53,18 @@ impl Flow {
     fn observed(&mut self, data: usize) -> Option<Box<Observed>> {
         let half = &mut self.halves[data];
         let watch = *half.watch.take()?;
-        let verdict = |record: &Record| Verdict {
-            kind: record.kind,
+        let heads: HashSet<usize> = half.timeouts.iter().map(|it| it.index as usize).collect();
+        let verdict = |(index, record): (usize, &Record)| Verdict {
+            is_swept: record.kind == Kind::Timeout
+                && !heads.contains(&index)
+                && record.proof.evidence == Evidence::None,
             needless: record.needless,
             confidence: record.confidence,
             has_dsack: record.has_dsack,
         };
         Some(Box::new(Observed {
             watch,
-            verdicts: half.records.all.iter().map(verdict).collect(),
+            verdicts: half.records.all.iter().enumerate().map(verdict).collect(),
             syns: [self.syns[data], self.syns[1 - data]],
             syn_ns: [self.syn_ns[data], self.syn_ns[1 - data]],
             handshake_ns: [self.handshake_ns[data], self.handshake_ns[1 - data]],

@@ -1,6 +1,6 @@
 //! Every packet of a flow whose path is measured.
 
-use crate::answer::{Kind, Needless};
+use crate::answer::Needless;
 use crate::packet::Options;
 
 /// Data, a SYN or a FIN that passed the capture.
@@ -53,8 +53,8 @@ pub struct Watch {
 /// Verdict on a retransmission.
 #[derive(Debug, Clone, Copy)]
 pub struct Verdict {
-    /// Mechanism.
-    pub kind: Kind,
+    /// Sent again after a timeout only because everything was: nothing says that it was lost.
+    pub is_swept: bool,
     /// An earlier copy arrives.
     pub needless: Needless,
     /// Probability that `needless` is right.

@@ -20,6 +20,9 @@ const UNIT: u32 = 1_448;
 /// Least MSS of a path (RFC 1122 §4.2.2.6), with room for options.
 const UNIT_MIN: u32 = 500;
 
+/// Segments sent within such a part of the least round trip arrive behind each other.
+const NEAR: i64 = 20;
+
 /// One copy of a segment.
 #[derive(Debug, Clone, Copy)]
 pub struct Copy {
@@ -158,11 +161,21 @@ impl Course {
     }
 
     /// Leaves out delays of acknowledgments that the receiver may have held back: those of a single
-    /// segment, after which no other had arrived when the acknowledgment was sent.
+    /// segment, unless another arrived just behind it. A receiver that acknowledges each holds none.
     fn leave_out_held(&mut self) {
+        let single = self.steps.iter().filter(|step| step.segments == 1).count();
+        if 2 * single > self.steps.len() {
+            return;
+        }
         for step in self.steps.iter().filter(|step| step.segments == 1) {
-            let next = self.copies.get(step.newest + 1).and_then(|copy| copy.sent_ns);
-            if next.is_none_or(|sent| sent + self.least_ns > step.time_ns) {
+            let arrives = |copy: &&Copy| copy.lost.is_none_or(|lost| lost < 0.5);
+            let next = self.copies[step.newest + 1..].iter().find(arrives);
+            let next = next.and_then(|copy| copy.sent_ns);
+            let own = self.copies[step.newest].sent_ns;
+            let is_near = own.zip(next).is_some_and(|(own, next)| {
+                next - own <= self.least_ns / NEAR && next + self.least_ns <= step.time_ns
+            });
+            if !is_near {
                 let held = self.copies[step.newest].delay_ns.take();
                 self.held_ns.extend(held.map(|delay| delay - self.least_ns));
             }
@@ -256,8 +269,8 @@ impl Builder {
         if is_late && cumulative {
             course.overtaken.push(overtakers as u32);
         }
-        let last = units[units.len() - 1];
-        if last.copies == 1 && !is_late {
+        // What waited behind a gap is acknowledged with what fills it.
+        if units.iter().all(|unit| unit.copies == 1) && !is_late {
             let copy = &mut course.copies[newest];
             copy.delay_ns = copy.sent_ns.map(|sent| time_ns - sent);
         }
@@ -284,6 +297,7 @@ impl Builder {
                     Some(0.0)
                 } else if let Some(verdict) = verdict {
                     match verdict.needless {
+                        Needless::No if verdict.is_swept => None,
                         Needless::No => Some(verdict.confidence),
                         Needless::Yes if none > 0.5 => Some(1.0 - verdict.confidence),
                         _ => None,

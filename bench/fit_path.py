@@ -1,0 +1,268 @@
+"""Judges `retx fit` of captures, by paths that are known.
+
+    python bench/fit_path.py path [--count 100] [--first 0]     simulated downloads of random paths
+    python bench/fit_path.py kernel [--count 10] [--first 0]    emulated ones (root, Linux)
+    python bench/fit_path.py captures FILE[:FLOW] …             real ones, whose path is not known
+
+`path` compares rate, round trip and queue with the truth, from the sender's end, from the
+receiver's, and from both. `kernel` fits a capture of the kernel's TCP, simulates the fit, and says
+whether the mean goodput lies in the interval of further emulations. `captures` runs `--check`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from retx.errors import UsageError
+from retx.fitting.captures.capture import CaptureFit, fit_capture
+from retx.fitting.captures.check import check
+from retx.running import run
+
+PRESETS = ("linux", "linux", "linux_reno", "sack", "newreno", "rack")
+BOUNDS = {"rate": 0.02, "round trip": 0.01, "queue": 0.1}
+ENDS = {"sender": ("first@server",), "receiver": ("last@client",), "both": ()}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A download over a path that is drawn by its number."""
+
+    number: int
+    rate_bit_s: float
+    delay_s: float
+    packets: int
+    channel: Mapping[str, Any] | None
+    preset: str
+    size_bytes: int
+    initiator: str
+
+    @classmethod
+    def drawn(cls, number: int, presets: Sequence[str] = PRESETS) -> Case:
+        """The case of this number."""
+        draw = Random(number * 7919 + 13)
+        rate = math.exp(draw.uniform(math.log(1), math.log(50)))
+        delay = math.exp(draw.uniform(math.log(3), math.log(100)))
+        product = rate * 1e6 / 8 * 2 * delay / 1e3 / 1500
+        packets = max(15, round(product * math.exp(draw.uniform(math.log(0.5), math.log(3)))))
+        channel = draw.choice(
+            [
+                None,
+                None,
+                {"model": "bernoulli", "p": round(math.exp(draw.uniform(-9, -4)), 5)},
+                {
+                    "model": "gilbert_elliott",
+                    "loss": round(math.exp(draw.uniform(-9, -4.5)), 5),
+                    "mean_burst": 3,
+                },
+            ]
+        )
+        preset = draw.choice(presets)
+        size = min(12e6, max(1e6, rate * 1e6 / 8 * draw.uniform(10, 40)))
+        return cls(
+            number,
+            round(rate, 3) * 1e6,
+            round(delay, 2) * 1e-3,
+            min(packets, 600),
+            channel,
+            preset,
+            round(size),
+            draw.choice(["from", "to"]),
+        )
+
+    @property
+    def truth(self) -> dict[str, float]:
+        """The path's values; the access link adds a tenth of a millisecond each way."""
+        return {
+            "rate": self.rate_bit_s,
+            "round trip": 2 * (self.delay_s + 1e-4),
+            "queue": self.packets,
+        }
+
+    def scenario(self) -> dict[str, Any]:
+        """The scenario."""
+        last: dict[str, Any] = {
+            "name": "last",
+            "ends": ["router", "client"],
+            "rate": f"{self.rate_bit_s / 1e6:.3f} Mbit/s",
+            "delay": f"{self.delay_s * 1e3:.2f} ms",
+            "queue": {"discipline": "droptail", "packets": self.packets},
+        }
+        if self.channel:
+            last["forward"] = {"channel": self.channel}
+        tcp: dict[str, Any] = {"like": self.preset}
+        if not self.preset.startswith("linux"):
+            tcp["receive_buffer"] = 8_000_000
+        first = {"name": "first", "ends": ["server", "router"], "rate": "1 Gbit/s"}
+        return {
+            "duration": "600 s",
+            "seed": self.number + 1,
+            "link": [{**first, "delay": "0.1 ms"}, last],
+            "tcp": {"download": tcp},
+            "flow": [
+                {
+                    "name": "download",
+                    "from": "server",
+                    "to": "client",
+                    "tcp": "download",
+                    "app": {"kind": "transfer", "bytes": self.size_bytes},
+                    "initiator": self.initiator,
+                }
+            ],
+        }
+
+
+def measured(fit: CaptureFit) -> dict[str, float | None]:
+    """Values of a fit, in the units of the truth."""
+    path = fit.path
+    return {
+        "rate": path["rate_bit_s"]["value"],
+        "round trip": path["round_trip_s"]["value"],
+        "queue": path["queue"]["packets"],
+    }
+
+
+def path_closure(count: int, first: int, times: float = 1.0) -> None:
+    """Prints how many paths were measured within the bounds, from each end."""
+    right = {end: dict.fromkeys([*BOUNDS, "all"], 0) for end in ENDS}
+    unseen, blind = 0, 0
+    for number in range(first, first + count):
+        case = Case.drawn(number)
+        with tempfile.TemporaryDirectory() as folder:
+            files = {end: Path(folder) / f"{end}.pcapng" for end in ("sender", "receiver")}
+            for end, file in files.items():
+                result = run(case.scenario(), pcap=file, pcap_at=ENDS[end], progress=False)
+            most = max(link["queue_max_packets"] for link in result.summary["links"])
+            is_full = any(link["drops"]["queue"] for link in result.summary["links"])
+            unseen += not is_full
+            for end in ENDS:
+                names = files.values() if end == "both" else [files[end]]
+                fit = fit_capture(*names)
+                found = measured(fit)
+                is_blind = end == "receiver" and not fit.path["endpoints"]["timestamps"]
+                blind += is_blind
+                bound = times * (0.5 if end == "both" else 1.0)
+                inside = {}
+                for name, limit in BOUNDS.items():
+                    value, truth = found[name], case.truth[name]
+                    inside[name] = value is not None and abs(value / truth - 1) <= limit * bound
+                    if name == "queue" and (not is_full or is_blind):
+                        # Nothing can show it: the right answer is that it is not known.
+                        inside[name] = value is None
+                    right[end][name] += inside[name]
+                right[end]["all"] += all(inside.values())
+                if not all(inside.values()):
+                    wrong = {name: found[name] for name in BOUNDS if not inside[name]}
+                    print(f"{number} {end}: {wrong}, truth {case.truth}, {most} waited at most")
+    print(f"{count} paths; the queue of {unseen} never overflowed; {blind} without timestamps")
+    for end, counts in right.items():
+        texts = (f"{name} {number}" for name, number in counts.items())
+        print(f"{end}: {', '.join(texts)}")
+
+
+def kernel_closure(count: int, first: int, repeats: int) -> None:
+    """Prints whether the simulated goodput of fits lies in the interval of emulations."""
+    from scipy.stats import t
+
+    from retx.emulation import emulate
+
+    inside = 0
+    for number in range(first, first + count):
+        case = Case.drawn(number, ("linux", "linux_reno"))
+        scenario = case.scenario()
+        goodputs = []
+        fit = None
+        for repeat in range(repeats + 1):
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder) / "emulated.pcapng"
+                emulate(
+                    scenario,
+                    seed=1 + number + 1000 * repeat,
+                    pcap=file,
+                    pcap_at="first@server",
+                    progress=False,
+                )
+                own = fit_capture(file)
+                if fit is None:
+                    fit = own
+                    compared = check(fit)
+                else:
+                    goodputs.append(own.path["figures"]["goodput_bit_s"])
+        assert fit is not None
+        logs = [math.log(it) for it in goodputs]
+        mean = sum(logs) / repeats
+        spread = math.sqrt(sum((it - mean) ** 2 for it in logs) / (repeats - 1))
+        half = float(t.ppf(0.975, repeats - 1)) * spread * math.sqrt(1 + 1 / repeats)
+        low, high = math.exp(mean - half), math.exp(mean + half)
+        simulated = next(it for it in compared.figures if it.name == "goodput").simulated
+        value = math.exp(sum(map(math.log, simulated)) / len(simulated))
+        inside += low <= value <= high
+        found, truth = measured(fit), case.truth
+        errors = {
+            name: None if found[name] is None else f"{found[name] / truth[name] - 1:+.2%}"
+            for name in BOUNDS
+        }
+        word = "inside" if low <= value <= high else "OUTSIDE"
+        print(
+            f"{number} {case.preset} {case.truth} {case.channel}: simulated {value / 1e6:.3f} "
+            f"{word} {low / 1e6:.3f} … {high / 1e6:.3f} Mbit/s; errors {errors}; check "
+            f"{'holds' if compared.holds else outside(compared.content)}",
+            flush=True,
+        )
+    print(f"{inside} of {count}")
+
+
+def outside(content: Mapping[str, Any]) -> str:
+    """Figures that lie outside, with the reasons."""
+    names = (
+        f"{it['name']} {it['captured']:.4g} not in {it['low']:.4g} … {it['high']:.4g}"
+        for it in content["figures"]
+        if not it["inside"]
+    )
+    return "; ".join([*names, *content["reasons"]])
+
+
+def captures(names: Sequence[str]) -> None:
+    """Prints the check of each capture."""
+    held = tried = 0
+    for name in names:
+        file, colon, flow = name.rpartition(":")
+        path, number = (file, int(flow)) if colon and flow.isdigit() else (name, None)
+        try:
+            fit = fit_capture(path, flow=number)
+        except UsageError as error:
+            print(f"{name}: {error}")
+            continue
+        tried += 1
+        found = check(fit)
+        held += found.holds
+        print(f"{name}: {'holds' if found.holds else outside(found.content)}", flush=True)
+    print(f"{held} of {tried}")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["path", "kernel", "captures"])
+    parser.add_argument("files", nargs="*")
+    parser.add_argument("--count", type=int)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--repeats", type=int, default=5)
+    asked = parser.parse_args(arguments)
+    if asked.what == "path":
+        path_closure(asked.count or 100, asked.first)
+    elif asked.what == "kernel":
+        kernel_closure(asked.count or 10, asked.first, asked.repeats)
+    else:
+        captures(asked.files)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
