@@ -79,8 +79,8 @@ class Check:
 
     @property
     def holds(self) -> bool:
-        """Every figure lies inside."""
-        return all(figure.is_inside for figure in self.figures)
+        """Goodput, retransmissions, timeouts and idle time lie inside."""
+        return all(figure.is_inside for figure in self.figures if figure.name not in QUANTILES)
 
     @property
     def content(self) -> dict[str, Any]:

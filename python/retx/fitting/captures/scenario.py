@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from retx.fitting.captures import application
 from retx.fitting.scenario import comment, inline, quoted, time_text
 from retx.fitting.wording import model_line
 from retx.quantities import rate, seconds, share, size
@@ -23,6 +24,9 @@ ASSUMED_DELAY_S = 0.020
 ROOM = 2.0
 """A queue that was never seen full holds so many times what was seen in it."""
 LEAST_OVERTAKEN = 3
+LEAST_BEYOND, LEAST_BEYOND_S = 0.02, 0.0005
+"""Delay beyond the queue, as a part of the round trip, that nine of ten must not reach."""
+LEAST_DELAYS, INTERVALS = 30, 400
 LIMITED = 0.02
 """Part of the life from which a window counts as a limit."""
 NEAR_WINDOW = 0.5
@@ -67,7 +71,7 @@ def written(fit: CaptureFit, *, replay: bool = False) -> str:
         'from = "sender"',
         'to = "receiver"',
         'tcp = "fitted"',
-        *_app(fit),
+        *application.lines(fit),
     ]
     return "\n".join(lines) + "\n"
 
@@ -176,6 +180,16 @@ def _channel(fit: CaptureFit, *, replay: bool) -> Iterator[str]:
         channels.append(
             {"model": "reorder", "p": found["value"], "packets": max(1, path["overtakers"])}
         )
+    points = list(beyond(path, fit.flow["life_s"]))
+    if points:
+        most = max(delay for _, delay in points)
+        yield from sure(
+            f"Delay beyond the queue: up to {seconds(most)}; the medians of {len(points)} "
+            "intervals, as they followed each other."
+        )
+        rows = [{"at": time_text(at), "delay": time_text(delay)} for at, delay in points]
+        every = time_text(max(fit.flow["life_s"], points[-1][0] + 1e-3))
+        channels.append({"model": "trace", "every": every, "points": rows})
     if len(channels) == 1:
         yield f"forward.channel = {inline(channels[0])}"
     elif channels:
@@ -260,8 +274,21 @@ def _window(ends: Mapping[str, Any], flow: Mapping[str, Any], like: str) -> Iter
         yield f"receive_buffer = {largest}"
 
 
-def _app(fit: CaptureFit) -> Iterator[str]:
-    ends, flow = fit.path["endpoints"], fit.flow
-    if ends["sender_opened"] is not None:
-        yield f"initiator = {quoted('from' if ends['sender_opened'] else 'to')}"
-    yield f'app = {{ kind = "transfer", bytes = {flow["bytes"]} }}'
+def beyond(path: Mapping[str, Any], life_s: float) -> Iterator[tuple[float, float]]:
+    """Delay beyond the queue over time, the median of each of many intervals; empty if small."""
+    import numpy as np
+
+    found = path["beyond_queue"]
+    delays, times = np.array(found["delays_s"]), np.array(found["times_s"])
+    least = max(LEAST_BEYOND_S, LEAST_BEYOND * (path["round_trip_s"]["value"] or 0.0))
+    if len(delays) < LEAST_DELAYS or np.quantile(delays, 0.9) < least:
+        return
+    each = -(-len(delays) // INTERVALS)
+    last = None
+    for first in range(0, len(delays), each):
+        value = round(float(np.median(delays[first : first + each])), 6)
+        if value != last:
+            at = 0.0 if first == 0 else float(times[first])
+            if at < life_s:
+                yield at, value
+        last = value

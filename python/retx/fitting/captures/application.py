@@ -1,0 +1,89 @@
+"""The application of a captured flow: a transfer, or answers with pauses between them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from retx.fitting.scenario import comment, inline, time_text
+from retx.quantities import seconds, share, size
+
+if TYPE_CHECKING:
+    from retx.fitting.captures.capture import CaptureFit
+
+PAUSED = 0.05
+"""Part of the life from which pauses count."""
+LEAST_BURSTS = 3
+SHAPES = (1.1, 5.0)
+"""Exponents of a Pareto law that a scenario takes."""
+EQUAL = 0.1
+"""Coefficient of variation up to which values count as equal."""
+
+
+def has_pauses(fit: CaptureFit) -> bool:
+    """The application had nothing to send for a good part of the life, several times."""
+    bursts = fit.path["bursts"]
+    paused = sum(it["pause_s"] for it in bursts)
+    return len(bursts) >= LEAST_BURSTS and paused >= PAUSED * float(fit.flow["life_s"])
+
+
+def lines(fit: CaptureFit) -> Iterator[str]:
+    """`initiator` and `app` of the flow."""
+    ends, flow = fit.path["endpoints"], fit.flow
+    if not has_pauses(fit):
+        if ends["sender_opened"] is not None:
+            yield f"initiator = {inline('from' if ends['sender_opened'] else 'to')}"
+        yield f'app = {{ kind = "transfer", bytes = {flow["bytes"]} }}'
+        return
+    bursts = fit.path["bursts"]
+    pauses = [it["pause_s"] for it in bursts[1:]]
+    sizes = [it["bytes"] for it in bursts]
+    paused = sum(pauses)
+    yield from comment(
+        f"The application had nothing to send for {seconds(paused)}, "
+        f"{share(paused / flow['life_s'])} of the life: {len(bursts)} pieces of data, "
+        f"{size(min(sizes))} to {size(max(sizes))}, with pauses up to {seconds(max(pauses))}. Each "
+        "is simulated as the answer to a request; sizes and pauses follow laws that were fitted "
+        "to them."
+    )
+    answer = law(sizes)
+    think = law(pauses)
+    app = {
+        "kind": "request_response",
+        "request": 1,
+        "response": in_bytes(answer),
+        "think": in_time(think),
+        "exchanges": len(bursts),
+    }
+    yield f"app = {inline(app)}"
+
+
+def law(values: Sequence[float]) -> float | dict[str, Any]:
+    """One value, or the likelier of an exponential law and a Pareto law."""
+    mean = sum(values) / len(values)
+    deviation = math.sqrt(sum((it - mean) ** 2 for it in values) / len(values))
+    if deviation <= EQUAL * mean:
+        return mean
+    least = max(min(values), 1e-9)
+    logs = sum(math.log(max(it, least) / least) for it in values)
+    shape = min(max(len(values) / logs, SHAPES[0]), SHAPES[1])
+    pareto = len(values) * math.log(shape / least) - (shape + 1) * logs
+    exponential = -len(values) * (math.log(mean) + 1)
+    if exponential >= pareto:
+        return {"law": "exponential", "mean": mean}
+    return {"law": "pareto", "mean": mean, "shape": round(shape, 3)}
+
+
+def in_bytes(found: float | dict[str, Any]) -> int | dict[str, Any]:
+    """A law of bytes as a scenario writes it."""
+    if not isinstance(found, dict):
+        return max(1, round(found))
+    return {**found, "mean": max(1, round(found["mean"]))}
+
+
+def in_time(found: float | dict[str, Any]) -> str | dict[str, Any]:
+    """A law of seconds as a scenario writes it."""
+    if not isinstance(found, dict):
+        return time_text(found)
+    return {**found, "mean": time_text(found["mean"])}

@@ -1,0 +1,72 @@
+"""A fit of a capture in words, for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from retx.fitting.captures.scenario import PLACES, preset
+from retx.fitting.wording import model_line
+from retx.quantities import rate, seconds, share, size
+
+if TYPE_CHECKING:
+    from retx.fitting.captures.capture import CaptureFit
+
+KINDS = {"tail_drop": "drop tail", "early_drops": "early drops", "unknown": "kind not known"}
+
+
+def sentences(fit: CaptureFit) -> Iterator[str]:
+    """Sentences about the flow and its ends."""
+    flow, ends = fit.flow, fit.path["endpoints"]
+    name = " and ".join(str(file) for file in fit.files)
+    yield (
+        f"{name}, flow {flow['number']}: {flow['name']}, captured {PLACES[flow['place']]}; "
+        f"{size(flow['bytes'])} in {seconds(flow['life_s'])}."
+    )
+    like, why = preset(fit)
+    control = ends["congestion_control"]
+    reduction = ends["reduction"]
+    told = f"sends by {control}" if control else "its congestion control cannot be known"
+    part = f"; {reduction['value']:.2f} of the window is left" if reduction["value"] else ""
+    yield f"The sender is like {like} ({why}); {told}{part} ({reduction['evidence']})."
+    if fit.losses is None:
+        yield "No queue made losses, and the channel fewer than 2: no law is fitted to them."
+        return
+    found = fit.losses.content
+    yield (
+        f"Losses that no queue made: {found['lost']:.4g} of {found['known']} segments in "
+        f"{found['bursts']} bursts. {model_line(fit.losses.used)}."
+    )
+    if fit.losses.chosen is None:
+        yield f"The data do not decide between laws: {found['reason']}."
+    for change in found["change_points"]:
+        yield (
+            f"Not stationary: {share(change['loss_before'])} before {seconds(change['time_s'])}, "
+            f"{share(change['loss_after'])} after."
+        )
+
+
+def rows(fit: CaptureFit) -> Iterator[tuple[str, str, str, str]]:
+    """Name, value, interval and evidence of each measurement."""
+    path = fit.path
+    queue = {**path["queue"]["bytes"]}
+    yield _row("rate of the bottleneck", path["rate_bit_s"], rate)
+    yield _row("propagation, both directions", path["round_trip_s"], seconds)
+    yield _row(f"queue ({KINDS[path['queue']['kind']]})", queue, size)
+    yield _row("overtaken", path["reordered"], share)
+    yield _row("acknowledgments lost", path["acks_lost"], share)
+    yield _row("rate of the way back", path["ack_rate_bit_s"], rate)
+    yield _row("traffic of others", path["cross_bit_s"], rate)
+
+
+def _row(
+    name: str, found: Mapping[str, Any], shown: Callable[[float | None], str]
+) -> tuple[str, str, str, str]:
+    low, high = found["low"], found["high"]
+    if found["value"] is not None:
+        return name, shown(found["value"]), f"{shown(low)} to {shown(high)}", found["evidence"]
+    bounds = [
+        *([f"at least {shown(low)}"] if low else []),
+        *([f"at most {shown(high)}"] if high else []),
+    ]
+    return name, "not known", ", ".join(bounds), found["evidence"]
