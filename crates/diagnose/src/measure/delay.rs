@@ -1,14 +1,60 @@
 //! Propagation delay: the least round trip, less the time that its packets took to be sent.
 
 use super::Estimate;
-use super::copies::{Course, OVERHEAD_BYTES};
+use super::copies::{Copy, Course, OVERHEAD_BYTES};
 use crate::flow::watch::Observed;
+use serde::Serialize;
 
 /// Samples next to the least one, from whose distances its error follows.
 const NEAREST: usize = 10;
 /// Mean distances that the least sample lies above the truth at the most, in 95 of 100 cases: its
 /// excess is distributed exponentially where delays are dense.
 const GAPS: f64 = 3.0;
+
+/// Error of the queue's length, as a part of the least round trip, up to which it is followed.
+const FOLLOWED: f64 = 0.01;
+
+/// Delays that the bottleneck's queue does not explain.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Beyond {
+    /// Seconds since the flow's first packet.
+    pub times_s: Vec<f64>,
+    /// Delay above the least, less that of the queue, seconds.
+    pub delays_s: Vec<f64>,
+}
+
+/// Delays beyond the queue, which is followed by what was sent from the last time it was empty on,
+/// as long as the error of the rate allows.
+pub fn beyond_queue(course: &Course, rate_bit_s: &Estimate, by_queue: &[f64]) -> Beyond {
+    let (Some(rate), Some(low), Some(high)) = (rate_bit_s.value, rate_bit_s.low, rate_bit_s.high)
+    else {
+        return Beyond::default();
+    };
+    let relative = (high - low) / 2.0 / rate;
+    let least_ns = course.least_ns as f64;
+    let mut found = Beyond::default();
+    let (mut free_ns, mut busy_since_ns) = (f64::MIN, 0.0);
+    for (copy, by_queue) in course.copies.iter().zip(by_queue) {
+        let Some(sent) = copy.sent_ns.map(|sent| sent as f64) else { continue };
+        if sent >= free_ns {
+            (free_ns, busy_since_ns) = (sent, sent);
+        }
+        let own = sending_ns(copy.wire_bytes, Some(rate));
+        let waits = free_ns - sent;
+        // A full queue takes nothing in; what the channel loses was sent.
+        if copy.lost.unwrap_or(0.0) * by_queue < 0.5 {
+            free_ns += own;
+        }
+        let error = (sent - busy_since_ns) * relative;
+        if let Some(delay) = copy.delay_ns.filter(|_| error <= FOLLOWED * least_ns) {
+            found.times_s.push(copy.time_ns as f64 * 1e-9);
+            found.delays_s.push((delay as f64 - waits - own) * 1e-9);
+        }
+    }
+    let least = found.delays_s.iter().copied().fold(f64::MAX, f64::min);
+    found.delays_s.iter_mut().for_each(|delay| *delay -= least);
+    found
+}
 
 /// Time to send so many bytes.
 pub fn sending_ns(bytes: u32, rate_bit_s: Option<f64>) -> f64 {
@@ -27,7 +73,7 @@ pub fn round_trip(observed: &Observed, course: &Course, rate_bit_s: Option<f64>)
         .filter(|ns| !course.is_round_trip && both(observed.handshake_ns).is_none_or(|syn| *ns < syn))
         .map(|ns| ns - 2.0 * back_ns);
     let here_ns = observed.loops_ns[0].unwrap_or(0) as f64;
-    let own = |copy: &super::copies::Copy| {
+    let own = |copy: &Copy| {
         let ns = copy.delay_ns? as f64 - sending_ns(copy.wire_bytes, rate_bit_s);
         Some(ns + here_ns - back_ns)
     };

@@ -1,5 +1,6 @@
 //! Measurements of the path that a flow of a capture took, for `retx fit`.
 
+mod application;
 mod arrivals;
 pub(crate) mod copies;
 mod delay;
@@ -91,6 +92,8 @@ pub struct Path {
     pub rate_bit_s: Estimate,
     /// Propagation delay of both directions together.
     pub round_trip_s: Estimate,
+    /// Delays that the queue does not explain.
+    pub beyond_queue: delay::Beyond,
     /// Queue before the bottleneck.
     pub queue: queue::Queue,
     /// Traffic of others through the bottleneck while it was busy, bits per second of frames.
@@ -105,6 +108,8 @@ pub struct Path {
     pub ack_rate_bit_s: Estimate,
     /// Both ends.
     pub endpoints: endpoints::Endpoints,
+    /// Data that the application sent without a pause.
+    pub bursts: Vec<application::Burst>,
     /// Copies of data segments.
     pub copies: Copies,
     /// Figures for the comparison with simulations.
@@ -150,6 +155,7 @@ fn of_both(path: Path, flow: &answer::Flow, course: &Course) -> Path {
     });
     Path {
         cross_bit_s: rate::cross(course, &rate_bit_s),
+        beyond_queue: delay::beyond_queue(course, &rate_bit_s, &by_queue),
         queue,
         rate_bit_s,
         reordered: way::reordered(course),
@@ -192,6 +198,8 @@ fn of_course(flow: &answer::Flow, observed: &Observed, course: &Course) -> Path 
     Path {
         cross_bit_s: Estimate::unknown("one end does not show what else passes the bottleneck"),
         round_trip_s: delay::round_trip(observed, course, rate_bit_s.value),
+        beyond_queue: delay::beyond_queue(course, &rate_bit_s, &by_queue),
+        bursts: application::bursts(observed),
         queue,
         reordered: way::reordered(course),
         overtakers: way::overtakers(course),

@@ -10,10 +10,11 @@
 use super::copies::{Course, Step};
 use super::Estimate;
 
-/// Segments of an interval, so that one acknowledgment more or less changes little.
-const CHUNK_SEGMENTS: u32 = 32;
-/// Fewest segments of an interval at the end of a run.
-const CHUNK_MIN_SEGMENTS: u32 = 8;
+/// Segments of an interval, and fewest at the end of a run: one acknowledgment more or less changes
+/// little.
+const LONG: (u32, u32) = (32, 8);
+/// The same of single gaps.
+const SHORT: (u32, u32) = (1, 1);
 /// Fewest intervals of busy time; below that, bursts are looked at.
 const CHUNKS_MIN: usize = 3;
 /// Enough of them without gaps, behind which receivers hold acknowledgments back for up to a
@@ -27,6 +28,9 @@ const MODE_SHARE: f64 = 0.2;
 const PAIRS_MIN: usize = 5;
 /// Normal quantile of a 95 % interval.
 const Z: f64 = 1.96;
+
+/// Part of the busy time that a bottleneck without other traffic spends at its rate.
+const ALONE: f64 = 0.7;
 
 /// Busy time of the bottleneck.
 #[derive(Debug, Clone, Copy)]
@@ -43,8 +47,14 @@ impl Chunk {
 
 /// The rate in bits per second, of frames.
 pub fn rate(course: &Course) -> Estimate {
-    let plain = busy_chunks(course, true);
-    let busy = if plain.len() >= CHUNKS_PLAIN { plain } else { busy_chunks(course, false) };
+    let plain = busy_chunks(course, true, LONG);
+    let busy = if plain.len() >= CHUNKS_PLAIN { plain } else { busy_chunks(course, false, LONG) };
+    if busy.len() >= CHUNKS_PLAIN && near_mode(&busy) < ALONE {
+        // Others' packets lie between the flow's in long intervals, but not in each gap.
+        return summary(busy_chunks(course, false, SHORT), |used| {
+            format!("{used} gaps of the busy bottleneck without other traffic in them")
+        });
+    }
     if busy.len() >= CHUNKS_MIN {
         let segments: f64 = busy.iter().map(|it| it.bytes).sum::<f64>()
             / f64::from(course.segment_wire_bytes);
@@ -84,7 +94,7 @@ fn summary(mut chunks: Vec<Chunk>, evidence: impl Fn(usize) -> String) -> Estima
 
 /// Part of the bottleneck's rate that others took while it was busy.
 pub fn cross(course: &Course, rate_bit_s: &Estimate) -> Estimate {
-    let busy = busy_chunks(course, false);
+    let busy = busy_chunks(course, false, LONG);
     let (Some(rate), true) = (rate_bit_s.value, busy.len() >= CHUNKS_PLAIN) else {
         return Estimate::unknown("the bottleneck was seldom busy");
     };
@@ -97,6 +107,15 @@ pub fn cross(course: &Course, rate_bit_s: &Estimate) -> Estimate {
     let evidence = format!("the flow got {:.1} % of the rate while the bottleneck was busy with its \
                             own data and others'", own * 800.0 / rate);
     Estimate::known(value, ((value - error).max(0.0), value + error), evidence)
+}
+
+/// Part of the bytes around the upper mode.
+fn near_mode(chunks: &[Chunk]) -> f64 {
+    let mut sorted = chunks.to_vec();
+    sorted.sort_by(|one, other| one.rate().total_cmp(&other.rate()));
+    let middle = upper_mode(&sorted);
+    let near = sorted.iter().filter(|it| (it.rate() / middle).ln().abs() < NEAR / 2.0);
+    near.map(|it| it.bytes).sum::<f64>() / sorted.iter().map(|it| it.bytes).sum::<f64>()
 }
 
 /// The highest rate around which a good part of the bytes lies. Without other traffic nearly all do;
@@ -122,7 +141,7 @@ fn upper_mode(sorted: &[Chunk]) -> f64 {
     best
 }
 
-fn busy_chunks(course: &Course, plain_only: bool) -> Vec<Chunk> {
+fn busy_chunks(course: &Course, plain_only: bool, segments: (u32, u32)) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     let mut run = (0_i64, 0_u64, 0_u32);
     for pair in course.steps.windows(2) {
@@ -135,7 +154,7 @@ fn busy_chunks(course: &Course, plain_only: bool) -> Vec<Chunk> {
             run.1 += step.wire_bytes;
             run.2 += step.segments;
         }
-        let is_enough = run.2 >= if is_busy { CHUNK_SEGMENTS } else { CHUNK_MIN_SEGMENTS };
+        let is_enough = run.2 >= if is_busy { segments.0 } else { segments.1 };
         if is_enough && run.0 > 0 {
             chunks.push(Chunk { seconds: run.0 as f64 * 1e-9, bytes: run.1 as f64 });
         }

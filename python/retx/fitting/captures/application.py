@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 PAUSED = 0.05
 """Part of the life from which pauses count."""
 LEAST_BURSTS = 3
-SHAPES = (1.1, 5.0)
-"""Exponents of a Pareto law that a scenario takes."""
+SHAPES = (2.1, 5.0)
+"""Exponents of a Pareto law; below, its variance would be infinite."""
 EQUAL = 0.1
 """Coefficient of variation up to which values count as equal."""
 

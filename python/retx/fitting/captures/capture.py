@@ -18,8 +18,8 @@ from retx.fitting.losses import LossFit, fit_losses
 
 LEAST_COPIES = 20
 """Fewer segments show no path."""
-LEAST_LOSSES = 2.0
-"""Fewer losses follow no law but that they are rare."""
+LEAST_LOSSES = 0.5
+"""Expected losses from which there was one."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class CaptureFit:
 
     @cached_property
     def losses(self) -> LossFit | None:
-        """Laws of the losses that no queue made; None where there are too few."""
+        """Laws of the losses that no queue made; None where there are none."""
         copies = self.path["copies"]
         lost = np.array([np.nan if it is None else it for it in copies["lost"]], dtype=float)
         by_queue = np.array(copies["by_queue"], dtype=float)

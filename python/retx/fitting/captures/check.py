@@ -17,7 +17,8 @@ from random import Random
 from typing import Any
 
 from retx.fitting.captures.capture import CaptureFit, measured
-from retx.fitting.captures.scenario import queue_packets
+from retx.fitting.captures.scenario import channels
+from retx.fitting.scenario import time_text
 
 SIMULATIONS = 30
 CONFIDENCE = 0.95
@@ -43,6 +44,8 @@ class Figure:
     unit: str
     captured: float
     simulated: Sequence[float]
+    left_out: float = 0.0
+    """Part that the scenario leaves out; it widens the interval upwards."""
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -57,7 +60,7 @@ class Figure:
         mean = sum(values) / n
         spread = math.sqrt(sum((it - mean) ** 2 for it in values) / (n - 1))
         half = float(t.ppf((1 + CONFIDENCE) / 2, n - 1)) * spread * math.sqrt(1 + 1 / n)
-        low, high = back(mean - half), back(mean + half)
+        low, high = back(mean - half), back(mean + half) + self.left_out
         # A count next to the interval is inside, as it has no fractions.
         return (math.floor(low), math.ceil(high)) if self.unit == "" else (low, high)
 
@@ -118,7 +121,7 @@ def check(
     def one(number: int) -> dict[str, Any]:
         nonlocal done
         with tempfile.TemporaryDirectory(prefix="retx-fit-") as folder:
-            found = _simulated(text, draws(fit, number), number, (Path(folder), at))
+            found = _simulated(text, draws(fit, number, replay=replay), number, (Path(folder), at))
         done += 1
         if progress:
             progress(done / simulations)
@@ -151,7 +154,7 @@ def _simulated(
     return measured((file,), 1)
 
 
-def draws(fit: CaptureFit, number: int) -> dict[str, Any]:
+def draws(fit: CaptureFit, number: int, *, replay: bool = False) -> dict[str, Any]:
     """Values of a simulation, drawn from their intervals: what is not known for sure varies."""
     draw, path = Random(number), fit.path
     overrides: dict[str, Any] = {}
@@ -167,9 +170,26 @@ def draws(fit: CaptureFit, number: int) -> dict[str, Any]:
     if path["queue"]["packets"] is not None:
         packets = round(draw.uniform(found["low"], found["high"]) / path["segment_wire_bytes"])
         overrides["link.bottleneck.queue.packets"] = max(1, packets)
-    elif queue_packets(path) is None:
-        overrides.pop("link.bottleneck.queue.packets", None)
+    if (losing := fit.losses) and not replay:
+        given = channels(fit)
+        for channel in given[: len(losing.channels())]:
+            _draw_losses(channel, losing.used["parameters"], draw)
+        overrides["link.bottleneck.forward.channel"] = given
     return overrides
+
+
+def _draw_losses(
+    channel: dict[str, Any], parameters: Sequence[Mapping[str, Any]], draw: Random
+) -> None:
+    """Draws parameters of a law by their intervals, on a logarithmic scale."""
+    for parameter in parameters:
+        key, low, high = parameter["name"], parameter["low"], parameter["high"]
+        if key not in channel or not low or not high or parameter["value"] <= 0:
+            continue
+        deviation = math.log(high / low) / 2 / Z
+        value = parameter["value"] * math.exp(draw.gauss(0.0, deviation))
+        is_time = isinstance(channel[key], str)
+        channel[key] = time_text(value) if is_time else min(value, 1.0)
 
 
 NAMES = {
@@ -183,11 +203,16 @@ QUANTILES = ("RTT, 5 %", "RTT, median", "RTT, 95 %")
 
 def _figures(fit: CaptureFit, simulated: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     own = fit.path["figures"]
+    # Delay beyond the queue that is too small for a channel of its own.
+    has_trace = any(channel["model"] == "trace" for channel in channels(fit))
+    delays = sorted(fit.path["beyond_queue"]["delays_s"])
+    left_out = delays[len(delays) * 19 // 20] if delays and not has_trace else 0.0
     for key, (name, unit) in NAMES.items():
         yield Figure(name, unit, float(own[key]), [float(it[key]) for it in simulated])
     if all(len(it["rtt_s"]) == len(own["rtt_s"]) for it in simulated):
         for index, value in enumerate(own["rtt_s"]):
-            yield Figure(QUANTILES[index], "s", value, [it["rtt_s"][index] for it in simulated])
+            values = [it["rtt_s"][index] for it in simulated]
+            yield Figure(QUANTILES[index], "s", value, values, left_out)
 
 
 def _reasons(

@@ -26,10 +26,13 @@ ROOM = 2.0
 LEAST_OVERTAKEN = 3
 LEAST_BEYOND, LEAST_BEYOND_S = 0.02, 0.0005
 """Delay beyond the queue, as a part of the round trip, that nine of ten must not reach."""
-LEAST_DELAYS, INTERVALS = 30, 400
+LEAST_DELAYS, INTERVALS, FEW = 30, 400, 3
 LIMITED = 0.02
 """Part of the life from which a window counts as a limit."""
 NEAR_WINDOW = 0.5
+LEAST_OTHERS = 0.02
+"""Part of the bottleneck's rate from which other traffic is simulated."""
+OTHERS_BYTES = 1500
 
 
 def written(fit: CaptureFit, *, replay: bool = False) -> str:
@@ -72,6 +75,7 @@ def written(fit: CaptureFit, *, replay: bool = False) -> str:
         'to = "receiver"',
         'tcp = "fitted"',
         *application.lines(fit),
+        *_others(path),
     ]
     return "\n".join(lines) + "\n"
 
@@ -147,39 +151,57 @@ def _queue(path: Mapping[str, Any]) -> Iterator[str]:
         yield f'queue = {{ discipline = "droptail", packets = {packets} }}'
 
 
+def channels(fit: CaptureFit, *, replay: bool = False) -> list[dict[str, Any]]:
+    """What the bottleneck does to packets: losses, reordering, delay beyond the queue."""
+    from retx.fitting.captures.replay import script
+
+    path, losses = fit.path, fit.losses
+    found: list[dict[str, Any]] = []
+    if replay:
+        found.append(script(fit))
+    elif losses is not None:
+        found += losses.channels()
+    if is_reordered(path):
+        overtakers = max(1, path["overtakers"])
+        found.append({"model": "reorder", "p": path["reordered"]["value"], "packets": overtakers})
+    points = list(beyond(path, fit.flow["life_s"]))
+    if points:
+        rows = [{"at": time_text(at), "delay": time_text(delay)} for at, delay in points]
+        every = time_text(max(fit.flow["life_s"], points[-1][0] + 1e-3))
+        found.append({"model": "trace", "every": every, "points": rows})
+    return found
+
+
+def is_reordered(path: Mapping[str, Any]) -> bool:
+    """Data overtook other data, more often than a few times."""
+    return bool(path["reordered"]["value"] * len(path["copies"]["lost"]) >= LEAST_OVERTAKEN)
+
+
 def _channel(fit: CaptureFit, *, replay: bool) -> Iterator[str]:
     path, losses = fit.path, fit.losses
-    channels: list[Mapping[str, Any]] = []
+    found = channels(fit, replay=replay)
     copies = len(path["copies"]["times_s"])
     if replay:
-        from retx.fitting.captures.replay import script
-
-        channel = script(fit)
         yield from sure(
-            f"Replayed: the {len(channel['drop_seq'])} segments that the channel lost in the "
+            f"Replayed: the {len(found[0]['drop_seq'])} segments that the channel lost in the "
             "capture are lost again, as often as there."
         )
-        channels.append(channel)
     elif losses is None:
         yield from sure(
-            f"Losses of the channel: fewer than 2 of {copies} segments, which follow no law; "
-            f"below {share(3 / copies)} in 95 of 100 cases. None are simulated."
+            f"No losses of the channel in {copies} segments: below {share(3 / copies)} in 95 of "
+            "100 cases."
         )
     else:
-        found = losses.content
+        told = losses.content
         yield from sure(
-            f"Losses that no queue made: {found['lost']:.4g} of {found['known']} segments in "
-            f"{found['bursts']} bursts. {model_line(losses.used)}."
+            f"Losses that no queue made: {told['lost']:.4g} of {told['known']} segments in "
+            f"{told['bursts']} bursts. {model_line(losses.used)}."
         )
         if losses.chosen is None:
-            yield from sure(f"The data do not decide between laws: {found['reason']}.")
-        channels += losses.channels()
-    if fit.path["reordered"]["value"] * copies >= LEAST_OVERTAKEN:
-        found = path["reordered"]
-        yield from sure(f"Overtaken: {bracketed(found, share)}: {found['evidence']}.")
-        channels.append(
-            {"model": "reorder", "p": found["value"], "packets": max(1, path["overtakers"])}
-        )
+            yield from sure(f"The data do not decide between laws: {told['reason']}.")
+    if is_reordered(path):
+        overtaken = path["reordered"]
+        yield from sure(f"Overtaken: {bracketed(overtaken, share)}: {overtaken['evidence']}.")
     points = list(beyond(path, fit.flow["life_s"]))
     if points:
         most = max(delay for _, delay in points)
@@ -187,13 +209,10 @@ def _channel(fit: CaptureFit, *, replay: bool) -> Iterator[str]:
             f"Delay beyond the queue: up to {seconds(most)}; the medians of {len(points)} "
             "intervals, as they followed each other."
         )
-        rows = [{"at": time_text(at), "delay": time_text(delay)} for at, delay in points]
-        every = time_text(max(fit.flow["life_s"], points[-1][0] + 1e-3))
-        channels.append({"model": "trace", "every": every, "points": rows})
-    if len(channels) == 1:
-        yield f"forward.channel = {inline(channels[0])}"
-    elif channels:
-        yield from ("forward.channel = [", *(f"    {inline(it)}," for it in channels), "]")
+    if len(found) == 1:
+        yield f"forward.channel = {inline(found[0])}"
+    elif found:
+        yield from ("forward.channel = [", *(f"    {inline(it)}," for it in found), "]")
 
 
 def _back(path: Mapping[str, Any]) -> Iterator[str]:
@@ -205,6 +224,32 @@ def _back(path: Mapping[str, Any]) -> Iterator[str]:
     yield from sure(
         f"Way back: {least}{fast['evidence']}. Lost acknowledgments: at most {share(lost['high'])}: "
         f"{lost['evidence']}. None are simulated."
+    )
+
+
+def _others(path: Mapping[str, Any]) -> Iterator[str]:
+    found = path["cross_bit_s"]
+    bit_s = path["rate_bit_s"]["value"]
+    if found["value"] is None or found["low"] < LEAST_OTHERS * bit_s:
+        return
+    yield ""
+    yield from sure(
+        f"Traffic of others: {bracketed(found, rate)} of frames: {found['evidence']}. Packets of "
+        f"{OTHERS_BYTES} bytes at random times are assumed."
+    )
+    of_packets = found["value"] * OTHERS_BYTES / (OTHERS_BYTES + path["overhead_bytes"])
+    yield from (
+        "[[link]]",
+        'name = "side"',
+        'ends = ["others", "router"]',
+        'delay = "0 s"',
+        "",
+        "[[flow]]",
+        'name = "others"',
+        'from = "others"',
+        'to = "receiver"',
+        f'udp = {{ packet = {OTHERS_BYTES}, rate = "{round(of_packets)} bit/s" }}',
+        'app = "poisson"',
     )
 
 
@@ -281,14 +326,16 @@ def beyond(path: Mapping[str, Any], life_s: float) -> Iterator[tuple[float, floa
     found = path["beyond_queue"]
     delays, times = np.array(found["delays_s"]), np.array(found["times_s"])
     least = max(LEAST_BEYOND_S, LEAST_BEYOND * (path["round_trip_s"]["value"] or 0.0))
+    if path["rate_bit_s"]["value"]:
+        # The queue is known to a few packets only.
+        least = max(least, FEW * path["segment_wire_bytes"] * 8 / path["rate_bit_s"]["value"])
     if len(delays) < LEAST_DELAYS or np.quantile(delays, 0.9) < least:
         return
     each = -(-len(delays) // INTERVALS)
-    last = None
+    last, since = None, 0.0
     for first in range(0, len(delays), each):
         value = round(float(np.median(delays[first : first + each])), 6)
-        if value != last:
-            at = 0.0 if first == 0 else float(times[first])
-            if at < life_s:
-                yield at, value
-        last = value
+        at = 0.0 if first == 0 else round(float(times[first]), 6)
+        if value != last and (first == 0 or at > since) and at < life_s:
+            yield at, value
+            last, since = value, at

@@ -30,7 +30,7 @@ def sentences(fit: CaptureFit) -> Iterator[str]:
     part = f"; {reduction['value']:.2f} of the window is left" if reduction["value"] else ""
     yield f"The sender is like {like} ({why}); {told}{part} ({reduction['evidence']})."
     if fit.losses is None:
-        yield "No queue made losses, and the channel fewer than 2: no law is fitted to them."
+        yield "The channel lost nothing."
         return
     found = fit.losses.content
     yield (

@@ -1,0 +1,55 @@
+//! The application as the capture shows it: what it had to send at once, and how long it paused.
+
+use crate::flow::watch::Observed;
+use serde::Serialize;
+
+/// A sender with more data to send takes no longer after an acknowledgment: a part of the round
+/// trip, …
+const PAUSE_MIN: i64 = 8;
+/// … or this.
+const PAUSE_MIN_NS: i64 = 2_000_000;
+
+/// Data that an application sent without a pause.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Burst {
+    /// Pause before it: time since everything sent was acknowledged, seconds.
+    pub pause_s: f64,
+    /// Bytes.
+    pub bytes: i64,
+}
+
+/// Bursts of the application: new data after a pause in which nothing was under way.
+pub fn bursts(observed: &Observed) -> Vec<Burst> {
+    let here_ns = observed.loops_ns[0].unwrap_or(0);
+    let round_trip_ns = here_ns + observed.loops_ns[1].unwrap_or(0);
+    let least_ns = (round_trip_ns / PAUSE_MIN).max(PAUSE_MIN_NS);
+    let heard = &observed.watch.heard;
+    let mut bursts: Vec<Burst> = Vec::new();
+    let (mut next, mut end) = (0, None);
+    let (mut acked, mut acked_ns) = (i64::MIN, 0);
+    for passed in observed.watch.sent.iter().filter(|it| it.payload_bytes > 0) {
+        while let Some(it) = heard.get(next).filter(|it| it.time_ns <= passed.time_ns) {
+            if it.ack > acked {
+                (acked, acked_ns) = (it.ack, it.time_ns);
+            }
+            next += 1;
+        }
+        let known = end.unwrap_or(passed.start);
+        let fresh = passed.end - known.max(passed.start);
+        if fresh <= 0 {
+            continue;
+        }
+        // What an acknowledgment releases passes a capture away from the sender a loop later.
+        let pause_ns = passed.time_ns - acked_ns - here_ns;
+        let is_idle = acked >= known && pause_ns >= least_ns;
+        match bursts.last_mut() {
+            Some(last) if !is_idle => last.bytes += fresh,
+            _ => {
+                let pause_s = if end.is_some() { pause_ns as f64 * 1e-9 } else { 0.0 };
+                bursts.push(Burst { pause_s, bytes: fresh });
+            }
+        }
+        end = Some(passed.end.max(known));
+    }
+    bursts
+}

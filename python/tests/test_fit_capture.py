@@ -1,0 +1,209 @@
+"""Fits of captures that retx made: what they measure is known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import retx
+from retx.errors import UsageError
+from retx.fitting.captures.capture import CaptureFit, fit_capture
+from retx.fitting.captures.check import Figure, check
+
+RATE, ROUND_TRIP, QUEUE = 8e6, 0.0402, 40
+
+
+def scenario(**last: Any) -> dict[str, Any]:
+    return {
+        "duration": "100 s",
+        "seed": 3,
+        "link": [
+            {
+                "name": "first",
+                "ends": ["server", "router"],
+                "rate": "1 Gbit/s",
+                "delay": "0.1 ms",
+            },
+            {
+                "name": "last",
+                "ends": ["router", "client"],
+                "rate": "8 Mbit/s",
+                "delay": "20 ms",
+                "queue": {"discipline": "droptail", "packets": QUEUE},
+                **last,
+            },
+        ],
+        "flow": [
+            {
+                "name": "download",
+                "from": "server",
+                "to": "client",
+                "tcp": "linux",
+                "app": {"kind": "transfer", "bytes": 3_000_000},
+            }
+        ],
+    }
+
+
+NOISY = {"forward": {"channel": {"model": "bernoulli", "p": 0.002}}}
+
+
+@pytest.fixture(scope="module")
+def noisy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, retx.Result]:
+    """A download with losses of both kinds, captured at both ends."""
+    folder = tmp_path_factory.mktemp("noisy")
+    files = folder / "sender.pcapng", folder / "receiver.pcapng"
+    for file, at in zip(files, ("first@server", "last@client"), strict=True):
+        result = retx.run(scenario(**NOISY), pcap=file, pcap_at=at)
+    return *files, result
+
+
+@pytest.fixture(scope="module")
+def fitted(noisy: tuple[Path, Path, retx.Result]) -> CaptureFit:
+    return fit_capture(noisy[0])
+
+
+def near(fit: CaptureFit) -> None:
+    path = fit.path
+    assert path["rate_bit_s"]["value"] == pytest.approx(RATE, rel=0.02)
+    assert path["round_trip_s"]["value"] == pytest.approx(ROUND_TRIP, rel=0.01)
+    assert path["queue"]["packets"] == pytest.approx(QUEUE, rel=0.1)
+    assert path["queue"]["kind"] == "tail_drop"
+
+
+def test_the_senders_end_shows_rate_delay_and_queue(fitted: CaptureFit) -> None:
+    near(fitted)
+    ends = fitted.path["endpoints"]
+    assert (ends["initial_window"], ends["mss"], ends["sack"]) == (10, 1460, True)
+    assert ends["sender_opened"] is False
+    assert "halves" not in fitted.content["path"]
+
+
+def test_so_does_the_receivers_end_with_timestamps(
+    noisy: tuple[Path, Path, retx.Result],
+) -> None:
+    near(fit_capture(noisy[1]))
+
+
+def test_both_ends_show_every_loss(noisy: tuple[Path, Path, retx.Result]) -> None:
+    sender, receiver, result = noisy
+    fit = fit_capture(sender, receiver)
+    near(fit)
+    last = next(link for link in result.summary["links"] if link["drops"]["queue"])
+    copies = fit.path["copies"]
+    of_queue = sum(
+        1 for lost, queue in zip(copies["lost"], copies["by_queue"], strict=True)
+        if lost and queue > 0.5
+    )  # fmt: skip
+    assert (
+        sum(it or 0 for it in copies["lost"]) == last["drops"]["queue"] + last["drops"]["channel"]
+    )
+    assert of_queue == pytest.approx(last["drops"]["queue"], abs=1)
+    # What the other way lost is counted, too.
+    assert fit.path["acks_lost"]["value"] == 0.0
+
+
+def test_a_queue_that_never_overflows_cannot_be_known(tmp_path: Path) -> None:
+    file = tmp_path / "small.pcapng"
+    queue = {"discipline": "droptail", "packets": 400}
+    losses = {"channel": {"model": "bernoulli", "p": 0.01}}
+    retx.run(scenario(queue=queue, forward=losses), pcap=file, pcap_at="first@server")
+    found = fit_capture(file).path["queue"]
+    assert found["packets"] is None
+    assert found["bytes"]["low"] > 0
+    assert "never seen full" in found["bytes"]["evidence"]
+
+
+def test_without_timestamps_the_receivers_end_shows_no_queue(tmp_path: Path) -> None:
+    file = tmp_path / "bare.pcapng"
+    given = scenario()
+    given["tcp"] = {"bare": {"like": "linux", "timestamps": False}}
+    given["flow"][0]["tcp"] = "bare"
+    retx.run(given, pcap=file, pcap_at="last@client")
+    path = fit_capture(file).path
+    assert path["rate_bit_s"]["value"] == pytest.approx(RATE, rel=0.02)
+    assert path["queue"]["packets"] is None
+    assert "round trip" in path["queue"]["bytes"]["evidence"]
+
+
+def test_other_traffic_shows_with_both_ends(tmp_path: Path) -> None:
+    given = scenario()
+    given["link"].append({"name": "side", "ends": ["other", "router"], "delay": "1 ms"})
+    given["flow"].append(
+        {
+            "name": "others",
+            "from": "other",
+            "to": "client",
+            "udp": {"packet": 1500, "rate": "2 Mbit/s"},
+            "app": "poisson",
+        }
+    )
+    files = tmp_path / "sender.pcapng", tmp_path / "receiver.pcapng"
+    for file, at in zip(files, ("first@server", "last@client"), strict=True):
+        retx.run(given, pcap=file, pcap_at=at)
+    fit = fit_capture(*files)
+    assert fit.path["rate_bit_s"]["value"] == pytest.approx(RATE, rel=0.02)
+    assert fit.path["cross_bit_s"]["value"] == pytest.approx(2e6 * 1538 / 1500, rel=0.1)
+    written = retx.resolve(fit.toml())
+    assert [flow["name"] for flow in written["flow"]] == ["fitted", "others"]
+
+
+def test_the_scenario_behaves_as_the_capture(fitted: CaptureFit) -> None:
+    found = check(fitted, 12)
+    assert found.holds, found.content
+    assert [figure.name for figure in found.figures][:2] == ["goodput", "retransmissions"]
+    assert found.content["simulations"] == 12
+
+
+def test_a_wrong_scenario_lies_outside_with_a_reason(
+    fitted: CaptureFit, noisy: tuple[Path, Path, retx.Result], tmp_path: Path
+) -> None:
+    slow = tmp_path / "slow.pcapng"
+    retx.run(scenario(rate="2 Mbit/s", **NOISY), pcap=slow, pcap_at="first@server")
+    wrong = json.loads(json.dumps(fitted.measured))
+    wrong["path"]["rate_bit_s"] = fit_capture(slow).path["rate_bit_s"]
+    found = check(CaptureFit(fitted.files, wrong), 4)
+    assert not found.holds
+    assert found.reasons
+
+
+def test_the_interval_of_counts_has_no_fractions() -> None:
+    figure = Figure("timeouts", "", 1.0, [0.0] * 10 + [1.0])
+    assert figure.interval == (0, 1)
+    assert figure.is_inside
+
+
+def test_a_replay_loses_the_same_segments(
+    fitted: CaptureFit, noisy: tuple[Path, Path, retx.Result]
+) -> None:
+    lost = noisy[2].drops.filter(noisy[2].drops["reason"] == "channel").height
+    channel = retx.resolve(fitted.toml(replay=True))["link"][1]["forward"]["channel"]
+    [script] = channel if isinstance(channel, list) else [channel]
+    assert script["model"] == "script"
+    assert len(script["drop_seq"]) == pytest.approx(lost, abs=2)
+
+
+def test_pauses_of_the_application_are_kept(tmp_path: Path) -> None:
+    file = tmp_path / "pauses.pcapng"
+    given = scenario()
+    given["flow"][0]["app"] = {
+        "kind": "request_response",
+        "request": 100,
+        "response": 60_000,
+        "think": {"law": "exponential", "mean": "1 s"},
+        "exchanges": 20,
+    }
+    retx.run(given, pcap=file, pcap_at="first@server")
+    fit = fit_capture(file)
+    app = retx.resolve(fit.toml())["flow"][0]["app"]
+    assert (app["kind"], app["exchanges"], app["response"]) == ("request_response", 20, 60_000)
+
+
+def test_what_cannot_be_fitted_is_said(noisy: tuple[Path, Path, retx.Result]) -> None:
+    with pytest.raises(UsageError, match="there is no flow 7 in it"):
+        fit_capture(noisy[0], flow=7)
+    with pytest.raises(UsageError, match=r"test_fit_capture\.py"):
+        fit_capture(__file__)
