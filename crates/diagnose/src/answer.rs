@@ -1,8 +1,6 @@
 //! The answer for a capture, in the form of the contract (`retx diagnose --json`).
 
 use crate::between::Between;
-use crate::flow::watch::Observed;
-use crate::measure::copies::Course;
 use crate::picture::Picture;
 use serde::Serialize;
 
@@ -258,12 +256,6 @@ pub struct Flow {
     /// The time–sequence picture, where it is wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub picture: Option<Picture>,
-    /// Every packet, where the path is to be measured.
-    #[serde(skip)]
-    pub observed: Option<Box<Observed>>,
-    /// Its packets between two captures.
-    #[serde(skip)]
-    pub(crate) course: Option<Box<Course>>,
 }
 
 /// The capture itself.

@@ -2,10 +2,12 @@
 
 use crate::answer::{Answer, Capture};
 use crate::flow::table::Flows;
+use crate::flow::watch::{Observed, Watched};
 use crate::layers::{Otherwise, decode};
 use crate::order::Order;
 use crate::packet::Packet;
 use crate::reader::{ReadError, Reader};
+use std::collections::HashMap;
 use std::io::Read;
 
 /// Frames without a segment, by why.
@@ -50,19 +52,17 @@ pub fn diagnose_with_picture<R: Read>(
     name: &str,
     pictured: Option<usize>,
 ) -> Result<Answer, ReadError> {
-    read(source, name, Wanted { pictured, ..Wanted::default() }, |_, _| ())
+    let wanted = Wanted { pictured, ..Wanted::default() };
+    Ok(read(source, name, wanted, |_, _| ())?.answer)
 }
 
-/// Flows whose packets are kept.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Watched {
-    /// None.
-    #[default]
-    None,
-    /// The one of this number.
-    Flow(usize),
-    /// All.
-    All,
+/// The answer for a capture, and packets of the flows that were watched, by the flow's index.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    /// The answer.
+    pub answer: Answer,
+    /// Packets.
+    pub observed: HashMap<usize, Observed>,
 }
 
 /// Flows of which more is kept, by their numbers.
@@ -80,7 +80,7 @@ pub(crate) fn read<R: Read>(
     name: &str,
     wanted: Wanted,
     mut on_packet: impl FnMut(usize, &Packet),
-) -> Result<Answer, ReadError> {
+) -> Result<Reading, ReadError> {
     let mut reader = Reader::new(source)?;
     let mut flows = Flows::default();
     (flows.pictured, flows.watched) = (wanted.pictured, wanted.watched);
@@ -104,7 +104,7 @@ pub(crate) fn read<R: Read>(
     while let Some(oldest) = order.pop() {
         push(&oldest);
     }
-    let flows = flows.finish();
+    let (flows, observed) = flows.finish();
     let mut findings = of_file(&reader, &passed);
     if order.late > 0 {
         let most = order.late_max_ns as f64 * 1e-6;
@@ -127,7 +127,7 @@ pub(crate) fn read<R: Read>(
         ));
     }
     let capture = Capture { files: vec![name.to_owned()], packets: reader.frames(), findings };
-    Ok(Answer { capture, flows })
+    Ok(Reading { answer: Answer { capture, flows }, observed })
 }
 
 fn of_file<R: Read>(reader: &Reader<R>, passed: &Passed) -> Vec<String> {

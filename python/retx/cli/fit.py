@@ -14,6 +14,23 @@ from retx.errors import UsageError
 if TYPE_CHECKING:
     from retx.fitting.fit import Fit
 
+Captures = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[A.pcapng [B.pcapng]]",
+        help="A capture of a TCP flow, or one of each end: pcap or pcapng, plain or compressed.",
+        show_default=False,
+    ),
+]
+Number = Annotated[
+    int | None,
+    typer.Option(
+        "--flow", metavar="N", min=1, help="Flow N of retx diagnose; by default the largest."
+    ),
+]
+WithCheck = Annotated[
+    bool, typer.Option("--check", help="Simulate the fit 30 times beside the capture.")
+]
 Ping = Annotated[
     Path | None,
     typer.Option(metavar="LOG", help="Log of ping -D (Linux), of ping (BSD, macOS, Windows)."),
@@ -38,6 +55,9 @@ Replay = Annotated[
 
 
 def command(
+    captures: Captures = None,
+    flow: Number = None,
+    with_check: WithCheck = False,
     ping: Ping = None,
     iperf3: Iperf3 = None,
     trace: Trace = None,
@@ -46,10 +66,13 @@ def command(
     replay: Replay = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Fit a path to a measured series, and write the scenario that behaves like it.
+    """Fit a path to a capture or a measured series, and write the scenario that behaves like it.
 
     \b
     Examples:
+      retx fit capture.pcapng -o path.toml && retx run path.toml
+      retx fit capture.pcapng --flow 3 --check
+      retx fit sender.pcapng receiver.pcapng --json
       ping -D -i 0.2 -c 3000 host > ping.log && retx fit --ping ping.log -o path.toml
       retx fit --iperf3 server.json
       retx fit --trace packets.csv --json
@@ -57,10 +80,23 @@ def command(
     """
     from retx.fitting.fit import fit
 
-    if replay and out is None:
+    if replay and out is None and not with_check:
         raise UsageError("--replay changes the scenario: add -o S.toml")
     if out is not None and out.suffix != ".toml":
         raise UsageError(f"{out}: a scenario is a TOML file: let the name end in .toml")
+    if captures:
+        if ping or iperf3 or trace or mahimahi:
+            raise UsageError("a capture and a series tell of different paths: name one of them")
+        if len(captures) > 2:
+            raise UsageError(f"{captures[2]}: two captures of a flow at the most, one of each end")
+        from retx.cli.fit_capture import fit_captures
+
+        fit_captures(
+            tuple(captures), flow, out, replay=replay, with_check=with_check, as_json=as_json
+        )
+        return
+    if flow is not None or with_check:
+        raise UsageError("--flow and --check are for captures: name one")
     found = fit(ping=ping, iperf3=iperf3, trace=trace, mahimahi=mahimahi)
     if out is not None:
         found.save(out, replay=replay)

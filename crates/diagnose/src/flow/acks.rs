@@ -47,9 +47,9 @@ impl Half {
         if self.watch.is_some() {
             let mut blocks = packet.options.sack.as_slice().iter();
             let blocks = std::array::from_fn(|_| {
-                blocks.next().map_or((0, 0), |it| {
-                    (self.position(it.0, false), self.position(it.1, false))
-                })
+                blocks
+                    .next()
+                    .map_or((0, 0), |it| (self.position(it.0, false), self.position(it.1, false)))
             });
             let heard = Heard {
                 time_ns: now.time_ns,

@@ -50,7 +50,7 @@ impl Flow {
     }
 
     /// Every packet of the data, where they were kept.
-    fn observed(&mut self, data: usize) -> Option<Box<Observed>> {
+    fn observed(&mut self, data: usize) -> Option<Observed> {
         let half = &mut self.halves[data];
         let watch = *half.watch.take()?;
         let heads: HashSet<usize> = half.timeouts.iter().map(|it| it.index as usize).collect();
@@ -62,7 +62,7 @@ impl Flow {
             confidence: record.confidence,
             has_dsack: record.has_dsack,
         };
-        Some(Box::new(Observed {
+        Some(Observed {
             watch,
             verdicts: half.records.all.iter().enumerate().map(verdict).collect(),
             syns: [self.syns[data], self.syns[1 - data]],
@@ -71,11 +71,11 @@ impl Flow {
             loops_ns: [self.loops[data].least_ns, self.loops[1 - data].least_ns],
             is_ipv6: self.ends[0].is_ipv6(),
             has_timestamps: self.has_stamps,
-        }))
+        })
     }
 
-    /// The answer.
-    pub(super) fn finish(mut self, number: usize) -> answer::Flow {
+    /// The answer, and every packet where they were kept.
+    pub(super) fn finish(mut self, number: usize) -> (answer::Flow, Option<Observed>) {
         let end_ns = self.last_ns - self.start_ns;
         let data = usize::from(self.payload[1] > self.payload[0]);
         let before_ns = self.before_ns();
@@ -115,11 +115,9 @@ impl Flow {
             + limits.window.unknown
             + limits.recovery.unknown
             + limits.timeout.unknown;
-        answer::Flow {
+        let flow = answer::Flow {
             number,
             picture,
-            observed,
-            course: None,
             between: None,
             name: format!("{} > {}", self.ends[data], self.ends[1 - data]),
             place: place(&self.loops[data], &self.loops[1 - data]),
@@ -140,7 +138,8 @@ impl Flow {
                 + self.halves.iter().map(|half| half.not_captured).sum::<i64>(),
             reordered: half.reordered + self.halves.iter().map(|half| half.reordered).sum::<u64>(),
             stalls: half.account.into_stalls(),
-        }
+        };
+        (flow, observed)
     }
 }
 

@@ -7,7 +7,7 @@ use super::path::Path;
 use super::record::{Record, Records};
 use super::relation::{Identification, Relation};
 use super::sender::{Attempt, Sender};
-use super::watch::{Passed, Watch};
+use super::watch::Watch;
 use crate::answer::{Evidence, Kind, Needless, Proof};
 use crate::packet::{Control, Packet};
 use std::collections::VecDeque;
@@ -181,19 +181,7 @@ impl Half {
             Relation::Again(original) => self.again(packet, (start, end), original, now),
         }
         self.mark(start, end, stamp, (now, relation));
-        if let Some(watch) = &mut self.watch {
-            let again = matches!(relation, Relation::Again(_) | Relation::Copied);
-            watch.sent.push(Passed {
-                time_ns: now.time_ns,
-                sent_ns: now.sent_ns,
-                start,
-                end,
-                payload_bytes: packet.payload_bytes,
-                value,
-                record: self.records.all.len().checked_sub(1).filter(|_| again),
-                is_late: relation == Relation::Late,
-            });
-        }
+        self.watch(packet, (start, end), relation, now);
         self.largest = self.largest.max(i64::from(packet.payload_bytes));
         if relation == Relation::New {
             self.last_length = i64::from(packet.payload_bytes);

@@ -1,9 +1,9 @@
 //! The flows of a capture.
 
 use super::Flow;
+use super::watch::{Observed, Watched};
 use crate::answer;
 use crate::packet::{End, Packet};
-use crate::run::Watched;
 use std::collections::HashMap;
 
 /// Flows by their ends.
@@ -14,7 +14,7 @@ pub struct Flows {
     /// Number of the flow whose picture is wanted.
     pub pictured: Option<usize>,
     /// Flows whose paths are measured.
-    pub(crate) watched: Watched,
+    pub watched: Watched,
 }
 
 impl Flows {
@@ -40,9 +40,16 @@ impl Flows {
         self.flows[index].push(packet).then_some(index)
     }
 
-    /// The answers, in the order of the first packets.
-    pub fn finish(self) -> Vec<answer::Flow> {
-        let flows = self.flows.into_iter().enumerate();
-        flows.map(|(index, flow)| flow.finish(index + 1)).collect()
+    /// The answers, in the order of the first packets; packets of those that were watched, by the
+    /// index of the flow.
+    pub fn finish(self) -> (Vec<answer::Flow>, HashMap<usize, Observed>) {
+        let mut watched = HashMap::new();
+        let one = |(index, flow): (usize, Flow)| {
+            let (answer, observed) = flow.finish(index + 1);
+            watched.extend(observed.map(|observed| (index, observed)));
+            answer
+        };
+        let answers = self.flows.into_iter().enumerate().map(one).collect();
+        (answers, watched)
     }
 }

@@ -1,7 +1,21 @@
 //! Every packet of a flow whose path is measured.
 
+use super::half::{Half, Now};
+use super::relation::Relation;
 use crate::answer::Needless;
-use crate::packet::Options;
+use crate::packet::{Options, Packet};
+
+/// Flows whose packets are kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Watched {
+    /// None.
+    #[default]
+    None,
+    /// The one of this number.
+    Flow(usize),
+    /// All.
+    All,
+}
 
 /// Data, a SYN or a FIN that passed the capture.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +51,7 @@ pub struct Heard {
     pub window: i64,
     /// Payload of the packet.
     pub payload_bytes: u32,
-    /// It is a SYN, too.
+    /// SYN.
     pub is_syn: bool,
 }
 
@@ -82,4 +96,28 @@ pub struct Observed {
     pub is_ipv6: bool,
     /// The data carry timestamps.
     pub has_timestamps: bool,
+}
+
+impl Half {
+    /// Keeps a packet with data, a SYN or a FIN, where that is wanted.
+    pub(super) fn watch(
+        &mut self,
+        packet: &Packet,
+        (start, end): (i64, i64),
+        relation: Relation,
+        now: &Now,
+    ) {
+        let Some(watch) = &mut self.watch else { return };
+        let is_again = matches!(relation, Relation::Again(_) | Relation::Copied);
+        watch.sent.push(Passed {
+            time_ns: now.time_ns,
+            sent_ns: now.sent_ns,
+            start,
+            end,
+            payload_bytes: packet.payload_bytes,
+            value: packet.options.timestamps.map(|(value, _)| value),
+            record: self.records.all.len().checked_sub(1).filter(|_| is_again),
+            is_late: relation == Relation::Late,
+        });
+    }
 }

@@ -52,7 +52,7 @@ pub struct Step {
     pub newest: usize,
     /// Segments.
     pub segments: u32,
-    /// It delivers exactly what was sent after the data of the step before, each sent once.
+    /// Exactly the data that were sent after the data of the step before, each sent once, are delivered.
     pub follows: bool,
     /// Nothing before it is missing.
     pub is_plain: bool,
@@ -161,7 +161,7 @@ impl Course {
     }
 
     /// Leaves out delays of acknowledgments that the receiver may have held back: those of a single
-    /// segment, unless another arrived just behind it. A receiver that acknowledges each holds none.
+    /// segment, unless another arrived just behind it. Where each is acknowledged, none is held.
     fn leave_out_held(&mut self) {
         let single = self.steps.iter().filter(|step| step.segments == 1).count();
         if 2 * single > self.steps.len() {

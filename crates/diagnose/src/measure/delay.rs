@@ -70,7 +70,9 @@ pub fn round_trip(observed: &Observed, course: &Course, rate_bit_s: Option<f64>)
     // At the receiver's end, acknowledgments and the data that echo their timestamps; whether the
     // fastest of those was a full segment is not known, so that nothing is taken off for it.
     let of_loops = both(observed.loops_ns)
-        .filter(|ns| !course.is_round_trip && both(observed.handshake_ns).is_none_or(|syn| *ns < syn))
+        .filter(|ns| {
+            !course.is_round_trip && both(observed.handshake_ns).is_none_or(|syn| *ns < syn)
+        })
         .map(|ns| ns - 2.0 * back_ns);
     let here_ns = observed.loops_ns[0].unwrap_or(0) as f64;
     let own = |copy: &Copy| {

@@ -53,7 +53,8 @@ pub fn endpoints(flow: &answer::Flow, observed: &Observed, course: &Course) -> E
     let reduction = reduction(flow, observed);
     let congestion_control = reduction.value.and_then(|_| {
         let within = |(from, to): (f64, f64)| {
-            reduction.low.is_some_and(|low| low >= from) && reduction.high.is_some_and(|it| it <= to)
+            reduction.low.is_some_and(|low| low >= from)
+                && reduction.high.is_some_and(|it| it <= to)
         };
         if within(RENO) { Some("reno") } else { within(CUBIC).then_some("cubic") }
     });

@@ -2,7 +2,8 @@
 
 mod application;
 mod arrivals;
-pub(crate) mod copies;
+mod both;
+mod copies;
 mod delay;
 mod endpoints;
 mod queue;
@@ -10,10 +11,10 @@ mod rate;
 mod way;
 
 use crate::answer::{self, Answer};
-use crate::flow::watch::Observed;
-use crate::reader::ReadError;
+use crate::flow::watch::{Observed, Watched};
 use crate::pair;
-use crate::run::{self, Wanted, Watched};
+use crate::reader::ReadError;
+use crate::run::{self, Wanted};
 use copies::{Course, OVERHEAD_BYTES};
 use serde::Serialize;
 use std::io::Read;
@@ -130,16 +131,15 @@ pub fn measure_pair<R: Read>(
     number: usize,
 ) -> Result<(Answer, Option<Path>), ReadError> {
     let wanted = Wanted { pictured: None, watched: Watched::Flow(number) };
-    let mut answer = pair::read(sources, names, wanted)?;
-    let flow = answer.flows.iter_mut().find(|flow| flow.number == number);
-    let path = flow.and_then(|flow| {
-        let observed = flow.observed.take()?;
+    let (answer, kept) = pair::read(sources, names, wanted)?;
+    let flow = answer.flows.iter().find(|flow| flow.number == number);
+    let path = flow.zip(kept).map(|(flow, (observed, matched))| {
         let own = copies::of_acknowledgments(&observed);
         let path = of_course(flow, &observed, &own);
-        Some(match flow.course.take() {
-            Some(course) => of_both(path, flow, &course),
+        match matched {
+            Some(matched) => of_both(path, flow, &both::of_both_ends(&observed, &matched)),
             None => path,
-        })
+        }
     });
     Ok((answer, path))
 }
@@ -176,20 +176,20 @@ pub fn measure<R: Read>(
     number: usize,
 ) -> Result<(Answer, Option<Path>), ReadError> {
     let wanted = Wanted { pictured: None, watched: Watched::Flow(number) };
-    let mut answer = run::read(source, name, wanted, |_, _| ())?;
-    let flow = answer.flows.iter_mut().find(|flow| flow.number == number);
-    let path = flow.and_then(of_flow);
+    let run::Reading { answer, observed } = run::read(source, name, wanted, |_, _| ())?;
+    let flow = answer.flows.iter().find(|flow| flow.number == number);
+    let observed = observed.into_values().next();
+    let path = flow.zip(observed).map(|(flow, observed)| of_flow(flow, &observed));
     Ok((answer, path))
 }
 
-fn of_flow(flow: &mut answer::Flow) -> Option<Path> {
-    let observed = flow.observed.take()?;
+fn of_flow(flow: &answer::Flow, observed: &Observed) -> Path {
     let course = if flow.place == "receiver" {
-        arrivals::of_arrivals(&observed)
+        arrivals::of_arrivals(observed)
     } else {
-        copies::of_acknowledgments(&observed)
+        copies::of_acknowledgments(observed)
     };
-    Some(of_course(flow, &observed, &course))
+    of_course(flow, observed, &course)
 }
 
 fn of_course(flow: &answer::Flow, observed: &Observed, course: &Course) -> Path {

@@ -23,10 +23,8 @@ const SIGNIFICANT: f64 = 0.01;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// It loses packets when it is full.
+    /// Packets that find it full are lost.
     TailDrop,
-    /// It loses packets before it is full.
-    EarlyDrops,
     /// The capture does not tell.
     Unknown,
 }
@@ -36,7 +34,7 @@ pub enum Kind {
 pub struct Queue {
     /// Limit, in bytes on the wire.
     pub bytes: Estimate,
-    /// The same in full segments.
+    /// Limit in full segments.
     pub packets: Option<f64>,
     /// Its kind.
     pub kind: Kind,
@@ -56,7 +54,7 @@ struct Split {
     chance: f64,
 }
 
-/// What waits before each copy, in bytes on the wire.
+/// Bytes on the wire that wait before each copy.
 pub fn waiting(course: &Course, rate_bit_s: f64) -> Vec<Option<f64>> {
     let own = |copy: &Copy| sending_ns(copy.wire_bytes, Some(rate_bit_s));
     let sample = |copy: &Copy| Some(copy.delay_ns? as f64 - own(copy));
@@ -138,11 +136,12 @@ pub fn queue(course: &Course, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
     );
     let bytes = Estimate::known(value, (limit - wire / 2.0, limit + wire / 2.0), evidence);
     let share = 1.0 - (by_channel / (full.0 as f64 / full.1 as f64)).min(1.0);
-    let of_queue = course.copies.iter().zip(&waiting).map(|(copy, it)| {
-        if is_lost(copy) && it.is_some_and(is_full) { share } else { 0.0 }
-    });
-    let queue =
-        Queue { bytes, packets: Some(value / wire), kind: Kind::TailDrop, full, elsewhere };
+    let of_queue = course
+        .copies
+        .iter()
+        .zip(&waiting)
+        .map(|(copy, it)| if is_lost(copy) && it.is_some_and(is_full) { share } else { 0.0 });
+    let queue = Queue { bytes, packets: Some(value / wire), kind: Kind::TailDrop, full, elsewhere };
     (queue, of_queue.collect())
 }
 

@@ -7,13 +7,13 @@
 //! few data wait for so long (small windows), the most frequent rate at which bursts are spread
 //! stands in.
 
-use super::copies::{Course, Step};
 use super::Estimate;
+use super::copies::{Course, Step};
 
 /// Segments of an interval, and fewest at the end of a run: one acknowledgment more or less changes
 /// little.
 const LONG: (u32, u32) = (32, 8);
-/// The same of single gaps.
+/// Segments of a single gap.
 const SHORT: (u32, u32) = (1, 1);
 /// Fewest intervals of busy time; below that, bursts are looked at.
 const CHUNKS_MIN: usize = 3;
@@ -56,8 +56,8 @@ pub fn rate(course: &Course) -> Estimate {
         });
     }
     if busy.len() >= CHUNKS_MIN {
-        let segments: f64 = busy.iter().map(|it| it.bytes).sum::<f64>()
-            / f64::from(course.segment_wire_bytes);
+        let segments: f64 =
+            busy.iter().map(|it| it.bytes).sum::<f64>() / f64::from(course.segment_wire_bytes);
         return summary(busy, |used| {
             format!(
                 "{segments:.0} segments that waited for the bottleneck, in {used} intervals of \
@@ -104,8 +104,11 @@ pub fn cross(course: &Course, rate_bit_s: &Estimate) -> Estimate {
     let squares: f64 = busy.iter().map(|it| (it.bytes - own * it.seconds).powi(2)).sum();
     let error = Z * squares.sqrt() / seconds * 8.0;
     let value = (rate - own * 8.0).max(0.0);
-    let evidence = format!("the flow got {:.1} % of the rate while the bottleneck was busy with its \
-                            own data and others'", own * 800.0 / rate);
+    let evidence = format!(
+        "the flow got {:.1} % of the rate while the bottleneck was busy with its \
+                            own data and others'",
+        own * 800.0 / rate
+    );
     Estimate::known(value, ((value - error).max(0.0), value + error), evidence)
 }
 
@@ -118,7 +121,7 @@ fn near_mode(chunks: &[Chunk]) -> f64 {
     near.map(|it| it.bytes).sum::<f64>() / sorted.iter().map(|it| it.bytes).sum::<f64>()
 }
 
-/// The highest rate around which a good part of the bytes lies. Without other traffic nearly all do;
+/// The highest rate around which a good part of the bytes lies; without other traffic nearly all do;
 /// with it, the bottleneck's own rate shows in the fastest intervals.
 fn upper_mode(sorted: &[Chunk]) -> f64 {
     let total: f64 = sorted.iter().map(|it| it.bytes).sum();
@@ -148,7 +151,9 @@ fn busy_chunks(course: &Course, plain_only: bool, segments: (u32, u32)) -> Vec<C
         let [before, step] = pair else { continue };
         let sent = course.copies[step.newest].sent_ns;
         let is_plain = !plain_only || (step.is_plain && before.is_plain);
-        let is_busy = step.follows && is_plain && sent.is_some_and(|sent| sent + course.least_ns <= before.time_ns);
+        let is_busy = step.follows
+            && is_plain
+            && sent.is_some_and(|sent| sent + course.least_ns <= before.time_ns);
         if is_busy {
             run.0 += step.time_ns - before.time_ns;
             run.1 += step.wire_bytes;
@@ -176,10 +181,8 @@ fn bursts(course: &Course) -> Vec<Chunk> {
             _ => true,
         };
         let is_full = step.segments > 1 || before.segments == 1;
-        (step.follows && gap > 0 && is_burst && is_full).then(|| Chunk {
-            seconds: gap as f64 * 1e-9,
-            bytes: step.wire_bytes as f64,
-        })
+        (step.follows && gap > 0 && is_burst && is_full)
+            .then(|| Chunk { seconds: gap as f64 * 1e-9, bytes: step.wire_bytes as f64 })
     };
     course.steps.windows(2).filter_map(spread).collect()
 }

@@ -62,7 +62,9 @@ pub fn acks_lost(course: &Course) -> Estimate {
 /// Rate of the way back: acknowledgments that came closer together than that is possible.
 pub fn ack_rate(course: &Course, heard: &[Heard]) -> Estimate {
     if !course.is_round_trip {
-        return Estimate::unknown("this end shows when acknowledgments leave, not when they arrive");
+        return Estimate::unknown(
+            "this end shows when acknowledgments leave, not when they arrive",
+        );
     }
     let pure = |it: &Heard| it.payload_bytes == 0 && !it.is_syn;
     let mut gaps: Vec<i64> = heard

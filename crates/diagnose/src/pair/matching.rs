@@ -13,7 +13,7 @@ const PIECES_MAX: u32 = 1_024;
 /// Fields that a packet keeps on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
-    pub(super) seq: u32,
+    pub(crate) seq: u32,
     pub(super) ack: u32,
     length: u32,
     control: u8,

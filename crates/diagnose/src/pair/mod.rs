@@ -4,16 +4,16 @@
 //! The fates are exact; the clocks are not synchronised, so that the sum of the least delays of
 //! both directions is exact, and each of them is known only within it.
 
-mod clock;
-mod course;
-mod matching;
-mod way;
+pub(crate) mod clock;
+pub(crate) mod matching;
+pub(crate) mod way;
 
 use crate::answer::{self, Answer, Evidence, Needless, Proof};
 use crate::between::{Between, Way};
+use crate::flow::watch::{Observed, Watched};
 use crate::packet::{Control, End, Packet};
 use crate::reader::ReadError;
-use crate::run::{self, Wanted, Watched};
+use crate::run::{self, Wanted};
 use clock::Line;
 use matching::{Key, Matches};
 use std::collections::HashMap;
@@ -30,10 +30,10 @@ const SKEW_MIN_NS: i64 = 1_000_000_000;
 /// A packet, as far as the match needs it.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
-    time_ns: i64,
+    pub(crate) time_ns: i64,
     frame: u64,
-    length: u32,
-    key: Key,
+    pub(crate) length: u32,
+    pub(crate) key: Key,
 }
 
 impl Entry {
@@ -94,23 +94,37 @@ pub fn diagnose_pair<R: Read>(
     names: [&str; 2],
     pictured: Option<usize>,
 ) -> Result<Answer, ReadError> {
-    read(sources, names, Wanted { pictured, ..Wanted::default() })
+    Ok(read(sources, names, Wanted { pictured, ..Wanted::default() })?.0)
 }
 
-/// Reads both captures; the flow that is watched gets its course between them.
+/// Packets of a flow between its captures.
+pub(crate) struct Matched {
+    /// Packets of the data.
+    pub forward: Matches,
+    /// Acknowledgments.
+    pub backward: Matches,
+    /// Least delay of the data.
+    pub line: Line,
+    /// The answer is that of the second capture.
+    is_turned: bool,
+}
+
+/// Reads both captures; of the flow that is watched the packets are kept.
 pub(crate) fn read<R: Read>(
     sources: [R; 2],
     names: [&str; 2],
     wanted: Wanted,
-) -> Result<Answer, ReadError> {
+) -> Result<(Answer, Option<(Observed, Option<Matched>)>), ReadError> {
     let [one, other] = sources;
     let mut of = [Collected::default(), Collected::default()];
     let is_watched = wanted.watched != Watched::None;
     let all = Watched::All;
     let of_other = Wanted { watched: if is_watched { all } else { Watched::None }, ..wanted };
-    let mut first = run::read(one, names[0], wanted, |index, packet| of[0].add(index, packet))?;
-    let mut second =
+    let run::Reading { answer: mut first, observed: mut own } =
+        run::read(one, names[0], wanted, |index, packet| of[0].add(index, packet))?;
+    let run::Reading { answer: mut second, observed: mut others } =
         run::read(other, names[1], of_other, |index, packet| of[1].add(index, packet))?;
+    let mut kept = None;
     let mut partners = HashMap::new();
     for (index, flow) in of[1].flows.iter().enumerate() {
         partners.entry(sorted(flow.ends)).or_insert_with(Vec::new).push(index);
@@ -124,7 +138,12 @@ pub(crate) fn read<R: Read>(
             continue;
         };
         let flows = (&mut first.flows[index], &mut second.flows[partner]);
-        join(flows, [&of[0], &of[1]], [index, partner], names);
+        let matched = join(flows, [&of[0], &of[1]], [index, partner], names);
+        if wanted.watched == Watched::Flow(index + 1) {
+            let is_turned = matched.as_ref().is_some_and(|matched| matched.is_turned);
+            let observed = if is_turned { others.remove(&partner) } else { own.remove(&index) };
+            kept = observed.map(|observed| (observed, matched));
+        }
     }
     if alone > 0 {
         first.capture.findings.push(format!("{alone} flows are in {} only", names[0]));
@@ -137,7 +156,7 @@ pub(crate) fn read<R: Read>(
     first.capture.packets += second.capture.packets;
     let findings = second.capture.findings.iter().map(|text| format!("{}: {text}", names[1]));
     first.capture.findings.extend(findings);
-    Ok(first)
+    Ok((first, kept))
 }
 
 fn sorted([one, other]: [End; 2]) -> [End; 2] {
@@ -150,7 +169,7 @@ fn join(
     collected: [&Collected; 2],
     indices: [usize; 2],
     names: [&str; 2],
-) {
+) -> Option<Matched> {
     let number = first.number;
     // The capture that is nearer to the sender of the data has the shorter loop to it.
     let is_turned = match (first.sender_loop_s, second.sender_loop_s) {
@@ -175,7 +194,7 @@ fn join(
     let backward =
         Matches::of([&passing[1].sides[1 - sides[1]], &passing[0].sides[1 - sides[0]]], unit);
     if forward.pairs.is_empty() || backward.pairs.is_empty() {
-        return;
+        return None;
     }
     let (lines, skew) = lines(&forward, &backward);
     let round_trip = lines[0].least_ns.saturating_add(lines[1].least_ns);
@@ -190,12 +209,10 @@ fn join(
         forward: Way::of(&forward, &backward, &lines[0], span(0)),
         backward: Way::of(&backward, &forward, &lines[1], span(1)),
     });
-    if let Some(observed) = &first.observed {
-        first.course = Some(Box::new(course::of(observed, &forward, &backward, &lines[0])));
-    }
     if second.place == "receiver" {
         fates(first, &data.to_string(), &forward);
     }
+    Some(Matched { forward, backward, line: lines[0], is_turned })
 }
 
 /// Payload of a full segment: longer ones were put together by a card or a kernel, and are split.

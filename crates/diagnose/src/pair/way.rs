@@ -81,7 +81,7 @@ impl Way {
 
 /// Data of which no copy is in the other capture, but which were acknowledged: the last copy, by
 /// sequence number.
-pub(super) fn missed(own: &Matches, back: &Matches) -> HashMap<u32, usize> {
+pub(crate) fn missed(own: &Matches, back: &Matches) -> HashMap<u32, usize> {
     let acked = back.sent.iter().chain(&back.arrived).map(Entry::ack);
     let highest =
         acked.reduce(|one, other| if (other.wrapping_sub(one) as i32) > 0 { other } else { one });

@@ -18,8 +18,8 @@ from retx.fitting.losses import LossFit, fit_losses
 
 LEAST_COPIES = 20
 """Fewer segments show no path."""
-LEAST_LOSSES = 0.5
-"""Expected losses from which there was one."""
+LOST = 0.5
+"""Probability from which a segment counts as lost."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,10 @@ class CaptureFit:
         lost = np.array([np.nan if it is None else it for it in copies["lost"]], dtype=float)
         by_queue = np.array(copies["by_queue"], dtype=float)
         # What a queue drops never reaches the channel.
-        reaches = ~(np.nan_to_num(lost) * by_queue > 0.5)
+        reaches = ~(np.nan_to_num(lost) * by_queue > LOST)
         by_channel = (lost * (1.0 - by_queue))[reaches]
-        if np.nansum(by_channel) < LEAST_LOSSES:
+        # What is left of losses of the queue is no loss of the channel, however many there are.
+        if not (np.nan_to_num(by_channel) > LOST).any():
             return None
         times = np.array(copies["times_s"])[reaches]
         sizes = np.array(copies["sizes_bytes"], dtype=float)[reaches]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def script(fit: CaptureFit) -> dict[str, Any]:
-    """A channel that loses what the channel lost in the capture: a first byte for each copy lost."""
+    """A channel that loses again, by their first bytes, what the channel lost in the capture."""
     copies = fit.path["copies"]
     lost = [
         start

@@ -125,12 +125,12 @@ def queue_packets(path: Mapping[str, Any]) -> int | None:
     """Limit of the queue in packets; None where nothing is known."""
     queue = path["queue"]
     if queue["packets"] is not None:
-        return max(1, round(queue["packets"]))
+        return max(1, round(float(queue["packets"])))
     if queue["bytes"]["low"] is None:
         return None
-    seen = queue["bytes"]["low"] / path["segment_wire_bytes"]
+    seen = float(queue["bytes"]["low"]) / float(path["segment_wire_bytes"])
     base, bit_s = path["round_trip_s"]["value"] or 0.0, path["rate_bit_s"]["value"] or 0.0
-    product = base * bit_s / 8 / path["segment_wire_bytes"]
+    product = float(base * bit_s / 8 / path["segment_wire_bytes"])
     return max(10, round(ROOM * max(seen, product)))
 
 
@@ -222,8 +222,8 @@ def _back(path: Mapping[str, Any]) -> Iterator[str]:
         return
     least = f"at least {rate(fast['low'])}, as " if fast["low"] else ""
     yield from sure(
-        f"Way back: {least}{fast['evidence']}. Lost acknowledgments: at most {share(lost['high'])}: "
-        f"{lost['evidence']}. None are simulated."
+        f"Way back: {least}{fast['evidence']}. Lost acknowledgments: at most "
+        f"{share(lost['high'])}: {lost['evidence']}. None are simulated."
     )
 
 

@@ -1,18 +1,18 @@
 //! The course of a flow of which both ends were captured: every delay and every fate is exact.
 
-use super::clock::Line;
-use super::matching::Matches;
-use super::way;
+use super::copies::{Copy, Course, Step};
 use crate::flow::watch::Observed;
-use crate::measure::copies::{Copy, Course, Step};
+use crate::pair::{Matched, way};
 
 /// The course of the data between two captures.
-pub fn of(observed: &Observed, forward: &Matches, backward: &Matches, line: &Line) -> Course {
+pub fn of_both_ends(observed: &Observed, matched: &Matched) -> Course {
+    let Matched { forward, backward, line, .. } = matched;
     let mut course = Course::of(observed);
     let missed = way::missed(forward, backward);
     let start_ns = forward.sent.first().map_or(0, |entry| entry.time_ns);
     let last_ns = forward.arrived.last().map_or(0, |entry| entry.time_ns);
-    let origin = observed.watch.sent.iter().find(|it| it.payload_bytes > 0).map_or(1, |it| it.start);
+    let origin =
+        observed.watch.sent.iter().find(|it| it.payload_bytes > 0).map_or(1, |it| it.start);
     let first_seq = forward.sent.iter().find(|entry| entry.length > 0).map(|it| it.key.seq);
     let mut arrivals = Vec::new();
     for (index, entry) in forward.sent.iter().enumerate().filter(|(_, it)| it.length > 0) {
