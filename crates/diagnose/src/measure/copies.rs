@@ -52,7 +52,7 @@ pub struct Step {
     pub newest: usize,
     /// Segments.
     pub segments: u32,
-    /// Exactly the data that were sent after the data of the step before, each sent once, are delivered.
+    /// Exactly the data sent after those of the step before, each sent once, are delivered.
     pub follows: bool,
     /// Nothing before it is missing.
     pub is_plain: bool,

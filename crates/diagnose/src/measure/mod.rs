@@ -8,6 +8,8 @@ mod delay;
 mod endpoints;
 mod queue;
 mod rate;
+#[cfg(test)]
+mod tests;
 mod way;
 
 use crate::answer::{self, Answer};

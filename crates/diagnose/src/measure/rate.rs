@@ -121,8 +121,8 @@ fn near_mode(chunks: &[Chunk]) -> f64 {
     near.map(|it| it.bytes).sum::<f64>() / sorted.iter().map(|it| it.bytes).sum::<f64>()
 }
 
-/// The highest rate around which a good part of the bytes lies; without other traffic nearly all do;
-/// with it, the bottleneck's own rate shows in the fastest intervals.
+/// The highest rate around which a good part of the bytes lies. Without other traffic nearly all
+/// do; with it, the bottleneck's own rate shows in the fastest intervals.
 fn upper_mode(sorted: &[Chunk]) -> f64 {
     let total: f64 = sorted.iter().map(|it| it.bytes).sum();
     let (mut first, mut end, mut weight) = (0, 0, 0.0);

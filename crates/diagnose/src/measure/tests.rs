@@ -1,0 +1,100 @@
+//! Measurements of a drop-tail queue whose every packet is known.
+
+use super::copies::{Copy, Course, Step};
+use super::{queue, rate, way};
+
+const WIRE: u32 = 1_538;
+/// Time to send a segment, at 12.304 Mbit/s.
+const OWN_NS: i64 = 1_000_000;
+const BASE_NS: i64 = 50_000_000;
+
+/// Bursts of so many segments, one each 200 ms, before a queue of so many; each delivery is told at
+/// once.
+fn course(bursts: i64, segments: i64, limit: i64, lost_by_channel: impl Fn(i64) -> bool) -> Course {
+    let mut course = Course {
+        segment_wire_bytes: WIRE,
+        empty_wire_bytes: 90,
+        is_round_trip: true,
+        unit: 1_448,
+        ..Course::default()
+    };
+    let (mut free_ns, mut last) = (0, None);
+    for number in 0..bursts * segments {
+        let sent = number / segments * 200_000_000;
+        let index = course.copies.len();
+        let waits_ns = (free_ns - sent).max(0);
+        let is_full = waits_ns > limit * OWN_NS;
+        let is_lost = is_full || lost_by_channel(number);
+        if !is_full {
+            free_ns = free_ns.max(sent) + OWN_NS;
+        }
+        let time_ns = free_ns + BASE_NS;
+        course.copies.push(Copy {
+            sent_ns: Some(sent),
+            time_ns: sent,
+            start: number * 1_448 + 1,
+            wire_bytes: WIRE,
+            delay_ns: (!is_lost).then_some(time_ns - sent),
+            lost: Some(if is_lost { 0.99 } else { 0.0 }),
+        });
+        if !is_lost {
+            course.steps.push(Step {
+                time_ns,
+                wire_bytes: u64::from(WIRE),
+                newest: index,
+                segments: 1,
+                follows: last.is_some_and(|last| last + 1 == index),
+                is_plain: true,
+            });
+            last = Some(index);
+        }
+    }
+    course.settle();
+    course
+}
+
+#[test]
+fn busy_time_shows_the_rate() {
+    let found = rate::rate(&course(20, 60, 100, |_| false));
+    let value = found.value.expect("bursts wait");
+    assert!((value / 12.304e6 - 1.0).abs() < 1e-6, "{value}");
+    assert!(found.evidence.contains("busy time"), "{}", found.evidence);
+}
+
+#[test]
+fn pauses_between_bursts_are_no_busy_time() {
+    // Each burst is too short for busy time of its own.
+    let found = rate::rate(&course(50, 4, 100, |_| false));
+    assert!((found.value.expect("bursts are spread") / 12.304e6 - 1.0).abs() < 1e-6);
+    assert!(found.evidence.contains("spacing"), "{}", found.evidence);
+}
+
+#[test]
+fn losses_at_the_limit_show_the_queue() {
+    let course = course(20, 60, 30, |number| number % 97 == 5);
+    let (found, by_queue) = queue::queue(&course, Some(12.304e6));
+    assert_eq!(found.kind, queue::Kind::TailDrop);
+    let packets = found.packets.expect("it overflows");
+    assert!((packets - 30.5).abs() <= 1.0, "{packets}");
+    // Losses of the channel are told from those of the queue.
+    let of_channel = course.copies.iter().zip(&by_queue).enumerate();
+    let told = of_channel.filter(|(_, (copy, by_queue))| queue::is_lost(copy) && **by_queue < 0.5);
+    assert!(told.clone().count() >= 5);
+    assert!(told.into_iter().all(|(number, _)| number % 97 == 5));
+}
+
+#[test]
+fn losses_at_any_length_show_no_limit() {
+    let (found, _) = queue::queue(&course(20, 60, 100, |number| number % 23 == 5), Some(12.304e6));
+    assert_eq!((found.kind, found.packets), (queue::Kind::Unknown, None));
+    let seen = found.bytes.low.expect("a bound") / f64::from(WIRE);
+    assert!((50.0..=60.0).contains(&seen), "{seen}");
+}
+
+#[test]
+fn intervals_of_shares_hold_none_and_all() {
+    let none = way::share(0.0, 100.0, String::new());
+    assert_eq!(none.value, Some(0.0));
+    assert!(none.high.is_some_and(|high| (0.03..0.04).contains(&high)));
+    assert_eq!(way::share(0.0, 0.0, String::new()).value, None);
+}
