@@ -2,9 +2,9 @@
 //!
 //! A step of deliveries counts when its newest data were sent so early that they would have been
 //! delivered before the step before, had they not waited. The gap between both steps is then time
-//! in which the bottleneck was busy, whatever its length, so that no rate is preferred. Runs of such
-//! steps give long intervals, in which the jitter of single acknowledgments vanishes. Where too
-//! few data wait for so long (small windows), the most frequent rate at which bursts are spread
+//! in which the bottleneck was busy, whatever its length, so that no rate is preferred. Runs of
+//! such steps give long intervals, in which the jitter of single acknowledgments vanishes. Where
+//! too few data wait for so long (small windows), the most frequent rate at which bursts are spread
 //! stands in.
 
 use super::Estimate;
@@ -127,6 +127,10 @@ fn upper_mode(sorted: &[Chunk]) -> f64 {
     let total: f64 = sorted.iter().map(|it| it.bytes).sum();
     let (mut first, mut end, mut weight) = (0, 0, 0.0);
     let mut best = sorted[sorted.len() / 2].rate();
+    if sorted.len() < CHUNKS_PLAIN {
+        // So few show no modes.
+        return best;
+    }
     for it in sorted {
         let part = |other: &Chunk| (other.rate() / it.rate()).ln();
         while end < sorted.len() && part(&sorted[end]) < NEAR / 2.0 {

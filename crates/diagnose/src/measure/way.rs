@@ -16,7 +16,9 @@ pub fn share(count: f64, of: f64, evidence: String) -> Estimate {
     let z2 = Z * Z;
     let middle = (p + z2 / (2.0 * of)) / (1.0 + z2 / of);
     let half = Z / (1.0 + z2 / of) * (p * (1.0 - p) / of + z2 / (4.0 * of * of)).sqrt();
-    Estimate::known(p, ((middle - half).max(0.0), (middle + half).min(1.0)), evidence)
+    // Rounding must not let none be impossible.
+    let low = if count > 0.0 { (middle - half).max(0.0) } else { 0.0 };
+    Estimate::known(p, (low, (middle + half).min(1.0)), evidence)
 }
 
 /// Part of the data that was overtaken.
