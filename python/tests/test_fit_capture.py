@@ -117,6 +117,16 @@ def test_a_queue_that_never_overflows_cannot_be_known(tmp_path: Path) -> None:
     assert "never seen full" in found["bytes"]["evidence"]
 
 
+def test_early_drops_are_told_from_a_full_queue(tmp_path: Path) -> None:
+    file = tmp_path / "codel.pcapng"
+    given = scenario(queue="codel")
+    given["flow"][0]["app"]["bytes"] = 10_000_000
+    retx.run(given, pcap=file, pcap_at="first@server")
+    fit = fit_capture(file)
+    assert fit.path["queue"]["kind"] == "early_drops"
+    assert retx.resolve(fit.toml())["link"][1]["queue"]["discipline"] == "codel"
+
+
 def test_without_timestamps_the_receivers_end_shows_no_queue(tmp_path: Path) -> None:
     file = tmp_path / "bare.pcapng"
     given = scenario()

@@ -19,12 +19,23 @@ const SUPPORT: (usize, f64) = (3, 2.0);
 /// Probability that losses of the channel look like a full queue.
 const SIGNIFICANT: f64 = 0.01;
 
+/// Parts of the packets that find less waiting, at which early drops are sought.
+const EARLY: [f64; 4] = [0.3, 0.5, 0.7, 0.85];
+/// Losses where much waits, for each where little does, that a channel cannot make.
+const EARLY_CLEAR: u64 = 5;
+/// Segments that are much: what waits before a lost packet is known to one or two.
+const EARLY_SEGMENTS: f64 = 2.0;
+/// Segments below the limit at which the place of a loss is not sure.
+const BLURRED: f64 = 3.0;
+
 /// Kind of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Packets that find it full are lost.
     TailDrop,
+    /// Packets are lost before it is full, and the more often, the more waits.
+    EarlyDrops,
     /// The capture does not tell.
     Unknown,
 }
@@ -118,7 +129,12 @@ pub fn queue(course: &Course, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
         return none("no round trip shows what waited");
     };
     let is_full = |it: f64| it >= from;
-    if full.0 == 0 || chance * splits.len() as f64 > SIGNIFICANT {
+    let is_limit = full.0 > 0 && chance * splits.len() as f64 <= SIGNIFICANT;
+    let below = if is_limit { from.min(most) - BLURRED * wire } else { f64::MAX };
+    if let Some(early) = early(course, &waiting, below) {
+        return early_drops(course, &waiting, early, (full, elsewhere));
+    }
+    if !is_limit {
         let why = "it was never seen full: losses were no more frequent when most waited";
         let bytes = Estimate { low: Some(most), ..Estimate::unknown(why) };
         let queue = Queue { bytes, packets: None, kind: Kind::Unknown, full, elsewhere };
@@ -142,6 +158,70 @@ pub fn queue(course: &Course, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
         .zip(&waiting)
         .map(|(copy, it)| if is_lost(copy) && it.is_some_and(is_full) { share } else { 0.0 });
     let queue = Queue { bytes, packets: Some(value / wire), kind: Kind::TailDrop, full, elsewhere };
+    (queue, of_queue.collect())
+}
+
+/// Packets that an early drop may hit, and the others.
+#[derive(Debug, Clone, Copy)]
+struct Early {
+    from: f64,
+    hit: (u64, u64),
+    others: (u64, u64),
+}
+
+/// Looks for losses that come more often when more waits, below the limit. Losses within a round
+/// trip count once, as those of a channel come in bursts, too.
+fn early(course: &Course, waiting: &[Option<f64>], below: f64) -> Option<Early> {
+    let both = || course.copies.iter().zip(waiting).filter_map(|(copy, it)| Some((copy, (*it)?)));
+    let mut sorted: Vec<f64> = both().map(|(_, it)| it).filter(|it| *it < below).collect();
+    sorted.sort_by(f64::total_cmp);
+    let (mut events, mut last) = (Vec::new(), i64::MIN);
+    for (copy, it) in both().filter(|(copy, it)| *it < below && is_lost(copy)) {
+        if copy.time_ns.saturating_sub(last) > course.least_ns {
+            events.push(it);
+            last = copy.time_ns;
+        }
+    }
+    let split = |part: f64| {
+        let first = (sorted.len() as f64 * part) as usize;
+        let from = *sorted.get(first)?;
+        let count = (sorted.len() - first, first);
+        let hit = events.iter().filter(|it| **it >= from).count();
+        let chance =
+            at_least(hit as u64, events.len() as u64, count.0 as f64 / sorted.len() as f64);
+        let others = events.len() - hit;
+        let pair = |lost: usize, packets: usize| (lost as u64, packets as u64);
+        Some((chance, Early { from, hit: pair(hit, count.0), others: pair(others, count.1) }))
+    };
+    let found = EARLY.into_iter().filter_map(split);
+    let (chance, best) = found.min_by(|one, other| one.0.total_cmp(&other.0))?;
+    let is_clear = best.others.0 * EARLY_CLEAR <= best.hit.0
+        && best.from >= EARLY_SEGMENTS * f64::from(course.segment_wire_bytes);
+    (is_clear && chance * EARLY.len() as f64 <= SIGNIFICANT).then_some(best)
+}
+
+fn early_drops(
+    course: &Course,
+    waiting: &[Option<f64>],
+    found: Early,
+    (full, elsewhere): ((u64, u64), (u64, u64)),
+) -> (Queue, Vec<f64>) {
+    let share = |(lost, packets): (u64, u64)| lost as f64 / packets.max(1) as f64;
+    let evidence = format!(
+        "losses came at {} times with at least {:.0} kB waiting ({} packets), and at {} with less \
+         ({} packets): drops before the queue is full",
+        found.hit.0,
+        found.from / 1e3,
+        found.hit.1,
+        found.others.0,
+        found.others.1
+    );
+    let part = 1.0 - (share(found.others) / share(found.hit)).min(1.0);
+    let of_queue = course.copies.iter().zip(waiting).map(|(copy, it)| {
+        if is_lost(copy) && it.is_some_and(|it| it >= found.from) { part } else { 0.0 }
+    });
+    let bytes = Estimate { low: None, ..Estimate::unknown(&evidence) };
+    let queue = Queue { bytes, packets: None, kind: Kind::EarlyDrops, full, elsewhere };
     (queue, of_queue.collect())
 }
 

@@ -186,7 +186,7 @@ fn bursts(course: &Course) -> Vec<Chunk> {
         };
         let is_full = step.segments > 1 || before.segments == 1;
         (step.follows && gap > 0 && is_burst && is_full)
-            .then(|| Chunk { seconds: gap as f64 * 1e-9, bytes: step.wire_bytes as f64 })
+            .then_some(Chunk { seconds: gap as f64 * 1e-9, bytes: step.wire_bytes as f64 })
     };
     course.steps.windows(2).filter_map(spread).collect()
 }

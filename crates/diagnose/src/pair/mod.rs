@@ -109,12 +109,15 @@ pub(crate) struct Matched {
     is_turned: bool,
 }
 
+/// Packets of the flow that is watched, and the same between both captures.
+pub(crate) type Kept = (Observed, Option<Matched>);
+
 /// Reads both captures; of the flow that is watched the packets are kept.
 pub(crate) fn read<R: Read>(
     sources: [R; 2],
     names: [&str; 2],
     wanted: Wanted,
-) -> Result<(Answer, Option<(Observed, Option<Matched>)>), ReadError> {
+) -> Result<(Answer, Option<Kept>), ReadError> {
     let [one, other] = sources;
     let mut of = [Collected::default(), Collected::default()];
     let is_watched = wanted.watched != Watched::None;

@@ -142,6 +142,13 @@ def _queue(path: Mapping[str, Any]) -> Iterator[str]:
             f"Drop-tail queue of {bracketed(found, size)} on the wire, {queue['packets']:.1f} full "
             f"segments: {found['evidence']}."
         )
+    elif queue["kind"] == "early_drops":
+        yield from sure(
+            f"Early drops: {found['evidence']}. CoDel with its defaults is assumed; which "
+            "discipline it is cannot be known."
+        )
+        yield 'queue = "codel"'
+        return
     else:
         bound = "" if found["low"] is None else f"; at least {size(found['low'])} waited"
         yield from sure(

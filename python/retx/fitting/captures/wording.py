@@ -12,7 +12,7 @@ from retx.quantities import rate, seconds, share, size
 if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit
 
-KINDS = {"tail_drop": "drop tail", "unknown": "kind not known"}
+KINDS = {"tail_drop": "drop tail", "early_drops": "early drops", "unknown": "kind not known"}
 
 
 def sentences(fit: CaptureFit) -> Iterator[str]:
