@@ -1,4 +1,4 @@
-"""What a second core gains: replications of a dumbbell of 100 flows, on one core and on two.
+"""Speedup by a second core: replications of a dumbbell of 100 flows, on one core and on two.
 
     python bench/replications.py [SECONDS]
 

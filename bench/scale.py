@@ -1,4 +1,4 @@
-"""What a delivered segment costs as flows, hops, the window, samples or the length become more.
+"""Cost of a delivered segment by number of flows, hops, window, sampling, or length of a transfer.
 
     python bench/scale.py [--axis AXIS] [--figure FILE] [--record]
 
@@ -29,7 +29,7 @@ CALLGRIND = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
 
 
 class Axis(NamedTuple):
-    """What grows, through which values, and for how many simulated seconds each time."""
+    """Quantity that grows, its values, and the simulated seconds of each run."""
 
     grows: str
     values: list[str]
@@ -118,7 +118,7 @@ def _program() -> str:
 
 
 class Point(NamedTuple):
-    """What is run, and where on which axis."""
+    """Point of an axis, and the program that runs it."""
 
     program: str
     axis: str
@@ -150,7 +150,7 @@ def _run(point: Point, runs: int) -> Run:
 
 
 def _counted(point: Point) -> dict[str, Any]:
-    """What does not depend on who else uses the machine."""
+    """Measurements that do not depend on the load of the machine: counts and peak memory."""
     told = _run(point, runs=1).told
     segments = told["segments"]
     count: dict[str, Any] = {

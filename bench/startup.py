@@ -1,4 +1,4 @@
-"""How long the command line and the module take to be ready."""
+"""Time until the command line and the module are ready."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sweep costs beyond its runs: 10,000 short ones, the high-ber download cut to 200 kB.
+"""Cost of a sweep beyond its runs: 10,000 short runs of the high-ber download cut to 200 kB.
 
     python bench/sweep.py [POINTS]
 
@@ -83,9 +83,10 @@ def main() -> None:
 
 
 def _sweep(points: int) -> tuple[float, float, float, float, float]:
-    """Of a process's first sweep, of the process until then, of another sweep, and its wall time.
+    """CPU times of a process's first sweep, of the process until then, and of another sweep.
 
-    The last is the first look at a table; but for the wall time all are CPU times, in seconds.
+    The last two values are the wall time of the other sweep and the CPU time of the first look at
+    a table. All are in seconds.
     """
     with tempfile.TemporaryDirectory() as directory:
         words = _python(SWEEP, points, str(Path(directory) / "sweep"))

@@ -32,7 +32,7 @@ REPEATS = 5
 
 
 class Reno(retx.CongestionControl):
-    """As short as a congestion control can be that does what Reno does."""
+    """Shortest congestion control that does what Reno does."""
 
     def on_ack(self, window: retx.Window, ack: retx.Ack) -> None:
         """RFC 5681 §3.1."""

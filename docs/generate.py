@@ -57,7 +57,7 @@ def write(directory: Path) -> None:
 
 
 def command_line() -> Iterator[str]:
-    """What `--help` says, of every command."""
+    """Output of `--help` for every command."""
     yield "# Command line"
     yield from _text_block(_help())
     for name in COMMANDS:
@@ -155,7 +155,7 @@ def python() -> Iterator[str]:
 
 
 def _own_members(name: str) -> list[str]:
-    """What a class itself offers; what it inherits from matplotlib is described there."""
+    """Members that a class defines itself; matplotlib describes those inherited from it."""
     module, _, attribute = name.rpartition(".")
     members = vars(getattr(import_module(module), attribute))
     return [
@@ -190,7 +190,7 @@ def _nested(schema: Schema) -> Iterator[tuple[str, Schema]]:
 
 
 def _under_any_key(table: Schema) -> Iterator[tuple[str, Schema]]:
-    """What a table takes under keys of the user's choice, by the names of the types."""
+    """Values that a table holds under keys of the user's choice, by the names of their types."""
     for value in (table.get("additionalProperties") or {}).get("anyOf", []):
         if "$ref" in value:
             yield value["$ref"].rsplit("/", 1)[-1].lower(), value

@@ -98,7 +98,7 @@ def found(paths: list[Path]) -> set[Path]:
 
 
 def played(tool: Path, script: Path) -> str:
-    """What went wrong; nothing, if nothing did."""
+    """Error message of a script; empty if it passed."""
     namespace = f"certify-{os.getpid()}"
     with tempfile.TemporaryDirectory() as directory:
         copy = Path(directory) / script.name

@@ -162,7 +162,7 @@ def causes_line(score: Score) -> str:
 
 
 def calibration_line(said: list[tuple[float, bool]]) -> str:
-    """How often what was said with a confidence is right."""
+    """Share of the statements that are right, by the confidence with which they were made."""
     edges = [0.0, 0.75, 0.87, 0.93, 0.975, 1.01]
     texts = []
     for low, high in pairwise(edges):

@@ -1,4 +1,4 @@
-"""How many scripts a second `retx drill` plays: all of `drills`, over and over for two seconds."""
+"""Scripts per second that `retx drill` plays: all of `drills`, repeatedly for two seconds."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def ready(
 
 
 def head(plan: Plan, versions: dict[str, str]) -> dict[str, Any]:
-    """What the figures hang on."""
+    """Header of the results: date, machine, versions and limits of the measurement."""
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "machine": report.machine(),

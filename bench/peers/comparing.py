@@ -28,7 +28,7 @@ Measured = dict[str, Any]
 
 @dataclass(frozen=True)
 class Plan:
-    """How to measure.
+    """Plan of a comparison.
 
     Attributes:
         simulators: Those that are ready.
@@ -43,7 +43,7 @@ class Plan:
     folder: Path
 
     def job(self, scenario: Scenario, seed: int, simulator: Simulator) -> Job:
-        """What a simulator is asked to run. retx does all of it, however long that takes."""
+        """Job of a simulator; retx has practically no limit on its CPU time."""
         limit_s = 1e6 if simulator.name == REFERENCE else self.limit_s
         return Job(scenario, seed, limit_s, self.folder)
 
@@ -115,7 +115,7 @@ def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _beside(plan: Plan, scenario: Scenario, measured: dict[str, Any]) -> dict[str, Any]:
-    """How many times faster retx is than each, and how much each delivers beside retx."""
+    """Speed of retx relative to each peer, and goodput of each peer relative to retx."""
     retx = next(each for each in plan.simulators if each.name == REFERENCE)
     reference = measured[REFERENCE]
     if not isinstance(scenario, Sweep):

@@ -1,4 +1,4 @@
-"""What bounds retx on this machine: a bare event loop, and writing columns to memory."""
+"""Bounds of retx's speed on this machine: a bare event loop, and writing columns to memory."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def bare_event_loop() -> dict[str, Any]:
 
 
 def read_benchmark(text: str) -> dict[str, Any] | None:
-    """What the table of the engine's benchmark says of the dumbbell of 100 flows."""
+    """Row of the engine benchmark's table for the dumbbell of 100 flows; None if it is missing."""
     row = re.search(r"^dumbbell of 100 flows.*?((?:\s+[\d.]+){8})\s*$", text, re.MULTILINE)
     if row is None:
         return None
@@ -66,7 +66,7 @@ def read_benchmark(text: str) -> dict[str, Any] | None:
 
 
 def columns() -> dict[str, Any]:
-    """What sampling costs on the one fast flow, beside writing as many bytes to memory."""
+    """Cost of sampling one fast flow, compared with writing as many bytes to memory."""
     scenario = next(each for each in named(["one-flow"]) if isinstance(each, Wired))
     text = scenario_text(replace(scenario, duration_s=COLUMNS_S), 1)
     sizes: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""What a process costs: CPU time, wall time, memory, instructions."""
+"""Cost of a process: CPU time, wall time, memory, instructions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PeerError(Exception):
 
 @dataclass(frozen=True)
 class Usage:
-    """What a process has used, its children's CPU time included."""
+    """Resources that a process has used, including its children's CPU time."""
 
     user_s: float
     system_s: float
@@ -60,7 +60,7 @@ def measured(command: Command, cpu_limit_s: float) -> tuple[str, Usage]:
 def costs_of_all(
     commands: Sequence[Command], cpu_limit_s: float, workers: int
 ) -> tuple[list[str], Usage]:
-    """The same of several commands, so many at a time: times are summed, memory is the highest.
+    """Runs several commands, `workers` at a time: CPU times are summed, memory is the highest.
 
     Commands that would begin when all have taken more than the limit are left out.
     """

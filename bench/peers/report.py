@@ -26,7 +26,7 @@ Rows = list[list[str]]
 
 
 def machine() -> dict[str, Any]:
-    """What it was measured on."""
+    """Machine on which the measurements are made."""
     cpu = re.search(r"model name\s*:\s*(.+)", _read("/proc/cpuinfo"))
     memory = re.search(r"MemTotal:\s*(\d+)", _read("/proc/meminfo"))
     return {

@@ -10,7 +10,7 @@ __all__ = ["scenario_text"]
 
 
 def scenario_text(scenario: Scenario, seed: int) -> str:
-    """What a user would write for it."""
+    """Scenario file for a scenario, as a user would write it."""
     if isinstance(scenario, Sweep):
         head, *rest = _wired(scenario.of)
         last = len(scenario.of.path) - 1

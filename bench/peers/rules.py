@@ -1,4 +1,4 @@
-"""Where a peer delivers other than retx under random losses: its arithmetic, put into retx."""
+"""Peers whose goodput differs from retx's under random losses: their arithmetic, run in retx."""
 
 from __future__ import annotations
 

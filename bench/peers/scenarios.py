@@ -1,4 +1,4 @@
-"""What is compared: every number of every scenario, in one place, for all three simulators.
+"""Scenarios of the comparison: all their numbers in one place, for all three simulators.
 
 Data segments carry 1460 bytes and are 1502 bytes long on every link, acknowledgments 42: IP, TCP
 without options, and the two bytes of ns-3's point-to-point links. Every second segment is

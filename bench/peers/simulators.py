@@ -53,7 +53,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a simulator says it has simulated.
+    """Result of a simulation, as the simulator reports it.
 
     Attributes:
         segments: Data segments delivered in order.
@@ -75,10 +75,10 @@ class Simulator(Protocol):
         """Installs and builds it; its version. Raises `PeerError` with a sentence."""
 
     def commands(self, job: Job) -> list[list[str]]:
-        """What to execute; several commands make one measurement."""
+        """Commands to execute; several commands make one measurement."""
 
     def outcome(self, job: Job, outputs: list[str]) -> Outcome:
-        """What the commands printed."""
+        """Result, read from the output of the commands."""
 
 
 class Ns2:
@@ -262,7 +262,7 @@ class Retx:
         return [[str(self.command), "run", str(file), "--json"]]
 
     def outcome(self, job: Job, outputs: list[str]) -> Outcome:
-        """From its JSON, or from what the sweep has kept."""
+        """Result, read from the run's JSON or from the sweep's directory."""
         if isinstance(job.scenario, Sweep):
             import retx
 
@@ -281,7 +281,7 @@ class Retx:
 
 
 def arguments(scenario: Wired | Wlan) -> dict[str, str]:
-    """What the programs for ns-2 and ns-3 take, by the same names."""
+    """Arguments of the programs for ns-2 and ns-3, which have the same names in both."""
     tcp = scenario.tcp
     shared = {
         "window": tcp.window,
@@ -310,7 +310,7 @@ def arguments(scenario: Wired | Wlan) -> dict[str, str]:
 
 
 def summed(outputs: list[str]) -> Outcome:
-    """What the lines of JSON in outputs say together."""
+    """Sum of the results that the outputs hold, each in a line of JSON."""
     found = [json.loads(line) for line in re.findall(r"^\{.*\}$", "\n".join(outputs), re.MULTILINE)]
     if len(found) != len(outputs):
         raise PeerError(f"it printed no result but {outputs[0][-200:]!r}")

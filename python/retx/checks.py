@@ -42,7 +42,7 @@ def place(name: str, value: str | os.PathLike[str] | None) -> Path | None:
 
 
 def there(name: str, value: str | os.PathLike[str]) -> Path:
-    """As `place`, of what has to be named."""
+    """Checks a path like `place`, but rejects None and empty text."""
     if not isinstance(value, str | os.PathLike):
         raise UsageError(f"{name} is {value!r}: a path is needed")
     if not os.fspath(value):

@@ -17,7 +17,7 @@ Class = TypeVar("Class", bound="type[Any]")
 
 
 class CongestionControl(ABC):
-    """How fast may I send? Sets `window.cwnd` and `window.ssthresh`.
+    """Decides how fast to send: sets `window.cwnd` and `window.ssthresh`.
 
     A class need not inherit from this one to be used: `on_ack`, `on_loss` and `on_timeout` will do.
     Which segments are sent again, and what fast recovery adds to the window, is decided elsewhere.
@@ -85,7 +85,7 @@ class CongestionControl(ABC):
 
 
 class LossCause(ABC):
-    """Why was it lost? "corruption" means: retransmit, and leave the window alone.
+    """Decides why a segment was lost. "corruption" means: retransmit, and leave the window alone.
 
     A class need not inherit from this one to be used: `cause` will do.
     """

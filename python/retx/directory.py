@@ -92,7 +92,7 @@ def new_file(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Whatever keeps a file from being written, such as a full disk, is an OSError and names it.
+    """Turns system errors while a file is written, such as a full disk, into OSErrors that name it.
 
     Raises:
         OSError: It cannot be written.
@@ -107,7 +107,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def _number(error: BaseException | None) -> int | None:
-    """Of an error of the system, which libraries that write files wrap in errors of their own."""
+    """Number of a system error, also where a library has wrapped it in an error of its own."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
     ours = isinstance(error, OSError) or type(error).__module__ in LIBRARIES
@@ -182,7 +182,7 @@ def _check_ours(target: Path) -> None:
 
 
 def _names(target: Path) -> list[str]:
-    """What a directory holds; nothing if it is not there."""
+    """Names of the entries of a directory; none if it does not exist."""
     if not target.exists():
         return []
     if not target.is_dir():

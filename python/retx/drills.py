@@ -18,22 +18,22 @@ LIMIT_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Drill:
-    """What came of one script."""
+    """Result of one script."""
 
     file: str
-    """Its path."""
+    """Path of the script."""
     verdict: str
     """`passed`; `failed`: the endpoint did something else; `refused`: it could not be played."""
     line: int | None
-    """Where it failed or was refused, from 1."""
+    """Line where it failed or was refused, from 1."""
     message: str
     """Why."""
     expected: str | None
-    """What the script says there."""
+    """Event that the script expects there."""
     actual: str | None
-    """What happened instead, as a script would say it."""
+    """Event that happened instead, in the notation of scripts."""
     printed: list[str]
-    """What its code blocks have printed."""
+    """Output of the script's code blocks."""
     trace: list[str]
     """Packets and calls with their times, when they were asked for."""
     simulated_s: float
@@ -45,7 +45,7 @@ class Drill:
         return self.verdict == "passed"
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """The result as plain data."""
         return asdict(self)
 
 

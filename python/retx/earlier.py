@@ -37,7 +37,7 @@ def is_result_file(name: PurePosixPath) -> bool:
 
 
 def foreign_to_result(directory: Path) -> str | None:
-    """What shows that a directory is no result, in words; None if it is one."""
+    """Reason why a directory is no result, in words; None if it is one."""
     text = _summary(directory / SUMMARY)
     for path in sorted(_inside(directory)):
         name = path.relative_to(directory).as_posix()

@@ -15,7 +15,7 @@ from retx.fingerprint import Walk, alone, globals_used
 
 
 def edited(cls: type, path: str, content: bytes) -> str | None:
-    """What of an imported class is no longer what its file says; None where nothing differs.
+    """First part of an imported class that differs from its file; None where nothing differs.
 
     Compared are the functions of the file that the class uses, and the constants which these and
     the class's body name: those bound once, to a number or text.
@@ -45,7 +45,7 @@ def edited(cls: type, path: str, content: bytes) -> str | None:
 
 
 Scope = tuple[Any, "list[ast.stmt]", "set[str]"]
-"""What is in memory, what the file says, and the names that matter."""
+"""Namespace in memory, statements of the file, and the names to compare."""
 
 
 def _bodies(cls: type, tree: ast.Module) -> Iterator[Scope]:

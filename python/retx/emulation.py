@@ -151,7 +151,7 @@ def check_lateness(bound_s: float) -> None:
 
 
 def worker_command() -> list[str]:
-    """How a worker is started."""
+    """Command that starts a worker."""
     # Wherever it is started, it finds this very package.
     return [sys.executable, "-c", _WORKER.format(path=str(Path(__file__).parents[1]))]
 
@@ -192,7 +192,7 @@ def calibrate(backend: str = "tun", progress: Progress = None) -> dict[str, Any]
 
 
 def calibration(backend: str) -> dict[str, Any] | None:
-    """What `calibrate` found last; None when it was never called here."""
+    """Latest result of `calibrate`; None if it was never called on this machine."""
     try:
         found: dict[str, Any] = json.loads(calibration_file(backend).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -201,7 +201,7 @@ def calibration(backend: str) -> dict[str, Any] | None:
 
 
 def calibration_file(backend: str) -> Path:
-    """Where a calibration is remembered."""
+    """File that keeps the result of a calibration."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "retx" / f"calibration-{backend}.json"
 

@@ -13,7 +13,7 @@ class NothingMeasuredWarning(UserWarning):
 
 
 class UsageError(ValueError):
-    """What was asked for cannot be done as asked; the message says what to ask instead."""
+    """A request that cannot be carried out; the message says what to ask for instead."""
 
 
 def warn_of_unmeasured(count: int, of: int) -> None:

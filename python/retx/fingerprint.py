@@ -22,7 +22,7 @@ from types import (
 from typing import Any
 
 LIMIT = 200_000
-"""So many values are looked at; code that uses more has no fingerprint."""
+"""Maximum number of values that are examined; code that uses more has no fingerprint."""
 
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented))
 # Whether two of them are one object is up to Python.

@@ -1,4 +1,4 @@
-"""From the columns of a run to polars data frames."""
+"""Conversion of the columns of a run to polars data frames."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def frame(columns: Mapping[str, Column]) -> pl.DataFrame:
 
 
 def summary_frame(columns: Mapping[str, Column]) -> pl.DataFrame:
-    """As `frame`, with texts as they are: nearly all are names that no two rows share."""
+    """Data frame as from `frame`, with plain texts: nearly all are names that no two rows share."""
     table = frame(columns)
     texts = [name for name, kind in table.schema.items() if kind == pl.Enum]
     whole = [name for name in OPTIONAL_COUNTS if name in table.columns]

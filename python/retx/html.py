@@ -104,7 +104,7 @@ def _cells(flow: dict[str, Any]) -> str:
 
 
 def _by_cause(number: int, causes: dict[str, int]) -> str:
-    """How many, and what truly caused them: `12 (2 congestion, 10 wireless)`."""
+    """Number of recoveries, and their true causes: `12 (2 congestion, 10 wireless)`."""
     told = ", ".join(f"{count(times)} {cause}" for cause, times in causes.items() if times)
     return f"{count(number)} ({told})" if told else count(number)
 

@@ -36,7 +36,7 @@ def own_imports(sources: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def _names(content: bytes, package: str) -> Iterator[str]:
-    """What a text may import; of `from a import b` both `a` and `a.b`, and packages around them."""
+    """Names that a text may import: of `from a import b` both `a` and `a.b`, and their packages."""
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError):  # such as a compiled module

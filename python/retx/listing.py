@@ -1,4 +1,4 @@
-"""What a scenario can name: presets, models, applications, with their parameters."""
+"""Names that a scenario can use: presets, models, applications, with their parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tables of runs call flows and links, as the scenario tells before a run."""
+"""Names of flows and links in the tables of runs, known from the scenario before a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 SHOWN = 9
-"""So many names a message tells of those that there are."""
+"""Maximum number of existing names that a message lists."""
 
 
 def flow_names(scenario: Mapping[str, Any]) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class OwnCode:
-    """What of the user's own ran, or is to run."""
+    """The user's own code that ran or is to run."""
 
     files: Mapping[str, bytes] = field(default_factory=dict)
     """The text of each file that was named, by its full path."""

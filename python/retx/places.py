@@ -52,7 +52,7 @@ def check_places(
 
 
 def _inputs(scenario: Scenario, overrides: Mapping[str, Any] | None) -> Iterator[tuple[Path, str]]:
-    """What is read, and what it is called."""
+    """Files that are read, each with its description for messages."""
     if isinstance(scenario, os.PathLike) or (isinstance(scenario, str) and "\n" not in scenario):
         yield Path(scenario), "the scenario that is read"
         if not Path(scenario).is_file():

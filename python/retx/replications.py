@@ -1,4 +1,4 @@
-"""What several replications of one scenario found."""
+"""Results of several replications of one scenario."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from retx.plots.sweeps import SweepPlot
 
 PER_RUN = ("flows", "links", "wlans", "relays", "engine")
-"""What the summary of a single run has beside its scenario."""
+"""Parts of a single run's summary besides its scenario."""
 
 
 class Replications:
@@ -69,41 +69,41 @@ class Replications:
 
     @cached_property
     def samples(self) -> pl.DataFrame:
-        """As `Result.samples`."""
+        """Samples of all replications; see `Result.samples`."""
         return self._joined("samples")
 
     @cached_property
     def link_samples(self) -> pl.DataFrame:
-        """As `Result.link_samples`."""
+        """Samples of all links; see `Result.link_samples`."""
         return self._joined("link_samples")
 
     @cached_property
     def segments(self) -> pl.DataFrame:
-        """As `Result.segments`; recorded with `segments=True`."""
+        """Segments of all replications; see `Result.segments`. Recorded with `segments=True`."""
         return self._joined("segments")
 
     @cached_property
     def acks(self) -> pl.DataFrame:
-        """As `Result.acks`; recorded with `segments=True`."""
+        """ACKs of all replications; see `Result.acks`. Recorded with `segments=True`."""
         return self._joined("acks")
 
     @cached_property
     def drops(self) -> pl.DataFrame:
-        """As `Result.drops`."""
+        """Drops of all replications; see `Result.drops`."""
         return self._joined("drops")
 
     @cached_property
     def episodes(self) -> pl.DataFrame:
-        """As `Result.episodes`."""
+        """Episodes of all replications; see `Result.episodes`."""
         return self._joined("episodes")
 
     @cached_property
     def exchanges(self) -> pl.DataFrame:
-        """As `Result.exchanges`."""
+        """Exchanges of all replications; see `Result.exchanges`."""
         return self._joined("exchanges")
 
     def confusion(self) -> pl.DataFrame:
-        """As `Result.confusion`, one row more per replication."""
+        """Causes said and true causes, with rows for each replication; see `Result.confusion`."""
         from retx.analysis.confusion import confusion
 
         return confusion(self.flows)

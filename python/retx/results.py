@@ -1,4 +1,4 @@
-"""What a run found."""
+"""Results of a run."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Result:
 
     @property
     def warning(self) -> str | None:
-        """What is to be known of this run, and easily overlooked."""
+        """Warning about this run that is easily overlooked; None if there is none."""
         return self._raw.warning()
 
     @cached_property
@@ -62,7 +62,7 @@ class Result:
 
     @cached_property
     def outline(self) -> dict[str, Any]:
-        """As `summary`, for those who only go through it.
+        """Summary like `summary`, for code that goes through it only once.
 
         `flows` and `links` are made a few at a time, as they are gone through; the scenario is
         without its lists.
@@ -80,7 +80,7 @@ class Result:
         return scenario
 
     def scenario_toml(self) -> str:
-        """The same as the text of a scenario file."""
+        """Scenario as the text of a scenario file, with every value written out."""
         return self._raw.scenario_toml()
 
     @cached_property

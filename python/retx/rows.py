@@ -28,7 +28,7 @@ class Rows:
 
 
 def outline(raw: _native.RawResult) -> dict[str, Any]:
-    """As the summary, with `Rows` for its flows and links.
+    """Summary with `Rows` for its flows and links.
 
     Its scenario is without links, wlans, routes and flows.
     """

@@ -53,7 +53,7 @@ def scenario_toml(
     seed: int | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> str:
-    """As `resolve`, as the text of a scenario file."""
+    """Resolved scenario like `resolve`, as the text of a scenario file."""
     parsed, _ = parsed_scenario(scenario, seed, overrides)
     return parsed.to_toml()
 
@@ -141,7 +141,7 @@ def run_parsed(
     reference: bool = False,
     progress: Progress = None,
 ) -> Result:
-    """As `run`, of a scenario that has been read."""
+    """Runs a scenario that has been read; see `run`."""
     replication = whole("replication", replication, 0)
     file = place("pcap", pcap)
     points = capture_points(file, pcap_at)
@@ -303,7 +303,7 @@ class CodeFinder:
 
     @property
     def code(self) -> OwnCode:
-        """What was found."""
+        """The user's own code that was found."""
         if self._finder is None:
             return OwnCode()
         from retx.imported import own_imports

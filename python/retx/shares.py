@@ -1,4 +1,4 @@
-"""What limited a flow: the keys of `limited_by`, in the words of a sentence."""
+"""Limits of a flow: the keys of `limited_by`, in the words of a sentence."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def sentence(of_life: Mapping[str, float], least: float = 0.01, most: int = 5) -
 
 
 def line(limited_by: Mapping[str, Any] | None) -> str:
-    """As `sentence`, of a flow's `limited_by`; "" where it was not kept."""
+    """Sentence for a flow's `limited_by`, as from `sentence`; "" where it was not kept."""
     try:
         return sentence(shares(flat(limited_by)))
     except NoAccountingError:

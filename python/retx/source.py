@@ -1,4 +1,4 @@
-"""From what a user calls a scenario (a path, TOML text, a dict) to text with a name."""
+"""Conversion of a scenario (a path, TOML text or a dict) to text with a name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Source:
     name: str
     is_json: bool = False
     base: Path = field(default_factory=Path)
-    """Where relative paths in it begin."""
+    """Directory where relative paths in the scenario begin."""
     classes: dict[Place, type] = field(default_factory=dict)
     """Classes that stand in it themselves."""
 
@@ -67,7 +67,7 @@ def _from_mapping(scenario: Mapping[str, Any]) -> Source:
 
 
 def with_names(value: Any, classes: dict[Place, type]) -> Any:  # noqa: ANN401
-    """The same with names in place of classes, which are collected."""
+    """Value with names in place of classes, which are collected."""
     if isinstance(value, type):
         from retx.user_code import named
 

@@ -180,7 +180,7 @@ class StoredReplications(Replications):
 
 
 def _summary(path: Path) -> dict[str, Any]:
-    """What `summary.json` says.
+    """Content of `summary.json`.
 
     Raises:
         UsageError: There is none, or it is not what retx writes of a run.

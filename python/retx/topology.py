@@ -144,7 +144,7 @@ def satellite(
 
 
 def _scenario(scenario: Table, shape: str, given: Table, cross: Cross | None) -> dict[str, Any]:
-    """What the shape stands for, before the scenario's own links and flows."""
+    """Scenario with the shape's links and flows, followed by the scenario's own."""
     table = {"shape": shape, **given}
     if cross is not None:
         table["cross"] = _given(vars(cross))

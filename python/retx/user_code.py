@@ -33,7 +33,7 @@ _BASES: dict[str, type] = {
 _registered: dict[str, type] = {}
 _numbers: dict[type, str] = {}
 NAME_DIGITS = 10
-"""Of the hash at the end of the name of a class that is in no file."""
+"""Digits of the hash at the end of the name of a class that is in no file."""
 
 
 def register(cls: type, name: str | None = None) -> None:
@@ -42,7 +42,7 @@ def register(cls: type, name: str | None = None) -> None:
 
 
 def place_of(cls: type) -> Place:
-    """Where a class is found: by its file, unless it was made in a function or a session.
+    """Place of a class: its file, unless it was made in a function or a session.
 
     One without a file is registered, so that this process finds it. Its name ends in a hash of its
     code: another class has another name, and the same code has the same in another session.
@@ -204,7 +204,7 @@ _LATE = (inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgene
 
 
 def fault_of(kind: str, cls: type) -> str | None:
-    """What keeps a class from being of that kind."""
+    """Reason why a class cannot be of that kind; None if it can."""
     base = _BASES[kind]
     needed = sorted(base.__abstractmethods__)  # type: ignore[attr-defined]
     words = kind.replace("_", " ")
@@ -335,4 +335,4 @@ def saved_names(files: Mapping[str, bytes]) -> dict[str, str]:
 
 
 FOLDER = "user_code"
-"""Where a result directory keeps the code that its scenario names."""
+"""Folder of a result directory for the code that its scenario names."""

@@ -41,7 +41,7 @@ class Span:
     unit: str = ""
     log: bool = False
     steps: int | None = None
-    """So many values; without it all between are meant."""
+    """Number of values; without it, all values in between are meant."""
 
     @property
     def whole(self) -> bool:

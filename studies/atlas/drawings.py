@@ -31,7 +31,7 @@ from .values import (
 )
 
 FINE = 6
-"""So many loss rates make cells too small for figures of the usual size."""
+"""Number of loss rates from which cells are too small for figures of the usual size."""
 WIDTH_INCHES = 5.2
 COLOURS = {
     "BBR": style.BLUE,
@@ -53,7 +53,7 @@ LINUX_LOOK = {
 
 
 def figures(measured: Measured) -> Iterator[Figure]:
-    """In the order of the report."""
+    """Figures in the order of the report."""
     with style.styled():
         yield _decide(measured)
         yield _map(measured)
@@ -91,7 +91,7 @@ def _ticks(
     rounds: Mapping[str, float],
     size: float,
 ) -> None:
-    """Of a map: a cell for each loss rate and round trip."""
+    """Sets the ticks of a map: a cell for each loss rate and round-trip time."""
     axes.set_xlim(0, len(rates))
     axes.set_ylim(0, len(rounds))
     axes.set_xticks([x + 0.5 for x in range(len(rates))], [f"{100 * p:g}" for p in rates])

@@ -1,4 +1,4 @@
-"""What the atlas makes of its runs."""
+"""The atlas's named values, tables and figures."""
 
 from __future__ import annotations
 

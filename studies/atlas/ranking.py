@@ -1,4 +1,4 @@
-"""Who leads where, told only where runs with the same draws separate it.
+"""Ranking of presets, only where runs with the same draws separate them.
 
 *Reference.* Hsu 1984, "Constrained simultaneous confidence intervals for multiple comparisons with
 the best", Annals of Statistics 12(3): the best is compared with each of the others at once, so each
@@ -58,11 +58,11 @@ FAMILIES = {
 """Presets that send by the same idea: within a family no winner is told."""
 FAMILY = {preset: family for family, presets in FAMILIES.items() for preset in presets}
 LINUX = ("linux", "linux_reno", "linux_bbr", "vegas_linux", "veno_linux")
-"""What a Linux host can be set to."""
+"""Presets that a Linux host can be set to."""
 DEFAULT = "linux"
 
 Logs = dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]
-"""By preset: the logarithm of goodput of each run."""
+"""Logarithm of goodput of each run, by preset."""
 
 
 @dataclass(frozen=True)
@@ -71,14 +71,14 @@ class Leader:
 
     best: str
     gain: Estimate
-    """Its goodput over that of Linux's default, run by run. The interval is one of as many as there
-    are others to choose from (Bonferroni): so it holds for the one that turned out best, too."""
+    """Goodput over that of Linux's default, run by run. The interval is one of as many as there are
+    others to choose from (Bonferroni), and thus also holds for the one that turned out best."""
     rivals: tuple[str, ...]
     """Families that it is not told apart from."""
 
     @property
     def family(self) -> str:
-        """Of the best preset."""
+        """Family of the best preset."""
         return FAMILY[self.best]
 
     @property
@@ -88,7 +88,7 @@ class Leader:
 
 
 def logs_by_cell(flows: pl.DataFrame, keys: Sequence[str]) -> dict[tuple[object, ...], Logs]:
-    """For each cell of these keys; over what else varies the logarithms are averaged, run by run.
+    """Logarithms of goodput by cell of these keys, averaged over what else varies, run by run.
 
     Args:
         flows: One row per point and replication, with `case` and `goodput_bit_s`.

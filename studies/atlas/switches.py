@@ -11,7 +11,7 @@ from .ranking import logs_by_cell, ratio
 HELD = "held"
 TCP, DELAY = "tcp.sender.like", "link.air.delay"
 PAIRS = {"reno": ("reno", "veno"), "vegas": ("vegas", "reno")}
-"""By claim: whose goodput over whose."""
+"""Presets by claim: goodput of the first over that of the second."""
 AS_ON_THE_MAP = "assumed"
 
 Named = dict[str, Estimate | float | None]
@@ -50,7 +50,7 @@ def _flows(measured: Measured) -> pl.DataFrame:
 
 
 def held_table(measured: Measured) -> Table:
-    """What explains the claims on delay spikes."""
+    """Table of the changes that explain the claims on delay spikes."""
     values = held_values(measured)
     columns = [
         Column("case", "changed"),

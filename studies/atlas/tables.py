@@ -49,11 +49,11 @@ SETTINGS = {
     "vegas_linux": "vegas",
     "veno_linux": "veno",
 }
-"""What `net.ipv4.tcp_congestion_control` is set to."""
+"""Value of `net.ipv4.tcp_congestion_control` for each preset."""
 
 
 def tables(measured: Measured) -> Iterator[Table]:
-    """In the order of the report; `cells` is for those who want all of it."""
+    """Tables in the order of the report; `cells` is for those who want all of it."""
     yield _decisions(measured)
     yield _places(measured)
     yield _algorithms(measured)
@@ -63,7 +63,7 @@ def tables(measured: Measured) -> Iterator[Table]:
 
 
 def advice(found: Leader) -> str:
-    """What to set a Linux host to; where runs leave it open, both."""
+    """Recommended setting of a Linux host; both where runs leave it open."""
     gain = worth(found)
     default = SETTINGS[DEFAULT]
     if found.best == DEFAULT or gain is False:
@@ -132,7 +132,7 @@ def _ranges(rates: Iterable[float], wanted: Set[float]) -> str:
 
 
 def _changes(row: Mapping[float, Leader]) -> str:
-    """What to change to, and at which loss rates."""
+    """Recommended changes of the setting, and their loss rates."""
     wanted = {loss: advice(found) for loss, found in row.items() if worth(found)}
     return "; ".join(
         f"{name} at {_ranges(row, {loss for loss in wanted if wanted[loss] == name})}"
@@ -161,7 +161,7 @@ def _row_command(measured: Measured, delay: str) -> str:
 
 
 def _places(measured: Measured) -> Table:
-    """By round trip and loss rate, over the other conditions."""
+    """Table by round-trip time and loss rate, over the other conditions."""
     single = leaders(measured, linux=True)
     rows: list[dict[str, Cell]] = []
     commands = []

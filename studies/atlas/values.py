@@ -90,7 +90,7 @@ def _own(sweep: Sweep, name: str) -> pl.DataFrame:
 
 
 def leaders(measured: Measured, *, linux: bool = False) -> dict[tuple[object, ...], Leader]:
-    """Who leads in each of the cells; `linux`: of what a Linux host offers."""
+    """Leader of each cell; with `linux`, of the presets that a Linux host offers."""
     return _leaders(measured.sweep("atlas"), linux)
 
 
@@ -101,7 +101,7 @@ def _leaders(sweep: Sweep, linux: bool) -> dict[tuple[object, ...], Leader]:
 
 
 def places(measured: Measured) -> dict[tuple[str, float], Leader]:
-    """What leads, of what a Linux host offers, by round trip and loss; over what else varies."""
+    """Leader of Linux's presets by round-trip time and loss rate; over what else varies."""
     logs = logs_by_cell(downloads(measured), [DELAY, LOSS])
     return {
         (delay, loss): leader(logs[delay, loss], LINUX)
@@ -212,12 +212,12 @@ def _papers(measured: Measured) -> Named:
 
 
 def scaled(found: Estimate | None, factor: float = 100.0) -> Estimate | None:
-    """In another unit; in per cent unless told."""
+    """Estimate in another unit; in per cent by default."""
     return found and estimate_of(found, lambda value: factor * value)
 
 
 def estimate_of(found: Estimate, change: Callable[[float], float]) -> Estimate:
-    """The same through a rising function."""
+    """Estimate of a rising function of the quantity."""
     ends = found.interval
     return replace(
         found,
@@ -249,7 +249,7 @@ def _per_run(flows: pl.DataFrame, what: pl.Expr) -> Estimate | None:
 
 
 def reno_keeps(measured: Measured, case: str, delay: str | None = None) -> Estimate:
-    """What NewReno gets beside a preset, over what it gets beside another NewReno."""
+    """Goodput of NewReno beside a preset, over its goodput beside another NewReno."""
     flows = _own(measured.sweep("beside"), "reno")
     if delay is not None:
         flows = flows.filter(pl.col(DELAY) == delay)

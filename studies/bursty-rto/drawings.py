@@ -16,7 +16,7 @@ COLOURS = dict(zip(POLICIES, (style.RED, style.BLUE, style.GREEN, style.ORANGE),
 
 
 def figures(measured: Measured) -> Iterator[Figure]:
-    """In the order of the report."""
+    """Figures in the order of the report."""
     with style.styled():
         yield _ladder(measured, "keep", "ladder_keep", 61.09)
         yield _ladder(measured, "reset_on_ack", "ladder_reset", 6.85)
@@ -83,7 +83,7 @@ def _levels(measured: Measured) -> Figure:
 
 
 def _lengths(measured: Measured) -> Figure:
-    """What bad times of a given length do, beside what frames tell of them."""
+    """Throughput, frame error rate and idle time by the length of bad times."""
     figure = style.Figure(figsize=(5.2, 5.4), layout="constrained")
     upper, middle, lower = figure.subplots(3, 1, sharex=True)
     lengths = {"30 ms": 0.03, "100 ms": 0.1, "300 ms": 0.3, "1 s": 1.0, "3 s": 3.0}
@@ -192,7 +192,7 @@ def _gains(measured: Measured) -> Figure:
 
 
 def _silences(measured: Measured) -> Figure:
-    """How long the longest silence of a transfer is."""
+    """Distribution of the longest silence of a transfer."""
     figure, axes = new_figure()
     for policy in POLICIES[:3]:
         found = measured.values("policies_pauses", f"2 {policy}", IDLE_MAX)

@@ -22,7 +22,7 @@ EVENTS = {
 
 
 def situations(result: retx.Result) -> dict[str, Mapping[str, float]]:
-    """What the sender had in each of the eight situations."""
+    """State of the sender in each of the eight situations."""
     acks = result.samples.filter(pl.col("ack_bytes") >= BEFORE)
     # The first sample at each height of the ACKs: what that ACK has led to.
     rows = acks.group_by("ack_bytes", maintain_order=True).first()

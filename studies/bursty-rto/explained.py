@@ -1,4 +1,4 @@
-"""What explains the rows that differ: runs with one thing changed, beside the first ones."""
+"""Explanations of the rows that differ: runs with one thing changed, beside the first ones."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _rows(measured: Measured) -> list[Rows]:
 
 
 def _verdict(measured: Measured, rows: Rows, experiment: str, case: str, test: str) -> Verdict:
-    """What the verdict on a row of table I were with the runs of another case."""
+    """Verdict on a row of table I, judged by the runs of another case."""
     published = measured.study.published.series[rows.published].values[test]
     return judge_row(rows, published, measured.estimate(experiment, case, rows.quantity))
 
@@ -136,7 +136,7 @@ def beside_of(measured: Measured, test: str) -> dict[str, str]:
 
 
 def channels(measured: Measured) -> Table:
-    """How many of table I's rows agree on each kind of channel."""
+    """Number of table I's rows that agree on each kind of channel."""
     columns = [Column("case", "channel")]
     columns += [Column(f"test_{test}", f"test {test}", right=True) for test in "12345"]
     table = Table(

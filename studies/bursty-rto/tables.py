@@ -26,7 +26,7 @@ POLICY_LABELS = {
 
 
 def tables(measured: Measured) -> Iterator[Table]:
-    """In the order of the report."""
+    """Tables in the order of the report."""
     yield _exchange(measured)
     yield _channels(measured)
     for test in "12345":
@@ -74,7 +74,7 @@ def _exchange(measured: Measured) -> Table:
 
 
 def _channels(measured: Measured) -> Table:
-    """What was fitted."""
+    """Table of the fitted channels."""
     columns = [Column("case", "channel"), Column("channel", "parameters")]
     for name, label in (("fer", "FER"), ("efb_mean", "mean burst"), ("efb_max", "longest")):
         columns += [Column(f"{name}_published", label, right=True), Column(name, "measured")]
@@ -166,7 +166,7 @@ def _test(measured: Measured, test: str) -> Table:
 
 
 def _busy(measured: Measured) -> Table:
-    """What is left of the transfer when idle times are taken off."""
+    """Table of the transfers' durations without idle times."""
     series = measured.study.published.series
     rows: list[dict[str, Cell]] = []
     for test in "12345":

@@ -149,7 +149,7 @@ def _policies(measured: Measured) -> Named:
 
 
 def _paper(measured: Measured) -> Named:
-    """What the paper's own numbers come to."""
+    """Values that follow from the paper's own numbers."""
     series = measured.study.published.series
     throughput, idle = (series[name].values for name in ("throughput", "idle_total"))
     took = {case: MEBIBITS / value for case, value in throughput.items()}

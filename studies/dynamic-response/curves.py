@@ -29,7 +29,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Curve:
-    """Where the values of a curve stand."""
+    """Source of a curve's values: an experiment, a key of its grid, and a quantity."""
 
     experiment: str
     key: str
@@ -39,7 +39,7 @@ class Curve:
 
 
 def curves(measured: Measured) -> Iterator[Figure]:
-    """In the order of the report."""
+    """Figures in the order of the report."""
     for drawn in (
         _limit, _needless, _maps, _grid, _gains, _mix_gains, _dumbbell, _chain, _fairness,
     ):  # fmt: skip

@@ -33,12 +33,12 @@ def values(measured: Measured) -> Named:
 
 
 def tables(measured: Measured) -> list[Table]:
-    """In no order: the text places them."""
+    """Tables in no order: the text places them."""
     return [*all_tables(measured), search_table(measured, search_values(measured))]
 
 
 def figures(measured: Measured) -> Iterator[Figure]:
-    """In no order: the text places them."""
+    """Figures in no order: the text places them."""
     with style.styled():
         yield from pictures(measured)
         yield from curves(measured)

@@ -67,7 +67,7 @@ def _dumbbell(measured: Measured) -> Named:
 
 
 def _degradation(measured: Measured) -> Named:
-    """What 75 faults leave of the goodput without any, of each that the paper compares."""
+    """Goodput with 75 faults relative to none, for each variant in the paper."""
     kept = {
         case: quotients(
             measured.values("dumbbell_faults", case, "goodput", at={COUNT: 75}),

@@ -1,4 +1,4 @@
-"""What the files of this study share: keys, and quantities compared run by run."""
+"""Definitions that the files of this study share: keys, and ratios and differences run by run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FAULTS = {
 }
 """Lengths of 75 faults in 200 s, by the share of the time that they take, in percent."""
 RIVALS = ("reno", "frto", "jtcp_like", "prairie_like")
-"""What the paper's figures 11 and 12 compare the proposal with."""
+"""Senders with which the paper's figures 11 and 12 compare the proposal."""
 READINGS = ("dynamic", "dynamic_path")
 """The proposal with ABW as what the bandwidth carries in a second, and in the least RTT."""
 

@@ -1,4 +1,4 @@
-"""What the paper's own numbers come to."""
+"""Values that follow from the paper's own numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COUNTED_S = 165
 TIMEOUTS_S = (105.36, 108.76, 115.26, 127.65, 151.30)
 """Figure 8b."""
 WAITS_S = (2, 3, 6, 12, 24)
-"""As the text reads them."""
+"""Waits between the timeouts, as the text reads them from the figure."""
 
 
 def recovery_s(rate_bit_s: float, rtt_s: float, packet_bytes: int) -> float:

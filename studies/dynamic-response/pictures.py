@@ -22,7 +22,7 @@ SETTLED_S = 5.0
 
 
 def pictures(measured: Measured) -> Iterator[Figure]:
-    """In the order of the report."""
+    """Figures in the order of the report."""
     for drawn in (
         _windows, _after_a_loss, _around_a_timeout, _responses, _silence, _causes, _overview,
     ):  # fmt: skip

@@ -29,7 +29,7 @@ def quantities(result: RunTables) -> Numbers:
 
 
 def _goodputs(flows: list[Row]) -> Numbers:
-    """In kbit/s; and Jain's index of the flows (equation 6)."""
+    """Goodputs in kbit/s, and Jain's index of the flows (equation 6)."""
     each = [row["goodput_bit_s"] / 1e3 for row in flows]
     found: Numbers = {
         "goodput": sum(each),

@@ -1,4 +1,4 @@
-"""What `retx.tune` finds for α, β and cwnd_max, beside the paper's choice."""
+"""Values of α, β and cwnd_max that `retx.tune` finds, beside the paper's choice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OTHER_SEED = 1000
 
 
 def search_values(measured: Measured) -> Named:
-    """By search: the best values, and what they bring over the paper's in other draws."""
+    """Best values of each search, and their gain over the paper's in other draws."""
     found: Named = {}
     for name in measured.study.searches:
         tuning = measured.search(name)

@@ -26,7 +26,7 @@ SHORT = {"reno": "Reno", "dynamic": "proposal", "dynamic_path": "ABW × least RT
 
 
 def switch_tables(measured: Measured) -> Iterator[Table]:
-    """In the order of the report."""
+    """Tables in the order of the report."""
     values = switch_values(measured)
     yield _faults(measured)
     yield _errors(measured, values)

@@ -11,7 +11,7 @@ from .switch_tables import switch_tables
 
 
 def all_tables(measured: Measured) -> list[Table]:
-    """In the order of the report."""
+    """Tables in the order of the report."""
     return [
         _mixes(measured),
         _cwnd_max(measured),

@@ -12,9 +12,9 @@ RWND_BYTES = 6 * MSS_BYTES
 RTT_S = 0.04
 RATE_BIT_S = 10e6
 OVERHEAD_BYTES = 38
-"""Of Ethernet, on each frame."""
+"""Overhead of Ethernet on each frame."""
 HEADERS_BYTES = 40
-"""Of TCP and IP, without options."""
+"""Headers of TCP and IP, without options."""
 
 
 def per_linear(ber: float, length_bytes: int) -> float:
@@ -87,7 +87,7 @@ def rounds() -> float:
 
 
 def start_and_end_s() -> float:
-    """What handshake, slow start and the last round add to whole rounds.
+    """Time that handshake, slow start and the last round add to whole rounds.
 
     Segments go out 1.5 RTT after the SYN, in windows of 2, 4, 6, 6, …; of the last round only the
     way there counts.

@@ -33,7 +33,7 @@ FIRST_S = 80
 
 
 def figures(measured: Measured) -> Iterator[Figure]:
-    """In the order of the report."""
+    """Figures in the order of the report."""
     with style.styled():
         yield from _over_time(measured)
         yield _throughput(measured)

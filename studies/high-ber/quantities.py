@@ -12,7 +12,7 @@ from .closed_forms import RWND_BYTES
 
 
 def quantities(run: RunTables) -> dict[str, float | None]:
-    """What was lost, where segments are kept.
+    """Shares of lost segments, where segments are kept.
 
     `lost`: share of the data segments that the cloud dropped; `lost_small_window_times`: that
     share of the segments sent with less than six in flight, over that of the others.

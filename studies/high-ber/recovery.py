@@ -1,4 +1,4 @@
-"""What happens around the one loss of `one_loss.toml`, in the terms of the paper's section 5."""
+"""Recovery from the one loss of `one_loss.toml`, in the terms of the paper's section 5."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ class Recovery:
     """One loss, from the lost segment to the window that it cost."""
 
     round_s: float
-    """From a segment's start to the arrival of its ACK, in the steady state."""
+    """Time from a segment's start to the arrival of its ACK, in the steady state."""
     duplicates: int
     """Duplicate ACKs that the server has when it retransmits."""
     rounds_to_retransmit: float
-    """From the lost copy to the next, in rounds."""
+    """Rounds from the lost copy to the next."""
     cwnd_after_recovery: int
     rounds_of_growth: float
-    """From the end of recovery to a window that the client's limits again."""
+    """Rounds from the end of recovery to a window that the client's limits again."""
     steps_of_growth: int
     """ACKs in that time, each a step of table 9."""
     rounds_to_window: float
-    """From the lost copy to that window."""
+    """Rounds from the lost copy to that window."""
     segments_meanwhile: int
     """Segments sent in that time."""
     segments_lossless: float
     """Segments that full windows would have been."""
     twelve_segments_s: float
-    """From the first to the last arrival of figure 10."""
+    """Time from the first to the last arrival of figure 10."""
     rwnd_least: int
     """Smallest window from the client, from 0.1 s before the loss on."""
     table_9_worst: float
@@ -103,11 +103,11 @@ class Refill:
     """One loss under any settings, until six segments are in flight again."""
 
     round_s: float
-    """In which six segments leave, before the loss."""
+    """Time in which six segments leave, before the loss."""
     rounds: float
-    """From the lost copy on."""
+    """Rounds from the lost copy on."""
     rounds_of_growth: float
-    """From the end of the recovery on."""
+    """Rounds from the end of the recovery on."""
     segments: int
     """Sent meanwhile."""
 

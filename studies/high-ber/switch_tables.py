@@ -13,7 +13,7 @@ EXACT_S = 0.3
 
 
 def open_parameters(measured: Measured) -> Table:
-    """What the paper leaves open, at 1 and 10 %."""
+    """Table of the parameters that the paper leaves open, at 1 and 10 %."""
     table_4 = measured.study.published.series["table_4"]
     rows: list[dict[str, Cell]] = []
     commands = []
@@ -51,7 +51,7 @@ def open_parameters(measured: Measured) -> Table:
 
 
 def dropping(measured: Measured) -> Table:
-    """What is dropped at 1 %, by the way of dropping, the window and the start."""
+    """Table of the segments dropped at 1 %, by the way of dropping, the window and the start."""
     cases = measured.study.experiments["dropping"].cases
     rows: list[dict[str, Cell]] = [
         {
@@ -112,7 +112,7 @@ def fewer_drops(measured: Measured) -> Table:
 
 
 def loss_costs(measured: Measured) -> Table:
-    """What one lost segment costs, and how long the window takes to come back."""
+    """Table of the cost of one lost segment, and of the window's return."""
     positions = [("one_loss", name, "none") for name in POSITIONS[1:]]
     rows: list[dict[str, Cell]] = []
     for experiment, name, twin in [LOSSES[0], *positions, *LOSSES[1:]]:
@@ -152,7 +152,7 @@ def loss_costs(measured: Measured) -> Table:
 
 
 def late_reader(measured: Measured) -> Table:
-    """What an application that reads late does to the window."""
+    """Table of the effect that an application which reads late has on the window."""
     cases = measured.study.experiments["late_reader"].cases
     rows: list[dict[str, Cell]] = [
         {

@@ -57,7 +57,7 @@ def all_switches(measured: Measured) -> Named:
 
 
 def _one_percent(measured: Measured) -> Named:
-    """How many of our runs at 1 % are as fast as the paper's."""
+    """Values at 1 %, such as the number of our runs that are as fast as the paper's."""
     published = measured.study.published.series["table_4"].comparable("0.01") or 0.0
     times = measured.values("drop", "0.01", "flow.download.response_time_s")
     return {
@@ -103,7 +103,7 @@ def cost(measured: Measured, experiment: str, case: str, twin: str) -> float:
 
 
 def refilled(measured: Measured, experiment: str, case: str) -> Refill:
-    """How the window comes back after the loss of a case."""
+    """Return of the window after the loss of a case."""
     return refill(measured.run(experiment, case))
 
 

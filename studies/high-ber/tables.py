@@ -11,7 +11,7 @@ from .switches import RESENT
 
 
 def all_tables(measured: Measured) -> list[Table]:
-    """In the order of the report."""
+    """Tables in the order of the report."""
     return [
         _retransmissions(measured),
         _testbed(measured),
@@ -112,7 +112,7 @@ def _testbed(measured: Measured) -> Table:
 
 
 def bytes_of_testbed(measured: Measured) -> int:
-    """How much is downloaded in this form."""
+    """Size of the download in this form, in bytes."""
     app = measured.study.experiments["testbed"].set.get("flow.download.app")
     return int(app["bytes"]) if app else closed.FILE_BYTES
 

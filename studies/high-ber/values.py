@@ -104,7 +104,7 @@ def _of_one_loss(measured: Measured) -> Named:
 
 
 def _from_the_paper(measured: Measured) -> Named:
-    """What the paper's own numbers come to."""
+    """Values that follow from the paper's own numbers."""
     series = measured.study.published.series
     number = {name: it.value for name, it in measured.study.published.numbers.items()}
     simulator, testbed = series["table_4"], series["table_8"].values

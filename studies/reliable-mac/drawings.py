@@ -24,7 +24,7 @@ RATE = ("mbit", "goodput (Mbit/s)")
 
 
 def figures(measured: Measured) -> Iterator[Figure]:
-    """In the order of the report."""
+    """Figures in the order of the report."""
     with style.styled():
         yield _chart(measured)
         yield _surface(measured, RATE, "surface", "Goodput")

@@ -32,14 +32,14 @@ class Switch:
     """Two points of an experiment that differ in one thing."""
 
     claim: str
-    """Its id in claims.toml."""
+    """Id of the claim in claims.toml."""
     what: str
     experiment: str
     base: str
     case: str
     at: Mapping[str, Any] = field(default_factory=dict)
     base_at: Mapping[str, Any] | None = None
-    """Where the grid is what is switched."""
+    """Point of the base, where the switch is a key of the grid."""
 
     @property
     def points(self) -> tuple[Point, Point]:

@@ -1,4 +1,4 @@
-"""What the study makes of its runs."""
+"""The study's named values, tables, figures and quantities."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import retx
 from retx.study import RunTables
 
 CHART_S = 1000
-"""How long a loss rate holds."""
+"""Time for which a loss rate holds."""
 
 
 def quantities(run: RunTables) -> dict[str, float | None]:

@@ -43,7 +43,7 @@ BURST, BAD = "wlan.cell.channel.mean_burst", "wlan.cell.channel.loss"
 
 
 def tables(measured: Measured) -> Iterator[Table]:
-    """In the order of the report."""
+    """Tables in the order of the report."""
     yield _loss(measured)
     yield _delay(measured)
     yield _readings(measured)

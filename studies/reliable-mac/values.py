@@ -54,7 +54,7 @@ def values(measured: Measured) -> Named:
 
 
 def scaled(found: Estimate | None, factor: float) -> Estimate | None:
-    """The same in another unit."""
+    """Estimate in another unit."""
     if found is None:
         return None
     return replace(
@@ -110,7 +110,7 @@ def fall(
     at: Mapping[str, Any],
     unharmed: Mapping[str, Any],
 ) -> Estimate | None:
-    """By how many per cent the goodput is less than at the point `unharmed`."""
+    """Reduction of the goodput from that at the point `unharmed`, in per cent."""
     return run_by_run(
         measured, experiment, (case, at), (case, unharmed), lambda a, b: 100 * (1 - a / b)
     )
@@ -228,7 +228,7 @@ def _short_delays(measured: Measured, order: str, reorder: bool) -> Named:
 
 
 def _windows(measured: Measured, order: str, reorder: bool) -> Named:
-    """How well mean windows follow an exponential, and goodputs the windows."""
+    """Fit of mean windows to an exponential, and of goodputs to the windows."""
     shares = [0, 0.1, 0.2, 0.3, 0.5]
     points = [{REORDER: reorder, DELAY: "2 s", SHARE: share} for share in shares]
     logs = [log(measured.mean("delay", "reno", CWND, at=at)) for at in points]
@@ -325,7 +325,7 @@ def _mac(measured: Measured) -> Named:
 
 
 def _fall_of(found: Estimate | None, measured: Measured) -> Estimate | None:
-    """By how many per cent a goodput is less than that without loss and delay."""
+    """Reduction of a goodput from that without loss and delay, in per cent."""
     whole = measured.mean("loss", "reno", GOODPUT, at={P: 0})
     if found is None:
         return None
@@ -338,7 +338,7 @@ def _fall_of(found: Estimate | None, measured: Measured) -> Estimate | None:
 
 
 def _paper(measured: Measured) -> Named:
-    """What the paper's own numbers come to."""
+    """Values that follow from the paper's own numbers."""
     number = {name: it.value for name, it in measured.study.published.numbers.items()}
     bits = 8 * MSS_BYTES
 

@@ -22,7 +22,7 @@ WORDS = {1: "one connection", 2: "two connections", 3: "three connections"}
 
 
 def figures(measured: Measured) -> Iterator[Figure]:
-    """In the order of the report."""
+    """Figures in the order of the report."""
     with style.styled():
         yield _correlation(measured)
         yield _windows(measured, "1", "2", "One connection")
@@ -252,7 +252,7 @@ def _remedies(measured: Measured) -> Figure:
 
 
 def _fairness(measured: Measured) -> Figure:
-    """Who gets what."""
+    """Throughput of the flow with a long and of that with a short RTT, by case and error rate."""
     runs = Runs(measured, "fairness")
     cases = measured.study.experiments["fairness"].cases
     figure = style.Figure(figsize=(5.2, 4.6), layout="constrained")

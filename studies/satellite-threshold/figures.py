@@ -1,4 +1,4 @@
-"""What the study makes of its runs."""
+"""The study's named values, tables and figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each run of an experiment comes to, and what several runs say together."""
+"""Values of each run of an experiment, and estimates from several runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def power(ber: float) -> int:
 
 
 def rate(ber: float) -> str:
-    """How an error rate is written."""
+    """Text of an error rate."""
     return f"1e-{power(ber)}" if ber else "none"
 
 
@@ -92,7 +92,7 @@ class Runs:
         return float("nan") if found is None else found.mean
 
     def command(self, case: str, *at: Place) -> str:
-        """What runs a point again."""
+        """Command that runs a point again."""
         return self.measured.command(self.name, case, at=dict(zip(self.keys[1:], at, strict=True)))
 
 

@@ -23,15 +23,15 @@ CHANGED = {
         "short_7": ("open_short_{}_7", "50 ms, 1e-7", "at least 1"),
     },
 }
-"""By table and column: the value of a case, the heading, and what the claim asks."""
+"""Columns by table and name: the value of a case, the heading, and the bound of the claim."""
 BERS = RATES[:2]
 """Error rates at which the rule does not bring back enough."""
 ASKED = {"open_westwood": ("westwood", "at least 1"), "shrink": ("to_one", "1")}
-"""By table and experiment: what the values' names begin with, and what the paper says."""
+"""Prefix of the values' names, and the paper's claim, by table and experiment."""
 
 
 def switch_tables(measured: Measured) -> Iterator[Table]:
-    """In the order of the report."""
+    """Tables in the order of the report."""
     values = switch_values(measured, {name: Runs(measured, name) for name in SWITCHED})
     yield _levels(measured, values)
     yield _gains(measured, values)
@@ -67,7 +67,7 @@ def _gains(measured: Measured, values: Named) -> Table:
 
 
 def _filled(measured: Measured, values: Named, table: Table, at: dict[str, Cell]) -> Table:
-    """What the claims ask, then a row for each case; `at` is where its command runs."""
+    """Fills a table with what the claims ask and a row for each case; its command runs at `at`."""
     columns = CHANGED[table.id]
     table.columns.extend(Column(key, label, right=True) for key, (_, label, _) in columns.items())
     asked: dict[str, Cell] = {"case": "the paper"}
@@ -81,7 +81,7 @@ def _filled(measured: Measured, values: Named, table: Table, at: dict[str, Cell]
 
 
 def _recovered(measured: Measured, values: Named) -> Table:
-    """What the rule leaves of the harm."""
+    """Table of the harm that the rule leaves."""
     columns = [Column("case", "changed"), Column("clean", "no errors", "kbit/s")]
     columns += [Column(f"share_{power(ber)}", rate(ber)) for ber in BERS]
     columns += [Column(f"back_{power(ber)}", f"back, {rate(ber)}") for ber in BERS]

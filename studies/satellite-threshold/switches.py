@@ -43,12 +43,12 @@ def switch_values(measured: Measured, runs: dict[str, Runs]) -> Named:
 
 
 def level(far: Values, near: Values, none: Values) -> Estimate | None:
-    """What the higher threshold adds to the lower, over the throughput without the rule."""
+    """Gain of the higher threshold over the lower, relative to the throughput without the rule."""
     return of_means(lambda last, first, base: (last - first) / base, far, near, none)
 
 
 def _regained(rule: Values, none: Values, whole: Values) -> Estimate | None:
-    """How much of what errors cost the rule brings back."""
+    """Share of the throughput lost to errors that the rule brings back."""
 
     def share(with_rule: float, without: float, clean: float) -> float:
         return (with_rule - without) / (clean - without) if with_rule != without else 0.0

@@ -13,14 +13,14 @@ from .values import READINGS, TCPS, gain
 
 TICKS = tuple(f"{ticks}0 ms" for ticks in (51, 53, 55, 60))
 HARMLESS = 0.95
-"""Of the throughput without the rule: less is harm."""
+"""Share of the throughput without the rule; less than this is harm."""
 LOADS = (1, 3, 10)
 QUEUES = (5, 10, 20, 50, 100)
 HARM_TICKS = (51, 52, 53, 55, 59, 67, 83, 115)
 
 
 def tables(measured: Measured) -> Iterator[Table]:
-    """In the order of the report."""
+    """Tables in the order of the report."""
     yield _trends(measured)
     yield _short(measured)
     yield _open(measured)
@@ -103,7 +103,7 @@ def _short(measured: Measured) -> Table:
 
 
 def _open(measured: Measured) -> Table:
-    """What the text leaves open, and which of the trends hold then."""
+    """Table of what the text leaves open, and of the trends that hold then."""
     runs = Runs(measured, "open")
     columns = [
         Column("case", "case"),

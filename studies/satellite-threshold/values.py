@@ -89,7 +89,7 @@ def _threshold(runs: Runs) -> Named:
 
 
 def _orders(runs: Runs, reading: str, count: int) -> Named:
-    """How many times as large the gain is at one error rate as at the next lower."""
+    """Ratio of the gain at one error rate to that at the next lower."""
     found: Named = {}
     for high, low in ((1e-5, 1e-6), (1e-6, 1e-7)):
         series = [
@@ -103,7 +103,7 @@ def _orders(runs: Runs, reading: str, count: int) -> Named:
 
 
 def _least(found: Named) -> Named:
-    """Of the three error rates the one that bears a claim out least."""
+    """Value at the error rate, of three, that supports a claim least."""
     least: Named = {}
     for reading in READINGS:
         for count in COUNTS:
@@ -268,7 +268,7 @@ def round_trips(result: retx.Result) -> pl.DataFrame:
 
 
 def _single(measured: Measured) -> Named:
-    """From single runs without chance, and from geometry."""
+    """Values from single runs without chance, and from geometry."""
     trips = round_trips(measured.run("traces", "clean")).drop_nulls()
     base = min(trips["rtt_s"].to_list())
     at = {"link.space.channel.0.ber": 1e-7, "tcp.sender.loss_cause.threshold": "60 ms"}

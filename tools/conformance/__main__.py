@@ -16,7 +16,7 @@ from conformance.scripts import Script
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of all scripts, played in one way."""
+    """Results of all scripts, played in one way."""
 
     way: str
     verdicts: list[players.Verdict]
@@ -24,7 +24,7 @@ class Outcome:
 
 
 def arguments() -> argparse.Namespace:
-    """What was asked for."""
+    """Command-line arguments."""
     parser = argparse.ArgumentParser(prog="conformance", description=__doc__)
     for project in scripts.FOLDERS:
         text = f"checkout with {scripts.FOLDERS[project]}"
@@ -98,7 +98,7 @@ def report(all_scripts: Sequence[Script], outcomes: Sequence[Outcome]) -> bool:
 
 
 def counts(all_scripts: Sequence[Script], outcome: Outcome) -> tuple[int, int, int]:
-    """Of those that must pass: how many did, of how many; and the receiver's that passed."""
+    """Required scripts that passed, all required scripts, and receiver scripts that passed."""
     pairs = list(zip(all_scripts, outcome.verdicts, strict=True))
     must = [verdict.passed for script, verdict in pairs if not script.is_receiver]
     receiver = [verdict.passed for script, verdict in pairs if script.is_receiver]

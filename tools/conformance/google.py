@@ -145,7 +145,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def passed(rows: Sequence[Row]) -> int:
-    """How many rows passed."""
+    """Number of rows that passed."""
     return sum(row.verdict == "passed" for row in rows)
 
 

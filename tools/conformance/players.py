@@ -27,7 +27,7 @@ RECORDER = """\
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a script."""
+    """Result of a script."""
 
     passed: bool
     message: str

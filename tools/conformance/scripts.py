@@ -53,10 +53,10 @@ MUST_PASS = {
         undo/undo-fr-acks-dropped-then-dsack
     """,
 }
-"""What Linux 6.18 does, as a sender: all must pass."""
+"""Scripts that Linux 6.18 passes as a sender: all must pass."""
 
 RECEIVER = ("overlapping-*.pkt", "reordering-*.pkt")
-"""What a receiver does, of `freebsd`. Of the 217 scripts the kernel passes 215."""
+"""Scripts for a receiver, of `freebsd`. The kernel passes 215 of the 217 scripts."""
 
 RECEIVER_COUNT, RECEIVER_MUST_PASS = 217, 215
 
@@ -74,7 +74,7 @@ class Script:
     path: Path
     """Below the project's folder of scripts."""
     text: str
-    """As its project has it."""
+    """Text of the script, as its project has it."""
 
     @property
     def is_receiver(self) -> bool:
@@ -110,7 +110,7 @@ def find(checkouts: Mapping[str, Path]) -> list[Script]:
 
 
 def folder_of(project: str, checkout: Path) -> Path:
-    """Where a checkout has its scripts.
+    """Folder of a checkout that holds its scripts.
 
     Raises:
         MissingError: It has no such folder.

@@ -11,7 +11,7 @@ LOST_BY_CHANNEL = ("channel", "retry_limit")
 
 
 def burst_lengths(segments: pl.DataFrame, flow: str | None = None) -> pl.DataFrame:
-    """How many runs of losses have which length: losses by the channel, in the order of sending.
+    """Counts of loss bursts by length: consecutive losses by the channel, in the order of sending.
 
     Columns: `length runs share`, without gaps from 1 to the longest. What a queue dropped did not
     meet the channel, and is left out.

@@ -1,4 +1,4 @@
-"""What senders said of their losses, beside what was true."""
+"""Causes of losses as the senders reported them, compared with the true causes."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ import polars as pl
 from scipy.special import stdtrit
 
 RESAMPLES = 9999
-"""Of the bootstrap: the ends of a 95 % interval are its 250th values from either side."""
+"""Resamples of the bootstrap: a 95 % interval ends at the 250th value from either side."""
 SEED = 1
-"""Of the bootstrap, so that the same runs always give the same interval."""
+"""Seed of the bootstrap, so that the same runs always give the same interval."""
 
 
 def means(table: pl.DataFrame, column: str, by: Sequence[str], confidence: float) -> pl.DataFrame:

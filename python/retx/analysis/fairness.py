@@ -1,4 +1,4 @@
-"""How evenly flows share."""
+"""Fairness among the flows of a run."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def means(
 
 
 def _apart(table: pl.DataFrame, keys: Sequence[str]) -> str:
-    """What tells rows of one replication apart, and is no key."""
+    """Advice on how to separate several rows of one replication: by a further key or a filter."""
     # Keys of a grid stand before the replication.
     of_grid = table.columns[: table.columns.index("replication")]
     varying = [name for name in of_grid if name not in keys and table[name].n_unique() > 1]

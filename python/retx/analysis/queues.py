@@ -1,4 +1,4 @@
-"""How long queues are."""
+"""Length of queues over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How flows share a path, over time."""
+"""Goodput and fairness of flows that share a path, over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long the beginning of a run is not yet typical of the rest.
+"""Length of a run's warm-up, its beginning that is not yet typical of the rest.
 
 MSER: of all beginnings to leave out, the one after which the mean of the rest is known best, by the
 marginal standard error (White 1997, Simulation 69(6)); on means of five values each, MSER-5 (White,
@@ -17,15 +17,15 @@ from numpy.typing import ArrayLike
 
 BATCH = 5
 LEAST_BATCHES = 10
-"""Of fewer, nothing can be said."""
+"""Minimum number of batches; from fewer, nothing can be concluded."""
 
 
 @dataclass(frozen=True)
 class Warmup:
-    """What to leave out of a series."""
+    """Part of a series to leave out."""
 
     values: int
-    """From the beginning."""
+    """Number of values to leave out, from the beginning."""
     settled: bool
     """False when the series is too short to say."""
 
@@ -54,7 +54,7 @@ def mser(series: ArrayLike, batch: int = BATCH) -> Warmup:
 
 
 def warmup_of_runs(samples: pl.DataFrame, column: str, keys: Sequence[str]) -> pl.DataFrame:
-    """What to leave out of the samples of a sweep; see `Sweep.warmup`."""
+    """Warm-up of each flow in the samples of a sweep; see `Sweep.warmup`."""
     rows = []
     groups = samples.group_by(*keys, "flow", "replication", maintain_order=True)
     for (*group, _), run in groups:

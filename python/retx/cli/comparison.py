@@ -152,7 +152,7 @@ def _print_invalid(out: Console, summary: dict[str, Any], where: str = "") -> No
 
 
 def _of(quantity: str) -> Any:  # noqa: ANN401
-    """How values of a quantity are written."""
+    """Formatter for the values of a quantity."""
     if quantity.endswith("_bit_s"):
         return rate
     return seconds if quantity.endswith("_s") else count

@@ -17,33 +17,33 @@ Described = list[tuple[str, str]]
 
 
 def kinds_of_plots(incomplete: str) -> list[str]:
-    """For `--plot`."""
+    """Completes `--plot`."""
     return [kind for kind in FIGURES if kind.startswith(incomplete)]
 
 
 def kinds_of_stored_plots(incomplete: str) -> list[str]:
-    """For the words after `retx plot DIR`."""
+    """Completes the words after `retx plot DIR`."""
     from retx.sweeps.figures import KINDS
 
     return [kind for kind in (*FIGURES, *KINDS) if kind.startswith(incomplete)]
 
 
 def kinds_of_plots_of_sweeps(incomplete: str) -> list[str]:
-    """For `--plot` of `retx sweep`."""
+    """Completes `--plot` of `retx sweep`."""
     from retx.sweeps.figures import KINDS
 
     return [kind for kind in KINDS if kind.startswith(incomplete)]
 
 
 def kinds(incomplete: str) -> list[str]:
-    """For the first word after `retx list`."""
+    """Completes the first word after `retx list`."""
     from retx.listing import describe
 
     return [kind for kind in describe() if kind.startswith(incomplete)]
 
 
 def names(ctx: typer.Context, incomplete: str) -> Described:
-    """For the second word after `retx list`."""
+    """Completes the second word after `retx list`."""
     return _named(str(ctx.params.get("kind")), incomplete)
 
 
@@ -53,23 +53,23 @@ def presets(incomplete: str) -> Described:
 
 
 def templates(incomplete: str) -> Described:
-    """For `retx init --like`."""
+    """Completes `retx init --like`."""
     return _named("template", incomplete)
 
 
 def studies(incomplete: str) -> Described:
-    """For `retx study`."""
+    """Completes `retx study`."""
     return _named("study", incomplete)
 
 
 def settings(ctx: typer.Context, incomplete: str) -> list[str]:
-    """For `--set` and `--vary`: the keys of the scenario before it, with their equals sign."""
+    """Completes `--set` and `--vary`: keys of the scenario before it, with their equals sign."""
     scenario = _scenario(ctx)
     return [f"{key}=" for key in keys_of(scenario) if key.startswith(incomplete)]
 
 
 def metrics(ctx: typer.Context, incomplete: str) -> list[str]:
-    """For `--metric`: columns of flows, and those of one flow or link by its name."""
+    """Completes `--metric`: columns of flows, and those of one flow or link by its name."""
     from retx import _native
 
     columns = dict(_native.measures())

@@ -1,4 +1,4 @@
-"""Where people read."""
+"""Console for output that people read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Screen(CleanConsole):
     """Shows tables row by row where they would have to break words."""
 
     def print(self, *objects: Any, **options: Any) -> None:  # noqa: ANN401
-        """As Console has it."""
+        """Prints like `Console.print`, with tables fitted to the width."""
         fitting = (_fitted(it, self.width) if isinstance(it, Table) else it for it in objects)
         super().print(*fitting, **options)
 

@@ -45,7 +45,7 @@ class Drawing:
         return self.kind in OF_SEGMENTS
 
     def place(self, directory: Path | None) -> Path:
-        """Its file: in the result directory, or here, unless another is named."""
+        """File of the figure: in the result directory, or here, unless another is named."""
         return self.file or (directory or Path()) / f"{self.kind}.png"
 
     def check(self, scenario: dict[str, Any]) -> None:
@@ -149,7 +149,7 @@ def drawings(
 
 
 def in_width(figures: list[Drawing], width: str | None) -> list[Drawing]:
-    """The same figures as wide as asked.
+    """Figures with the width that was asked for.
 
     Raises:
         UsageError: There is no such width.

@@ -1,4 +1,4 @@
-"""What is printed where an output cannot show a character."""
+"""Replacements for characters that an output cannot show."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def print_plainly() -> None:
 
 
 def print_only_json() -> None:
-    """From now on the standard output gets JSON, in which no character may become another one."""
+    """Reserves the standard output for JSON, in which no character may be replaced."""
     expect_json()
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors=IN_JSON)
 
 
 def near(character: str) -> str:
-    """The same in ASCII, or a question mark."""
+    """Nearest ASCII text of a character, or a question mark."""
     if character in INSTEAD:
         return INSTEAD[character]
     name = unicodedata.name(character, "")

@@ -36,7 +36,7 @@ COMMANDS = {
     "schema": "retx.cli.listing:schema_command",
     "study": "retx.study.command:command",
 }
-"""Where each command is, in the order of `--help`."""
+"""Location of each command, in the order of `--help`."""
 
 HELP = """Finds out why TCP is slow over links that lose, corrupt and delay packets.
 
@@ -142,7 +142,7 @@ def _show_warning(
 
 
 def _open_missing() -> None:
-    """What is printed goes nowhere where the shell has closed an output (`>&-`)."""
+    """Opens the null device in place of each standard stream that the shell has closed (`>&-`)."""
     for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is None:
             # Opened in this order it takes the number: no file that is written later gets it.
@@ -176,7 +176,7 @@ def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _told(error: BaseException) -> tuple[str, int]:
-    """What the user is told of an error, in one line, and the exit code."""
+    """One-line message for the user about an error, and the exit code."""
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return "interrupted", INTERRUPTED
     if isinstance(error, _Terminated):
@@ -201,7 +201,7 @@ def _told(error: BaseException) -> tuple[str, int]:
 
 
 def _users_traceback(error: BaseException) -> str:
-    """What the user's own code raised, with its own frames alone; empty when it raised nothing."""
+    """Traceback of an error in the user's own code, with its frames alone; empty for others."""
     cause = error.__cause__
     if cause is None or (cause.__traceback__ is None and not isinstance(cause, SyntaxError)):
         return ""

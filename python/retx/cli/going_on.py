@@ -1,4 +1,4 @@
-"""What a command that was broken off says."""
+"""Message of an interrupted command that tells how to continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run found of wlans and relays, for people."""
+"""Tables of the wlans and relays of a run, for people."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def wlans_table(wlans: list[dict[str, Any]]) -> Table:
 
 
 def relays_table(relays: list[dict[str, Any]]) -> Table:
-    """What relays did and held."""
+    """Table of the relays: segments resent, ACKs absorbed and marked, buffer."""
     columns = (
         "Relay", "kind", "node", ">resent", ">ACKs absorbed", ">marked", ">relayed",
         ">buffer mean", ">max",
@@ -78,7 +78,7 @@ def _stations(wlans: list[dict[str, Any]]) -> list[tuple[str, str, dict[str, Any
 
 
 def airtime_table(wlans: list[dict[str, Any]]) -> Table:
-    """What the time on the air went into."""
+    """Table of the time on the air by its use."""
     kinds = ("data", "erroneous", "collided", "ack", "rts_cts")
     made = table(
         "Time on the air", "Wlan", "station", ">attempts", ">max", ">lost burst", ">max",

@@ -23,7 +23,7 @@ from retx.source import TomlText
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where results go."""
+    """Destinations of the results."""
 
     as_json: bool
     directory: Path | None
@@ -34,7 +34,7 @@ class Outputs:
 
     @property
     def files(self) -> list[Path]:
-        """What is there afterwards."""
+        """Files and directories that are there after the run."""
         figures = [figure.place(self.directory) for figure in self.figures]
         return [path for path in (self.directory, self.pcap, self.csv, *figures) if path]
 
@@ -171,7 +171,7 @@ def _run_many(scenario: Path, arguments: dict[str, Any], count: int, outputs: Ou
 
 
 def overrides_of(settings: list[str], such_as: str = "seed=3") -> dict[str, TomlText]:
-    """What `--set` options say, as keys and TOML values."""
+    """Overrides from `--set` options, as keys and TOML values."""
     pairs = {}
     for setting in settings:
         found = assignment(setting)

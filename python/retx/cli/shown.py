@@ -1,4 +1,4 @@
-"""How `retx sweep` shows what has been found: tables, JSON, CSV, figures."""
+"""Output of `retx sweep`: tables, JSON, CSV, figures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shown:
-    """What is to be shown of a sweep, and where."""
+    """Outputs of a sweep, and where they go."""
 
     metric: str
     as_json: bool
@@ -37,7 +37,7 @@ class Shown:
 
     @property
     def files(self) -> list[Path]:
-        """What is written besides the sweep's directory."""
+        """Files that are written besides the sweep's directory."""
         tables = [it for it in (self.csv, self.latex) if it]
         return [it.place(None) for it in self.figures] + tables
 

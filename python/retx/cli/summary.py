@@ -1,4 +1,4 @@
-"""What a run found, for people."""
+"""Results of a run, for people."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KINDS = {"frr": "fast retransmit", "rto": "timeout"}
 REASONS = ("queue", "channel", "retry_limit", "script")
 USUAL_REASONS = ("queue", "channel")
 BESIDE = {"packets_marked": "marked", "frames_repeated": "repeated", "frames_parity": "parity"}
-"""Of links: counts that are shown where there are any."""
+"""Counts of links that are shown only where they are not zero."""
 
 
 def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
@@ -84,7 +84,7 @@ def _heading(scenario: dict[str, Any], draws: str) -> str:
 
 
 class _Flows:
-    """What the tables of flows show, gathered in one go: there may be many thousands."""
+    """Rows of the tables of flows, gathered in one pass: there may be many thousands of flows."""
 
     def __init__(self, scenario: dict[str, Any], flows: Iterable[dict[str, Any]]) -> None:
         self.tcp, self.udp, self.exchanges = First(), First(), First()
@@ -125,7 +125,7 @@ def _flows(flows: First) -> Table:
 
 
 def _print_limits(out: Console, flows: First) -> None:
-    """What limited each flow, in one line, over the table of links."""
+    """Prints what limited each flow, in one line, above the table of links."""
     for flow in flows:
         limits = line(flow.get("limited_by"))
         if limits:
@@ -216,7 +216,7 @@ def _tells_causes(scenario: dict[str, Any], tcp: str | None) -> bool:
 
 
 def _confusion(rows: First) -> Table:
-    """What was said of losses beside what was true."""
+    """Table of the causes that senders reported for losses, and the true causes."""
     made = table(
         "Recovery episodes by cause said and true cause",
         "Flow", "kind", "said", *(f">{cause}" for cause in CAUSES),
@@ -230,7 +230,7 @@ def _confusion(rows: First) -> Table:
 
 
 def _print_emulation(out: Console, summary: dict[str, Any]) -> None:
-    """How it was done, and whether it is worth anything."""
+    """Prints how the emulation was done, how late packets left, and its faults."""
     emulation, late = summary["emulation"], summary["emulation"]["lateness"]
     out.print(
         f"Emulated {seconds(summary['engine']['simulated_s'])} with Linux "

@@ -139,7 +139,7 @@ def _report(done: int, of: int) -> None:
 
 
 def _shown(objective: str) -> Callable[[Any], str]:
-    """How values of an objective are written, with their unit."""
+    """Formatter for the values of an objective, with their unit."""
     if objective == "goodput" or objective.endswith("_bit_s"):
         return rate
     return seconds if objective == "delay" or objective.endswith("_s") else _value

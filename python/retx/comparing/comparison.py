@@ -67,7 +67,7 @@ COLUMNS = {
     "paired_agrees": pl.Boolean,
     "agreement": pl.String,
 }
-"""Of a comparison's table."""
+"""Columns of a comparison's table."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Comparison:
 
     @cached_property
     def values(self) -> list[dict[str, Any]]:
-        """What each run found: `flow quantity`, and the values.
+        """Values of each run: `flow quantity`, and the values.
 
         They are under `simulated` and `emulated`; `pairs` holds those with the same draws.
         """
@@ -148,13 +148,13 @@ class Comparison:
 
     @cached_property
     def partings(self) -> list[Parting]:
-        """For each flow that differs, the first recovery that does (`retx.comparing.parting`)."""
+        """First recovery that differs, for each flow that differs (`retx.comparing.parting`)."""
         sides = list(self.simulations), list(self.emulations)
         return [it for flow in self._flows if (it := parting(flow, *sides))]
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """What `retx compare --json` prints."""
+        """Content of the output of `retx compare --json`."""
         first = self.simulations[0].summary
         return {
             "scenario": first["scenario"],
@@ -282,7 +282,7 @@ def compared(
     confidence: float = CONFIDENCE,
     report: Report | None = None,
 ) -> Comparison:
-    """As `compare`, with what is said of the emulations in one."""
+    """Compares like `compare`, with the settings of the emulations in one `Plan`."""
     check(simulations, confidence, plan)
     seed, overrides = changes
     parsed, code = parsed_scenario(scenario, seed, overrides)

@@ -22,14 +22,14 @@ class Condition:
     """One path, its TCPs and what they carry."""
 
     number: int
-    """From 0."""
+    """Number of the condition, from 0."""
     family: str
     seed: int
-    """Of the runs."""
+    """Seed of the runs."""
     drawn: Drawn
 
     def row(self) -> dict[str, Any]:
-        """As a table has it."""
+        """The condition as a row of a table."""
         drawn = self.drawn
         return {
             "number": self.number,
@@ -43,7 +43,7 @@ class Condition:
         }
 
     def scenario(self) -> dict[str, Any]:
-        """As `retx.run` takes it."""
+        """The scenario, as `retx.run` takes it."""
         drawn = self.drawn
         path = {
             "name": "path",

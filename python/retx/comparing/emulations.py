@@ -20,13 +20,13 @@ Report = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Plan:
-    """How many emulations, and how."""
+    """Number of emulations, and how to make them."""
 
     count: int = 10
     retries: int = 2
-    """So often an emulation that was not valid is repeated."""
+    """Number of times that an emulation is repeated if it was not valid."""
     jobs: int | None = None
-    """So many at once; `default_jobs()` if None."""
+    """Number of emulations at once; `default_jobs()` if None."""
     backend: str = "tun"
     lateness_bound_s: float = 0.001
     first: int = 0

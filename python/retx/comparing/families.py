@@ -78,7 +78,7 @@ class Line:
         return Drawn(self.rate, self.rtt, self.queue, tcp, about, [flow], path or {})
 
     def size(self, loss: float) -> int:
-        """How many bytes a transfer has."""
+        """Size of a transfer in bytes."""
         limit = self.rate * 1e6 / 8
         if loss > 0:
             limit = min(limit, MSS_BYTES / (self.rtt / 1e3) * sqrt(1.5 / loss))

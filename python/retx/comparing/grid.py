@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from retx.plots.style import Figure
 
 SETTINGS = "grid.json"
-"""What must be the same for a grid to go on."""
+"""File of the settings that must be unchanged for a grid to be continued."""
 OFF_BY = 0.15
 """More than this is far off."""
 NEAR = 0.02
@@ -75,7 +75,7 @@ class Grid:
     """Comparisons under conditions drawn from a seed."""
 
     results: Sequence[dict[str, Any]]
-    """Of each condition: `condition`, `summary` as `Comparison.summary`, `parting`, `values`,
+    """For each condition: `condition`, `summary` as `Comparison.summary`, `parting`, `values`,
     `emulations`."""
 
     @cached_property
@@ -103,7 +103,7 @@ class Grid:
         return rows
 
     def verdict(self, quantity: str = "response_time_s") -> dict[str, Any]:
-        """How many conditions were compared, how many agree, and how far off the worst is.
+        """Numbers of conditions that were compared and that agree, and the largest deviation.
 
         A condition is compared if it has the quantity, and agrees if all its flows do: the interval
         of the difference holds zero (`agree_by_interval` counts those), the means differ by at most
@@ -247,7 +247,7 @@ def simulate_again(directory: str | os.PathLike[str], report: Report | None = No
 
 
 def load_grid(directory: str | os.PathLike[str]) -> Grid:
-    """What `compare_grid` has written so far.
+    """Results that `compare_grid` has written so far.
 
     Raises:
         UsageError: There is nothing.
@@ -304,7 +304,7 @@ def _result(drawn: Condition, found: Comparison) -> dict[str, Any]:
 
 
 def _all_of(rows: pl.DataFrame, agrees: pl.Expr) -> int:
-    """How many conditions have only rows of which this is true."""
+    """Number of conditions in which this is true of all rows."""
     whole = rows.group_by("number").agg(agrees.fill_null(value=False).all().alias("all"))
     return int(whole["all"].sum())
 

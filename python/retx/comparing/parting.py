@@ -1,4 +1,4 @@
-"""Where simulations and emulations of a flow part: the first recovery that differs.
+"""First recovery in which simulations and emulations of a flow differ.
 
 What it does: the runs' recoveries are gone through in order. At each place it asks whether one kind
 is there in another share of the simulations than of the emulations (Fisher's exact test), and stops
@@ -31,7 +31,7 @@ class Parting:
 
     flow: str
     place: int
-    """From 1."""
+    """Number of the recovery, from 1."""
     kind: str
     of: str
     """`episode`: the place is that among all episodes; `count`: among those of its kind."""
@@ -41,7 +41,7 @@ class Parting:
     p_value: float
 
     def row(self) -> dict[str, Any]:
-        """As a table has it."""
+        """The difference as a row of a table."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class Parting:
 
 
 def parting(flow: str, simulated: Sequence[Result], emulated: Sequence[Result]) -> Parting | None:
-    """Where the two part; None if they do not, as far as the records tell."""
+    """First recovery in which the two differ; None if they do not, as far as the records tell."""
     if not simulated or not emulated:
         return None
     ours = [_episodes(result, flow) for result in simulated]

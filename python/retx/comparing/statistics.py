@@ -22,7 +22,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Sample:
-    """What is known of a mean."""
+    """Number, mean and standard deviation of some values."""
 
     n: int
     mean: float
@@ -113,7 +113,7 @@ def paired_ratio(
 
 
 def same_distribution(first: Sequence[float], second: Sequence[float]) -> float:
-    """How probable samples at least so different are if both come from one distribution.
+    """Probability of samples at least this different if both come from one distribution.
 
     The two-sided Kolmogorov–Smirnov test; of values with ties, such as counts, an upper bound.
     """

@@ -38,7 +38,7 @@ class Stored(Result):
 
 
 def kept(attempts: Sequence[Emulated]) -> list[dict[str, Any]]:
-    """As JSON can hold them, in their order."""
+    """Emulations in a form that JSON can hold, in their order."""
     return [{"faults": it.faults, "run": _run(it.result)} for it in attempts]
 
 

@@ -1,1 +1,1 @@
-"""What limited the flows of a capture, and why they sent data again."""
+"""Diagnosis of a capture: what limited its flows, and why they sent data again."""

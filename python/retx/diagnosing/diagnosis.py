@@ -15,7 +15,7 @@ from retx.errors import UsageError
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What a capture tells about the TCP flows in it."""
+    """Findings about the TCP flows in a capture."""
 
     content: Mapping[str, Any]
     """`capture` and `flows`, as `retx diagnose --json` prints them."""

@@ -45,7 +45,7 @@ class Packet:
     is_retransmission: bool
     is_needless: bool
     kind: str | None = field(default=None)
-    """Of retransmissions: `frr`, `rto` or `tlp`."""
+    """Kind of a retransmission: `frr`, `rto` or `tlp`."""
 
 
 @dataclass(frozen=True)

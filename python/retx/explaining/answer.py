@@ -27,7 +27,7 @@ MOST_FLOWS = 1000
 
 @dataclass(frozen=True)
 class Answer:
-    """What limits the flows of a scenario, and what would make one of them faster.
+    """Limits of a scenario's flows, and changes that would make one of them faster.
 
     `remedies` and `combinations` hold dicts with `name`, `change` (overrides, as `--set` takes
     them), `text`, `gain`, `gain_low`, `gain_high`, `draws`, `goodput_bit_s`, `price`, `apply`;
@@ -106,7 +106,7 @@ class Answer:
 
 
 def answer_of(search: Search) -> Answer:
-    """What a search has found."""
+    """Answer from a finished search."""
     remedies = [_row(search, trial) for trial in search.singles]
     combinations = [_row(search, trial) for trial in search.combined]
     content: dict[str, Any] = {
@@ -133,7 +133,7 @@ def answer_of(search: Search) -> Answer:
 
 
 def _measure(search: Search) -> str:
-    """What a gain is a ratio of."""
+    """Quantity of which a gain is the ratio."""
     kind = search.flow["app"]["kind"]
     return "response time" if kind == "request_response" else "goodput"
 

@@ -1,4 +1,4 @@
-"""How fast a flow was in one run, and at what price."""
+"""Speed of a flow in one run, with its delay, retransmissions and effect on other flows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Measured:
 
 
 def measured(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Measured:
-    """What a run says of the flow of this table."""
+    """Measurements of the flow of this table in a run."""
     rows = own_rows(summary, flow)
     own = {row["name"] for row in rows}
     # A split connection has a row for each leg beside the flow's own.
@@ -63,7 +63,7 @@ def measured(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Measured:
 def _goodput(
     rows: Sequence[Mapping[str, Any]], flow: Mapping[str, Any], simulated_s: float
 ) -> float:
-    """Of all connections together; of a transfer, until the last one has its part."""
+    """Goodput of all connections together; of a transfer, until the last one has its part."""
     if flow["app"]["kind"] != "transfer":
         return float(sum(row["goodput_bit_s"] or 0.0 for row in rows))
     ends = [simulated_s if row["finish_s"] is None else row["finish_s"] for row in rows]

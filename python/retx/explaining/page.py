@@ -22,7 +22,7 @@ MOST_FLOWS = 20
 MOST_SHOWN = 10
 """Remedies that are not folded away."""
 LONG_RUN_SEGMENTS = 300_000
-"""Of a longer run the fate of each segment is not recorded: there is no ladder."""
+"""Longest run with a ladder, in segments: of a longer one no segment's fate is recorded."""
 LEAST_SHARE = 0.001
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from retx.explaining.units import rate_of, seconds_of
 
 WLAN_EFFICIENCY = 0.5
-"""Of a cell's rate, about so much carries data: the rest are contention, preambles and ACKs."""
+"""Approximate share of a cell's rate for data: contention, preambles and ACKs take the rest."""
 LOSING = (
     "bernoulli", "ber", "periodic", "script", "gilbert_elliott", "gilbert_elliott_time",
     "outage", "fading",
@@ -33,7 +33,7 @@ class Hop:
 
     @property
     def key(self) -> str:
-        """Where its keys begin: `link.air.forward`, `wlan.cell`."""
+        """Prefix of its keys: `link.air.forward`, `wlan.cell`."""
         return f"link.{self.name}.{self.direction}" if self.kind == "link" else f"wlan.{self.name}"
 
     def value(self, name: str) -> Any:  # noqa: ANN401
@@ -88,7 +88,7 @@ class Hop:
 
 @dataclass(frozen=True)
 class Path:
-    """What data pass, and what their acknowledgments pass."""
+    """Hops of a flow's data, and of its acknowledgments."""
 
     forward: Sequence[Hop]
     back: Sequence[Hop]

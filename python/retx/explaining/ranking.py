@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 WORTH = 1.03
 """A gain below this is not worth a change."""
 NEARLY = 0.9
-"""Of the best gain: what gains so much and is easier to have is preferred."""
+"""Share of the best gain: an easier change that gains at least this much is preferred."""
 WHERE = ("end", "application", "router", "link", "path")
-"""Who has to do something, from what is easy to have to what is hard: a setting at an end, a
-program, the queue of a router, the link's own repair, something new on the path."""
+"""Places where a change is made, from the easiest to the hardest: a setting at an end, a program,
+the queue of a router, the link's own repair, something new on the path."""
 
 Item = TypeVar("Item")
 

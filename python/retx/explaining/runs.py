@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 TICK_S = 0.05
 SAMPLES = 1000
-"""Of the window's course."""
+"""Number of samples of the window over a run."""
 
 AHEAD = 4
 """Runs that may start before the cost of earlier ones is known. Whatever the number of cores: what

@@ -20,7 +20,7 @@ from retx.running import Parsed
 from retx.shares import shares
 
 TOP = 5
-"""So many ranks have to be clear."""
+"""Number of ranks that have to be clear."""
 CONTENDERS = 6
 MOST_DRAWS = 30
 ALIKE = 1.02
@@ -28,8 +28,8 @@ ALIKE = 1.02
 SAME = 1.01
 """A larger size of the same remedy is preferred when it gains so much more."""
 FIRST_SHARE, SINGLE_SHARE, LAST_SHARE = 0.5, 0.75, 0.9
-"""Of the budget: until then each remedy has its first draw, until then single ones are tried, and
-until then combinations."""
+"""Shares of the budget at which each phase ends: the first draw of each remedy, single remedies,
+combinations."""
 MOST_COMBINED = 12
 SHOWN, FEW_DRAWS = 5, 3
 """Combinations that are kept, and the draws of each."""
@@ -39,7 +39,7 @@ DEEPEST = 3
 
 @dataclass(frozen=True)
 class Plan:
-    """How long the search may take.
+    """Limits of the search.
 
     Args:
         budget_s: Seconds; None for no limit.
@@ -92,7 +92,7 @@ class Search:
         return time.monotonic() - self._begun
 
     def gain(self, trial: Trial) -> Gain:
-        """Of a trial, against the runs without a change."""
+        """Gain of a trial over the runs without a change."""
         return trial.gain(self.baseline)
 
     def search(self) -> None:
@@ -135,7 +135,7 @@ class Search:
         return self.gain(trial) if trial.runs else None
 
     def _until(self, part: float) -> Limit:
-        """Where a part of the budget is spent."""
+        """Limit at which a part of the budget is spent."""
         plan = self.plan
         return Limit(
             inf if plan.budget_s is None else self._begun + part * plan.budget_s,

@@ -13,7 +13,7 @@ from retx.explaining.units import bytes_of
 NIL = 0.005
 """A smaller share of the life matters for nothing."""
 STANDING = 0.5
-"""Of the least round-trip time: more delay than this in queues is a standing queue."""
+"""Share of the least round-trip time: more delay than this in queues is a standing queue."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Situation:
 
     @cached_property
     def path(self) -> Path:
-        """Its way."""
+        """Path of the flow."""
         return path_of(self.scenario, self.flow)
 
     @property
@@ -45,12 +45,12 @@ class Situation:
 
     @property
     def tcp_key(self) -> str:
-        """Where the keys of its TCP begin."""
+        """Prefix of the keys of the flow's TCP."""
         return f"tcp.{self.flow['tcp']}"
 
     @property
     def flow_key(self) -> str:
-        """Where the keys of its own table begin."""
+        """Prefix of the keys of the flow's own table."""
         return f"flow.{self.flow['name']}"
 
     @property
@@ -59,7 +59,7 @@ class Situation:
         return int(self.tcp["mss"])
 
     def share(self, *keys: str) -> float:
-        """What these keys hold together; `window` is all of `window.congestion`, ….
+        """Sum of the shares of these keys; `window` is all of `window.congestion`, ….
 
         A key that ends in a dot and a cause, `.wireless`, is all kinds of that cause.
         """
@@ -74,7 +74,7 @@ class Situation:
 
     @property
     def rows(self) -> list[Mapping[str, Any]]:
-        """What the run counted of the flow: one row, or as many as its `count`."""
+        """Rows of the flow in the run's summary: one row, or as many as its `count`."""
         return own_rows(self.summary, self.flow)
 
     @property
@@ -90,9 +90,9 @@ class Situation:
 
     @cached_property
     def queue_hop(self) -> Hop:
-        """Where the longest queue stands, on the way of data or of acknowledgments.
+        """Hop with the longest queue, on the path of data or of acknowledgments.
 
-        Where none is long, the bottleneck.
+        The bottleneck if no queue is long.
         """
         waits = {
             (link["name"], link["direction"]): link["queue_mean_packets"] or 0.0
@@ -109,7 +109,7 @@ class Situation:
 
     @property
     def link_limit_bit_s(self) -> float:
-        """What the bottleneck could carry of payload, were it never idle."""
+        """Payload rate of the bottleneck if it were never idle, in bit/s."""
         hop = self.path.bottleneck
         options = 12 if self.tcp.get("timestamps") else 0
         whole = self.mss + HEADERS + (hop.value("overhead") or 0)

@@ -71,7 +71,7 @@ class Trial:
     weight: float
     runs: dict[int, Measured] = field(default_factory=dict)
     summary: Mapping[str, Any] | None = None
-    """Of draw 0."""
+    """Summary of draw 0."""
     scenario: Mapping[str, Any] | None = None
 
     @property
@@ -81,17 +81,17 @@ class Trial:
 
     @property
     def text(self) -> str:
-        """What is changed."""
+        """Description of the changes."""
         return ", and ".join(change.text for change in self.changes)
 
     @property
     def apply(self) -> list[str]:
-        """How a person does it."""
+        """Instructions for a person who makes the changes."""
         return [line for change in self.changes for line in change.apply]
 
     @property
     def price_text(self) -> str:
-        """What it can cost."""
+        """Possible costs of the changes."""
         return " ".join(remedy.price for remedy in self.remedies)
 
     @property
@@ -101,7 +101,7 @@ class Trial:
 
     @property
     def where(self) -> str:
-        """Who has to do what is hardest to have of it."""
+        """Place of the change that is hardest to make, one of `WHERE`."""
         return max((remedy.where for remedy in self.remedies), key=WHERE.index, default="end")
 
     @cached_property
@@ -125,7 +125,7 @@ class Trial:
         return [(self.runs[draw], baseline[draw]) for draw in sorted(self.runs.keys() & baseline)]
 
     def price(self, baseline: Mapping[int, Measured]) -> dict[str, Any]:
-        """What it costs, in means over the draws.
+        """Measured costs, as means over the draws.
 
         `rtt_s`: change of the mean round-trip time; `needless`: change of the share of needless
         retransmissions; `others`: ratio of the other flows' goodput, None without any.

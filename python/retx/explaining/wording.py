@@ -50,7 +50,7 @@ def interval(row: Mapping[str, Any]) -> str:
 
 
 def price(row: Mapping[str, Any]) -> str:
-    """What a remedy costs, in figures; only those that are no rounding."""
+    """Costs of a remedy in figures, without those that round to zero."""
     told, paid = [], row["price"]
     if paid["rtt_s"] is not None and abs(paid["rtt_s"]) >= 1e-4:
         told.append(f"RTT {'+' if paid['rtt_s'] > 0 else '−'}{seconds(abs(paid['rtt_s']))}")
@@ -87,7 +87,7 @@ def _ease(row: Mapping[str, Any]) -> tuple[int, int, int]:
 
 
 def _second(rows: Sequence[Mapping[str, Any]], best: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """What somebody else could do: first on the path, else at the ends or in the application."""
+    """Easiest change elsewhere: if possible on the path after one at an end, or vice versa."""
     mine = ("end", "application")
     others = [
         row for row in rows if helps(row) and row["in_linux"] and row["where"] != best["where"]
@@ -112,7 +112,7 @@ def _cause(search: Search, content: Mapping[str, Any]) -> str:
 
 
 def _of_answers(situation: Situation) -> str:
-    """What limits answers: the way's queues, or TCP while the application does not pause."""
+    """Limit of the answers: queues on the path, or TCP while the application does not pause."""
     if situation.has_standing_queue:
         return standing_queue(situation)
     pause = situation.shares.get("application", 0.0)
@@ -171,7 +171,7 @@ def _cure(content: Mapping[str, Any]) -> list[str]:
 
 
 def _beyond(row: Mapping[str, Any], best: Mapping[str, Any]) -> str:
-    """What a combination has beside the fix."""
+    """Part of a combination that goes beyond the recommended change."""
     return str(row["text"].removeprefix(best["text"]).removeprefix(", and "))
 
 

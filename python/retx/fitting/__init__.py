@@ -1,1 +1,1 @@
-"""From a measured series to a scenario: laws of loss and delay, with intervals and tests."""
+"""Fits of laws of loss and delay to a measured series, with intervals and tests, for scenarios."""

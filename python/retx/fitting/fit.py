@@ -18,7 +18,7 @@ from retx.fitting.series import Series
 
 @dataclass(frozen=True)
 class Fit:
-    """What a measured series says about a path."""
+    """Fitted laws of a path, from a measured series."""
 
     series: Series
     losses: LossFit | None

@@ -21,8 +21,8 @@ class LossFit:
     content: Mapping[str, Any]
     """Models, tests and change points, as `retx fit --json` prints them under `loss`."""
     prefers_time: bool = False
-    """Of laws that the data do not tell apart, a scenario takes one in time: what probes at a low
-    rate see of a burst is how long it lasts."""
+    """True if a scenario takes a law in time where the data do not tell laws apart: probes at a low
+    rate show how long a burst lasts."""
 
     @property
     def models(self) -> Sequence[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""What a scenario replays: recorded delays and losses as a table over time."""
+"""Recorded delays and losses that a scenario replays, as a table over time."""
 
 from __future__ import annotations
 

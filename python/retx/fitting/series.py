@@ -1,4 +1,4 @@
-"""What an input says about a path, packet by packet or interval by interval."""
+"""Measurements of a path that an input holds, packet by packet or interval by interval."""
 
 from __future__ import annotations
 
@@ -59,6 +59,6 @@ class Series:
     rtts_s: Numbers | None = None
     """RTTs of a transport, where packets are not seen one by one."""
     findings: tuple[str, ...] = ()
-    """What is wrong or unusual in the file, each once."""
+    """Faults and oddities of the file, each once."""
     unknown: tuple[str, ...] = field(default=())
-    """What an input of this kind cannot tell."""
+    """Quantities that an input of this kind cannot tell."""

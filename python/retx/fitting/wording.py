@@ -41,7 +41,7 @@ def model_line(model: Mapping[str, Any]) -> str:
 
 
 def loss_lines(fit: Fit, *, replay: bool = False) -> list[str]:
-    """What is known about the losses."""
+    """Lines on the losses."""
     if fit.losses is None:
         return []
     found = fit.losses.content
@@ -76,7 +76,7 @@ def loss_lines(fit: Fit, *, replay: bool = False) -> list[str]:
 
 
 def delay_lines(fit: Fit) -> list[str]:
-    """What is known about the delays."""
+    """Lines on the delays."""
     if fit.delays is None:
         return []
     found = fit.delays.content
@@ -101,7 +101,7 @@ def delay_lines(fit: Fit) -> list[str]:
 
 
 def rate_lines(fit: Fit) -> list[str]:
-    """What is known about the rate."""
+    """Lines on the rate."""
     found = fit.content["rate"]
     if not found:
         return []

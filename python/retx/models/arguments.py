@@ -1,4 +1,4 @@
-"""What the closed forms are given: numbers or arrays of them, checked."""
+"""Arguments of the closed forms: numbers or arrays of them, checked."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy.typing as npt
 from retx.errors import UsageError
 
 Numbers = npt.NDArray[np.float64]
-"""What the functions return: an array of the arguments' common shape, or one number."""
+"""Result of the functions: an array of the arguments' common shape, or one number."""
 Given = npt.ArrayLike
-"""What they take: a number, or anything that NumPy takes for an array of numbers."""
+"""Argument of the functions: a number, or anything that NumPy takes for an array of numbers."""
 
 
 class ModelError(UsageError):

@@ -1,4 +1,4 @@
-"""From bit errors to packet errors.
+"""Packet error rate from the bit error rate, and the reverse.
 
 *Equations.* PER = 1 − (1 − BER)^L with L bits that fail independently (exact); PER ≈ BER·L, its
 first term, which exceeds 1 for high error rates.

@@ -94,7 +94,7 @@ def calculate(
     *,
     overrides: Mapping[str, Any] | None = None,
 ) -> pl.DataFrame:
-    """What closed forms say of a scenario, one row per flow and form.
+    """Results of closed forms for a scenario, one row per flow and form.
 
     Columns: `flow model loss_rate rtt_s goodput_bit_s response_time_s`; the last only for finite
     transfers. Infinite values are as the form has them: `mathis` without losses, for one.

@@ -1,4 +1,4 @@
-"""How long a transfer takes, slow start and the first loss included.
+"""Duration of a transfer, slow start and the first loss included.
 
 *Equations.* Of d segments, with γ = 1 + 1/b and w₁ the initial window, all in segments:
 

@@ -1,4 +1,4 @@
-"""What closed forms need to know of a flow, read from its scenario.
+"""Conditions of a flow that closed forms need, read from its scenario.
 
 *What it is.* RTT without queues: delays of all links of the way there and back, with the time to
 send a full frame there and an acknowledgment back at each of them. Loss rate: that of the channels
@@ -35,7 +35,7 @@ Table = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Conditions:
-    """Of one flow; see the head of this file."""
+    """Conditions of one flow; see the head of this file."""
 
     flow: str
     p: float
@@ -50,9 +50,9 @@ class Conditions:
     wire_bit_s: float
     """Least rate of the links of its way."""
     overhead_bytes: int
-    """What that link adds to a frame."""
+    """Bytes that the link with that rate adds to a frame."""
     transfer_bytes: int | None
-    """Of a finite transfer."""
+    """Size of a finite transfer; None for others."""
     receiver_opens: bool
     """The receiver of the data opens the connection."""
 

@@ -32,13 +32,13 @@ import numpy as np
 from retx.models.arguments import Given, ModelError, Numbers, count, not_negative
 
 HALVINGS = 60
-"""Of an interval of length one: to the last bit of a double."""
+"""Number of times that an interval of length one is halved: to the last bit of a double."""
 ACK_BYTES, CTS_BYTES, RTS_BYTES = 14, 14, 20
 
 
 @dataclass(frozen=True)
 class Timing:
-    """What the air takes; times in seconds."""
+    """Timing of transmissions on the medium; times in seconds."""
 
     rate_bit_s: float
     """Rate of data frames."""
@@ -46,7 +46,7 @@ class Timing:
     """Rate of acknowledgments, RTS and CTS."""
     preamble_s: float
     overhead_bytes: int
-    """What the MAC adds to a packet."""
+    """Bytes that the MAC adds to a packet."""
     slot_s: float
     sifs_s: float
     propagation_s: float = 1e-6
@@ -73,7 +73,7 @@ DSSS_11 = Timing(11e6, 2e6, 192e-6, 36, 20e-6, 10e-6)
 
 
 class Contention(NamedTuple):
-    """How stations meet."""
+    """Contention of the stations: attempts and collisions."""
 
     tau: Numbers
     """Probability that a station attempts in a slot."""

@@ -1,4 +1,4 @@
-"""How often a Rayleigh channel fades, and for how long.
+"""Frequency and duration of the fades of a Rayleigh channel.
 
 *Equations.* With ρ the threshold over the root mean square of the envelope (ρ² in terms of power)
 and f_d the largest Doppler shift: crossings N = √(2π)·f_d·ρ·exp(−ρ²) per second; mean fade

@@ -157,7 +157,7 @@ def moments(p: Given, r: Given, h: Given = 0) -> tuple[Numbers, Numbers, Numbers
 
 
 def from_sojourns(mean_good_s: Given, mean_bad_s: Given, spacing_s: Given) -> Chain:
-    """What packets at a constant distance see of the chain in time (`gilbert_elliott_time`).
+    """Chain that packets at a fixed spacing see of a chain in time (`gilbert_elliott_time`).
 
     Args:
         mean_good_s: Mean time in the good state.
@@ -192,7 +192,7 @@ def sojourns_s(p: Given, r: Given, spacing_s: Given) -> tuple[Numbers, Numbers]:
 
 
 def netem(p: float, r: float, k: float = 1, h: float = 0) -> str:
-    """The same chain in the words of `tc qdisc … netem`, which takes per cents, 1 − h and 1 − k.
+    """Arguments of `tc qdisc … netem` for the chain; netem takes per cents, 1 − h and 1 − k.
 
     Args:
         p: P(good → bad) per packet.

@@ -1,4 +1,4 @@
-"""From which loss rate on random losses, rather than queues, set the throughput.
+"""Loss rate from which random losses, rather than queues, set the throughput.
 
 *Equation.* Random losses hurt when p·(μτ)² > 1, with μτ the packets of one bandwidth × delay
 product: a window that fills the pipe lasts for about (μτ)² packets between losses.

@@ -1,4 +1,4 @@
-"""What `retx list model` shows: every closed form with its arguments, from code and docstrings."""
+"""Entries of `retx list model`: every closed form with its arguments, from code and docstrings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What links that repair their losses still lose, and what that costs.
+"""Residual loss of links that repair their losses, and the cost of the repair.
 
 *Equations.* Frames are lost independently with probability q. ARQ with at most m transmissions:
 residual loss q^m, on average (1 − q^m)/(1 − q) transmissions of a packet. FEC, blocks of k data and

@@ -134,7 +134,7 @@ class Plot:
         return why(result.samples, episodes, limits, flow=flow, span=span, ax=ax)
 
     def confusion(self, *, flow: str | None = None, ax: Ax = None) -> Figure:
-        """What senders took losses for, beside what was true."""
+        """Causes that senders reported for losses, compared with the true causes."""
         from retx.plots.confusion import confusion
 
         return confusion(self._result.confusion(), flow=flow, ax=ax)

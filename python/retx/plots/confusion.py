@@ -1,4 +1,4 @@
-"""What senders took losses for, beside what was true, as a matrix."""
+"""Causes that senders reported for losses, compared with the true causes, as a matrix."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from retx.plots.style import (
 THRESHOLD, FLIGHT = "ssthresh", "flight size"
 KIND_LABEL = {"frr": "fast retransmit", "rto": "timeout"}
 KIND_HEIGHT = {"frr": 1.02, "rto": 1.07}
-"""Of their marks, in heights of a panel: timeouts, the fewer, are not to be covered."""
+"""Height of the marks, in heights of a panel: the fewer timeouts must not be covered."""
 
 
 def cwnd(
@@ -99,7 +99,7 @@ def draw_window(
 
 
 def _after_timeouts(episodes: pl.DataFrame | None) -> pl.DataFrame:
-    """What timeouts leave of the window: until an acknowledgment comes, no sample tells of it."""
+    """Window after each timeout: no sample shows it until an acknowledgment arrives."""
     columns = pl.Schema({"time_s": pl.Float64, "cwnd_bytes": pl.Int64})
     if episodes is None or "cwnd_after_bytes" not in episodes.columns:
         return pl.DataFrame(schema=columns)

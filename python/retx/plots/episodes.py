@@ -21,7 +21,7 @@ from retx.plots.style import (
 MOST_STRIPS = 40
 STRIP_INCHES, AROUND_INCHES = 0.36, 1.1
 LEAST_SHARE = 0.002
-"""Of the axis: what is shorter would not be seen."""
+"""Minimum drawn length, as a share of the axis: anything shorter would not be visible."""
 
 
 def episodes(

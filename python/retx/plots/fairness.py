@@ -1,4 +1,4 @@
-"""How fairly flows share a path, over time."""
+"""Fairness of flows that share a path, over time."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from retx.plots.style import COLOURS, GREY, LINES, Ax, Figure, new_figure, share
 
 MOST_NAMED = 8
 INTERVALS = 60
-"""So many in a run, unless an interval is asked for."""
+"""Number of intervals in a run, unless an interval is asked for."""
 
 
 def goodput(
@@ -24,10 +24,10 @@ def goodput(
     span: tuple[float, float] | None = None,
     ax: Ax = None,
 ) -> Figure:
-    """What receivers got in order, by the acknowledgments that senders had.
+    """Goodput over time: data received in order, as the sender's acknowledgments tell.
 
-    What had waited behind a gap counts when the gap is filled, and may take a mean over one
-    interval beyond the rate of the link.
+    Data that waited behind a gap count when the gap is filled, and may raise the mean over one
+    interval above the rate of the link.
 
     Args:
         samples: The `samples` table.

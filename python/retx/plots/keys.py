@@ -1,4 +1,4 @@
-"""What the keys of a scenario mean, as labels of axes, from the schema and the listing."""
+"""Labels of axes for the keys of a scenario, from the schema and the listing."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _inner(rest: Sequence[str]) -> list[str]:
 
 
 def _texts_of_choice(inner: str, last: str, chosen: str | None) -> list[str]:
-    """What the listing says of a parameter: in the model that is chosen, or in all that have it."""
+    """Descriptions of a parameter in the listing: of the chosen model, or of all that have it."""
     return [
         parameter["doc"]
         for entry in _listing().get(KINDS.get(inner, inner), [])

@@ -21,11 +21,11 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Label:
-    """What an axis says of a key of the scenario."""
+    """Label of an axis for a key of the scenario."""
 
     words: str
     unit: str = ""
-    """Of plain numbers; texts such as `20 ms` have one of their own."""
+    """Unit of plain numbers; texts such as `20 ms` have one of their own."""
     owner: str = ""
     """Which link or flow is meant, where there are several."""
 
@@ -40,7 +40,7 @@ QUANTITY = re.compile(r"([0-9.eE+-]+) *([^\d\s]+)")
 
 
 def in_one_unit(values: pl.Series) -> tuple[dict[str, float], str] | None:
-    """What texts such as `20 ms` or `2 Mbit/s` are in one unit, and the unit; None for others."""
+    """Numbers of texts such as `20 ms` or `2 Mbit/s` in one unit, and that unit; else None."""
     texts = values.cast(pl.String).unique(maintain_order=True).to_list()
     numbers, kinds = dict[str, float](), set[str]()
     for text in texts:
@@ -57,7 +57,7 @@ def in_one_unit(values: pl.Series) -> tuple[dict[str, float], str] | None:
 
 
 def axis(name: str, values: Iterable[float | None]) -> tuple[float, str]:
-    """What values are divided by, and the label: `goodput_bit_s` → 1e6, `goodput (Mbit/s)`.
+    """Divisor for values, and the label: `goodput_bit_s` → 1e6, `goodput (Mbit/s)`.
 
     Args:
         name: Of the column; its suffix is the unit.

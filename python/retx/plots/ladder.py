@@ -25,7 +25,7 @@ from retx.plots.style import (
 MOST_PACKETS = 300
 FEW_PACKETS = 40
 READABLE_PACKETS = 100
-"""So many, at most, unless a time is asked for."""
+"""Maximum number of packets, unless a time is asked for."""
 INCHES_PER_PACKET, LEAST_INCHES, MOST_INCHES = 0.16, 4.0, 18.0
 SENDER, RECEIVER = 0.0, 1.0
 ARRIVED = ("delivered", "refused", "on_its_way")
@@ -155,7 +155,7 @@ def _packets(segments: pl.DataFrame, acks: pl.DataFrame) -> tuple[pl.DataFrame, 
 def _span(
     data: pl.DataFrame, back: pl.DataFrame, t0: float | None, t1: float | None
 ) -> tuple[float, float]:
-    """What is asked for, or the surroundings of the first loss, as far as they are readable."""
+    """Requested time span, or the surroundings of the first loss as far as they are readable."""
     trips = (data["acked_s"] - data["sent_s"]).drop_nulls()
     trip = float(np.median(trips)) if trips.len() else 1.0
     times = np.sort(np.concatenate([data["sent_s"], back["sent_s"]]))
@@ -192,7 +192,7 @@ def _draw_acks(axes: Any, acks: pl.DataFrame) -> None:  # noqa: ANN401
 
 
 def _transit(packets: pl.DataFrame) -> float:
-    """How long packets typically take; of no consequence where none arrives."""
+    """Typical transit time of packets; any value will do where none arrives."""
     times = (packets["arrived_s"] - packets["sent_s"]).drop_nulls()
     return float(np.median(times)) if times.len() else 0.02
 

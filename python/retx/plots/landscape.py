@@ -1,4 +1,4 @@
-"""What trials of a tuning found, over what was varied."""
+"""Trials of a tuning, drawn over the values that were varied."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def front(
 
 
 def _axis(objective: str, values: pl.Series) -> tuple[float, str]:
-    """What values are divided by, and the label; of `download.response_time_s` the flow, too."""
+    """Divisor for values, and the label, with the flow in that of `download.response_time_s`."""
     flow, _, column = objective.rpartition(".")
     scale, label = axis(
         {"goodput": "goodput_bit_s", "delay": "delay_s"}.get(column, column), values

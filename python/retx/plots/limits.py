@@ -1,4 +1,4 @@
-"""What limited a flow: a bar of shares, alone or under the course of its window."""
+"""Limits of a flow: a bar of shares, alone or under the course of its window."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ WIDE_RANGE = 10.0
 """Parameters that span so many times their least are shown on a logarithmic axis."""
 HEIGHT_INCHES = 3.4
 SPREAD = 0.07
-"""How far curves lie beside each other where names stand, in places."""
+"""Horizontal offset of several curves, in places, where the axis has names."""
 MODEL_GREYS = ("0.25", "0.5")
 MODEL_DASHES = ("-", (0, (6, 2)), (0, (2, 2)), (0, (6, 2, 1, 2)), (0, (1, 1)), (0, (9, 3)))
 
@@ -101,7 +101,7 @@ def metric(
 
 
 class Places:
-    """Where the values of a parameter stand on the axis: as numbers, or as names side by side.
+    """Places of a parameter's values on the axis: as numbers, or as names side by side.
 
     Args:
         values: The parameter's.
@@ -162,7 +162,7 @@ def short_names(values: Sequence[object]) -> list[str]:
 
 
 def curve_label(key: str, value: object) -> str:
-    """What a legend calls a value of a key: a number needs to say of what."""
+    """Legend text for a value of a key: a number is preceded by the key's name."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{key.rsplit('.', 1)[-1]} = {value:g}"
     return str(value)

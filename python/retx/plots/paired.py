@@ -15,7 +15,7 @@ from retx.plots.metric import HEIGHT_INCHES, Places, short_names
 from retx.plots.style import BLUE, GREY, ORANGE, Ax, Figure, one_panel, shared_legend, styled
 
 SPREAD = 0.16
-"""How far dots lie beside their place, in places."""
+"""Horizontal offset of dots from their place, in places."""
 
 
 def paired(

@@ -42,7 +42,7 @@ class Clock:
         self.places.append(self.places[-1] + length)
 
     def place(self, times: pl.Series) -> pl.Series:
-        """Where these times are; what is missing stays missing."""
+        """Places of these times on the axis; missing times stay missing."""
         array = times.cast(pl.Float64).to_numpy()
         return pl.Series(np.interp(array, self.times, self.places)).fill_nan(None)
 

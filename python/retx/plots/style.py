@@ -42,18 +42,18 @@ COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, GREY)
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", ":")
 MAP = "cividis"
-"""Of heat maps: evenly bright steps, the same for colour-blind eyes."""
+"""Colour map of heat maps: evenly bright steps, the same for colour-blind eyes."""
 
 WIDTHS = {"page": 7.0, "column": 3.4}
 """Inches of a page's text, and of one of its two columns."""
 WIDTH_INCHES = WIDTHS["page"]
 COLUMN_HEIGHT = 0.75
-"""Of a figure in a column, as a share of its height on a page; one below `LOW_INCHES` keeps it."""
+"""Height of a figure in a column over its height on a page; if below `LOW_INCHES`, unchanged."""
 LOW_INCHES = 2.5
 PANEL_INCHES = 2.6
 DPI = 150
 MOST_COLUMNS = 5
-"""Of a legend."""
+"""Maximum number of columns of a legend."""
 CHARACTER, AROUND = 4.4, 30.0
 """Points of a legend's letter on average, and of an entry's mark and the gap beside it."""
 FEW_DECADES = 2
@@ -78,7 +78,7 @@ class Figure(figure.Figure):
         super().__init__(*arguments, **options)
         self.data: dict[str, pl.DataFrame] = {}
         self.entries: dict[str, Any] = {}
-        """Of the legend above the panels: handles by label."""
+        """Entries of the legend above the panels: handles by label."""
 
     def draw(self, renderer: Any) -> None:  # noqa: ANN401
         """Draws it; names with dollar signs in them are text, not formulas."""

@@ -121,7 +121,7 @@ class SweepPlot:
         return paired(table, key, values, quantity, x=x, labels=shown, ax=ax)
 
     def _labels(self, keys: Sequence[str]) -> dict[str, Label]:
-        """What axes say of keys, by the scenario where it is known."""
+        """Labels of axes for keys, by the scenario where it is known."""
         from retx.plots.keys import labels
         from retx.running import resolve
 
@@ -174,7 +174,7 @@ class SweepPlot:
 
 
 def _points(values: pl.Series) -> list[object]:
-    """Where closed forms are calculated: at the values, and between them if they are numbers."""
+    """Values for which closed forms are calculated: those given and, of numbers, some between."""
     unique = values.unique(maintain_order=True)
     if not unique.dtype.is_float():
         return list(unique)

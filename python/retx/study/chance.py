@@ -1,4 +1,4 @@
-"""What chance does to the verdicts of a report, which are many.
+"""Effect of chance on the verdicts of a report, which are many.
 
 Of k true claims that are each tested at the level 5 %, 0.05 k fail by chance. Bonferroni's
 correction tests each at 5 % / k instead: then all true claims hold together with at least 95 %,
@@ -19,7 +19,7 @@ LEVEL = 1 - CONFIDENCE
 
 
 def chance_of(everything: Iterable[Judged]) -> dict[str, Any]:
-    """How many verdicts rest on chance, and what a correction for their number changes.
+    """Number of verdicts that rest on chance, and the effect of a correction for their number.
 
     Keys: `single_runs` (published numbers that are compared with the range of single runs), of
     these `differ`, `differ_by_chance` (as many would on average if all of them were true), and
@@ -86,7 +86,7 @@ def widened(found: Estimate, interval: Interval, tests: int) -> Interval:
 
 
 def sentences(chance: dict[str, Any]) -> Sequence[str]:
-    """The same for readers."""
+    """Sentences for readers about the role of chance."""
     said = []
     tests = chance["single_runs"]
     if tests:

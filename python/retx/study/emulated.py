@@ -37,7 +37,7 @@ IDLE_LOAD = 1.0
 
 @dataclass(frozen=True)
 class Point:
-    """What is emulated: a case of an experiment, and how often."""
+    """Case of an experiment to emulate, and how often."""
 
     experiment: str
     case: str
@@ -48,7 +48,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Found:
-    """What the emulations of a point came to."""
+    """Results of the emulations of a point."""
 
     summaries: list[dict[str, Any]] = field(default_factory=list)
     """Flows, links and the emulation's own account, of the valid ones."""
@@ -129,7 +129,7 @@ def _told(one: Emulated) -> dict[str, Any]:
 
 
 def _read(kept: Path | None) -> list[dict[str, Any]]:
-    """What is there from another time."""
+    """Runs that an earlier call has kept."""
     if kept is None or not kept.is_file():
         return []
     try:
@@ -149,7 +149,7 @@ def _keep(kept: Path | None, point: Point, runs: list[dict[str, Any]]) -> None:
 
 
 def account(found: Mapping[str, Found]) -> str:
-    """How an experiment's emulations were done, by case: for the note of a table."""
+    """Text for a table's note: how an experiment's emulations, given by case, were done."""
     refusals = {one.refused for one in found.values() if one.refused}
     summaries = [summary for one in found.values() for summary in one.summaries]
     return " ".join([*(_done(list(found.values()), summaries)), *map(_not_done, refusals)])

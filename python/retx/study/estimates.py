@@ -14,7 +14,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """From `low` to `high`."""
+    """Range from `low` to `high`."""
 
     low: float
     high: float
@@ -33,7 +33,7 @@ class Estimate:
     interval: Interval | None = None
     """95 % confidence interval of the mean (Student's t); none for an exact value."""
     single: Interval | None = None
-    """Where 95 % of single runs fall: Student's t, or by rank, whatever the law."""
+    """Range of 95 % of single runs: by Student's t, or by rank for any distribution."""
     missing: int = 0
     """Runs that have no such value, such as transfers that did not end."""
     ranked: bool = False
@@ -53,7 +53,7 @@ def exact(value: float) -> Estimate:
 def estimate(
     values: Sequence[float | None], least: float | None = None, *, ranked: bool = False
 ) -> Estimate | None:
-    """What independent runs say of the mean; None when no run has a value.
+    """Estimate of the mean from independent runs; None when no run has a value.
 
     Args:
         values: One for each run; None where a run has none.
@@ -83,7 +83,7 @@ def estimate(
 
 
 def by_rank(values: Sequence[float]) -> Interval:
-    """Where 95 % of single runs fall, whatever their law: between the k-th and the k-th last.
+    """Range of 95 % of single runs, for any distribution: between the k-th and the k-th last.
 
     One more run falls between them with probability (n + 1 − 2k)/(n + 1), so k is (n + 1)/40. With
     less than 39 runs it is from the least to the largest, and fewer than 95 % fall there.

@@ -23,7 +23,7 @@ class Figure:
     drawn: Drawn
     caption: str
     alt: str
-    """What it shows, for those who cannot see it."""
+    """Description of the drawing, for those who cannot see it."""
 
     def source(self) -> str:
         """The figure as the `src` of an image."""

@@ -17,7 +17,7 @@ from retx.study.verdicts import Judged, Verdict
 
 NAME = "index.html"
 MARK = '<meta name="generator" content="retx study">'
-"""By it an earlier page of ours is known."""
+"""Mark by which an earlier page of ours is recognised."""
 MARK_WITHIN = 2000
 
 

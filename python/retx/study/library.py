@@ -31,12 +31,12 @@ from retx.study.switched import check_rows, check_switched
 FORMS = ("quick", "full")
 KICKER = "A published study, run again"
 RULES = ("single_run", "within", "at_least", "at_most", "arithmetic", "undecided")
-"""What `retx.study.verdicts` can judge by."""
+"""Rules by which `retx.study.verdicts` can judge."""
 
 
 @dataclass(frozen=True)
 class Paper:
-    """What is reproduced."""
+    """Paper that is reproduced."""
 
     title: str
     authors: str
@@ -70,26 +70,26 @@ class Experiment:
     title: str
     scenario: str
     quantity: str
-    """What it is about, such as `flow.NAME.COLUMN` or `link.NAME.DIRECTION.COLUMN`."""
+    """Quantity that is studied, such as `flow.NAME.COLUMN` or `link.NAME.DIRECTION.COLUMN`."""
     cases: dict[str, Case]
     replications: dict[str, int]
     set: dict[str, Any] = field(default_factory=dict)
-    """What all cases have in common; theirs come after it."""
+    """Values that all cases set; those of the case come after them."""
     reference: str | None = None
     """The case that others are compared with."""
     ranked: bool = False
     """The range of single runs goes by rank: for quantities far from a normal law."""
     grid: dict[str, Any] = field(default_factory=dict)
-    """What varies besides the cases, as in a scenario's `[sweep]`; `{ quick = […], full = […] }` in
-    the place of a list where the forms differ."""
+    """Keys that vary besides the cases, as in a scenario's `[sweep]`; where the forms differ,
+    `{ quick = […], full = […] }` in the place of a list."""
     tables: list[str] = field(default_factory=list)
     """Tables of single events to keep of every run, as `retx sweep --table`."""
     derive_from: list[str] = field(default_factory=list)
     """Such tables that `quantities` in figures.py looks at; they are not kept."""
     emulations: dict[str, int] = field(default_factory=dict)
-    """By form: so often each case is emulated with this machine's kernel, too."""
+    """Number of emulations of each case with this machine's kernel, by form."""
     quick: dict[str, Any] = field(default_factory=dict)
-    """What the quick form sets besides, such as a shorter download."""
+    """Values that only the quick form sets, such as a shorter download."""
 
     def overrides(self, case: str) -> dict[str, Any]:
         """The values that a case sets, in this order, its forerunners' included."""
@@ -157,13 +157,13 @@ class Rows:
     experiment: str
     quantity: str
     tolerance: float
-    """For cases without chance."""
+    """Tolerance of cases without chance."""
     why: str
     """Why this tolerance."""
     because: dict[str, str] = field(default_factory=dict)
-    """By case (`"1"`, several as `"1, 2"`, all others as `"*"`): what makes it differ. Jinja."""
+    """Reasons for differences, by case (`"1"`, several as `"1, 2"`, all others as `"*"`). Jinja."""
     switched: dict[str, list[str]] = field(default_factory=dict)
-    """By case: the runs that `because` rests on, each one switch away; as in a `Claim`."""
+    """Runs that `because` rests on, by case, each one switch away; as in a `Claim`."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class Claim:
     statement: str
     source: str
     how: str
-    """How it is measured."""
+    """Method of measurement."""
     rule: str
     """One of `RULES`."""
     measured: str = ""
@@ -186,15 +186,15 @@ class Claim:
     why: str = ""
     """Why this tolerance, bound or direction."""
     because: str = ""
-    """What makes it differ, if it does; why it cannot be decided. Jinja."""
+    """Reason why it differs, if it does, or why it cannot be decided. Jinja."""
     switched: list[str] = field(default_factory=list)
     """The runs that `because` rests on, each one switch away: `EXPERIMENT/CASE`."""
     remark: str = ""
-    """What to know even if it agrees. Jinja."""
+    """Remark that is shown even if the claim agrees. Jinja."""
     unit: str = ""
     experiment: str = ""
     case: str = ""
-    """Whose command runs it again."""
+    """Case whose command runs the claim again."""
     at: dict[str, Any] = field(default_factory=dict)
     """A point of the experiment's grid: a value by each key."""
 
@@ -207,7 +207,7 @@ class Assumption:
     value: str
     why: str
     effect: str
-    """What it does to the results. Jinja."""
+    """Effect on the results. Jinja."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class Study:
     folder: Path
     title: str
     kicker: str
-    """What stands above the title."""
+    """Text above the title."""
     paper: Paper
     experiments: dict[str, Experiment]
     published: Published

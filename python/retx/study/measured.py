@@ -37,12 +37,12 @@ SHOWN = 32
 """Single runs that are held, with all their tables."""
 
 At = Mapping[str, Any] | None
-"""Which point of an experiment's grid: a value by each key."""
+"""Point of an experiment's grid: a value by each key."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How thoroughly to run."""
+    """Extent of a study's runs: form, seed, number of runs."""
 
     form: str
     """`quick` or `full`."""
@@ -54,12 +54,12 @@ class Plan:
     """Instead of what the study says for the form; 0 for none."""
 
     def emulations_of(self, experiment: Experiment) -> int:
-        """How many emulations of each case."""
+        """Number of emulations of each case."""
         own = experiment.emulations.get(self.form, 0)
         return own if self.emulations is None or not own else self.emulations
 
     def replications_of(self, experiment: Experiment, case: str) -> int:
-        """How many draws of a case."""
+        """Number of draws of a case."""
         if not experiment.cases[case].random:
             return 1
         return self.replications or experiment.replications[self.form]
@@ -67,7 +67,7 @@ class Plan:
 
 @dataclass
 class Measured:
-    """What the runs of a study found. Cases of one experiment share their draws, run by run.
+    """Results of the runs of a study. Cases of one experiment share their draws, run by run.
 
     Where an experiment has a grid, `at` says which of its points is meant: a value by each key.
     """
@@ -108,14 +108,14 @@ class Measured:
             )
 
     def search(self, name: str) -> Tuning | None:
-        """What a search has found; None where Optuna is not installed."""
+        """Result of a search; None where Optuna is not installed."""
         if name not in self.study.searches:
             there = ", ".join(self.study.searches) or "none"
             raise StudyError(f"no search {name!r} (there are {there})")
         return self._searches[name]
 
     def search_command(self, name: str) -> str:
-        """What a reader types, in the report's directory, to make a search again."""
+        """Command that makes a search again, in the report's directory."""
         return self.study.searches[name].command(self.plan.form, self.plan.seed)
 
     @property
@@ -201,7 +201,7 @@ class Measured:
         return estimate(found.values(quantity or what.quantity), least=0.0, ranked=what.ranked)
 
     def emulations(self, experiment: str) -> str:
-        """How an experiment's emulations were done, or why there are none: for a table's note."""
+        """Text for a table's note: how the emulations of an experiment were done, or why not."""
         cases = self._experiment(experiment).cases
         none = Found(refused=LEFT_OUT)
         return account({case: self._emulated.get((experiment, case), none) for case in cases})
@@ -233,7 +233,7 @@ class Measured:
         *,
         at: At = None,
     ) -> Estimate | None:
-        """How much larger a quantity is than in the reference case, draw by draw."""
+        """Difference of a quantity from that in the reference case, draw by draw."""
         quantity = quantity or self._experiment(experiment).quantity
         return paired_difference(
             self.values(experiment, case, quantity, at=at),
@@ -249,7 +249,7 @@ class Measured:
         *,
         at: At = None,
     ) -> Estimate | None:
-        """How many times as large a quantity is as in the reference case, draw by draw."""
+        """Ratio of a quantity to that in the reference case, draw by draw."""
         quantity = quantity or self._experiment(experiment).quantity
         return paired_ratio(
             self.values(experiment, case, quantity, at=at),
@@ -286,7 +286,7 @@ class Measured:
         return found
 
     def command(self, experiment: str, case: str, *, at: At = None) -> str:
-        """What a reader types, in the report's directory, to run a case again."""
+        """Command that runs a case again, in the report's directory."""
         what = self._experiment(experiment)
         words = ["retx", "run", f"scenarios/{what.scenario}", "--seed", str(self.plan.seed)]
         count = self.plan.replications_of(what, case)

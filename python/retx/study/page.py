@@ -156,7 +156,7 @@ def percent(value: float | Estimate, digits: int = 1) -> str:
 
 
 def interval(value: Interval | None, digits: int | None = None) -> str:
-    """From … to; empty for none."""
+    """Both ends of an interval; empty for none."""
     if value is None:
         return ""
     return f"{number(value.low, digits)}\u00a0… {number(value.high, digits)}"
@@ -172,7 +172,7 @@ def estimate_text(value: Estimate, unit: str = "", digits: int | None = None) ->
 
 
 def _decimals(value: Estimate, digits: int | None) -> int | None:
-    """As many decimals as the interval's width gives a meaning to."""
+    """Number of decimals that the interval's width justifies."""
     if digits is not None or value.interval is None:
         return digits
     width = value.interval.high - value.interval.low
@@ -182,7 +182,7 @@ def _decimals(value: Estimate, digits: int | None) -> int | None:
 
 
 def cell(value: Any, column: Column) -> Markup:  # noqa: ANN401
-    """What stands in a cell of a table."""
+    """Content of a cell of a table."""
     if value is None:
         return Markup("–")
     if isinstance(value, Verdict):
@@ -211,7 +211,7 @@ def _estimate_cell(value: Estimate, digits: int | None) -> Markup:
 
 
 def doubt_text(value: Doubt, runs: int) -> str:
-    """What is said of a verdict that more runs might turn."""
+    """Text on a verdict that more runs might change."""
     said = f"The interval reaches across {plain(value.bound)}: these {runs} runs do not settle it"
     if value.runs is None or value.runs >= MANY_RUNS:
         return f"{said}, and no affordable number would."

@@ -101,5 +101,5 @@ def _foreign(folder: Path) -> str | None:
 
 
 def _is_own_below(top: str) -> IsOwn:
-    """For paths below a folder of a report."""
+    """Check for a report's own files, by their paths below a folder of the report."""
     return lambda name: is_report_file(PurePosixPath(top, name))

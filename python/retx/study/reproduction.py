@@ -35,7 +35,7 @@ class Report:
     folder: Path
     tables: dict[str, Table]
     rows: dict[str, list[Judged]]
-    """By the id of the claim of several rows."""
+    """Verdicts on rows, by the id of the claim of several rows."""
     claims: list[Judged]
 
     @property
@@ -46,7 +46,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Computed:
-    """What the study's own functions make of the runs."""
+    """Values, tables and figures that the study's own functions compute from the runs."""
 
     values: dict[str, Estimate]
     tables: dict[str, Table]
@@ -186,7 +186,7 @@ def _judge(claim: Claim, measured: Measured, values: dict[str, Estimate], writer
 
 
 def _command(claim: Claim, measured: Measured) -> str:
-    """What runs a claim again; empty where nothing was run."""
+    """Command that runs a claim again; empty where nothing was run."""
     if not claim.experiment:
         return ""
     varied = measured.sweep(claim.experiment).keys

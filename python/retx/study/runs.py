@@ -38,11 +38,11 @@ Values = list[float | None]
 
 @dataclass(frozen=True)
 class Draws:
-    """How often to run what."""
+    """Number of runs of each case, and their seed."""
 
     seed: int
     counts: Mapping[tuple[str, str], int]
-    """By experiment and case."""
+    """Numbers of runs, by experiment and case."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def _joined(plans: Mapping[str, Plan]) -> Plan:
 
 
 class Runs:
-    """What all runs of a study found."""
+    """Results of all runs of a study."""
 
     def __init__(self, whole: Whole, read: Reader) -> None:
         self._whole = whole
@@ -212,7 +212,7 @@ class Runs:
 
 
 def _places(kind: str, name: str) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
-    """Where a quantity may stand: a table, the columns that tell its rows apart, and their values.
+    """Possible places of a quantity: table, columns that tell its rows apart, and their values.
 
     Names may have dots in them.
     """
@@ -238,6 +238,6 @@ def _same(there: object, wanted: object) -> bool:
 
 
 def _in_order(part: pl.DataFrame, column: str, count: int) -> Values:
-    """By replication; None where a run has none."""
+    """Values by replication; None where a run has none."""
     values = dict(zip(part["replication"].to_list(), part[column].to_list(), strict=True))
     return [values.get(replication) for replication in range(count)]

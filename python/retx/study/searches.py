@@ -32,9 +32,9 @@ class Search:
     title: str
     scenario: str
     vary: dict[str, str]
-    """By key what `retx tune --vary KEY=…` takes."""
+    """Values to search, by key, as `retx tune --vary KEY=…` takes them."""
     trials: dict[str, int]
-    """By form."""
+    """Number of trials, by form."""
     replications: int
     maximise: list[str] = field(default_factory=list)
     minimise: list[str] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Search:
     """Values by their key in the scenario, as `--set` takes them."""
 
     def space(self) -> dict[str, Range | Choice]:
-        """What varies.
+        """Ranges and choices to search, by key.
 
         Raises:
             UsageError: A range or choice is none.
@@ -76,7 +76,7 @@ class Search:
         )
 
     def _file(self, folder: Path, seed: int, out: Path) -> Path:
-        """Where it is kept, by all that it depends on; a file of an earlier state gives way."""
+        """File of the search, named by all that it depends on; removes files of earlier states."""
         resolved = retx.resolve(folder / self.scenario, overrides=self.set | {"seed": seed})
         what = [resolved, self.vary, self.maximise, self.minimise, self.replications]
         text = json.dumps([*what, _native.ENGINE], sort_keys=True)
@@ -94,7 +94,7 @@ class Search:
         return own
 
     def command(self, form: str, seed: int) -> str:
-        """What a reader types, in the report's directory, to make the same search."""
+        """Command that makes the same search, in the report's directory."""
         words = ["retx", "tune", f"scenarios/{self.scenario}"]
         for key, values in self.vary.items():
             words += ["--vary", f"{key}={values}"]

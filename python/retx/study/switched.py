@@ -19,7 +19,7 @@ BETWEEN = ", "
 
 
 def of_case(given: Mapping[str, T], case: str, otherwise: T) -> T:
-    """What is given for a case: by its name, by one of several names, or for all others."""
+    """Value given for a case: by its name, by one of several names, or for all others."""
     for cases, found in given.items():
         if case == cases or case in cases.split(BETWEEN):
             return found
@@ -54,7 +54,7 @@ def check_switched(study: Study, runs: list[str], where: str) -> None:
 
 
 def labels(study: Study, runs: list[str]) -> tuple[str, ...]:
-    """What a reader calls them: the title of each experiment, and the labels of its cases."""
+    """Labels of runs for readers: title of each experiment, and labels of its cases."""
     cases: dict[str, list[str]] = {}
     for name, _, case in (run.partition("/") for run in runs):
         cases.setdefault(name, []).append(study.experiments[name].cases[case].label)

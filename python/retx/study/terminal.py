@@ -1,4 +1,4 @@
-"""What `retx study` prints: the tables, the verdicts, and where the report lies."""
+"""Output of `retx study`: the tables, the verdicts, and where the report lies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a claim and what was measured to a verdict.
+"""Verdicts on claims, from the measurements.
 
 - `single_run`: the paper's number is one run. It agrees when it lies where 95 % of our single runs
   fall; without chance, when it is within the tolerance.
@@ -22,7 +22,7 @@ from retx.study.library import Claim, Rows
 
 
 class Verdict(Enum):
-    """What becomes of a claim."""
+    """Verdict on a claim."""
 
     AGREES = "agrees"
     DIFFERS = "differs"
@@ -60,9 +60,9 @@ class Judged:
     rule: str = "single_run"
     command: str = ""
     case: str = ""
-    """For a row of a table: its label."""
+    """Label of the row, for a row of a table."""
     bounds: tuple[float, ...] = ()
-    """What the mean is compared with."""
+    """Bounds that the mean is compared with."""
     doubt: Doubt | None = None
 
 
@@ -102,7 +102,7 @@ def judge(claim: Claim, target: float | None, measured: Estimate | None) -> Verd
 
 
 def bounds_of(claim: Claim, target: float | None) -> tuple[float, ...]:
-    """What decides a claim about a mean: one bound, two, or none."""
+    """Bounds that decide a claim about a mean: one, two, or none."""
     if target is None or claim.rule not in ("within", "at_least", "at_most"):
         return ()
     if claim.rule == "within":

@@ -1,4 +1,4 @@
-"""What runs bring, from native tables to data frames."""
+"""Conversion of native tables of runs to data frames."""
 
 from __future__ import annotations
 

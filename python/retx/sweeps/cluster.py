@@ -22,7 +22,7 @@ Future = Any
 
 BLOCK_S = 1.0
 FIRST_GUESS_S = 0.02
-"""What a run takes, before one has ended."""
+"""Assumed duration of a run, before one has ended."""
 RUNS_PER_BLOCK = 5000
 AHEAD = 2
 """Blocks per thread of the cluster that are under way or wait there."""
@@ -128,7 +128,7 @@ class Cluster:
         return known or FIRST_GUESS_S
 
     def _found(self, future: Future) -> list[_native.Batch]:
-        """What a block has found.
+        """Results of a block.
 
         Raises:
             RunFailedError: One of its runs could not be carried out.

@@ -75,37 +75,37 @@ class RunTables:
 
     @property
     def samples(self) -> pl.DataFrame:
-        """As `Result.samples`."""
+        """Samples of the run; see `Result.samples`."""
         return self._events("samples")
 
     @property
     def link_samples(self) -> pl.DataFrame:
-        """As `Result.link_samples`."""
+        """Samples of the links; see `Result.link_samples`."""
         return self._events("link_samples")
 
     @property
     def segments(self) -> pl.DataFrame:
-        """As `Result.segments`."""
+        """Segments of the run; see `Result.segments`."""
         return self._events("segments")
 
     @property
     def acks(self) -> pl.DataFrame:
-        """As `Result.acks`."""
+        """ACKs of the run; see `Result.acks`."""
         return self._events("acks")
 
     @property
     def drops(self) -> pl.DataFrame:
-        """As `Result.drops`."""
+        """Drops of the run; see `Result.drops`."""
         return self._events("drops")
 
     @property
     def episodes(self) -> pl.DataFrame:
-        """As `Result.episodes`."""
+        """Episodes of the run; see `Result.episodes`."""
         return self._events("episodes")
 
     @property
     def exchanges(self) -> pl.DataFrame:
-        """As `Result.exchanges`."""
+        """Exchanges of the run; see `Result.exchanges`."""
         return self._events("exchanges")
 
     def _summary(self, name: str) -> pl.DataFrame:
@@ -125,7 +125,7 @@ Function = Callable[[RunTables], Mapping[str, float | None]]
 
 @dataclass(frozen=True)
 class Derive:
-    """What is derived from each run."""
+    """Function that derives quantities from each run, and the tables that it reads."""
 
     function: Function
     reads: tuple[str, ...] = ()
@@ -203,7 +203,7 @@ def _runs(
 
 
 def _code(function: Callable[..., Any]) -> bytes:
-    """What the function is made of: its text, or what that was compiled to.
+    """Code of a function: its text, or the bytecode if the text is not available.
 
     Raises:
         UsageError: It is not written in Python.
@@ -222,7 +222,7 @@ def _code(function: Callable[..., Any]) -> bytes:
 
 
 def _compiled(code: CodeType) -> tuple[object, ...]:
-    """What a function does, less the place where it stands."""
+    """Bytecode of a function, without its place in the file."""
     constants = []
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

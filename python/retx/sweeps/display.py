@@ -1,4 +1,4 @@
-"""What a sweep shows while it runs: how far it is, how fast, and what is known so far."""
+"""Display of a running sweep: progress, speed, and what is known so far."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Display:
     @staticmethod
     @contextmanager
     def shown(plan: Plan, progress: Progress) -> Iterator[Display]:
-        """What the caller wants to see."""
+        """Display that the caller asked for."""
         if callable(progress):
             yield _Told(progress)
         elif progress or (progress is None and sys.stderr.isatty()):
@@ -173,7 +173,7 @@ def _counted(course: Course) -> str:
 
 
 def _remaining(course: Course, elapsed: float) -> float | None:
-    """By the events that are left, at the rate so far."""
+    """Remaining time by the events that are left, at the rate so far."""
     if not course.events or not course.fresh:
         return None
     typical = sum(course.events.values()) / len(course.events)

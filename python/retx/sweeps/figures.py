@@ -24,7 +24,7 @@ METRIC = "goodput_bit_s"
 
 @dataclass(frozen=True)
 class Asked:
-    """What a figure is to show; None and empty stand for what follows from the sweep."""
+    """Content of a figure; None and empty stand for what follows from the sweep."""
 
     metric: str = METRIC
     x: str | None = None
@@ -73,7 +73,7 @@ def draw(found: Sweep, kind: str, asked: Asked) -> Figure:
 
 
 def axes_of(found: Sweep, kind: str, asked: Asked) -> Axes:
-    """What is on the axes, as far as it follows from the grid: no run need have been made.
+    """Parameters on the axes, as far as the grid tells: no run need have been made.
 
     Raises:
         UsageError: More keys vary than the figure shows, or fewer than it needs.

@@ -1,4 +1,4 @@
-"""From the table `[sweep]` to the points of its grid."""
+"""Conversion of the table `[sweep]` to the points of its grid."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Until:
 
 @dataclass(frozen=True)
 class Grid:
-    """What a sweep varies, and how often each point is run."""
+    """Keys and values that a sweep varies, and the number of runs of each point."""
 
     keys: tuple[str, ...]
     points: tuple[Point, ...]
@@ -56,7 +56,7 @@ class Grid:
     """With any, the first key is `CASE`."""
 
     def changes(self) -> Iterator[list[tuple[str, str]]]:
-        """What each point sets, as `--set` takes it: its case first."""
+        """Settings of each point, as `--set` takes them: those of its case first."""
         # Values come back again and again.
         texts: dict[int, str] = {}
         cases = {case.name: override_pairs(case.set) for case in self.cases}
@@ -74,7 +74,7 @@ class Grid:
             yield [*first, *((key, text(value)) for key, value in rest)]
 
     def own_replications(self) -> tuple[int | None, ...]:
-        """Of each point: what its case says of the number of its runs."""
+        """Number of runs that the case of each point sets; None where it sets none."""
         said = {case.name: case.replications for case in self.cases}
         return tuple(said.get(point[0]) if said else None for point in self.points)
 
@@ -168,7 +168,7 @@ def _spread(points: int, dimensions: int, seed: int) -> list[list[float]]:
 
 
 def _plain(value: object, where: str = "sweep") -> Any:  # noqa: ANN401
-    """The same as JSON has it; `where` is what errors call it."""
+    """Value as JSON has it; `where` is what errors call it."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item, f"{where}.{key}") for key, item in value.items()}
     for method in ("tolist", "to_list"):  # numpy, polars

@@ -15,13 +15,13 @@ Failed = tuple[int, int, Exception]
 
 
 class Executor(Protocol):
-    """Where runs are made."""
+    """Executor of the runs of a sweep."""
 
     def submit(self, point: int, first: int, count: int) -> None:
         """Adds replications of a point."""
 
     def take(self, patience_s: float) -> tuple[Sequence[_native.Batch], bool, Sequence[Failed]]:
-        """What has been found since; true when nothing is left to do; what failed.
+        """Batches found since the last call; true when nothing is left to do; runs that failed.
 
         It waits until everything is done, something has failed, or `patience_s` have passed; it may
         return earlier.

@@ -38,7 +38,7 @@ LEFT_BEHIND = re.compile(rf"\.{NAME.pattern}\.[a-z0-9_]{{8}}\.(partial|old)")
 """The name of a part that was being written, or giving way, when its process ended."""
 
 Runs = dict[str, list[list[int]]]
-"""By the key of a point: ranges of replications, each as its first one and their number."""
+"""Ranges of replications by the key of a point, each as its first one and their number."""
 
 
 class DamagedPartError(Exception):
@@ -57,7 +57,7 @@ class Part:
 
     @property
     def count(self) -> int:
-        """How many runs."""
+        """Number of runs."""
         return sum(count for ranges in self.runs.values() for _, count in ranges)
 
     def each(self) -> Iterable[tuple[str, int]]:
@@ -158,7 +158,7 @@ def check_part(path: Path) -> Part:
 
 
 def _count(runs: Any) -> int:  # noqa: ANN401
-    """How many runs a list names.
+    """Number of runs that a list names.
 
     Raises:
         ValueError: It is no list of runs.

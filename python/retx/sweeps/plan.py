@@ -1,4 +1,4 @@
-"""What a sweep is to run: each point resolved, and named by what it resolves to."""
+"""Plan of a sweep: each point resolved, and named by what it resolves to."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ FIRST_REPLICATIONS = 10
 """With `until`: runs before the first look; of fewer, an interval says little."""
 KEY_DIGITS = 32
 WITHOUT_WARMUP = 'warmup = "0 s"\n'
-"""In a scenario with every value written out."""
+"""Line for no warm-up in a scenario with every value written out."""
 TABLES = ("samples", "link_samples", "segments", "acks", "drops", "episodes", "exchanges")
-"""What may be kept besides the summaries."""
+"""Tables that can be kept besides the summaries."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Plan:
 
     grid: Grid
     keys: tuple[str, ...]
-    """Of each point: a hash of the resolved scenario, its seed and code of the user's own."""
+    """Key of each point: a hash of the resolved scenario, its seed and code of the user's own."""
     replications: int
     tables: tuple[str, ...] = ()
     engine: str = _native.ENGINE
@@ -47,7 +47,7 @@ class Plan:
     derived: str = ""
     """Names the code that derives quantities from each run; empty when there is none."""
     counts: tuple[int | None, ...] = ()
-    """Of each point: its own number of runs, where it has one."""
+    """Number of runs of each point that has one of its own; None for others."""
     single: bool = True
     """False where points are of several scenarios, as a study's."""
 
@@ -93,7 +93,7 @@ class Plan:
         )
 
     def to_json(self) -> str:
-        """As `sweep.json` has it."""
+        """Content of `sweep.json`."""
         until = self.until
         content = {
             "engine": self.engine,
@@ -146,7 +146,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Recording:
-    """What is recorded of a run besides the summaries."""
+    """Tables that are recorded of a run besides the summaries."""
 
     keep: tuple[str, ...] = ()
     """Tables that are kept."""
@@ -154,7 +154,7 @@ class Recording:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """What is recorded, to be kept or for `derive` alone."""
+        """Tables that are recorded, to be kept or for `derive` alone."""
         wanted = {*self.keep, *(self.derive.reads if self.derive else ())}
         return tuple(name for name in TABLES if name in wanted)
 
@@ -179,7 +179,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a caller asks for; None stands for what the scenario's `[sweep]` says."""
+    """Request of a caller; None stands for what the scenario's `[sweep]` says."""
 
     grid: Mapping[str, Any] | None = None
     replications: int | None = None

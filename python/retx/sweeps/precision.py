@@ -1,4 +1,4 @@
-"""How well the mean of a quantity is known at each point, and how many runs it still takes.
+"""Precision of the mean of a quantity at each point, and the number of runs still needed.
 
 A decision depends on the runs before a count that itself follows from such decisions, never on
 which of them came first: so a sweep makes the same runs on any machine, broken off or not.
@@ -41,7 +41,7 @@ class Metric:
 
     @classmethod
     def read(cls, text: str) -> Metric:
-        """From `COLUMN` (every flow's), `flow.NAME.COLUMN` or `link.NAME.DIRECTION.COLUMN`.
+        """Parses `COLUMN` (every flow's), `flow.NAME.COLUMN` or `link.NAME.DIRECTION.COLUMN`.
 
         Raises:
             UsageError: There is no such column.
@@ -108,7 +108,7 @@ def _column(table: str, column: str) -> str:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of the mean of one series."""
+    """Estimate of the mean of one series."""
 
     name: str
     n: int
@@ -144,7 +144,7 @@ class Precision:
             known[replication] = float("nan") if value is None else value
 
     def known(self, point: int, count: int | None = None) -> list[Known]:
-        """What the first `count` runs say (all of them without it), for each series."""
+        """Estimates from the first `count` runs (all of them without it), for each series."""
         return [
             self._known(name, list(values.values()) if count is None else _first(values, count))
             for name, values in sorted(self._values[point].items())
@@ -162,7 +162,7 @@ class Precision:
         return Known(name, len(present), fmean(present), half)
 
     def wanted(self, point: int, count: int, until: Until) -> int:
-        """How many runs are wanted when `count` are there; `count` itself when that is enough.
+        """Number of runs wanted when `count` are there; `count` itself when that is enough.
 
         Raises:
             UsageError: The metric names a flow or link that is not there.

@@ -1,4 +1,4 @@
-"""What a worker of a cluster does."""
+"""Worker of a cluster."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Order:
 
     point: int
     scenario: str
-    """As TOML, resolved."""
+    """Scenario as TOML, resolved."""
     first: int
     count: int
 

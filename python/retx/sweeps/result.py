@@ -1,4 +1,4 @@
-"""What a sweep has found."""
+"""Results of a sweep."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Sweep:
 
     @property
     def points(self) -> pl.DataFrame:
-        """As `grid`, with the number of each point and the name that runs have for it on the disk.
+        """Table like `grid`, with the number of each point and the name of its runs on the disk.
 
         Columns: `point`, the keys of the grid, `key`.
         """
@@ -49,7 +49,7 @@ class Sweep:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What varies."""
+        """Keys that vary."""
         return self._plan.grid.keys
 
     @cached_property
@@ -84,37 +84,37 @@ class Sweep:
 
     @cached_property
     def samples(self) -> pl.DataFrame:
-        """As `Result.samples`; kept with `tables=["samples"]`."""
+        """Samples of all runs; see `Result.samples`. Kept with `tables=["samples"]`."""
         return self._table("samples")
 
     @cached_property
     def link_samples(self) -> pl.DataFrame:
-        """As `Result.link_samples`; kept with `tables=["samples"]`."""
+        """Samples of all links; see `Result.link_samples`. Kept with `tables=["samples"]`."""
         return self._table("link_samples")
 
     @cached_property
     def segments(self) -> pl.DataFrame:
-        """As `Result.segments`; kept with `tables=["segments"]`."""
+        """Segments of all runs; see `Result.segments`. Kept with `tables=["segments"]`."""
         return self._table("segments")
 
     @cached_property
     def acks(self) -> pl.DataFrame:
-        """As `Result.acks`; kept with `tables=["segments"]`."""
+        """ACKs of all runs; see `Result.acks`. Kept with `tables=["segments"]`."""
         return self._table("acks")
 
     @cached_property
     def drops(self) -> pl.DataFrame:
-        """As `Result.drops`; kept with `tables=["drops"]`."""
+        """Drops of all runs; see `Result.drops`. Kept with `tables=["drops"]`."""
         return self._table("drops")
 
     @cached_property
     def episodes(self) -> pl.DataFrame:
-        """As `Result.episodes`; kept with `tables=["episodes"]`."""
+        """Episodes of all runs; see `Result.episodes`. Kept with `tables=["episodes"]`."""
         return self._table("episodes")
 
     @cached_property
     def exchanges(self) -> pl.DataFrame:
-        """As `Result.exchanges`; kept with `tables=["episodes"]`."""
+        """Exchanges of all runs; see `Result.exchanges`. Kept with `tables=["episodes"]`."""
         return self._table("exchanges")
 
     @cached_property
@@ -168,7 +168,7 @@ class Sweep:
         *,
         confidence: float = 0.95,
     ) -> pl.DataFrame:
-        """How `a` differs from `b`, run by run: runs of one replication share their draws.
+        """Difference of `a` from `b`, run by run: runs of one replication share their draws.
 
         Columns: the other keys of the grid, `name`, `n`, `difference` (mean of a − b) with `low`
         and `high`, `ratio` (geometric mean of a / b) with `ratio_low` and `ratio_high`, and `p`
@@ -232,7 +232,7 @@ class Sweep:
         return means(jain_of_runs(table, column, by), "jain", by, confidence)
 
     def warmup(self, column: str = "cwnd_bytes") -> pl.DataFrame:
-        """How much of the beginning of each run is not yet typical of the rest (MSER-5).
+        """Length of the warm-up of each run: its beginning that is not yet typical (MSER-5).
 
         Needs samples (`tables=["samples"]`, and a `sample_interval` that is a time). Columns: the
         keys of the grid, `flow`, `runs`, `warmup_s` (the longest of all runs), `settled` (the share
@@ -342,7 +342,7 @@ class Sweep:
 
 
 def load_sweep(directory: str | os.PathLike[str]) -> Sweep:
-    """What a sweep has found, from its directory; it need not be complete.
+    """Results of a sweep, from its directory; the sweep need not be complete.
 
     Raises:
         OSError: It cannot be read.

@@ -123,7 +123,7 @@ def sweep_prepared(
     metric: str | None = None,
     tabulate: bool = False,
 ) -> Sweep:
-    """As `sweep`, of points that have been resolved.
+    """Runs a sweep of points that have been resolved; see `sweep`.
 
     A `metric` that no run will have is refused before the first. `tabulate` writes the tables of
     `tabulated` into the directory.
@@ -218,7 +218,7 @@ def _store(plan: Plan, path: Path | None, force: bool) -> Iterator[Store]:
 
 
 def tables_of(store: Store) -> Reader:
-    """What reads the tables once the store is closed."""
+    """Reader of the tables, for use once the store is closed."""
     if isinstance(store, Directory):
         parts = store.parts
         return lambda name: joined(parts, name)
@@ -249,7 +249,7 @@ class Course:
         self._fixed = [plan.most(key) == plan.first(key) for key in self.keys]
         self._left = [0] * len(self.keys)
         self.events: dict[int, int] = {}
-        """Of a run of each point, the latest."""
+        """Number of events of the latest run of each point."""
         self.done = 0
         self.fresh = 0
         """Those that were not there before."""

@@ -1,4 +1,4 @@
-"""What is in the directory of a sweep."""
+"""State of a sweep's directory."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from retx.sweeps.tabulated import is_table_file
 
 @dataclass(frozen=True)
 class Status:
-    """How far a sweep has come."""
+    """Progress of a sweep."""
 
     plan: Plan
     parts: list[Part]
     damaged: list[str]
-    """What is wrong, with the file's path."""
+    """Faults that were found, with the file's path."""
     running: bool
 
     @property

@@ -1,4 +1,4 @@
-"""Where a sweep keeps what it finds: in memory, or in a directory that survives what may come.
+"""Storage for the results of a sweep: in memory, or in a directory that survives a crash.
 
     DIR/sweep.json      the plan: points, replications, tables, engine
     DIR/scenario.toml   the scenario, resolved
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 
 
 RUNS_PER_PART = 20_000
-"""In the parts of a sweep that is complete."""
+"""Maximum number of runs in a part of a complete sweep."""
 RUNS_PER_PART_WITH_TABLES = 500
-"""The same where tables of single packets are kept."""
+"""Maximum number of runs in a part that has tables of single packets."""
 
 Done = dict[str, set[int]]
 """Replications by the key of their point."""
@@ -201,7 +201,7 @@ def _joined_batches(
 
 
 def _merged(folder: Path, parts: list[Part], plan: Plan) -> list[Part]:
-    """The same runs, in parts that depend on the plan alone."""
+    """Parts with the same runs, divided in a way that depends on the plan alone."""
     order = {key: index for index, key in enumerate(dict.fromkeys(plan.keys))}
     size = RUNS_PER_PART_WITH_TABLES if plan.tables else RUNS_PER_PART
     if len(parts) == 1 and parts[0].count <= size:
@@ -238,7 +238,7 @@ def _sources(
     parts: Sequence[Part],
     held: Mapping[Path, set[tuple[str, int]]],
 ) -> list[tuple[Part, list[tuple[str, list[tuple[int, int]]]]]]:
-    """Where to take each run from: parts, and what of each; a run may be in several."""
+    """Sources of the runs: parts, and the runs to take from each; a run may be in several parts."""
     wanted = set(runs)
     found = []
     for part in sorted(parts, key=lambda part: -part.count):

@@ -9,7 +9,7 @@ from retx.sweeps.result import Reader
 
 
 def unmeasured(read: Reader, plan: Plan) -> int:
-    """How many runs of a plan measured nothing: no link and no wlan has a share of the time."""
+    """Number of runs of a plan that measured nothing: no link and no wlan has a utilisation."""
     tables = [table for name in ("links", "wlans") if (table := read(name)) is not None]
     if not tables:
         return 0

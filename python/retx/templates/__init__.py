@@ -12,7 +12,7 @@ SUFFIX = ".toml"
 
 
 def names() -> list[str]:
-    """Of all templates, in order."""
+    """Names of all templates, in order."""
     return sorted(name for name, _ in _files())
 
 

@@ -1,4 +1,4 @@
-"""What a tuning is to make larger or smaller."""
+"""Objectives of a tuning: quantities to make larger or smaller."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Objective:
 
     @property
     def direction(self) -> Literal["minimize", "maximize"]:
-        """As Optuna calls it."""
+        """Direction, as Optuna calls it."""
         return "maximize" if self.maximise else "minimize"
 
 

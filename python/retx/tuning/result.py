@@ -1,4 +1,4 @@
-"""What a tuning has found."""
+"""Results of a tuning."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Tuning:
 
     @property
     def keys(self) -> list[str]:
-        """What was varied."""
+        """Keys that were varied."""
         return list(self._space)
 
     @property
     def units(self) -> dict[str, str]:
-        """Of what was varied: `ms` where numbers of the table are milliseconds, or nothing."""
+        """Units of the varied keys: `ms` where the table has milliseconds; empty without a unit."""
         return {key: getattr(values, "unit", "") for key, values in self._space.items()}
 
     @cached_property
@@ -102,7 +102,7 @@ class Tuning:
         return resolve(self._scenario, overrides=self.overrides(trial))
 
     def scenario_toml(self, trial: int | None = None) -> str:
-        """The same as the text of a scenario file."""
+        """Text of a scenario file with the values of a trial; of the best by default."""
         return scenario_toml(self._scenario, overrides=self.overrides(trial))
 
     def landscape(self, x: str | None = None, y: str | None = None) -> Figure:

@@ -1,4 +1,4 @@
-"""What a tuning may vary: ranges of numbers, with a unit or without, and choices."""
+"""Search space of a tuning: ranges of numbers, with a unit or without, and choices."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _check_names(key: str, choice: Choice) -> None:
 
 
 def parsed(word: str) -> tuple[str, Range | Choice]:
-    """What a `--vary` says: see `retx.varied`. A range with a number of steps is a choice.
+    """Parses a `--vary`: see `retx.varied`. A range with a number of steps is a choice.
 
     Raises:
         UsageError: It is written in none of the ways that there are.

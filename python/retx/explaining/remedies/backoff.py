@@ -1,4 +1,4 @@
-"""How long the backoff of the retransmission timer is kept."""
+"""Remedies that change how long the retransmission timer's backoff is kept."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from retx.explaining.remedy import CONGESTION, Change, Remedy
 from retx.explaining.situation import Situation
 
 SHORT = 0.5
-"""Of a bandwidth-delay product: a shorter queue drops what a sender's bursts bring."""
+"""Share of a bandwidth-delay product: a shorter queue drops segments of a sender's bursts."""
 PART = 0.95
-"""Of the bottleneck's rate: the queue then stands at the shaper."""
+"""Rate of the shaper as a share of the bottleneck's: the queue then stands at the shaper."""
 
 
 def _propose(situation: Situation) -> list[Change]:

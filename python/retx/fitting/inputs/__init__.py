@@ -15,7 +15,7 @@ READERS = {
     "trace": "retx.fitting.inputs.trace:read",
     "mahimahi": "retx.fitting.inputs.mahimahi:read",
 }
-"""Where each reader is: a function that takes the text of a file and its name."""
+"""Location of each reader: a function that takes the text of a file and its name."""
 
 
 def read(kind: str, path: str | os.PathLike[str]) -> Series:
