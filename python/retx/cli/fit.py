@@ -48,6 +48,14 @@ Mahimahi = Annotated[
 Out = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="S.toml", help="Write the scenario here.")
 ]
+Convert = Annotated[
+    str | None,
+    typer.Option(
+        "--convert",
+        metavar="TEXT",
+        help='Read losses in one notation, such as "loss gemodel 1% 10% 70% 0.1%", and print all.',
+    ),
+]
 Replay = Annotated[
     bool,
     typer.Option("--replay", help="Replay losses and delays as recorded, in place of a model."),
@@ -64,6 +72,7 @@ def command(
     mahimahi: Mahimahi = None,
     out: Out = None,
     replay: Replay = False,
+    convert: Convert = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Fit a path to a capture or a measured series, and write the scenario that behaves like it.
@@ -77,9 +86,16 @@ def command(
       retx fit --iperf3 server.json
       retx fit --trace packets.csv --json
       retx fit --mahimahi cellular.down -o cellular.toml && retx run cellular.toml
+      retx fit --convert "loss gemodel 1% 10% 70% 0.1%"
+      retx fit --convert "loss=1% mean_burst=3"
     """
     from retx.fitting.fit import fit
 
+    if convert is not None:
+        if any((captures, flow, with_check, ping, iperf3, trace, mahimahi, out, replay)):
+            raise UsageError("--convert reads its own text: leave the other options out")
+        _convert(convert, as_json=as_json)
+        return
     if replay and out is None and not with_check:
         raise UsageError("--replay changes the scenario: add -o S.toml")
     if out is not None and out.suffix != ".toml":
@@ -106,6 +122,16 @@ def command(
         typer.echo(f"{out} is written. Run it: retx run {out}")
     else:
         _print(found)
+
+
+def _convert(text: str, *, as_json: bool) -> None:
+    from retx.fitting.conversion import convert, lines
+
+    found = convert(text)
+    if as_json:
+        print_json(found)
+    else:
+        typer.echo("\n".join(lines(found)))
 
 
 def _print(fit: Fit) -> None:

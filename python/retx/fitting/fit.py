@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from retx.errors import UsageError
+from retx.fitting.counts import CountFit, fit_counts
 from retx.fitting.delays import DelayFit, fit_delays
 from retx.fitting.inputs import read
 from retx.fitting.losses import LossFit, fit_losses
@@ -24,6 +25,8 @@ class Fit:
     losses: LossFit | None
     """None where the input does not show which packets were lost."""
     delays: DelayFit | None
+    counts: CountFit | None = None
+    """Losses that are only counted in intervals."""
 
     @property
     def content(self) -> dict[str, Any]:
@@ -38,6 +41,7 @@ class Fit:
                 "unknown": list(series.unknown),
             },
             "loss": None if self.losses is None else dict(self.losses.content),
+            "counts": None if self.counts is None else self.counts.content,
             "delay": None if self.delays is None else self.delays.content,
             "rate": _rates(series),
             "retransmissions": _resent(series),
@@ -100,7 +104,7 @@ def fit(
 
 def fit_series(series: Series) -> Fit:
     """Fits a path to a series that has been read."""
-    losses, delays = None, None
+    losses, delays, counts = None, None, None
     if series.packets is not None:
         packets = series.packets
         if np.count_nonzero(~np.isnan(packets.lost)) > 1:
@@ -113,7 +117,9 @@ def fit_series(series: Series) -> Fit:
         delays = fit_delays(packets.delays_s)
     elif series.rtts_s is not None:
         delays = fit_delays(series.rtts_s)
-    return Fit(series, losses, delays)
+    elif series.counts is not None:
+        counts = fit_counts(series.counts)
+    return Fit(series, losses, delays, counts)
 
 
 def _rates(series: Series) -> dict[str, Any] | None:

@@ -98,7 +98,7 @@ def _rate(fit: Fit) -> list[str]:
         known = fit.content["rate"]
         return [*lines, f'rate = "{round(max(known["mean_bit_s"], 1))} bit/s"']
     return [
-        *comment(f"An assumption: a {fit.series.kind} series does not show the rate."),
+        *comment("An assumption: this input does not show the rate."),
         f"rate = {quoted(ASSUMED_RATE)}",
     ]
 
@@ -116,6 +116,8 @@ def _channel(fit: Fit, *, replay: bool, beside: str | None) -> list[str]:
     channels: list[str] = []
     if fit.losses is not None and not replay:
         channels += [inline(channel) for channel in fit.losses.channels()]
+    if fit.counts is not None:
+        channels += [inline(channel) for channel in fit.counts.channels]
     rates = fit.series.rates
     if rates is not None and rates.opportunities_ms:
         channels.append(

@@ -42,8 +42,10 @@ def model_line(model: Mapping[str, Any]) -> str:
 
 def loss_lines(fit: Fit, *, replay: bool = False) -> list[str]:
     """Lines on the losses."""
+    if fit.counts is not None:
+        return _count_lines(fit.counts.content)
     if fit.losses is None:
-        return []
+        return _resent_lines(fit.content["retransmissions"])
     found = fit.losses.content
     used = fit.losses.used
     lines = [
@@ -73,6 +75,37 @@ def loss_lines(fit: Fit, *, replay: bool = False) -> list[str]:
             f"{share(point['loss_before'])} to {share(point['loss_after'])}."
         )
     return lines + [f"{text[:1].upper()}{text[1:]}." for text in found["warnings"]]
+
+
+def _count_lines(found: Mapping[str, Any]) -> list[str]:
+    lines = [
+        f"Losses: {found['lost']} of {found['packets']} packets in {found['intervals']} intervals, "
+        f"{share(found['loss'])} [{share(found['low'])}, {share(found['high'])}]."
+    ]
+    if found["reason"]:
+        return [*lines, f"{found['reason'][:1].upper()}{found['reason'][1:]}."]
+    spread, burst = found["dispersion"], found["mean_burst"]
+    lines.append(
+        f"The counts vary {spread['value']:.3g} [{spread['low']:.3g}, {spread['high']:.3g}] times "
+        f"as much as those of independent losses (p = {spread['p']:.3g})."
+    )
+    if found["chosen"] == "gilbert":
+        lines.append(
+            f"Bursts of {burst['value']:.3g} [{burst['low']:.3g}, {burst['high']:.3g}] packets "
+            "would make them vary so; a loss rate that changes would, too."
+        )
+    else:
+        lines.append("They do not contradict independent losses.")
+    return lines
+
+
+def _resent_lines(found: Mapping[str, Any] | None) -> list[str]:
+    if not found:
+        return []
+    return [
+        f"{found['count']} retransmissions for about {found['segments']} segments "
+        f"({share(found['share'])}): the loss rate is at most about that. No losses are written."
+    ]
 
 
 def delay_lines(fit: Fit) -> list[str]:

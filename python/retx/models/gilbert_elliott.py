@@ -205,6 +205,57 @@ def netem(p: float, r: float, k: float = 1, h: float = 0) -> str:
     return "loss gemodel " + " ".join(f"{100 * float(share):.10g}%" for share in shares)
 
 
+def from_netem(
+    p: Given, r: Given | None = None, lost_bad: Given = 1, lost_good: Given = 0
+) -> Chain:
+    """The chain of netem's `loss gemodel p r 1-h 1-k`, as shares of one.
+
+    netem takes the probabilities to *lose* a packet in the bad and the good state, this model those
+    to survive: k = 1 − `lost_good`, h = 1 − `lost_bad`.
+
+    Args:
+        p: P(good → bad) per packet.
+        r: P(bad → good) per packet; 1 − p without it, which makes losses independent.
+        lost_bad: 1 − h, the loss probability in the bad state.
+        lost_good: 1 − k, the loss probability in the good state.
+    """
+    good = probability("p", p)
+    bad, kept = 1 - probability("lost_bad", lost_bad), 1 - probability("lost_good", lost_good)
+    return _checked(good, 1 - good if r is None else r, kept, bad)
+
+
+def itu(p: Given, r: Given) -> tuple[Numbers, Numbers]:
+    """Loss rate and burst ratio (ITU-T G.107) of the chain with k = 1 and h = 0.
+
+    The burst ratio is the mean burst over that of independent losses at the same rate, 1/(p + r).
+
+    Args:
+        p: P(good → bad) per packet.
+        r: P(bad → good) per packet.
+    """
+    chain = _checked(p, r, 1, 0)
+    return chain.p / (chain.p + chain.r), 1 / (chain.p + chain.r)
+
+
+def from_itu(loss: Given, burst_ratio: Given) -> Chain:
+    """The chain with k = 1 and h = 0 of a loss rate and a burst ratio (ITU-T G.107).
+
+    Args:
+        loss: Loss rate as a share of one; G.107 writes it in per cent (Ppl).
+        burst_ratio: Burst ratio; 1 for independent losses.
+
+    Raises:
+        ModelError: No chain has them: p or r would exceed 1.
+    """
+    share, ratio = probability("loss", loss), positive("burst_ratio", burst_ratio)
+    p, r = share / ratio, (1 - share) / ratio
+    if np.any((p > 1) | (r > 1)):
+        raise ModelError(
+            "no chain has so small a burst ratio: it is at least the larger of loss and 1 − loss"
+        )
+    return Chain(p, r, np.ones_like(p), np.zeros_like(p))
+
+
 def _checked(p: Given, r: Given, k: Given, h: Given) -> Chain:
     chain = Chain(
         *np.broadcast_arrays(

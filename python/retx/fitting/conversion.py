@@ -1,0 +1,144 @@
+"""Conversions between the notations of two-state losses.
+
+netem's `loss gemodel` takes loss probabilities (1 − h, 1 − k) where Hasslinger & Hohlfeld, and the
+channel `gilbert_elliott`, have survival probabilities (h, k): the trap that this page is about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from retx.errors import UsageError
+from retx.models import gilbert_elliott as ge
+from retx.models.arguments import ModelError
+
+PAIR = re.compile(r"([a-z_]+)\s*=\s*([0-9.eE+-]+)\s*(%?)")
+FORMS: dict[frozenset[str], Callable[..., ge.Chain]] = {
+    frozenset({"loss", "mean_burst"}): lambda loss, mean_burst: ge.from_loss_and_burst(
+        loss, mean_burst
+    ),
+    frozenset({"loss", "burst_ratio"}): lambda loss, burst_ratio: ge.from_itu(loss, burst_ratio),
+    frozenset({"loss", "clp"}): lambda loss, clp: ge.from_loss_and_burst(loss, 1 / (1 - clp)),
+}
+CHAIN_KEYS = {"p", "r", "k", "h"}
+EXAMPLES = (
+    "“loss gemodel 1% 10% 70% 0.1%”, “p=0.01 r=0.1 k=0.999 h=0.3”, “loss=1% mean_burst=3”, "
+    "“loss=1% burst_ratio=2” or “loss state 1% 30% 20% 5%”"
+)
+
+
+def convert(text: str) -> dict[str, Any]:
+    """Reads losses in one notation and writes them in all that have them.
+
+    Args:
+        text: netem's `loss gemodel …` or `loss state …`; or keys: p, r, k and h; loss with
+            mean_burst, burst_ratio (ITU-T G.107) or clp, the probability of a loss after a loss.
+
+    Raises:
+        UsageError: It is none of these, or no chain has these values.
+    """
+    words = text.replace("loss", "loss ", 1).split() if "loss gemodel" in text else text.split()
+    try:
+        if "gemodel" in words:
+            return _answer(ge.from_netem(*_shares(words[words.index("gemodel") + 1 :], 4)))
+        if "state" in words:
+            return _states(_shares(words[words.index("state") + 1 :], 5))
+        return _answer(_from_keys(text))
+    except (ModelError, ZeroDivisionError) as error:
+        raise UsageError(f"{text}: {error}") from None
+
+
+def _shares(words: list[str], most: int) -> list[float]:
+    """Numbers of netem, which are per cents with or without the sign."""
+    try:
+        shares = [float(word.rstrip("%")) / 100 for word in words]
+    except ValueError as error:
+        raise UsageError(f"{error}: netem takes per cents, such as 0.1%") from None
+    if not 1 <= len(shares) <= most:
+        raise UsageError(f"{len(shares)} numbers: netem takes 1 to {most} here")
+    return shares
+
+
+def _from_keys(text: str) -> ge.Chain:
+    pairs = PAIR.findall(text)
+    values = {key: float(value) / (100 if sign else 1) for key, value, sign in pairs}
+    rest = PAIR.sub("", text).replace(",", "").strip()
+    if values and not rest:
+        if {"p", "r"} <= set(values) <= CHAIN_KEYS:
+            chain = {"k": 1.0, "h": 0.0, **values}
+            ge.loss_rate(**chain)
+            return ge.Chain(**chain)  # type: ignore[arg-type]
+        form = FORMS.get(frozenset(values))
+        if form is not None:
+            return form(**values)
+    raise UsageError(f"“{text}” is no notation of losses: write {EXAMPLES}")
+
+
+def _answer(chain: ge.Chain) -> dict[str, Any]:
+    p, r, k, h = (float(value) for value in chain)
+    loss, burst = float(ge.loss_rate(p, r, k, h)), float(ge.burst_mean_packets(p, r, k, h))
+    found: dict[str, Any] = {
+        "channel": {"model": "gilbert_elliott", "p": p, "r": r, "k": k, "h": h},
+        "netem": ge.netem(p, r, k, h),
+        "loss": loss,
+        "mean_burst": burst,
+        "bad_share": p / (p + r),
+        "itu": None,
+    }
+    if k == 1 and h == 0:
+        share, ratio = ge.itu(p, r)
+        found["itu"] = {"loss": float(share), "burst_ratio": float(ratio), "clp": 1 - r}
+    return found
+
+
+def _states(given: list[float]) -> dict[str, Any]:
+    """Chain of netem's four states as the channel `markov`.
+
+    Received in a gap (1), received in a burst (2), lost in a burst (3), lost alone in a gap (4).
+    """
+    p13 = given[0]
+    p31, p32, p23, p14 = [*given[1:], *[1 - p13, 0.0, 1.0, 0.0][len(given) - 1 :]]
+    if p13 + p14 > 1 or p31 + p32 > 1:
+        raise UsageError("p13 + p14 and p31 + p32 are at most 100 %")
+    rows = [
+        [1 - p13 - p14, 0.0, p13, p14],
+        [0.0, 1 - p23, p23, 0.0],
+        [p31, p32, 1 - p31 - p32, 0.0],
+        [1.0, 0.0, 0.0, 0.0],
+    ]
+    netem = "loss state " + " ".join(f"{100 * it:.10g}%" for it in (p13, p31, p32, p23, p14))
+    loss, burst = _of_states(p13, p31, p32, p23, p14)
+    channel = {"model": "markov", "transitions": rows, "loss": [0.0, 0.0, 1.0, 1.0]}
+    return {"channel": channel, "netem": netem, "loss": loss, "mean_burst": burst, "itu": None}
+
+
+def _of_states(p13: float, p31: float, p32: float, p23: float, p14: float) -> tuple[float, float]:
+    """Loss rate and mean burst; with π₁ = 1 before scaling, π₃ = p13/p31, by what enters state 1."""
+    if p31 == 0 or (p23 == 0 and p32 > 0):
+        raise UsageError("the chain never comes back to the gap: p31 or p23 is 0")
+    lost_alone, lost = p14, p13 / p31
+    received = lost * p32 / p23 if p32 else 0.0
+    total = 1 + received + lost + lost_alone
+    starts = p13 + p14 + received * p23
+    return (lost + lost_alone) / total, (lost + lost_alone) / starts
+
+
+def lines(found: Mapping[str, Any]) -> list[str]:
+    """The conversion for people."""
+    from retx.fitting.scenario import inline
+
+    shown = [
+        f"scenario    forward.channel = {inline(found['channel'])}",
+        f"netem       {found['netem']}",
+        f"loss rate   {100 * found['loss']:.6g} %",
+        f"mean burst  {found['mean_burst']:.6g} packets",
+    ]
+    if found["itu"]:
+        itu = found["itu"]
+        shown.append(
+            f"ITU-T       Ppl {100 * itu['loss']:.6g} %, burst ratio {itu['burst_ratio']:.6g}; "
+            f"conditional loss probability {itu['clp']:.6g}"
+        )
+    return shown
