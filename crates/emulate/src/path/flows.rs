@@ -160,10 +160,11 @@ impl Flows {
         }
         if let Some(flow) = self.flows.get_mut(seen.flow as usize) {
             let what = flow.sent((now, seen), &mut arriving, around);
-            if matches!(what, Some(What::Segment(_))) && flow.may_be_released() {
-                if let Some(state) = around.senders.look(seen.flow) {
-                    flow.note_limit(now, &state, &mut self.in_flight);
-                }
+            if matches!(what, Some(What::Segment(_)))
+                && flow.may_be_released()
+                && let Some(state) = around.senders.look(seen.flow)
+            {
+                flow.note_limit(now, &state, &mut self.in_flight);
             }
             let connection = arriving.connection;
             passage.of = what.map(|what| Of { flow: seen.flow, connection, what });
