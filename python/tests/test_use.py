@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -129,6 +130,23 @@ def test_a_notebook_shows_sweeps() -> None:
     assert page.count("<tr>") >= 3
     figure = sweep.plot.metric("link.cloud.forward.channel.p", "goodput_bit_s", models=["pftk"])
     assert figure.data["means"]["n"].to_list() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("setting", "answer"),
+    [
+        ("link.cloud.rate=10 Mbps", 'did you mean "10 Mbit/s"?'),
+        ("link.cloud.delay=20msec", 'did you mean "20 ms"?'),
+        ("link.cloud.forward.channel.p=50%", "write 0.5"),
+        ("flow.download.app.bytes=10 MB", "write 10000000"),
+    ],
+)
+def test_units_in_another_spelling_are_answered_with_the_right_one(
+    setting: str, answer: str
+) -> None:
+    key, _, value = setting.partition("=")
+    with pytest.raises(retx.ScenarioError, match=re.escape(answer)):
+        retx.resolve(LOSSY, overrides={key: value})
 
 
 def test_errors_are_one_line_unless_debugged(cli) -> None:

@@ -56,12 +56,15 @@ impl Units {
         }
         let Some((_, scale)) = self.table.iter().find(|(name, _)| *name == unit) else {
             let names: Vec<&str> = self.table.iter().map(|(name, _)| *name).collect();
-            return Err(QuantityError::new(format!(
-                "unknown unit \"{unit}\" in \"{text}\"{}: {} takes {}",
-                self.hint(number, unit),
-                self.what,
-                names.join(", ")
-            )));
+            let (known, unknown) =
+                (names.join(", "), format!("unknown unit \"{unit}\" in \"{text}\""));
+            return Err(QuantityError::new(match self.spelling(unit) {
+                Some(meant) => format!(
+                    "{unknown}, did you mean \"{number} {meant}\"? ({} takes {known})",
+                    self.what
+                ),
+                None => format!("{unknown}: {} takes {known}", self.what),
+            }));
         };
         if value < 0.0 {
             return Err(QuantityError::new(format!(
@@ -85,15 +88,14 @@ impl Units {
         Ok(whole)
     }
 
-    /// Right spelling of a quantity whose unit is written in another way; empty for others.
-    fn hint(&self, number: &str, unit: &str) -> String {
+    /// Unit that is written in another way.
+    fn spelling(&self, unit: &str) -> Option<&'static str> {
         let lower = unit.to_lowercase();
         let meant = self.spellings.iter().find(|(spelling, _)| *spelling == lower);
         // Units that differ only in case, such as Ms for ms.
-        let meant = meant.map(|(_, unit)| *unit).or_else(|| {
+        meant.map(|(_, unit)| *unit).or_else(|| {
             self.table.iter().map(|(name, _)| *name).find(|name| name.to_lowercase() == lower)
-        });
-        meant.map_or_else(String::new, |unit| format!(", did you mean \"{number} {unit}\"?"))
+        })
     }
 
     /// The shortest exact text, in the largest unit that has one: minutes and hours only when
