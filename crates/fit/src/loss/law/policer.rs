@@ -28,7 +28,7 @@ const COPIES_FIRST: usize = 4_000;
 /// Share of the drops that a policer must explain at the first look.
 const EXPLAINED_LEAST: f64 = 0.5;
 /// Rounds of refinement of the grid.
-const ROUNDS: usize = 10;
+const ROUNDS: usize = 6;
 const FALL: f64 = 1.92;
 
 /// Copies with certain fates.
@@ -143,7 +143,7 @@ fn best(copies: &Copies, rate: Axis, bucket: Axis) -> (f64, f64, usize) {
 }
 
 fn axes(first: f64, largest: f64) -> (Axis, Axis) {
-    (Axis { centre: first, factor: 1.05 }, Axis { centre: largest * 12.0, factor: 12.0 })
+    (Axis { centre: first, factor: 1.4 }, Axis { centre: largest * 12.0, factor: 12.0 })
 }
 
 /// Searches rate and bucket: from a coarse grid to finer ones, then along the directions in which
