@@ -7,12 +7,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib import figure
 from matplotlib.container import ErrorbarContainer
+from matplotlib.legend import Legend
 from matplotlib.text import Text
 from matplotlib.ticker import (
     LogFormatter,
@@ -50,6 +52,8 @@ WIDTH_INCHES = WIDTHS["page"]
 COLUMN_HEIGHT = 0.75
 """Height of a figure in a column over its height on a page; if below `LOW_INCHES`, unchanged."""
 LOW_INCHES = 2.5
+COLUMN_CHARACTERS = 44
+"""Length of a legend's line that fits into a column."""
 PANEL_INCHES = 2.6
 DPI = 150
 MOST_COLUMNS = 5
@@ -107,6 +111,8 @@ class Figure(figure.Figure):
             # Legends between panels take as much room as before, and strips are low already.
             keeps = self.subfigs or height < LOW_INCHES
             self.set_size_inches(inches * share, height * (1.0 if keeps else COLUMN_HEIGHT))
+            for text in (text for legend in self.findobj(Legend) for text in legend.get_texts()):
+                text.set_text(fill(text.get_text(), COLUMN_CHARACTERS))
         with styled():
             place_legend(self)
 
