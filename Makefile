@@ -85,6 +85,7 @@ wheel: $(BIN)/python
 	$(RUST) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig \
 	    --compatibility manylinux_2_28
 	$(RUST) $(BIN)/maturin sdist
+	tar --list --file target/wheels/retx-*.tar.gz | grep '/_studies/high-ber/study.toml$$'
 	PATH="$(CURDIR)/$(BIN):$$PATH" tools/oldest_glibc.sh target/wheels/retx-*.whl 28
 
 # The wheel where there is only Python: takes a minute and downloads what retx needs.
