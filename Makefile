@@ -32,7 +32,7 @@ demo: announced $(VENV)/built
 # Says before the first minute of silence how long it lasts.
 announced:
 	@if [ -e $(VENV)/built ]; then echo "make demo takes about a minute on two cores."; else \
-	    echo "make demo takes about 4 minutes on two cores: 3 to build in .venv and target (0.8 GB), then 1" \
+	    echo "make demo takes about 4 minutes on two cores: 3 to build in .venv and target (1 GB), then 1" \
 	    "for a question and a study."; fi
 
 # Two at a time: what has one thread, such as the extension's last optimisation, leaves the other core
