@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class ReleaseError(Exception):
-    """What is missing before a release."""
+    """Parts missing before a release."""
 
 
 def version(manifest: str) -> str:

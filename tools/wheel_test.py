@@ -42,7 +42,7 @@ COMMANDS = (
 )
 SLOW = ("retx study high-ber --quick --out study",)
 LEAVES = ("scenario.toml", "run/summary.json", "run/cwnd.png", "sweep")
-"""What must be there at the end."""
+"""Files that must be there at the end."""
 
 
 class Bare:

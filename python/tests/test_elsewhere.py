@@ -1,4 +1,4 @@
-"""What runs on macOS and Windows, simulated: their `sys.platform`, and no module that they lack."""
+"""Tests of macOS and Windows, simulated: their `sys.platform`, and no module that they lack."""
 
 from __future__ import annotations
 

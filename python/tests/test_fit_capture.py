@@ -102,7 +102,7 @@ def test_both_ends_show_every_loss(noisy: tuple[Path, Path, retx.Result]) -> Non
         sum(it or 0 for it in copies["lost"]) == last["drops"]["queue"] + last["drops"]["channel"]
     )
     assert of_queue == pytest.approx(last["drops"]["queue"], abs=1)
-    # What the other way lost is counted, too.
+    # Losses of the other way are counted, too.
     assert fit.path["acks_lost"]["value"] == 0.0
 
 

@@ -1,4 +1,4 @@
-"""What is released: one version, notes from the changelog, and texts that say what works."""
+"""Tests of a release: one version, notes from the changelog, and texts that say what works."""
 
 from __future__ import annotations
 

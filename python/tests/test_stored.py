@@ -1,4 +1,4 @@
-"""What runs and sweeps have stored is read back, drawn and handed to other programs."""
+"""Stored runs and sweeps are read back, drawn and handed to other programs."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ LEAST = 5
 
 @dataclass(frozen=True)
 class CountFit:
-    """What counts say about losses."""
+    """Losses as far as counts tell them."""
 
     content: dict[str, Any]
 

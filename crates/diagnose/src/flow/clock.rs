@@ -30,7 +30,7 @@ impl Clock {
             let is_near = |tick: &&i64| (each / **tick as f64 - 1.0).abs() < tolerance;
             let found = TICKS_NS.iter().find(is_near).copied();
             if found != self.tick_ns {
-                // What was least by another tick tells nothing.
+                // The least of another tick tells nothing.
                 (self.tick_ns, self.offset_ns) = (found, i64::MAX);
             }
         }

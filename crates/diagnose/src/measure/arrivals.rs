@@ -77,7 +77,7 @@ impl Builder {
         for (start, payload) in pieces {
             let hole = self.missing.remove(&start);
             if let (Some(hole), true) = (hole, passed.is_late) {
-                // It comes late, but it comes.
+                // The packet comes late, but it comes.
                 self.course.copies[hole].lost = Some(0.0);
                 let overtakers = self.course.copies.len() - 1 - hole;
                 self.course.overtaken.push(overtakers as u32);

@@ -269,7 +269,7 @@ impl Builder {
         if is_late && cumulative {
             course.overtaken.push(overtakers as u32);
         }
-        // What waited behind a gap is acknowledged with what fills it.
+        // Data behind a gap are acknowledged with those that fill it.
         if units.iter().all(|unit| unit.copies == 1) && !is_late {
             let copy = &mut course.copies[newest];
             copy.delay_ns = copy.sent_ns.map(|sent| time_ns - sent);

@@ -128,7 +128,7 @@ fn upper_mode(sorted: &[Chunk]) -> f64 {
     let (mut first, mut end, mut weight) = (0, 0, 0.0);
     let mut best = sorted[sorted.len() / 2].rate();
     if sorted.len() < CHUNKS_PLAIN {
-        // So few show no modes.
+        // Too few gaps show no modes.
         return best;
     }
     for it in sorted {

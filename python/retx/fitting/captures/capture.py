@@ -24,7 +24,7 @@ LOST = 0.5
 
 @dataclass(frozen=True)
 class CaptureFit:
-    """What a flow of a capture says about its path."""
+    """Measurements of a path by a flow of a capture."""
 
     files: tuple[Path, ...]
     measured: Mapping[str, Any]
@@ -48,10 +48,10 @@ class CaptureFit:
         copies = self.path["copies"]
         lost = np.array([np.nan if it is None else it for it in copies["lost"]], dtype=float)
         by_queue = np.array(copies["by_queue"], dtype=float)
-        # What a queue drops never reaches the channel.
+        # Packets that a queue drops never reach the channel.
         reaches = ~(np.nan_to_num(lost) * by_queue > LOST)
         by_channel = (lost * (1.0 - by_queue))[reaches]
-        # What is left of losses of the queue is no loss of the channel, however many there are.
+        # Losses of the queue that are left are none of the channel, however many there are.
         if not (np.nan_to_num(by_channel) > LOST).any():
             return None
         times = np.array(copies["times_s"])[reaches]

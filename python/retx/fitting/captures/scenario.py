@@ -159,7 +159,7 @@ def _queue(path: Mapping[str, Any]) -> Iterator[str]:
 
 
 def channels(fit: CaptureFit, *, replay: bool = False) -> list[dict[str, Any]]:
-    """What the bottleneck does to packets: losses, reordering, delay beyond the queue."""
+    """Lines on the bottleneck: losses, reordering, delay beyond the queue."""
     from retx.fitting.captures.replay import script
 
     path, losses = fit.path, fit.losses

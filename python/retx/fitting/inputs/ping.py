@@ -131,7 +131,7 @@ def _read_windows(log: _Log, text: str) -> None:
         elif WINDOWS_LOST.search(line):
             log.said_lost.add(number)
             log.left[number] = time_s
-            # It waits 4 s for a reply, and a second more.
+            # Windows waits 4 s for a reply, and a second more.
             number, time_s = number + 1, time_s + 5.0
     log.last = number - 1
     log.sent = number

@@ -60,7 +60,7 @@ impl Copies {
             tokens = bucket.min(tokens + rate * gap);
             count += usize::from((tokens >= *bytes) == *lost);
             if !lost {
-                // What passed has had tokens, whatever the model says.
+                // A packet that passed has had tokens, whatever the model says.
                 tokens = (tokens - bytes).max(0.0);
             }
         }
@@ -319,7 +319,7 @@ impl Law for Policer {
     }
 
     fn consequences(&self, values: &[f64], series: &Series) -> Consequences {
-        // It depends on what comes: that of the series is measured, not computed.
+        // The loss rate depends on the packets that come: it is measured, not computed.
         let mut stream = retx_units::StreamKey { seed: 1, replication: 0 }.stream("policer");
         let fates = self.draw(values, series, &mut stream);
         let lost = fates.iter().filter(|lost| **lost).count() as f64;
