@@ -136,7 +136,7 @@ def test_the_command_prints_a_summary_and_json(tmp_path, cli):
     content = json.loads(cli("fit", "--ping", str(log), "--json").stdout)
     assert content["loss"]["chosen"] is None
     assert cli("fit", "--ping", str(log), "-o", str(tmp_path / "s.toml")).returncode == 0
-    with pytest.raises(UsageError, match="name one series"):
+    with pytest.raises(UsageError, match="name a capture, or one series"):
         fit()
 
 

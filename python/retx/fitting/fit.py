@@ -97,7 +97,9 @@ def fit(
     given = {"ping": ping, "iperf3": iperf3, "trace": trace, "mahimahi": mahimahi}
     named = {kind: path for kind, path in given.items() if path is not None}
     if len(named) != 1:
-        raise UsageError("name one series: --ping, --iperf3, --trace or --mahimahi FILE")
+        raise UsageError(
+            "name a capture, or one series: --ping, --iperf3, --trace or --mahimahi FILE"
+        )
     [(kind, path)] = named.items()
     return fit_series(read(kind, path))
 
