@@ -29,7 +29,12 @@ from typing import Any
 import retx
 from retx.diagnosing.truth import PLACES, Case, Kinds, Packet, captured, cases, random_cases
 
-KINDS = {"fast": "frr", "recovery": "frr", "timeout": "rto", "tail_loss_probe": "tlp"}
+KINDS = {
+    "fast": "fast_retransmit",
+    "recovery": "fast_retransmit",
+    "timeout": "rto",
+    "tail_loss_probe": "tlp",
+}
 
 
 @dataclass

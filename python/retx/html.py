@@ -52,7 +52,7 @@ MEANS = {
     "goodput_bit_s": ("goodput", rate),
     "rtt_mean_s": ("RTT", seconds),
     "segments_retransmitted": ("resent", count),
-    "frr_count": ("fast retransmits", count),
+    "fast_retransmit_count": ("fast retransmits", count),
     "rto_count": ("timeouts", count),
 }
 
@@ -97,7 +97,7 @@ def _cells(flow: dict[str, Any]) -> str:
         count(flow["segments_sent"]),
         count(flow["segments_retransmitted"]),
         count(flow["retransmissions_unnecessary"]),
-        _by_cause(flow["frr_count"], flow["episodes"]["frr"]),
+        _by_cause(flow["fast_retransmit_count"], flow["episodes"]["fast_retransmit"]),
         _by_cause(flow["rto_count"], flow["episodes"]["rto"]),
     )
     return "".join(f"<td>{escape(str(value))}</td>" for value in values)

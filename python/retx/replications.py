@@ -13,6 +13,7 @@ from retx import _native
 from retx.checks import there
 from retx.directory import new_directory
 from retx.errors import UsageError
+from retx.renamed import current
 from retx.results import HOW_TO_RECORD, Result, without_clock, write_code, write_tables
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class Replications:
         means = flow_means(self.flows, confidence)
         if quantity is None:
             return means
-        chosen = means.filter(means["quantity"] == quantity)
+        chosen = means.filter(means["quantity"] == current(quantity))
         if chosen.is_empty():
             names = ", ".join(means["quantity"].unique(maintain_order=True))
             raise UsageError(f"no quantity {quantity!r}; there is {names}")

@@ -16,6 +16,7 @@ from retx.checks import there
 from retx.earlier import CODE, OF_ALL, OF_MANY, OF_ONE, SCENARIO, SUMMARY, TABLES
 from retx.errors import UsageError
 from retx.names import SHOWN
+from retx.renamed import current_summary, current_table
 from retx.replications import Replications
 from retx.results import HOW_TO_RECORD, NotRecordedError, Result, rows_of, write_tables
 
@@ -195,7 +196,8 @@ def _summary(path: Path) -> dict[str, Any]:
         found = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise UsageError(f"{file}: is damaged ({error}): run it again with --force") from None
-    keys = found.keys() if isinstance(found, dict) else set()
+    found = current_summary(found) if isinstance(found, dict) else {}
+    keys = found.keys()
     if "verdicts" in keys:
         raise UsageError(f"{path}: is the report of a study: its page is report.html")
     if not (keys >= OF_ALL and (keys >= OF_ONE or keys >= OF_MANY)):
@@ -232,7 +234,7 @@ def _parquet(directory: Path, name: str) -> pl.DataFrame:
     import polars as pl
 
     with _readable(_path(directory, name)) as path:
-        return pl.read_parquet(path)
+        return current_table(pl.read_parquet(path))
 
 
 @contextmanager

@@ -143,8 +143,8 @@ def test_distributions_with_equal_means_are_told_apart() -> None:
 
 
 def test_the_first_recovery_that_differs_is_found() -> None:
-    ours = [["frr", "frr", "rto"]] * 20
-    theirs = [["frr", "rto"]] * 20
+    ours = [["fast_retransmit", "fast_retransmit", "rto"]] * 20
+    theirs = [["fast_retransmit", "rto"]] * 20
     found = first("f", "episode", ours, theirs)
     assert found
     assert (found.place, found.simulated + found.emulated) == (2, 1.0)
@@ -158,7 +158,7 @@ def test_partings_are_rarely_found_where_there_are_none() -> None:
     draws = random.Random(8)
 
     def side(runs: int) -> list[list[str]]:
-        return [[draws.choice(["frr", "rto"]) for _ in range(30)] for _ in range(runs)]
+        return [[draws.choice(["fast_retransmit", "rto"]) for _ in range(30)] for _ in range(runs)]
 
     trials = 200
     found = sum(first("f", "episode", side(50), side(20)) is not None for _ in range(trials))

@@ -29,7 +29,7 @@ def test_the_matrix_counts_the_episodes(result: retx.Result) -> None:
     keys = [
         (flow, kind, said)
         for flow in ("download.0", "download.1")
-        for kind in ("frr", "rto")
+        for kind in ("fast_retransmit", "rto")
         for said in ("congestion", "corruption")
     ]
     assert matrix.select(KEYS).rows() == keys
@@ -47,7 +47,7 @@ def test_the_matrix_counts_the_episodes(result: retx.Result) -> None:
 
 def test_the_summary_nests_it(result: retx.Result) -> None:
     for flow in result.summary["flows"]:
-        for kind in ("frr", "rto"):
+        for kind in ("fast_retransmit", "rto"):
             said = flow["said"][kind]
             assert list(said) == ["congestion", "corruption"]
             for cause in CAUSES:

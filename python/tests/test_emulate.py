@@ -219,7 +219,7 @@ def test_every_plot_of_a_simulation_is_one_of_an_emulation(tmp_path: Path) -> No
 def recoveries(changes: list[Change]) -> list[tuple[str, float]]:
     """Those of one socket, as its kernel's tracepoint has them."""
     return [
-        ("rto" if it.state == 4 else "frr", it.time_s)
+        ("rto" if it.state == 4 else "fast_retransmit", it.time_s)
         for it in changes
         # A probe's repair takes the window down.
         if it.state in (3, 4) or (it.state == 2 and it.probing)

@@ -33,7 +33,7 @@ SAMPLES = pl.DataFrame(
 EPISODES = pl.DataFrame(
     {
         "flow": ["a", "a", "b"],
-        "kind": ["frr", "rto", "rto"],
+        "kind": ["fast_retransmit", "rto", "rto"],
         "cause": ["wireless", "spurious", "congestion"],
         "start_s": [0.15, 0.25, 9.0],
     }

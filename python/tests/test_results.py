@@ -16,8 +16,8 @@ from retx.results import rows_of
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 FLOW_KEYS = """name tcp start_s finish_s response_time_s bytes_delivered goodput_bit_s segments_sent
-segments_retransmitted retransmissions_unnecessary frr_count rto_count episodes said max_backoff
-idle_total_s idle_max_s rtt_mean_s rtt_sd_s cwnd_mean_bytes frames_sent acks_sent"""
+segments_retransmitted retransmissions_unnecessary fast_retransmit_count rto_count episodes said
+max_backoff idle_total_s idle_max_s rtt_mean_s rtt_sd_s cwnd_mean_bytes frames_sent acks_sent"""
 LINK_KEYS = """packets_in packets_delivered drops queue_mean_packets queue_max_packets
 utilisation"""
 COLUMNS = {
@@ -45,7 +45,7 @@ def test_json_has_every_key(cli: Cli, lossy: Path) -> None:
     assert {"scenario", "version", "seed", "flows", "links", "engine"} <= summary.keys()
     (flow,) = summary["flows"]
     assert set(FLOW_KEYS.split()) <= flow.keys()
-    for kind in ("frr", "rto"):
+    for kind in ("fast_retransmit", "rto"):
         assert flow["episodes"][kind].keys() == {"congestion", "wireless", "spurious"}
     assert [(link["name"], link["direction"]) for link in summary["links"]] == [
         ("cloud", "forward"),
@@ -156,7 +156,7 @@ def test_tables_agree(result: retx.Result) -> None:
     assert flow["segments_sent"] == segments.height
     assert flow["segments_retransmitted"] == segments["retransmission"].sum() > 0
     episodes = result.episodes
-    for kind in ("frr", "rto"):
+    for kind in ("fast_retransmit", "rto"):
         assert flow[f"{kind}_count"] == episodes.filter(pl.col("kind") == kind).height
     forward = result.links.row(0, named=True)
     assert forward["drops_channel"] == result.drops.filter(pl.col("reason") == "channel").height

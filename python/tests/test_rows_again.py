@@ -76,7 +76,7 @@ FIGURES: dict[str, list[tuple[str, str, Figure]]] = {
         ("T2_goodput", "measured", first("goodput_bit_s")),
         ("T2F_resent", "measured_packets", RESENT),
         ("T2F_rto", "measured_RTOs", first("rto_count")),
-        ("T2_frr", "measured_FRRs", first("frr_count")),
+        ("T2_frr", "measured_FRRs", first("fast_retransmit_count")),
         ("backoff", "goodput", together),
         ("mixes", "rto_each", named("ftp", "rto_count")),
         ("pairs", "one", named("one", "goodput_bit_s", 1e-3)),

@@ -40,7 +40,7 @@ def test_flows_stand_in_their_order_with_all_keys() -> None:
     assert (call["name"], call["tcp"], download["tcp"]) == ("call", None, "newreno")
     assert set(call) == set(download)
     assert call["rto_count"] is None
-    assert call["episodes"]["frr"]["congestion"] is None
+    assert call["episodes"]["fast_retransmit"]["congestion"] is None
     assert download["jitter_s"] is None
     assert download["datagrams"]["sent"] is None
     packets = call["datagrams"]

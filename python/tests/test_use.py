@@ -114,7 +114,7 @@ def test_a_notebook_shows_results_and_no_progress(capfd) -> None:
     assert "A short download" in page
     runs = retx.replicate(LOSSY, 3)
     page = runs._repr_html_()
-    mean = runs.mean("frr_count")["mean"][0]
+    mean = runs.mean("fast_retransmit_count")["mean"][0]
     assert "means of 3 runs" in page
     assert f"{mean:.1f} (" in page or f"<td>{mean:.0f} (" in page
     assert page.count("<tr>") == 2

@@ -102,7 +102,7 @@ def test_reno_in_python_sends_what_reno_in_rust_sends(mine: Path, recovery: str)
         assert in_python.segments.equals(in_rust.segments)
         assert in_python.samples.equals(in_rust.samples)
         timeouts += in_rust.flows["rto_count"][0]
-        fast_retransmissions += in_rust.flows["frr_count"][0]
+        fast_retransmissions += in_rust.flows["fast_retransmit_count"][0]
     assert min(timeouts, fast_retransmissions) > 10
 
 

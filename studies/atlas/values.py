@@ -34,7 +34,7 @@ LOOKED_AT = (
     "retransmissions_unnecessary",
     "idle_total_s",
     "rto_count",
-    "frr_count",
+    "fast_retransmit_count",
 )
 
 
@@ -202,7 +202,7 @@ def _papers(measured: Measured) -> Named:
     found["vegas_unspiked_600"] = over(measured, "vegas", "reno", unspiked)
     for case in ("reno", "veno"):
         flows = downloads(measured).filter(SPIKED & (pl.col("case") == case))
-        for count in ("rto", "frr"):
+        for count in ("rto", "fast_retransmit"):
             found[f"spikes_{case}_{count}"] = _per_run(flows, pl.col(f"{count}_count").mean())
     for case in ("ms_40", "ms_5", "timeouts"):
         found[f"threshold_{case}"] = measured.ratio("threshold", case, "reno")

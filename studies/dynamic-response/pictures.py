@@ -122,7 +122,9 @@ def _around_a_timeout(measured: Measured) -> Figure:
 def _responses(measured: Measured) -> Figure:
     """Figure 7."""
     figure, axes = panels(2, 2, 4.4)
-    for row, (kind, title) in enumerate((("rto", "timeout"), ("frr", "fast retransmit"))):
+    for row, (kind, title) in enumerate(
+        (("rto", "timeout"), ("fast_retransmit", "fast retransmit"))
+    ):
         for column, (case, name) in enumerate((("reno", "Reno"), ("dynamic", "proposal"))):
             result = measured.run("behaviour", case)
             # One like the paper's: a timeout that sends again what was in flight.

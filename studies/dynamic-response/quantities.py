@@ -9,7 +9,8 @@ import retx
 from retx.study import RunTables
 
 CAUSES = ("congestion", "wireless", "spurious")
-KINDS = ("rto", "frr")
+KINDS = {"rto": "rto", "frr": "fast_retransmit"}
+"""Recoveries as the paper abbreviates them: their names in the tables."""
 SAMPLE = range(8, 19)
 """Retransmissions of a timeout's recovery that is like that of figure 7: 13 there."""
 
@@ -46,14 +47,14 @@ def _goodputs(flows: list[Row]) -> Numbers:
 
 def _recoveries(flows: list[Row]) -> Numbers:
     counts = {
-        (kind, cause): sum(row[f"episodes_{kind}_{cause}"] for row in flows)
-        for kind in KINDS
+        (kind, cause): sum(row[f"episodes_{name}_{cause}"] for row in flows)
+        for kind, name in KINDS.items()
         for cause in CAUSES
     }
     found: Numbers = {}
-    for kind in KINDS:
+    for kind, name in KINDS.items():
         all_of_it = sum(counts[kind, cause] for cause in CAUSES)
-        found[kind] = sum(row[f"{kind}_count"] for row in flows)
+        found[kind] = sum(row[f"{name}_count"] for row in flows)
         found[f"{kind}_each"] = _over(found[kind], len(flows))
         for cause in CAUSES:
             found[f"{kind}_{cause}"] = _over(counts[kind, cause], all_of_it)
@@ -87,7 +88,9 @@ def _losses(result: RunTables) -> Numbers:
 def _windows(episodes: list[Row]) -> Numbers:
     """Figure 7: windows after losses, and how long it takes to send again."""
     timeouts = [row for row in episodes if row["kind"] == "rto"]
-    fast = [row for row in episodes if row["kind"] == "frr" and row["cwnd_before_bytes"]]
+    fast = [
+        row for row in episodes if row["kind"] == "fast_retransmit" and row["cwnd_before_bytes"]
+    ]
     alike = [row for row in timeouts if row["retransmitted"] in SAMPLE and row["end_s"]]
     first = [row for row in timeouts if row["backoff"] == 0]
     return {

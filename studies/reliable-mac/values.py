@@ -191,7 +191,7 @@ def _delay(measured: Measured) -> Named:
         found |= _short_delays(measured, order, reorder) | _windows(measured, order, reorder)
     for tcp, name, share in (("veno", "30", 0.3), ("reno", "30", 0.3), ("reno", "1", 0.01)):
         point = {REORDER: False, DELAY: "2 s", SHARE: share}
-        for count in ("frr", "rto"):
+        for count in ("fast_retransmit", "rto"):
             found[f"{tcp}_{name}_{count}"] = measured.estimate(
                 "delay", tcp, f"flow.ftp.{count}_count", at=point
             )
@@ -302,7 +302,7 @@ def _mac(measured: Measured) -> Named:
         "bulk_errors": measured.estimate(
             "every_imposed",
             "westwood_bulk_repeat_like",
-            "flow.ftp.said_frr_corruption_wireless",
+            "flow.ftp.said_fast_retransmit_corruption_wireless",
             at={P: 0.01, SHARE: 0},
         )
     }

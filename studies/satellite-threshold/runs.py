@@ -101,7 +101,7 @@ def _sums() -> list[pl.Expr]:
         return pl.col(f"said_{kind}_{said}_{true}").sum()
 
     def both(said: str, true: str) -> pl.Expr:
-        return total("frr", said, true) + total("rto", said, true)
+        return total("fast_retransmit", said, true) + total("rto", said, true)
 
     rate = pl.col("goodput_bit_s")
     taken, known = both("corruption", "congestion"), both("congestion", "congestion")
@@ -110,7 +110,7 @@ def _sums() -> list[pl.Expr]:
         (rate.sum() / 1e3).alias("throughput"),
         (pl.col("cwnd_mean_bytes").mean() / SEGMENT_BYTES).alias("cwnd"),
         pl.col("rto_count").sum().cast(pl.Float64).alias("timeouts"),
-        pl.col("frr_count").sum().cast(pl.Float64).alias("recoveries"),
+        pl.col("fast_retransmit_count").sum().cast(pl.Float64).alias("recoveries"),
         (pl.col("retransmissions_unnecessary").sum() / pl.col("segments_sent").sum()).alias(
             "needless"
         ),

@@ -127,7 +127,7 @@ pub enum Cause {
 /// An episode of loss recovery.
 #[derive(Debug, Clone, Serialize)]
 pub struct Episode {
-    /// `frr` or `rto`.
+    /// `fast_retransmit` or `rto`.
     pub kind: &'static str,
     /// Seconds since the flow's first packet.
     pub start_s: f64,

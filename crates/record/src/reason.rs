@@ -7,7 +7,7 @@ names! {
     /// Kind of an episode: how the sender detected the loss.
     EpisodeKind {
         /// Fast retransmit, triggered by duplicate ACKs.
-        Frr = "frr",
+        FastRetransmit = "fast_retransmit",
         /// Retransmission timeout.
         Rto = "rto",
     }

@@ -326,7 +326,7 @@ impl Flow {
             // Emulations have no such samples, and they may not be round trips.
             Event::EchoedRtt(_) => {}
             Event::LossFound(found) => {
-                self.record_episode(now, (EpisodeKind::Frr, found), recorder);
+                self.record_episode(now, (EpisodeKind::FastRetransmit, found), recorder);
             }
             Event::TimedOut(found) => {
                 self.record_episode(now, (EpisodeKind::Rto, found), recorder);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-KINDS = ("frr", "rto")
+KINDS = ("fast_retransmit", "rto")
 SAID = ("congestion", "corruption")
 CAUSES = ("congestion", "wireless", "spurious")
 

@@ -26,7 +26,7 @@ SHORT = {
     "exchange_mean_s": "exchange",
     "segments_retransmitted": "resent",
     "rtt_mean_s": "RTT",
-    "frr_count": "fast rec.",
+    "fast_retransmit_count": "fast rec.",
     "rto_count": "timeouts",
     "idle_total_s": "idle",
 }

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 CAUSES = ("congestion", "wireless", "spurious")
 SAID = ("congestion", "corruption")
-KINDS = {"frr": "fast retransmit", "rto": "timeout"}
+KINDS = {"fast_retransmit": "fast retransmit", "rto": "timeout"}
 REASONS = ("queue", "channel", "retry_limit", "script")
 USUAL_REASONS = ("queue", "channel")
 BESIDE = {"packets_marked": "marked", "frames_repeated": "repeated", "frames_parity": "parity"}
@@ -295,7 +295,7 @@ def _means(replications: Replications) -> Table:
         "segments_sent": ("segments sent", count),
         "segments_retransmitted": ("retransmitted", count),
         "retransmissions_unnecessary": ("unnecessary", count),
-        "frr_count": ("fast retransmits", count),
+        "fast_retransmit_count": ("fast retransmits", count),
         "rto_count": ("timeouts", count),
         "idle_total_s": ("idle", seconds),
         "datagrams_sent": ("packets sent", count),

@@ -27,7 +27,7 @@ QUANTITIES = (
     "goodput_bit_s",
     "segments_retransmitted",
     "rtt_mean_s",
-    "frr_count",
+    "fast_retransmit_count",
     "rto_count",
     "max_backoff",
     "idle_total_s",

@@ -47,7 +47,7 @@ SHOWN = (
     "exchange_mean_s",
     "segments_retransmitted",
     "rtt_mean_s",
-    "frr_count",
+    "fast_retransmit_count",
     "rto_count",
     "idle_total_s",
 )

@@ -17,9 +17,9 @@ from typing import Any
 
 from retx.results import NotRecordedError, Result
 
-KINDS = ("frr", "rto")
+KINDS = ("fast_retransmit", "rto")
 LEVEL = 0.05
-NAMES = {"frr": "fast recovery", "rto": "timeout"}
+NAMES = {"fast_retransmit": "fast recovery", "rto": "timeout"}
 
 History = list[str]
 """The kinds of a run's recoveries, in order."""

@@ -45,7 +45,7 @@ class Packet:
     is_retransmission: bool
     is_needless: bool
     kind: str | None = field(default=None)
-    """Kind of a retransmission: `frr`, `rto` or `tlp`."""
+    """Kind of a retransmission: `fast_retransmit`, `rto` or `tlp`."""
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ _LIMITS: dict[str, Callable[[Situation], str]] = {
 
 def _losses(situation: Situation, kind: str, cause: str) -> str:
     rows = situation.rows
-    fast = sum(row["episodes"]["frr"][cause] for row in rows)
+    fast = sum(row["episodes"]["fast_retransmit"][cause] for row in rows)
     timeouts = sum(row["episodes"]["rto"][cause] for row in rows)
     kinds = ((fast, "fast retransmit"), (timeouts, "timeout"))
     parts = [f"{count(n)} {name}{'' if n == 1 else 's'}" for n, name in kinds if n]

@@ -145,7 +145,7 @@ def _ladder(result: Result, flow: str) -> Figure | None:
     if ended.is_empty():
         return None
     row = ended.row(int((ended["end_s"] - ended["start_s"]).arg_max() or 0), named=True)
-    kind = {"frr": "fast recovery", "rto": "recovery after a timeout"}[row["kind"]]
+    kind = {"fast_retransmit": "fast recovery", "rto": "recovery after a timeout"}[row["kind"]]
     length = row["end_s"] - row["start_s"]
     for before, after in ((0.3, 0.2), (0.1, 0.0), (0.02, -0.5), (0.0, -0.8), (0.0, -0.95)):
         with suppress(PlotError):

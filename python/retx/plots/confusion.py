@@ -11,7 +11,7 @@ from retx.analysis.confusion import CAUSES, KINDS, SAID
 from retx.plots.flows import PlotError
 from retx.plots.style import RC, WIDTH_INCHES, Ax, Figure, given, styled
 
-TITLE = {"frr": "fast retransmits", "rto": "timeouts"}
+TITLE = {"fast_retransmit": "fast retransmits", "rto": "timeouts"}
 TRUE = "true cause (100 % each)"
 HEIGHT_INCHES = 2.4
 

@@ -23,8 +23,8 @@ from retx.plots.style import (
 )
 
 THRESHOLD, FLIGHT = "ssthresh", "flight size"
-KIND_LABEL = {"frr": "fast retransmit", "rto": "timeout"}
-KIND_HEIGHT = {"frr": 1.02, "rto": 1.07}
+KIND_LABEL = {"fast_retransmit": "fast retransmit", "rto": "timeout"}
+KIND_HEIGHT = {"fast_retransmit": 1.02, "rto": 1.07}
 """Height of the marks, in heights of a panel: the fewer timeouts must not be covered."""
 
 

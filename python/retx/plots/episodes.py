@@ -93,4 +93,4 @@ def episodes(
     return figure
 
 
-LABEL = {"frr": "fast retransmit", "rto": "timeout"}
+LABEL = {"fast_retransmit": "fast retransmit", "rto": "timeout"}

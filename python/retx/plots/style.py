@@ -37,7 +37,7 @@ BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#000000", "#7F7F7F"
 
 CAUSE_COLOUR = {"congestion": BLACK, "wireless": RED, "spurious": PURPLE}
-KIND_MARK = {"frr": "v", "rto": "X"}
+KIND_MARK = {"fast_retransmit": "v", "rto": "X"}
 
 CAUSE_HATCH = {"congestion": "", "wireless": "////", "spurious": "...."}
 COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, GREY)

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from retx import _native
 from retx.directory import new_directory
 from retx.removal import move_aside, remove_own
+from retx.renamed import current_table
+from retx.sweeps.derive import DERIVED
 
 if TYPE_CHECKING:
     import polars as pl
@@ -71,7 +73,8 @@ class Part:
         """One of its tables."""
         import polars as pl
 
-        return pl.read_parquet(self.path / f"{table}.parquet")
+        found = pl.read_parquet(self.path / f"{table}.parquet")
+        return found if table == DERIVED else current_table(found)
 
 
 def write_part(folder: Path, tables: Mapping[str, Table], engine: str) -> Part:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from retx import _native
 from retx.errors import UsageError
 from retx.names import flow_names, link_names, told
+from retx.renamed import current
 from retx.sweeps.grid import Until
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ class Metric:
 def _column(table: str, column: str) -> str:
     from difflib import get_close_matches
 
+    column = current(column)
     known = dict(_native.measures())[table]
     if column in known:
         return column

@@ -210,7 +210,7 @@ impl Half {
             }
         };
         answer::Episode {
-            kind: if episode.is_timeout { "rto" } else { "frr" },
+            kind: if episode.is_timeout { "rto" } else { "fast_retransmit" },
             start_s: episode.start_ns as f64 * NS,
             end_s: episode.end_ns.map(|ns| ns as f64 * NS),
             trigger: trigger.packet,

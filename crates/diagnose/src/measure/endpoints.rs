@@ -122,7 +122,7 @@ fn reduction(flow: &answer::Flow, observed: &Observed) -> Estimate {
         found.map(|it| it.1).max()
     };
     let one = |(index, episode): (usize, &answer::Episode)| {
-        let end_s = episode.end_s.filter(|_| episode.kind == "frr")?;
+        let end_s = episode.end_s.filter(|_| episode.kind == "fast_retransmit")?;
         let next_s = flow.episodes.get(index + 1).map_or(f64::MAX, |next| next.start_s);
         let until_s = end_s + AFTER * rtt_s;
         let before = most(episode.start_s - rtt_s, episode.start_s)?;

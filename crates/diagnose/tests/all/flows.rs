@@ -92,7 +92,7 @@ fn a_fast_retransmission() {
         assert_eq!((only.packet, only.seq, only.kind), (18, 2_001, Kind::Fast));
         assert_eq!(only.needless, Needless::No);
         assert_eq!(flow.episodes.len(), 1);
-        assert_eq!((flow.episodes[0].kind, flow.episodes[0].trigger), ("frr", 18));
+        assert_eq!((flow.episodes[0].kind, flow.episodes[0].trigger), ("fast_retransmit", 18));
         assert!(flow.timeouts.is_empty());
     }
 }

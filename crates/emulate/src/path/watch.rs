@@ -112,7 +112,8 @@ impl Watch {
             self.settle(found);
             // The kernel counts data still in the device queue; packets show the FIN.
             self.recover = wire.sent_to.max(1 + before.sent_once);
-            self.pending = Some(loss(EpisodeKind::Frr, (&before, state), wire.at, wire.acked));
+            self.pending =
+                Some(loss(EpisodeKind::FastRetransmit, (&before, state), wire.at, wire.acked));
         } else if before.is_repairing() && !state.is_repairing() {
             self.settle(found);
             found.push(Finding::Over(wire.at));
@@ -124,7 +125,8 @@ impl Watch {
         if let Some(probe) = self.probe.filter(|probe| wire.acked > probe.sent_to) {
             self.probe = None;
             if !state.is_repairing() && has_reduced(&before, state) {
-                let found_by = loss(EpisodeKind::Frr, (&before, state), wire.at, probe.position);
+                let found_by =
+                    loss(EpisodeKind::FastRetransmit, (&before, state), wire.at, probe.position);
                 found.push(Finding::Loss(Loss { repaired: true, ..found_by }));
                 found.push(Finding::Over(wire.at));
             }
@@ -274,9 +276,9 @@ mod tests {
         }
     }
 
-    fn frr(at: u64, trigger: u64) -> Loss {
+    fn fast_retransmit(at: u64, trigger: u64) -> Loss {
         Loss {
-            kind: EpisodeKind::Frr,
+            kind: EpisodeKind::FastRetransmit,
             at: ms(at),
             trigger,
             repaired: false,
@@ -294,12 +296,12 @@ mod tests {
         let disorder = SocketState { loss_state: LossState::Disorder, ..open() };
         assert_eq!(it.ack(disorder, 3001), []);
         assert_eq!(it.ack(recovery(), 3001), []);
-        assert_eq!(it.again(recovery(), 4001), [Finding::Loss(frr(2, 4001))]);
+        assert_eq!(it.again(recovery(), 4001), [Finding::Loss(fast_retransmit(2, 4001))]);
         assert_eq!(it.again(recovery(), 5001), []);
         assert_eq!(it.ack(recovery(), 9001), []);
         // Everything sent before is acknowledged, and the sender is still in recovery: another one.
         assert_eq!(it.ack(recovery(), 20_001), []);
-        let second = Loss { cwnd_before: 19 * MSS, ..frr(6, 20_001) };
+        let second = Loss { cwnd_before: 19 * MSS, ..fast_retransmit(6, 20_001) };
         // Its retransmissions are not seen before it ends.
         let after = SocketState { cwnd: 10, ssthresh: Some(10), ..open() };
         let over = it.ack(after, 24_001);
@@ -335,7 +337,7 @@ mod tests {
             cwnd_after: MSS,
             backoff: before.backoff,
             backoff_now,
-            ..frr(at, 1)
+            ..fast_retransmit(at, 1)
         };
         let [first, second] = [lost(1, 1), lost(2, 2)];
         assert_eq!(it.again(first, 1), [Finding::Loss(rto(1, open(), 1))]);
@@ -367,7 +369,7 @@ mod tests {
             assert_eq!(it.ack(open(), 20_001), []);
             let after = SocketState { cwnd: 10, ssthresh: Some(10), ..open() };
             let found = it.ack(if repaired { after } else { open() }, 21_001);
-            let expected = Loss { repaired, ..frr(3, 19_001) };
+            let expected = Loss { repaired, ..fast_retransmit(3, 19_001) };
             let all = [Finding::Loss(expected), Finding::Over(ms(3))];
             assert_eq!(found, all[..if repaired { 2 } else { 0 }]);
             assert_eq!(it.watch.open_probe(), None);
@@ -391,7 +393,7 @@ mod tests {
         it.ack(recovery(), 3001);
         let closed = SocketState { tcp_state: 7, ..recovery() };
         let found = it.ack(closed, 3001);
-        assert_eq!(found, [Finding::Loss(frr(1, 3001)), Finding::Over(ms(2))]);
+        assert_eq!(found, [Finding::Loss(fast_retransmit(1, 3001)), Finding::Over(ms(2))]);
         assert_eq!(it.watch.last, None);
     }
 }

@@ -92,7 +92,10 @@ fn both_of(scenario: &Scenario, expected: &[&str]) {
     assert_eq!(flow.fault, None);
     assert_eq!(all_said(&outcome.tables), expected, "emulated");
     let (flow, kernel) = (&flow.summary, &flow.kernel);
-    assert_eq!((flow.frr_count, flow.rto_count), (model.frr_count, model.rto_count));
+    assert_eq!(
+        (flow.fast_retransmit_count, flow.rto_count),
+        (model.fast_retransmit_count, model.rto_count)
+    );
     assert_eq!((flow.episodes, flow.max_backoff), (model.episodes, model.max_backoff));
     if let Some(timeouts) = kernel.total_rto {
         assert_eq!(flow.rto_count, timeouts);
@@ -152,13 +155,13 @@ fn losing(numbers: &[u64]) -> String {
 
 #[test]
 fn a_loss_in_the_middle() {
-    let found = ["frr of 5: wireless, backoff 0, 0 of 1 unnecessary"];
+    let found = ["fast_retransmit of 5: wireless, backoff 0, 0 of 1 unnecessary"];
     both(&losing(&[5]), "", &found);
 }
 
 #[test]
 fn three_losses_and_a_retransmission_lost() {
-    let found = ["frr of 5: wireless, backoff 0, 0 of 4 unnecessary"];
+    let found = ["fast_retransmit of 5: wireless, backoff 0, 0 of 4 unnecessary"];
     both(&losing(&[5, 8, 8, 9]), "", &found);
 }
 
@@ -166,7 +169,7 @@ fn three_losses_and_a_retransmission_lost() {
 /// others.
 #[test]
 fn a_lost_tail_is_found_by_a_probe() {
-    let found = ["frr of 37: wireless, backoff 0, 0 of 3 unnecessary"];
+    let found = ["fast_retransmit of 37: wireless, backoff 0, 0 of 3 unnecessary"];
     both(&losing(&[37, 38, 39, 40]), "", &found);
 }
 
@@ -189,7 +192,7 @@ fn timeouts_in_a_row() {
 /// else reveals it.
 #[test]
 fn a_probe_that_repairs_a_loss_is_an_episode() {
-    let found = ["frr of 6: wireless, backoff 0, 0 of 0 unnecessary"];
+    let found = ["fast_retransmit of 6: wireless, backoff 0, 0 of 0 unnecessary"];
     let tcp = "mss = 512\nwindow_scaling = false\nadvertised_window = 500";
     let text = script(&losing(&[3]), tcp).replace("57920", "8000");
     both_of(&parsed(&text), &found);
@@ -226,7 +229,11 @@ fn a_full_queue_is_congestion() {
     let scenario = parsed(&script(queue, ""));
     let Some(Emulated { summary, outcome }) = emulated(&scenario) else { return };
     let flow = &summary.flows[0].tcp().expect("it is over TCP").summary;
-    assert!(flow.frr_count > 0 && flow.episodes.frr.congestion == flow.frr_count, "{flow:?}");
+    assert!(
+        flow.fast_retransmit_count > 0
+            && flow.episodes.fast_retransmit.congestion == flow.fast_retransmit_count,
+        "{flow:?}"
+    );
     assert_eq!(flow.rto_count, 0);
     let episodes = outcome.tables.episodes.expect("they were asked for");
     let retransmitted: u64 = episodes.rows().iter().map(|row| row.retransmitted).sum();
@@ -243,6 +250,9 @@ fn a_warm_up_takes_recoveries_off() {
     let text = script(&losing(&[5]), "").replace("duration = \"10 s\"", late);
     let Some(found) = emulated(&parsed(&text)) else { return };
     let flow = &found.summary.flows[0].tcp().expect("it is over TCP").summary;
-    assert_eq!((flow.frr_count, flow.segments_sent, flow.cwnd_mean_bytes), (0, 0, None));
+    assert_eq!(
+        (flow.fast_retransmit_count, flow.segments_sent, flow.cwnd_mean_bytes),
+        (0, 0, None)
+    );
     assert_eq!(all_said(&found.outcome.tables).len(), 1);
 }

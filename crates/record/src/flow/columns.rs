@@ -8,7 +8,7 @@
 use super::limits::{LimitSummary, Limits};
 use super::{BeliefSummary, EpisodeSummary, ExchangeSummary, IdleSummary};
 use crate::counters::{Episodes, IdleTimes, Maximum, Measure, Moments, SeldomLevel, TimeMean};
-use crate::reason::EpisodeKind::{Frr, Rto};
+use crate::reason::EpisodeKind::{FastRetransmit, Rto};
 use retx_units::Time;
 use serde::Serialize;
 
@@ -157,7 +157,7 @@ columns! {
         /// Retransmissions of which earlier copies of all bytes reach the receiver.
         retransmissions_unnecessary: u64 = counters.retransmissions_unnecessary,
         /// Recovery episodes triggered by duplicate ACKs (fast retransmit).
-        frr_count: u64 = counters.episodes.total(Frr),
+        fast_retransmit_count: u64 = counters.episodes.total(FastRetransmit),
         /// Recovery episodes triggered by a retransmission timeout.
         rto_count: u64 = counters.episodes.total(Rto),
         /// Recovery episodes by kind and true cause.

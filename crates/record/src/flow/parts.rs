@@ -25,7 +25,7 @@ impl From<&Distribution> for ExchangeSummary {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
 pub struct EpisodeSummary {
-    pub frr: CauseSummary,
+    pub fast_retransmit: CauseSummary,
     pub rto: CauseSummary,
 }
 
@@ -33,7 +33,7 @@ impl EpisodeSummary {
     /// Converts the counts of episodes.
     pub fn of(episodes: &Episodes) -> Self {
         let of = |kind| CauseSummary::of(|cause| episodes.count(kind, cause));
-        Self { frr: of(EpisodeKind::Frr), rto: of(EpisodeKind::Rto) }
+        Self { fast_retransmit: of(EpisodeKind::FastRetransmit), rto: of(EpisodeKind::Rto) }
     }
 }
 
@@ -60,7 +60,7 @@ impl CauseSummary {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
 pub struct BeliefSummary {
-    pub frr: SaidSummary,
+    pub fast_retransmit: SaidSummary,
     pub rto: SaidSummary,
 }
 
@@ -73,7 +73,7 @@ impl BeliefSummary {
             congestion: of(kind, SaidCause::Congestion),
             corruption: of(kind, SaidCause::Corruption),
         };
-        Self { frr: said(EpisodeKind::Frr), rto: said(EpisodeKind::Rto) }
+        Self { fast_retransmit: said(EpisodeKind::FastRetransmit), rto: said(EpisodeKind::Rto) }
     }
 }
 

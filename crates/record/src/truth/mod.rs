@@ -287,7 +287,7 @@ impl Truth {
             _ if newest.refused || refused_so_far => SubCause::Refused,
             // An acknowledgment beyond the trigger was sent, but the sender has not seen it.
             _ if self.ack_dropped > trigger => SubCause::AckLost,
-            EpisodeKind::Frr => SubCause::Reordering,
+            EpisodeKind::FastRetransmit => SubCause::Reordering,
             EpisodeKind::Rto => SubCause::Delay,
         };
         (Cause::Spurious, Some(sub_cause))

@@ -188,7 +188,7 @@ impl Run {
                 let outstanding = self.sent_to - self.snd_una;
                 if outstanding > 0 {
                     let trigger = self.snd_una + trigger % outstanding;
-                    let kind = if rto { EpisodeKind::Rto } else { EpisodeKind::Frr };
+                    let kind = if rto { EpisodeKind::Rto } else { EpisodeKind::FastRetransmit };
                     let belief = Belief { kind, said: SaidCause::Congestion };
                     let row = self.ledger.episodes.len() as u32;
                     let probe = self.ledger.probe(trigger).filter(|_| repaired);

@@ -102,11 +102,14 @@ fn run(plan: &Plan) -> (Vec<Episode>, Vec<DropReason>) {
     let outcome = run_plan(plan, &TABLES, &Control::default()).expect("a sound run");
     let flow = &outcome.flows[0];
     assert!(flow.finish_s.is_some());
-    for (count, of) in [(flow.frr_count, flow.episodes.frr), (flow.rto_count, flow.episodes.rto)] {
+    for (count, of) in [
+        (flow.fast_retransmit_count, flow.episodes.fast_retransmit),
+        (flow.rto_count, flow.episodes.rto),
+    ] {
         assert_eq!(count, of.congestion + of.wireless + of.spurious);
     }
     let episodes = outcome.tables.episodes.expect("asked for").rows().to_vec();
-    assert_eq!(episodes.len() as u64, flow.frr_count + flow.rto_count);
+    assert_eq!(episodes.len() as u64, flow.fast_retransmit_count + flow.rto_count);
     assert!(!episodes.is_empty());
     let drops = outcome.tables.drops.expect("asked for");
     (episodes, drops.rows().iter().map(|drop| drop.reason).collect())
@@ -154,7 +157,7 @@ fn the_channel_drops_it() {
         data_of(&mut plan, link).config.channel = vec![every_fortieth()];
         let (episodes, drops) = run(&plan);
         assert!(drops.iter().all(|reason| *reason == DropReason::Channel), "{path:?}, {place:?}");
-        let expected = [(EpisodeKind::Frr, Cause::Wireless); 2];
+        let expected = [(EpisodeKind::FastRetransmit, Cause::Wireless); 2];
         assert_eq!(causes(&episodes), expected, "{path:?}, {place:?}");
     }
 }
@@ -170,7 +173,7 @@ fn a_link_gives_it_up() {
         let never = arq::Config { mode, retries: 0, feedback: None, in_order: true };
         pipe.repair = Some(Repair::Arq(never));
         let (episodes, drops) = run(&plan);
-        let expected = [(EpisodeKind::Frr, Cause::Wireless); 2];
+        let expected = [(EpisodeKind::FastRetransmit, Cause::Wireless); 2];
         assert_eq!(causes(&episodes), expected, "{path:?}, {place:?}");
         assert!(drops.iter().all(|reason| *reason == DropReason::RetryLimit));
     }
@@ -288,7 +291,7 @@ fn its_retransmission_is_lost() {
             Place::Cell => DropReason::RetryLimit,
         };
         assert_eq!(drops, [reason(first), reason(second)], "{path:?}, {first:?}, {second:?}");
-        let expected = [(EpisodeKind::Frr, first.1), (EpisodeKind::Rto, second.1)];
+        let expected = [(EpisodeKind::FastRetransmit, first.1), (EpisodeKind::Rto, second.1)];
         assert_eq!(causes(&episodes), expected, "{path:?}, {first:?}, {second:?}");
         assert!(episodes.iter().all(|episode| episode.trigger_packet == 20), "{path:?}");
     }
@@ -309,8 +312,9 @@ fn losses_alone_are_never_taken_for_spurious() {
         for seed in 0..60 {
             plan.seed = seed;
             let (episodes, _) = run(&plan);
-            let spurious =
-                |it: &&Episode| it.kind == EpisodeKind::Frr && it.cause == Cause::Spurious;
+            let spurious = |it: &&Episode| {
+                it.kind == EpisodeKind::FastRetransmit && it.cause == Cause::Spurious
+            };
             assert_eq!(episodes.iter().find(spurious), None, "{preset}, seed {seed}");
             repeated += episodes.iter().filter(|it| it.backoff > 0).count();
         }

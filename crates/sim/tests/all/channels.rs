@@ -88,7 +88,7 @@ fn a_packet_whose_copy_arrives_is_not_lost() {
     let retransmitted = flow.segments_retransmitted;
     // What was retransmitted, a duplicate acknowledgment's doing, was not necessary.
     assert_eq!(flow.retransmissions_unnecessary, retransmitted);
-    assert_eq!(flow.episodes.frr.wireless + flow.episodes.rto.wireless, 0);
+    assert_eq!(flow.episodes.fast_retransmit.wireless + flow.episodes.rto.wireless, 0);
 }
 
 /// The sequence numbers, identifications and comments of what was captured.
@@ -164,7 +164,7 @@ fn a_copy_that_is_lost_is_no_loss() {
     let flow = &outcome.flows[0];
     assert!(flow.segments_retransmitted > 0 && flow.episodes.rto.spurious > 0);
     assert_eq!(flow.retransmissions_unnecessary, flow.segments_retransmitted);
-    assert_eq!(flow.episodes.rto.wireless + flow.episodes.frr.wireless, 0);
+    assert_eq!(flow.episodes.rto.wireless + flow.episodes.fast_retransmit.wireless, 0);
 }
 
 /// Data arrive while all ACKs are lost for three seconds. The first ACK after that acknowledges

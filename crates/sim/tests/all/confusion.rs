@@ -36,11 +36,11 @@ const NOTHING: CauseSummary = CauseSummary { congestion: 0, wireless: 0, spuriou
 #[test]
 fn without_a_rule_everything_is_congestion() {
     let flow = flow(&path("none", 0.02, 10));
-    assert!(flow.episodes.frr.wireless > 20, "{:?}", flow.episodes);
-    assert_eq!([flow.said.frr.corruption, flow.said.rto.corruption], [NOTHING; 2]);
+    assert!(flow.episodes.fast_retransmit.wireless > 20, "{:?}", flow.episodes);
+    assert_eq!([flow.said.fast_retransmit.corruption, flow.said.rto.corruption], [NOTHING; 2]);
     assert_eq!(
-        [flow.said.frr.congestion, flow.said.rto.congestion],
-        [flow.episodes.frr, flow.episodes.rto]
+        [flow.said.fast_retransmit.congestion, flow.said.rto.congestion],
+        [flow.episodes.fast_retransmit, flow.episodes.rto]
     );
 }
 
@@ -51,14 +51,17 @@ fn the_threshold_tells_a_bad_channel_from_a_full_queue() {
     let time = |flow: &FlowSummary| flow.response_time_s.expect("all bytes arrive");
     let (deaf, hearing) = (flow(&path("none", 0.005, 100)), flow(&path("threshold", 0.005, 100)));
     // Left alone, the window grows until the queue takes the RTT over the threshold.
-    let said = hearing.said.frr;
+    let said = hearing.said.fast_retransmit;
     let right = said.corruption.wireless;
     assert!(right > 5 && right > 2 * said.congestion.wireless, "{:?}", hearing.said);
     assert!(time(&hearing) < time(&deaf), "{} {}", time(&hearing), time(&deaf));
 
     let (deaf, hearing) = (flow(&path("none", 0.0, 100)), flow(&path("threshold", 0.0, 100)));
-    assert!(hearing.said.frr.congestion.congestion > 0, "{:?}", hearing.said);
-    assert_eq!([hearing.said.frr.corruption, hearing.said.rto.corruption], [NOTHING; 2]);
+    assert!(hearing.said.fast_retransmit.congestion.congestion > 0, "{:?}", hearing.said);
+    assert_eq!(
+        [hearing.said.fast_retransmit.corruption, hearing.said.rto.corruption],
+        [NOTHING; 2]
+    );
     assert_eq!(hearing.response_time_s, deaf.response_time_s);
 }
 

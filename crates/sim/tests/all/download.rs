@@ -27,7 +27,10 @@ fn without_loss_the_server_sends_6853_frames() {
     let outcome = run(&high_ber(0.0));
     let flow = &outcome.flows[0];
     assert_eq!((flow.frames_sent, flow.segments_sent), (6853, 6850));
-    assert_eq!((flow.segments_retransmitted, flow.frr_count, flow.rto_count), (0, 0, 0));
+    assert_eq!(
+        (flow.segments_retransmitted, flow.fast_retransmit_count, flow.rto_count),
+        (0, 0, 0)
+    );
     assert_eq!(flow.bytes_delivered, 10_000_000);
     let response = flow.response_time_s.expect("it is complete");
     assert!((response - 50.2).abs() < 0.3, "{response}");
@@ -63,10 +66,13 @@ fn one_loss_costs_one_fast_retransmit() {
     let flow = &outcome.flows[0];
     assert_eq!((flow.segments_sent, flow.segments_retransmitted), (6851, 1));
     assert_eq!(flow.retransmissions_unnecessary, 0);
-    assert_eq!((flow.frr_count, flow.rto_count, flow.episodes.frr.wireless), (1, 0, 1));
+    assert_eq!(
+        (flow.fast_retransmit_count, flow.rto_count, flow.episodes.fast_retransmit.wireless),
+        (1, 0, 1)
+    );
     let episodes = outcome.tables.episodes.expect("asked for");
     let episode = episodes.rows()[0];
-    assert_eq!((episode.kind, episode.cause), (EpisodeKind::Frr, Cause::Wireless));
+    assert_eq!((episode.kind, episode.cause), (EpisodeKind::FastRetransmit, Cause::Wireless));
     assert_eq!((episode.trigger_packet, episode.retransmitted, episode.unnecessary), (297, 1, 0));
     assert_eq!(episode.cwnd_after_bytes, 3 * 1460);
     let drops = outcome.tables.drops.expect("asked for");
@@ -76,7 +82,7 @@ fn one_loss_costs_one_fast_retransmit() {
     let copies: Vec<_> = segments.rows().filter(|(row, _)| row.packet_number == 297).collect();
     assert_eq!(copies.len(), 2);
     assert_eq!((copies[0].1, copies[1].1), (SegmentFate::Script, SegmentFate::Delivered));
-    assert_eq!(copies[1].0.cause, Some(EpisodeKind::Frr));
+    assert_eq!(copies[1].0.cause, Some(EpisodeKind::FastRetransmit));
     // About one RTT after the loss: the next five segments, then three duplicates.
     let wait = copies[1].0.sent.since(copies[0].0.sent).as_secs_f64();
     assert!((0.042..0.048).contains(&wait), "{wait}");
@@ -92,7 +98,7 @@ fn a_lost_retransmission_costs_a_timeout() {
     plan.pipes[0].config.channel = vec![script(&[], &[lost, lost])];
     let outcome = run(&plan);
     let flow = &outcome.flows[0];
-    assert_eq!((flow.frr_count, flow.rto_count, flow.max_backoff), (1, 1, 1));
+    assert_eq!((flow.fast_retransmit_count, flow.rto_count, flow.max_backoff), (1, 1, 1));
     assert_eq!(flow.episodes.rto.wireless, 1);
     // The pause ended by the timer is one of 1 s at least, on a clock of 0.5 s.
     assert!(flow.idle.rto_s > 0.99 && flow.idle.rto_s < 1.6, "{:?}", flow.idle);
@@ -100,7 +106,7 @@ fn a_lost_retransmission_costs_a_timeout() {
     assert!((flow.idle_max_s - flow.idle.rto_s).abs() < 1e-9);
     let episodes = outcome.tables.episodes.expect("asked for");
     let [first, second] = episodes.rows() else { panic!("{:?}", episodes.rows()) };
-    assert_eq!((first.kind, second.kind), (EpisodeKind::Frr, EpisodeKind::Rto));
+    assert_eq!((first.kind, second.kind), (EpisodeKind::FastRetransmit, EpisodeKind::Rto));
     // A recovery that never ended of itself ends where the next begins.
     assert_eq!(first.end, second.start);
     assert_ne!(second.end, Time::NEVER);
@@ -113,7 +119,7 @@ fn a_script_may_stand_for_congestion() {
     let text = r#"{"model":"script","drop_seq":[438001],"as":"congestion"}"#;
     plan.pipes[0].config.channel = vec![serde_json::from_str(text).expect("a script")];
     let outcome = run(&plan);
-    assert_eq!(outcome.flows[0].episodes.frr.congestion, 1);
+    assert_eq!(outcome.flows[0].episodes.fast_retransmit.congestion, 1);
     assert_eq!(outcome.links[0].drops.script, 1);
     assert_eq!(outcome.links[0].drops.queue, 0);
 }

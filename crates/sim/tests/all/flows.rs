@@ -181,7 +181,7 @@ fn statistics_begin_with_the_warmup() {
     sum(|run| run.flows[0].segments_retransmitted);
     sum(|run| run.flows[0].frames_sent);
     sum(|run| run.flows[0].acks_sent);
-    sum(|run| run.flows[0].frr_count);
+    sum(|run| run.flows[0].fast_retransmit_count);
     sum(|run| run.links[0].packets_in);
     sum(|run| run.links[0].drops.channel);
     let weighted = |of: fn(&Outcome) -> f64| {
@@ -288,7 +288,7 @@ fn a_dumbbell_shares_its_bottleneck() {
     assert!(outcome.links[0].drops.queue > 0);
     assert_eq!(outcome.links[0].queue_max_packets, 1000);
     assert!(outcome.flows.iter().all(|flow| flow.bytes_delivered > 1_000_000));
-    assert!(outcome.flows.iter().all(|flow| flow.episodes.frr.wireless == 0));
+    assert!(outcome.flows.iter().all(|flow| flow.episodes.fast_retransmit.wireless == 0));
 }
 
 /// Many flows are possible; those that have not begun cost nothing but memory.

@@ -87,7 +87,7 @@ fn queues_stay_short_and_drops_are_congestion() {
         let drops = outcome.tables.drops.as_ref().expect("asked for").rows();
         assert!(drops.iter().all(|drop| drop.reason == DropReason::Queue));
         let episodes = outcome.tables.episodes.as_ref().expect("asked for").rows();
-        assert!(episodes.iter().any(|it| it.kind == EpisodeKind::Frr));
+        assert!(episodes.iter().any(|it| it.kind == EpisodeKind::FastRetransmit));
         assert!(episodes.iter().all(|it| it.cause != Cause::Wireless), "{queue}");
     }
 }

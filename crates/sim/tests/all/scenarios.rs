@@ -117,18 +117,18 @@ fn the_summary_is_the_contract() {
         assert!(!json[key].is_null(), "{key}");
     }
     for key in "name tcp start_s finish_s response_time_s bytes_delivered goodput_bit_s \
-        segments_sent segments_retransmitted retransmissions_unnecessary frr_count rto_count \
-        episodes max_backoff idle_total_s idle_max_s rtt_mean_s rtt_sd_s cwnd_mean_bytes \
+        segments_sent segments_retransmitted retransmissions_unnecessary fast_retransmit_count \
+        rto_count episodes max_backoff idle_total_s idle_max_s rtt_mean_s rtt_sd_s cwnd_mean_bytes \
         frames_sent acks_sent"
         .split_whitespace()
     {
         assert!(!json["flows"][0][key].is_null(), "{key}");
     }
     for cause in ["congestion", "wireless", "spurious"] {
-        assert!(json["flows"][0]["episodes"]["frr"][cause].is_u64());
+        assert!(json["flows"][0]["episodes"]["fast_retransmit"][cause].is_u64());
         assert!(json["flows"][0]["episodes"]["rto"][cause].is_u64());
         for said in ["congestion", "corruption"] {
-            assert!(json["flows"][0]["said"]["frr"][said][cause].is_u64());
+            assert!(json["flows"][0]["said"]["fast_retransmit"][said][cause].is_u64());
             assert!(json["flows"][0]["said"]["rto"][said][cause].is_u64());
         }
     }

@@ -92,8 +92,8 @@ fn each_leg_repairs_its_own_losses() {
     let [server, proxy] = [&outcome.flows[0], &outcome.flows[1]];
     assert_eq!(server.segments_retransmitted, 0);
     assert!(proxy.segments_retransmitted > 5);
-    assert!(proxy.episodes.frr.wireless > 5);
-    assert_eq!(server.frr_count + server.rto_count, 0);
+    assert!(proxy.episodes.fast_retransmit.wireless > 5);
+    assert_eq!(server.fast_retransmit_count + server.rto_count, 0);
     assert_eq!(server.bytes_delivered, 2 * MB);
 }
 

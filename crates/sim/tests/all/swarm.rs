@@ -92,11 +92,12 @@ fn check(plan: &Plan, outcome: &Outcome) {
         }
         let own = || episodes.iter().filter(|row| row.flow as usize == index);
         let count = |kind| own().filter(|row| row.kind == kind).count() as u64;
-        assert_eq!(flow.frr_count, count(EpisodeKind::Frr));
+        assert_eq!(flow.fast_retransmit_count, count(EpisodeKind::FastRetransmit));
         assert_eq!(flow.rto_count, count(EpisodeKind::Rto));
-        for (count, of) in
-            [(flow.frr_count, flow.episodes.frr), (flow.rto_count, flow.episodes.rto)]
-        {
+        for (count, of) in [
+            (flow.fast_retransmit_count, flow.episodes.fast_retransmit),
+            (flow.rto_count, flow.episodes.rto),
+        ] {
             assert_eq!(count, of.congestion + of.wireless + of.spurious);
         }
         assert!(flow.retransmissions_unnecessary <= flow.segments_retransmitted);

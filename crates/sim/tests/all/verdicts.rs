@@ -98,13 +98,17 @@ fn cause(rows: &[Row], episode: &Episode, next: u32) -> Cause {
         !sent_again && newest.segment.retransmission && newest.acked <= episode.start && alone;
     assert!(episode.repaired || !by_probe);
     let decisive = if episode.repaired {
-        assert_eq!(episode.kind, EpisodeKind::Frr, "found by a probe or a recovery, no timeout");
+        assert_eq!(
+            episode.kind,
+            EpisodeKind::FastRetransmit,
+            "found by a probe or a recovery, no timeout"
+        );
         assert!(newest.segment.retransmission);
         copies.next_back().expect("it repeats")
     } else {
         // What an episode retransmits first is its trigger.
         let first = own.clone().next();
-        assert!(sent_again || first.is_none_or(|_| episode.kind == EpisodeKind::Frr));
+        assert!(sent_again || first.is_none_or(|_| episode.kind == EpisodeKind::FastRetransmit));
         newest
     };
     match decisive.fate {
@@ -158,7 +162,12 @@ fn check(outcome: &Outcome, warmup: Time) -> ([u64; 3], u64) {
 /// Each episode is counted once, under what was behind it and under what was said of it.
 fn check_sums(flow: &FlowSummary, episodes: &[Episode], warmup: Time) {
     for (kind, all, of, said) in [
-        (EpisodeKind::Frr, flow.frr_count, flow.episodes.frr, flow.said.frr),
+        (
+            EpisodeKind::FastRetransmit,
+            flow.fast_retransmit_count,
+            flow.episodes.fast_retransmit,
+            flow.said.fast_retransmit,
+        ),
         (EpisodeKind::Rto, flow.rto_count, flow.episodes.rto, flow.said.rto),
     ] {
         assert_eq!(all, of.congestion + of.wireless + of.spurious);

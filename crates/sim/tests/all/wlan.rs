@@ -186,8 +186,8 @@ fn losses_at_the_retry_limit_are_wireless() {
     ];
     let lossy = outcome(ONE, &set);
     let episodes = &lossy.flows[0].episodes;
-    assert!(episodes.frr.wireless > 0);
-    assert_eq!(episodes.frr.congestion + episodes.rto.congestion, 0);
+    assert!(episodes.fast_retransmit.wireless > 0);
+    assert_eq!(episodes.fast_retransmit.congestion + episodes.rto.congestion, 0);
     let counts = &lossy.wlans[0].counts;
     // What has passed every queue is lost nowhere else.
     let drops = lossy.tables.drops.as_ref().expect("asked for").rows();
@@ -221,8 +221,8 @@ fn an_unlimited_mac_loses_nothing() {
         assert_eq!((counts.loss_burst_max, counts.loss_burst_mean), (0, None));
         let flow = &endless.flows[0];
         let episodes = &flow.episodes;
-        assert_eq!(episodes.frr.wireless + episodes.rto.wireless, 0, "{channel}");
-        assert_eq!(episodes.frr.congestion + episodes.rto.congestion, 0, "{channel}");
+        assert_eq!(episodes.fast_retransmit.wireless + episodes.rto.wireless, 0, "{channel}");
+        assert_eq!(episodes.fast_retransmit.congestion + episodes.rto.congestion, 0, "{channel}");
         assert_eq!(flow.segments_retransmitted, flow.retransmissions_unnecessary, "{channel}");
         assert!(flow.rtt_mean_s > clear.flows[0].rtt_mean_s, "{channel}");
         // Two seconds are longer than any RTO here.

@@ -1,0 +1,77 @@
+"""Names that results had before are still read, with one notice."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import retx
+from retx import renamed
+from retx.sweeps.precision import Metric
+
+SCENARIO = """
+duration = "1 min"
+[[link]]
+name = "wire"
+ends = ["a", "b"]
+rate = "10 Mbit/s"
+delay = "10 ms"
+forward.channel = { model = "bernoulli", p = 0.02 }
+[[flow]]
+name = "frr"
+from = "a"
+to = "b"
+tcp = "newreno"
+app = { kind = "transfer", bytes = 200_000 }
+"""
+
+
+def old_files(directory: Path) -> None:
+    """Turns what a run has stored into what the version before stored."""
+
+    def old(name: str) -> str:
+        return name.replace("fast_retransmit", "frr")
+
+    for file in directory.glob("*.parquet"):
+        table = pl.read_parquet(file)
+        for name in ("kind", "cause"):
+            if name in table.columns:
+                table = table.with_columns(
+                    pl.col(name).cast(pl.String).replace({"fast_retransmit": "frr"})
+                )
+        table.rename(old).write_parquet(file)
+    file = directory / "summary.json"
+    file.write_text(old(file.read_text()))
+
+
+def test_a_result_of_before_is_read_under_names_of_today(tmp_path: Path) -> None:
+    made = retx.run(SCENARIO)
+    made.save(tmp_path / "run")
+    old_files(tmp_path / "run")
+    assert "frr_count" in pl.read_parquet(tmp_path / "run/flows.parquet").columns
+    found = retx.load(tmp_path / "run")
+    assert isinstance(found, retx.Result)
+    assert found.flows.equals(made.flows)
+    [count] = found.flows["fast_retransmit_count"]
+    assert count > 0
+    assert found.episodes["kind"].to_list().count("fast_retransmit") == count
+    [flow] = found.summary["flows"]
+    assert flow["episodes"]["fast_retransmit"]["wireless"] == count
+    assert flow["fast_retransmit_count"] == count
+
+
+def test_an_old_name_of_a_metric_is_noticed_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(renamed, "_noticed", set())
+    for _ in range(2):
+        assert Metric.read("flow.ftp.frr_count").column == "fast_retransmit_count"
+    said = "warning: frr_count is called fast_retransmit_count now"
+    assert capsys.readouterr().err.count(said) == 1
+
+
+@pytest.mark.parametrize("name", ["frr", "frr_each", "my_frr_count", "episodes_rto_wireless"])
+def test_other_names_stay(name: str) -> None:
+    assert renamed.current(name) == name
+    assert json.dumps(renamed.current_summary({"flows": [{name: 1}]})).count(name) == 1
