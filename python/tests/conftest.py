@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
+from required import missing, required
 
 from retx.study import Plan, Report, load, reproduce
 
@@ -62,6 +64,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "quick_reports" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.studies)
+
+
+REQUIRED = required(os.environ.get("RETX_REQUIRE_ALL", ""))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turns a skip into a failure where what it lacks is required."""
+    report = yield
+    if report.skipped and isinstance(report.longrepr, tuple):
+        name = missing(report.longrepr[2], REQUIRED)
+        if name is not None:
+            report.outcome = "failed"
+            report.longrepr = f"{report.longrepr[2]}; RETX_REQUIRE_ALL requires {name}"
+    return report
 
 
 Cli = Callable[..., "subprocess.CompletedProcess[str]"]
