@@ -7,7 +7,9 @@
 //! before), percent (eq. 2); S = S·(1 − θ) + L·θ (eq. 3), θ = the interval since the one before
 //! over the longest interval (eq. 4); y(x) = (β − cwnd_max)/α·x + cwnd_max below α, β from there on
 //! (eq. 5); ssthresh = ABW; cwnd = min(ssthresh/2, max(y(S), β)), the second only when S > 0.
-//! Growth as `reno`. With the backoff `reset_if_bdp` a timeout resets the backoff when bandwidth ×
+//! Growth as `reno`, and, with `ceiling`, no further than eq. 5 allows once a loss has been seen
+//! (S > 0): cwnd ≤ cwnd_max with `cwnd_max`, cwnd ≤ max(y(S), β) with `loss_rate`. Without it
+//! (`none`) eq. 5 acts at losses only. With the backoff `reset_if_bdp` a timeout resets the backoff when bandwidth ×
 //! RTT > cwnd_max/2.
 //!
 //! *Where the paper leaves room.* ABW is Prairie's estimate, which is known from an abstract only
@@ -16,7 +18,10 @@
 //! bytes. `abw = "second"` does the same; `abw = "least_rtt"` multiplies by the least RTT, as
 //! Westwood does. With `second` the threshold is far above the path, and the window grows
 //! exponentially until a loss: the paper limits it to 50 packets, and so does the preset
-//! (`max_cwnd`). cwnd may rise at a loss, when it was small: the algorithm does not look at it.
+//! (`max_cwnd`). Whether eq. 5 bounds this growth the paper says both ways: the algorithm runs at
+//! losses and lets cwnd "increase exponentially until it reaches ssthresh", but "if the loss rate
+//! is higher than zero, cwnd cannot be higher than 25000", and its figure 7b returns from 11,024 to
+//! 10,000 bytes. The inflation of fast recovery is not bounded. cwnd may rise at a loss, when it was small: the algorithm does not look at it.
 //! Retransmissions count as data segments sent. The first interval begins with the first segment.
 
 use super::bandwidth::{Bandwidth, Bursts, Filter, Sampled, Smoothing, Tustin};
@@ -40,6 +45,8 @@ pub struct Config {
     pub estimator: Estimator,
     /// Conversion of the bandwidth to a window.
     pub abw: Abw,
+    /// Bound on the growth between losses.
+    pub ceiling: Ceiling,
     /// Growth in congestion avoidance.
     pub growth: reno::Growth,
 }
@@ -68,6 +75,19 @@ pub enum Abw {
     LeastRtt,
 }
 
+/// Bounds on the growth between losses, once the loss rate is above zero.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ceiling {
+    /// No bound: the loss rate limits the window at losses only.
+    #[default]
+    None,
+    /// `cwnd_max`, whatever the loss rate.
+    CwndMax,
+    /// The window that the loss rate leaves (equation 5).
+    LossRate,
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -76,6 +96,7 @@ impl Default for Config {
             cwnd_max: Size::Bytes(25_000),
             estimator: Estimator::default(),
             abw: Abw::default(),
+            ceiling: Ceiling::default(),
             growth: reno::Growth::default(),
         }
     }
@@ -87,6 +108,7 @@ pub struct State {
     reno: reno::State,
     bandwidth: Bandwidth,
     abw: Abw,
+    ceiling: Ceiling,
     srtt: Option<Duration>,
     /// Time of the last acknowledgment.
     heard: Time,
@@ -154,6 +176,7 @@ impl State {
             reno: reno::State::new(&reno::Config { growth: config.growth }, tcp),
             bandwidth: Bandwidth::new(filter),
             abw: config.abw,
+            ceiling: config.ceiling,
             srtt: None,
             heard: Time::ZERO,
             reduction: Reduction {
@@ -180,6 +203,18 @@ impl State {
         }
         window.cwnd = cwnd.max(smss);
     }
+
+    /// Largest window to grow to; `None` for no bound.
+    fn bound(&self) -> Option<u64> {
+        if self.loss_rate.smoothed <= 0.0 {
+            return None;
+        }
+        match self.ceiling {
+            Ceiling::None => None,
+            Ceiling::CwndMax => Some(self.reduction.cwnd_max),
+            Ceiling::LossRate => Some(self.reduction.window(self.loss_rate.smoothed)),
+        }
+    }
 }
 
 impl CongestionControl for State {
@@ -199,6 +234,9 @@ impl CongestionControl for State {
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.reno.on_ack(window, ack);
+        if let Some(bound) = self.bound() {
+            window.cwnd = window.cwnd.min(bound.max(window.smss.into()));
+        }
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
@@ -279,6 +317,37 @@ mod tests {
         for estimator in [Estimator::Westwood, Estimator::WestwoodPlus] {
             let (cwnd, ssthresh) = after(&Config { estimator, ..second }, 1000);
             assert_eq!((cwnd, ssthresh), (22_000, 100_000), "{estimator:?}");
+        }
+    }
+
+    /// Growth after a loss, ACK by ACK, below a threshold of 100,000 bytes.
+    #[test]
+    fn growth_stops_at_the_ceiling() {
+        let after = |ceiling, sent, acks: u64| {
+            let mut state = settled(&Config { ceiling, ..Config::default() }, sent);
+            let mut window = window(30, 99);
+            state.on_loss(&mut window, &loss(at(20_000), 30));
+            for n in 0..acks {
+                state.on_ack(&mut window, &ack(at(20_000 + n), 1000));
+            }
+            window.cwnd
+        };
+        // 1 loss in 100 segments is 1 %: β, 10,000 bytes.
+        assert_eq!(after(Ceiling::None, 100, 90), 100_000);
+        assert_eq!(after(Ceiling::CwndMax, 100, 14), 24_000);
+        assert_eq!(after(Ceiling::CwndMax, 100, 90), 25_000);
+        assert_eq!(after(Ceiling::LossRate, 100, 90), 10_000);
+        // 1 in 1000 is 0.1 %: (10,000 − 25,000)/0.5·0.1 + 25,000 = 22,000 bytes.
+        assert_eq!(after(Ceiling::LossRate, 1000, 90), 22_000);
+    }
+
+    #[test]
+    fn without_losses_there_is_no_ceiling() {
+        for ceiling in [Ceiling::CwndMax, Ceiling::LossRate] {
+            let mut state = settled(&Config { ceiling, ..Config::default() }, 100);
+            let mut window = window(30, 99);
+            state.on_ack(&mut window, &ack(at(20_000), 1000));
+            assert_eq!(window.cwnd, 31_000, "{ceiling:?}");
         }
     }
 
