@@ -7,10 +7,10 @@
 //! before), percent (eq. 2); S = S·(1 − θ) + L·θ (eq. 3), θ = the interval since the one before
 //! over the longest interval (eq. 4); y(x) = (β − cwnd_max)/α·x + cwnd_max below α, β from there on
 //! (eq. 5); ssthresh = ABW; cwnd = min(ssthresh/2, max(y(S), β)), the second only when S > 0.
-//! Growth as `reno`, and, with `ceiling`, no further than eq. 5 allows once a loss has been seen
-//! (S > 0): cwnd ≤ cwnd_max with `cwnd_max`, cwnd ≤ max(y(S), β) with `loss_rate`. Without it
-//! (`none`) eq. 5 acts at losses only. With the backoff `reset_if_bdp` a timeout resets the backoff when bandwidth ×
-//! RTT > cwnd_max/2.
+//! Growth as `reno`, and, with `ceiling`, no further than eq. 5 allows once a loss has been seen (S
+//! > 0): cwnd ≤ cwnd_max with `cwnd_max`, cwnd ≤ max(y(S), β) with `loss_rate`. Without it (`none`)
+//! eq. 5 acts at losses only. With the backoff `reset_if_bdp` a timeout resets the backoff when
+//! bandwidth × RTT > cwnd_max/2.
 //!
 //! *Where the paper leaves room.* ABW is Prairie's estimate, which is known from an abstract only
 //! (`prairie_like`). It is a bandwidth, and as a window the paper takes it for bytes per second:
@@ -21,8 +21,9 @@
 //! (`max_cwnd`). Whether eq. 5 bounds this growth the paper says both ways: the algorithm runs at
 //! losses and lets cwnd "increase exponentially until it reaches ssthresh", but "if the loss rate
 //! is higher than zero, cwnd cannot be higher than 25000", and its figure 7b returns from 11,024 to
-//! 10,000 bytes. The inflation of fast recovery is not bounded. cwnd may rise at a loss, when it was small: the algorithm does not look at it.
-//! Retransmissions count as data segments sent. The first interval begins with the first segment.
+//! 10,000 bytes. The inflation of fast recovery is not bounded. cwnd may rise at a loss, when it
+//! was small: the algorithm does not look at it. Retransmissions count as data segments sent. The
+//! first interval begins with the first segment.
 
 use super::bandwidth::{Bandwidth, Bursts, Filter, Sampled, Smoothing, Tustin};
 use super::{Ack, CongestionControl, Loss, Positive, Sent, Window, reno, westwood};
