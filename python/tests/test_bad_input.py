@@ -133,13 +133,6 @@ def test_bad_options(cli: Cli, lossy: Path, arguments: list[str], words: list[st
     refused(cli("run", lossy, *arguments), *words)
 
 
-def test_a_plot_of_what_was_not_recorded(cli: Cli, tmp_path: Path) -> None:
-    path = tmp_path / "silent.toml"
-    path.write_text(LOSSY.replace('sample_interval = "every_ack"\n', ""))
-    refused(cli("run", path, "--plot", "cwnd", "--out", "o"), "samples", "sample_interval")
-    assert not (tmp_path / "cwd" / "o").exists()
-
-
 @pytest.mark.parametrize("words", [["lsit"], ["list", "chanel"], ["list", "channel", "bre"]])
 def test_bad_commands(cli: Cli, words: list[str]) -> None:
     refused(cli(*words), words[-1])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from conftest import LOSSY
+from conftest import LOSSY, Cli
 
 import retx
 from retx.analysis.bursts import burst_lengths
@@ -17,6 +18,7 @@ from retx.analysis.pairs import pairs
 from retx.analysis.queues import course
 from retx.analysis.sharing import jain_over_time, shares
 from retx.analysis.thinning import distinct, envelope
+from retx.cli.drawing import SAMPLED
 from retx.plots.bursts import bursts
 from retx.plots.cwnd import cwnd
 from retx.plots.flows import PlotError
@@ -435,3 +437,14 @@ def test_every_kind_can_be_drawn_and_had_as_data_on_the_command_line(cli, lossy)
     assert done.returncode == 0, done.stderr
     bad = cli("run", lossy, "--plot", "queue=queue.txt")
     assert (bad.returncode, "or .csv or .parquet for its data" in bad.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("kind", SAMPLED)
+def test_a_figure_that_needs_samples_switches_them_on(kind: str, cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "silent.toml"
+    path.write_text(LOSSY.replace('sample_interval = "every_ack"\n', ""))
+    done = cli("run", path, "--plot", f"{kind}={tmp_path}/drawn.csv", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "drawn.csv").read_text().splitlines()) > 10
+    resolved = (tmp_path / "out" / "scenario.toml").read_text()
+    assert 'sample_interval = "every_ack"\n' in resolved

@@ -48,13 +48,17 @@ class Drawing:
         """File of the figure: in the result directory, or here, unless another is named."""
         return self.file or (directory or Path()) / f"{self.kind}.png"
 
+    def needs_samples(self, scenario: dict[str, Any]) -> bool:
+        """True if it shows samples and the resolved scenario records none."""
+        return self.kind in SAMPLED and "sample_interval" not in scenario
+
     def check(self, scenario: dict[str, Any]) -> None:
         """Finds before a run what would be missing after it.
 
         Raises:
             UsageError: The scenario records no samples, or has no such flow.
         """
-        if self.kind in SAMPLED and "sample_interval" not in scenario:
+        if self.needs_samples(scenario):
             needed = f"{self.option}{self.kind} needs samples"
             raise UsageError(f"{needed}: {HOW_TO_RECORD['samples']}")
         names = flow_names(scenario)

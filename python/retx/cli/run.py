@@ -126,6 +126,10 @@ def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> Non
     parsed = parsed_scenario(scenario, seed, overrides)
     if outputs.figures:
         resolved = json.loads(parsed.scenario.to_json())
+        if any(figure.needs_samples(resolved) for figure in outputs.figures):
+            overrides = {**overrides, "sample_interval": "every_ack"}
+            parsed = parsed_scenario(scenario, seed, overrides)
+            resolved = json.loads(parsed.scenario.to_json())
         for figure in outputs.figures:
             figure.check(resolved)
     # Every place is opened before the run, and takes its name once all that goes there is written.
