@@ -58,61 +58,43 @@ def number(cell: str) -> float:
     return float(cell.removeprefix("✓ ").replace("\u202f", ""))
 
 
-def test_bursts_that_wait_explain_the_silences_and_short_outages_do_not(report: Report) -> None:
+def test_bursts_that_wait_explain_the_silences_and_fading_does_not(report: Report) -> None:
     for test in "124":
         rows = {row["quantity"]: row for row in table(report, f"test_{test}")}
         for name in ("Throughput (Mbit/s)", "Total idle time (s)"):
-            row = rows[name]
-            assert row["verdict"] == "differs"
-            assert row["waiting"].startswith("✓")
-            assert row["rare"].startswith("✓")
+            assert rows[name]["verdict"] == "agrees"
+            assert not rows[name]["fading"].startswith("✓")
         idle = rows["Total idle time (s)"]
-        # Single runs of test 1 reach the published throughput; no test reaches the silences.
-        assert not idle["outages"].startswith("✓")
-        assert number(idle["waiting"]) > 2 * number(idle["outages"])
-        # What the channels are fitted to agrees all the same.
+        assert float(idle["measured"]) > 2 * number(idle["fading"])
+        # What the channels are fitted to agrees on all kinds.
         for name in ("Frame error rate", "Longest burst of erroneous frames (frames)"):
-            assert rows[name]["waiting"].startswith("✓"), (test, name)
+            assert rows[name]["fading"].startswith("✓"), (test, name)
 
 
-def test_pauses_of_hosts_and_a_larger_window_move_tests_3_and_5(report: Report) -> None:
+def test_stalls_move_tests_3_and_5(report: Report) -> None:
     rows = {row["case"]: row for row in table(report, "good")}
-    for test, longest in (("3", 170), ("5", 400)):
-        base, window = (
-            rows[f"test {test}: {what}"] for what in ("as fitted", "window of 21 segments")
-        )
-        pauses = rows[f"test {test}: hosts that pause, {longest} ms each"]
-        assert not base["throughput"].startswith("✓")
-        assert pauses["throughput"].startswith("✓")
-        assert pauses["idle_total_s"].startswith("✓")
-        published = number(rows[f"test {test}: published"]["rtt_mean_ms"])
-        assert number(base["rtt_mean_ms"]) < published < number(window["rtt_mean_ms"])
-
-
-def test_linuxs_growth_lengthens_the_round_trip(report: Report) -> None:
-    rows = table(report, "window")
-    assert [row["rtt_mean_ms"].startswith("✓") for row in rows] == [False, True] * 3
+    for test in "35":
+        base, none = (rows[f"test {test}: {what}"] for what in ("as in table I", "no stalls"))
+        for column in ("throughput", "idle_total_s"):
+            assert base[column].startswith("✓")
+        assert not none["idle_total_s"].startswith("✓")
 
 
 def test_the_proposal_pays_where_the_channel_is_bad_often(report: Report) -> None:
     ratio = {row["case"]: float(row["ratio"]) for row in table(report, "pays")}
     for test in "24":
-        assert ratio[f"test {test}: bad times of 0.3 s beside the fading"] > 1.25
+        assert ratio[f"test {test}: bad times of 0.3 s beside the fading"] > 1.1
         # Twenty runs in quick form: only the order of the two kinds of outages is beyond doubt.
         longer = ratio[f"test {test}: outages three times as long"]
         assert longer < min(1.25, ratio[f"test {test}: outages for three times the time"])
-        assert ratio[f"test {test}: bursts that wait for the sender"] < 1.25
 
 
-def test_policies_share_the_channel_of_table_1(report: Report) -> None:
+def test_policies_share_the_channel_under_fading(report: Report) -> None:
     """Fading is drawn before the first frame, so the same test is the same run everywhere."""
     measured = Measured(report.study, report.plan)
-    first = next(iter(report.study.experiments["switches"].cases))
-    same = [("table_1", "2"), ("policies", "2 keep"), ("switches", first)]
+    same = [("fading", "2"), ("policies_fading", "2 keep")]
     runs = [measured.run(name, case).flows["goodput_bit_s"][0] for name, case in same]
     assert len(set(runs)) == 1
-    rows = [table(report, name)[0]["throughput"] for name in ("policies", "switches")]
-    assert rows[0] == rows[1]
 
 
 def test_errors_on_data_only_lose_no_acks(report: Report) -> None:
@@ -143,9 +125,9 @@ def test_the_studys_channel_is_one_that_the_fit_finds() -> None:
     series = study.published.series
     row = {name: series[name].values["2"] for name in script.COLUMNS}
     assert script.distance(row, row) == 0
-    waiting = study.experiments["waiting"].overrides("2")["wlan.office.channel"]
+    waiting = study.experiments["table_1"].overrides("2")["wlan.office.channel"]
     assert script.distance(script.measured(waiting, 16), row) < 0.01
-    channel = study.experiments["table_1"].overrides("2")["wlan.office.channel"]
+    channel = study.experiments["fading"].overrides("2")["wlan.office.channel"][0]
     best = script.distance(script.measured(channel, 16), row)
     # A sum of three squared logarithms: all three within a tenth.
     assert best < 0.01

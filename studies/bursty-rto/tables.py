@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from retx.study import Cell, Column, Estimate, Measured, Noted, Table, Verdict, plain
 from retx.study.verdicts import judge_row
@@ -13,6 +14,7 @@ from .exchange import EVENTS, FIGURES, situations
 from .values import IDLE_MAX, IDLE_TOTAL, KINDS, POLICIES, SERVER, TESTS
 
 KIND_LABELS = {
+    "waiting": "bursts that wait",
     "fading": "fading",
     "outages": "single errors and short outages",
     "pauses": "fading, and bad times of 0.3 s",
@@ -34,7 +36,6 @@ def tables(measured: Measured) -> Iterator[Table]:
     yield _busy(measured)
     yield explained.channels(measured)
     yield explained.good(measured)
-    yield explained.window(measured)
     yield explained.pays(measured)
     yield _effects(measured, "pauses")
     yield _policies(measured)
@@ -86,7 +87,7 @@ def _channels(measured: Measured) -> Table:
         "others'. Bursts in frames, those lost in a collision left out: a station that sends "
         "receives nothing.",
     )
-    kinds = (("table_1", "fading"), ("outages", "outages"), ("waiting", "bursts that wait"))
+    kinds = (("table_1", "bursts that wait"), ("fading", "fading"), ("outages", "outages"))
     for experiment, label in kinds:
         for test in "12345":
             line: dict[str, Cell] = {"case": f"test {test}, {label}"}
@@ -105,14 +106,15 @@ def _fitted(measured: Measured) -> dict[str, str]:
     return {name: rows[name] for name in ("fer", "efb_mean", "efb_max")}
 
 
-def _in_words(channel: object) -> str:
-    if isinstance(channel, dict):
+def _in_words(channel: list[dict[str, Any]]) -> str:
+    """Parameters of a channel; the last part are the stalls of the hosts."""
+    if channel[0]["model"] == "fading":
+        fading = channel[0]
         return (
-            f"SNR {channel['mean_snr_db']:.2f} dB, Doppler {channel['doppler_hz']:.3g} Hz, "
-            f"K {channel['rician_k']:.3g}"
+            f"SNR {fading['mean_snr_db']:.2f} dB, Doppler {fading['doppler_hz']:.3g} Hz, "
+            f"K {fading['rician_k']:.3g}"
         )
-    assert isinstance(channel, list)
-    single, outages = channel
+    single, outages = channel[:2]
     if outages["model"] == "gilbert_elliott":
         return (
             f"p {single['p']:.4f}; bursts {100 * outages['loss']:.2f} % of the frames, "

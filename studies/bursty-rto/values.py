@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import fmean
 
 from retx.study import Estimate, Interval, Measured, estimate, exact
 
@@ -13,7 +14,12 @@ Named = dict[str, Estimate | float | None]
 SERVER = "station.office.server."
 IDLE_MAX = "flow.file.idle_max_s"
 IDLE_TOTAL = "flow.file.idle_total_s"
-KINDS = {"fading": "policies", "outages": "policies_outages", "pauses": "policies_pauses"}
+KINDS = {
+    "waiting": "policies",
+    "fading": "policies_fading",
+    "outages": "policies_outages",
+    "pauses": "policies_pauses",
+}
 """Kinds of channel, and the experiment of each."""
 TESTS = ("2", "4")
 POLICIES = ("keep", "reset", "linux", "linux_reno")
@@ -47,13 +53,11 @@ def _stretched(interval: Interval, by: float) -> Interval:
 def _table_1(measured: Measured) -> Named:
     found: Named = {}
     for case in (*"12345", "none"):
-        for experiment in ("table_1", "outages"):
+        for experiment in ("table_1", "fading", "outages"):
             if case not in measured.study.experiments[experiment].cases:
                 continue
             for name in ("throughput", "busy_s", "idle_percent", "ip_loss"):
                 found[f"{experiment}_{case}_{name}"] = measured.estimate(experiment, case, name)
-    for case in TESTS:
-        found[f"poor_over_medium_{case}"] = measured.ratio("table_1", case, "1", "throughput")
     bursts = zip(
         measured.values("table_1", "2", SERVER + "channel_burst_max"),
         measured.values("table_1", "2", SERVER + "loss_burst_max"),
@@ -65,21 +69,8 @@ def _table_1(measured: Measured) -> Named:
         strict=True,
     )
     return found | {
-        "rtt_3": measured.estimate("table_1", "3", "rtt"),
-        "rtt_5": measured.estimate("table_1", "5", "rtt"),
-        "idle_total_5": measured.estimate("table_1", "5", IDLE_TOTAL),
-        "rtt_linux_reno_2": measured.estimate("policies", "2 linux_reno", "rtt"),
-        "rtt_linux_reno_4": measured.estimate("policies", "4 linux_reno", "rtt"),
-        "switch_least": min(
-            measured.mean("switches", case, "throughput")
-            for case in measured.study.experiments["switches"].cases
-            if case != "snr_less"
-        ),
-        "rtt_window_44": measured.estimate("switches", "window_44", "rtt"),
-        "rtt_every_ack": measured.estimate("switches", "every_ack", "rtt"),
-        "fer_pauses_2": measured.estimate("policies_pauses", "2 keep", "fer"),
-        "fer_pauses_4": measured.estimate("policies_pauses", "4 keep", "fer"),
-        "rtt_sd_pauses_2": measured.estimate("policies_pauses", "2 keep", "rtt_sd"),
+        "levels": _levels(measured),
+        "idle_poor": _idle_poor(measured),
         "segments": measured.estimate("table_1", "2", "flow.file.segments_sent"),
         "good_over_clean": measured.ratio("table_1", "5", "none", "throughput"),
         "clean_throughput": measured.estimate("table_1", "none", "throughput"),
@@ -91,9 +82,39 @@ def _table_1(measured: Measured) -> Named:
     }
 
 
+def _levels(measured: Measured) -> Estimate | None:
+    """The smaller ratio between neighbouring levels: medium over poor, good over medium."""
+    poor = max("24", key=lambda test: measured.mean("table_1", test, "throughput"))
+    good = min("35", key=lambda test: measured.mean("table_1", test, "throughput"))
+    pairs = (("1", poor), (good, "1"))
+    ratios = [_quotient(measured, above, below) for above, below in pairs]
+    return min((it for it in ratios if it), key=lambda it: it.mean, default=None)
+
+
+def _quotient(measured: Measured, above: str, below: str) -> Estimate | None:
+    """Mean throughput of one test over that of another; their draws are not the same channel."""
+    one = measured.values("table_1", above, "throughput")
+    other = [value for value in measured.values("table_1", below, "throughput") if value]
+    mean = fmean(other)
+    ratio = fmean(value for value in one if value) / mean
+    # The ratio of two means, to first order in both.
+    pairs = zip(one, other, strict=True)
+    return estimate([a and a / mean - ratio * (b / mean - 1) for a, b in pairs])
+
+
+def _idle_poor(measured: Measured) -> Estimate | None:
+    """Idle share of test 2's runs below 1 Mbit/s, in per cent."""
+    pairs = zip(
+        measured.values("table_1", "2", "throughput"),
+        measured.values("table_1", "2", "idle_percent"),
+        strict=True,
+    )
+    return estimate([idle for rate, idle in pairs if rate is not None and rate < 1])
+
+
 def _spread(measured: Measured) -> float | None:
     """Largest over least throughput of single runs on one channel, 95 % of them."""
-    found = measured.estimate("policies_pauses", "2 keep", "throughput")
+    found = measured.estimate("table_1", "2", "throughput")
     return found.single.high / found.single.low if found and found.single else None
 
 
