@@ -255,7 +255,10 @@ def attack(first: int, count: int, asked: argparse.Namespace, told: int) -> None
     number = first
     while count > 0:
         os.write(told, f"{number}\n".encode())
-        found = outcome(case(number), asked.limit)
+        try:
+            found = outcome(case(number), asked.limit)
+        except StoppedError:  # as it ended by itself
+            found = "stopped"
         os.write(told, f"{number} {json.dumps(found)}\n".encode())
         count -= asked.kind == "mutants" or found != "refused"
         number += 1

@@ -24,12 +24,21 @@ PATIENCE_S = 1.0
 GRACE_S = 1.0
 """Cancelled work ends within milliseconds, unless it is in code of the user's own."""
 
+LEAVE_S = 0.05
+"""Time for cancelled work that may be left to itself."""
 
-def watched(work: Callable[[Control], T], progress: Progress = None) -> T:
+
+def watched(work: Callable[[Control], T], progress: Progress = None, *, leave: bool = False) -> T:
     """The result of `work(control)`, which runs in a thread of its own.
 
     An exception in the main thread, Ctrl-C above all, cancels the work and waits for its end. Code
     of the user's own that does not return is interrupted.
+
+    Args:
+        work: Does it.
+        progress: Shows a bar, or is called with the part that is done.
+        leave: Leave cancelled work to itself after `LEAVE_S`. For work that touches nothing but its
+            memory: a million flows take seconds to build, and as long to free.
     """
     control = Control()
     begun = Event()
@@ -44,19 +53,21 @@ def watched(work: Callable[[Control], T], progress: Progress = None) -> T:
     except BaseException:
         control.cancel()
         if begun.wait(GRACE_S):
-            worker.join(GRACE_S)
+            worker.join(LEAVE_S if leave else GRACE_S)
         while worker.is_alive():
-            interrupt_user_code(worker)
+            if not interrupt_user_code(worker) and leave:
+                break
             worker.join(GRACE_S)
         raise
     worker.join()
     return outcome.result()
 
 
-def interrupt_user_code(worker: Thread) -> None:
-    """Raises KeyboardInterrupt where the work, in whatever thread, is in Python code."""
+def interrupt_user_code(worker: Thread) -> bool:
+    """Raises KeyboardInterrupt where the work, in whatever thread, is in Python code; if it is."""
     import ctypes
 
+    interrupted = False
     known = {thread.ident for thread in threading.enumerate()} - {worker.ident}
     for ident, frame in sys._current_frames().items():
         # Threads of the simulation are not `threading`'s; what is in a function of retx is in the
@@ -66,6 +77,8 @@ def interrupt_user_code(worker: Thread) -> None:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
                 ctypes.c_ulong(ident), ctypes.py_object(KeyboardInterrupt)
             )
+            interrupted = True
+    return interrupted
 
 
 def _work(work: Callable[[Control], T], control: Control, begun: Event, outcome: Future[T]) -> None:

@@ -15,7 +15,7 @@ from retx.directory import new_directory, writing
 from retx.earlier import TABLES
 from retx.errors import warn
 from retx.own_code import OwnCode
-from retx.rows import outline
+from retx.rows import outline, rows_of_raw
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,8 +57,10 @@ class Result:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Scenario, seed, flows, links, wlans, relays, …: what `retx run --json` prints."""
-        summary: dict[str, Any] = json.loads(self._raw.summary())
-        return summary
+        summary: dict[str, Any] = json.loads(self._raw.head())
+        summary["scenario"] = json.loads(self._raw.scenario_json())
+        # A few rows at a time: a million take long enough for a Ctrl-C.
+        return summary | {table: list(rows) for table, rows in rows_of_raw(self._raw).items()}
 
     @cached_property
     def outline(self) -> dict[str, Any]:

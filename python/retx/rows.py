@@ -33,4 +33,9 @@ def outline(raw: _native.RawResult) -> dict[str, Any]:
     Its scenario is without links, wlans, routes and flows.
     """
     head: dict[str, Any] = json.loads(raw.head())
-    return head | {table: Rows(raw, table) for table in ("flows", "links")}
+    return head | rows_of_raw(raw)
+
+
+def rows_of_raw(raw: _native.RawResult) -> dict[str, Rows]:
+    """The tables of a summary that may have many rows."""
+    return {table: Rows(raw, table) for table in ("flows", "links")}

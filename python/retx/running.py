@@ -158,6 +158,7 @@ def run_parsed(
                 reference=reference,
             ),
             progress,
+            leave=True,
         )
         if capture:
             raw.write_capture(capture)
@@ -206,6 +207,7 @@ def replicate(
                 reference=reference,
             ),
             progress,
+            leave=True,
         )
         result = Replications([Result(raw, own) for raw in raws])
         warn_of(list(result))

@@ -296,3 +296,14 @@ def test_a_flow_that_is_over_before_the_warmup_has_no_goodput(
     assert result.flows["response_time_s"].min() < 1
     assert result.links["utilisation"].min() >= 0
     assert (result.warning, len(recwarn)) == (None, 0)
+
+
+def test_a_summary_made_in_pieces_is_that_of_the_engine() -> None:
+    """Rows of both kinds, more than are made at once; keys in their order."""
+    udp = '[[flow]]\nname = "call"\nfrom = "server"\nto = "client"\n'
+    udp += 'udp = { rate = "100 kbit/s", packet = 200 }\napp = "cbr"\n'
+    many = LOSSY.replace('tcp = "newreno"', 'tcp = "newreno"\ncount = 300')
+    for scenario in (many, many + udp):
+        result = retx.run(scenario, overrides={"duration": "2 s"}, tables=False)
+        engine = json.loads(result._raw.summary())
+        assert json.dumps(result.summary) == json.dumps(engine)

@@ -24,7 +24,11 @@ pub struct Batch {
 /// # Errors
 /// See [`RunError`].
 pub fn run(scenario: &Scenario, options: &Options, control: &Control) -> Result<Outcome, RunError> {
-    run_plan(&build::plan(scenario), options, control)
+    let plan = build::plan(scenario);
+    if control.is_cancelled() {
+        return Err(RunError::Cancelled);
+    }
+    run_plan(&plan, options, control)
 }
 
 /// Runs a scenario's replications; `options.replication` is ignored. The outcomes are in the order
