@@ -87,7 +87,7 @@ FIGURES: dict[str, list[tuple[str, str, Figure]]] = {
         ("T4", "measured_s", TIME),
         ("T5", "measured_packets", RESENT),
         ("T7", "unnecessary", first("retransmissions_unnecessary")),
-        ("T8", "simulated_s", TIME),
+        ("testbed", "simulated_s", TIME),
         ("steps", "measured_s", TIME),
         ("switches", "measured_s", TIME),
         ("switches_at_1", "measured_s", TIME),

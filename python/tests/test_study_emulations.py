@@ -21,9 +21,10 @@ TIME = "flow.download.response_time_s"
 def one_case(emulations: int | None = 2) -> Measured:
     """The testbed of high-ber without loss, by itself."""
     study = load("high-ber")
-    whole = study.experiments["testbed"]
-    one = replace(whole, cases={"0": whole.cases["0"]})
-    study = replace(study, experiments={"testbed": one})
+    whole = study.experiments["kernel"]
+    app = {"kind": "transfer", "bytes": 200_000}
+    one = replace(whole, cases={"0": whole.cases["0"]}, quick={"flow.download.app": app})
+    study = replace(study, experiments={"kernel": one})
     return Measured(study, Plan("quick", replications=2, emulations=emulations))
 
 
@@ -40,14 +41,14 @@ def test_emulations_stand_beside_simulations_and_are_kept(
     )
     measured = one_case()
     measured.run_all(tmp_path / "runs")
-    found = measured.emulated("testbed", "0")
-    simulated = measured.mean("testbed", "0")
+    found = measured.emulated("kernel", "0")
+    simulated = measured.mean("kernel", "0")
     assert found is not None
     assert found.n == 2
-    # 200,000 bytes in flights of 8760, one each 40 ms: no sooner than in the model, and later only
+    # 200,000 bytes in flights of 8760, one each 44 ms: no sooner than in the model, and later only
     # by what the machine is busy with.
     assert simulated <= found.mean < 2 * simulated
-    assert "Emulated: 2 runs with Linux " in measured.emulations("testbed")
+    assert "Emulated: 2 runs with Linux " in measured.emulations("kernel")
     (file,) = (tmp_path / "emulations").iterdir()
     kept = json.loads(file.read_text())
     for run, busy in zip(kept["runs"], (1.0, 7.0), strict=True):
@@ -61,13 +62,13 @@ def test_emulations_stand_beside_simulations_and_are_kept(
     monkeypatch.setattr("retx.study.emulated.emulated", refuse)
     again = one_case()
     again.run_all(tmp_path / "runs")
-    assert again.emulated("testbed", "0") == found
-    assert "busy, with up to 3.5 processes for each core" in again.emulations("testbed")
+    assert again.emulated("kernel", "0") == found
+    assert "busy, with up to 3.5 processes for each core" in again.emulations("kernel")
     # A third is not there.
     more = one_case(3)
     more.run_all(tmp_path / "runs")
-    assert more.emulated("testbed", "0") is None
-    assert more.emulations("testbed") == "Not emulated here: there is nothing to emulate with."
+    assert more.emulated("kernel", "0") is None
+    assert more.emulations("kernel") == "Not emulated here: there is nothing to emulate with."
 
 
 def test_what_was_late_is_left_out_and_said(
@@ -79,8 +80,8 @@ def test_what_was_late_is_left_out_and_said(
     )
     measured = one_case()
     measured.run_all(tmp_path / "runs")
-    assert measured.emulated("testbed", "0") is None
-    assert measured.emulations("testbed").endswith("Late each time, and left out: 2.")
+    assert measured.emulated("kernel", "0") is None
+    assert measured.emulations("kernel").endswith("Late each time, and left out: 2.")
     (kept,) = (tmp_path / "emulations").iterdir()
     assert [run["summary"] for run in json.loads(kept.read_text())["runs"]] == [None, None]
     kept.write_text("{")
@@ -91,8 +92,8 @@ def test_what_was_late_is_left_out_and_said(
 def test_none_are_asked_for(tmp_path: Path) -> None:
     measured = one_case(0)
     measured.run_all(tmp_path / "runs")
-    assert measured.emulated("testbed", "0") is None
-    assert measured.emulations("testbed") == "Not emulated here: left out by --emulations 0."
+    assert measured.emulated("kernel", "0") is None
+    assert measured.emulations("kernel") == "Not emulated here: left out by --emulations 0."
     assert not (tmp_path / "emulations").exists()
-    with pytest.raises(StudyError, match="no experiment 'testbet'; did you mean 'testbed'"):
-        measured.emulated("testbet", "0", TIME)
+    with pytest.raises(StudyError, match="no experiment 'kernal'; did you mean 'kernel'"):
+        measured.emulated("kernal", "0", TIME)

@@ -116,6 +116,9 @@ def _one_loss(measured: Measured) -> Named:
             f"loss_{case}_rounds": story.rounds,
             f"loss_{case}_growth": story.rounds_of_growth,
         }
+    for case in measured.study.experiments["testbed_open"].cases:
+        name = f"testbed_open_{case.replace(' ', '_').replace('.', '_')}"
+        found[name] = measured.estimate("testbed_open", case)
     for case in ("linux none", "rate none"):
         found[f"testbed_{case.replace(' ', '_')}"] = measured.mean("testbed_loss", case)
     for case in measured.study.experiments["late_reader"].cases:

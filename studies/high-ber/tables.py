@@ -8,6 +8,7 @@ from . import closed_forms as closed
 from . import switch_tables as shown
 from .recovery import steady_round_s, windows
 from .switches import RESENT
+from .values import BER, BERS
 
 
 def all_tables(measured: Measured) -> list[Table]:
@@ -15,6 +16,8 @@ def all_tables(measured: Measured) -> list[Table]:
     return [
         _retransmissions(measured),
         _testbed(measured),
+        effects(measured, "testbed_open"),
+        _recommend(measured),
         _terms(measured),
         effects(measured, "switches_at_0"),
         shown.loss_costs(measured),
@@ -71,8 +74,8 @@ def _retransmissions(measured: Measured) -> Table:
 def _testbed(measured: Measured) -> Table:
     series = measured.study.published.series
     values = series["table_8"].values
+    kernel = measured.study.experiments["kernel"].cases
     cases = measured.study.experiments["testbed"].cases.items()
-    size = bytes_of_testbed(measured)
     rows: list[dict[str, Cell]] = [
         {
             "case": case.label,
@@ -80,9 +83,10 @@ def _testbed(measured: Measured) -> Table:
             "printed": series["table_8_percent"].values[name],
             "again": 100 * (values[name] / values["0"] - 1),
             "simulator": series["table_4"].comparable(name),
-            "closed": closed.testbed_s(float(name), size),
+            "closed": closed.testbed_s(float(name), closed.FILE_BYTES),
             "simulated": measured.estimate("testbed", name),
-            "emulated": measured.emulated("testbed", name),
+            "linux": measured.estimate("kernel", name) if name in kernel else None,
+            "emulated": measured.emulated("kernel", name) if name in kernel else None,
         }
         for name, case in cases
     ]
@@ -94,27 +98,42 @@ def _testbed(measured: Measured) -> Table:
         Column("simulator", "simulator less 10", "s", digits=2),
         Column("closed", "closed form", "s", digits=2),
         Column("simulated", "simulated", "s"),
-        Column("emulated", "emulated", "s"),
+        Column("linux", "Linux 6.18 simulated", "s"),
+        Column("emulated", "and emulated", "s"),
     ]
-    whole = size == closed.FILE_BYTES
-    short = "" if whole else f"In this form the last three are of {size:,} bytes. "
     return Table(
-        "T8",
-        "Response time of the virtualised testbed (table 8)",
+        "testbed",
+        "The virtualised testbed (table 8)",
         columns,
         rows,
         note="The first four columns are the paper's, or reckoned from its numbers. Simulated: "
-        "retx's linux_reno without options, with the testbed's window and loss. Emulated: the same "
-        "with a real kernel. Closed form: Padhye et al., full model, with that window, an ACK for "
-        f"every segment and a first timeout of 240 ms. {short}{measured.emulations('testbed')}",
+        "Reno as chosen for this table. Linux 6.18: Reno without options, with the testbed's "
+        "window and loss; emulated with a real kernel. Closed form: Padhye et al., full "
+        "model, with that window, an ACK for every segment and a first timeout of 240 ms. "
+        f"{measured.emulations('kernel')}",
         commands=[measured.command("testbed", name) for name, _ in cases],
     )
 
 
-def bytes_of_testbed(measured: Measured) -> int:
-    """Size of the download in this form, in bytes."""
-    app = measured.study.experiments["testbed"].set.get("flow.download.app")
-    return int(app["bytes"]) if app else closed.FILE_BYTES
+def _recommend(measured: Measured) -> Table:
+    """Response times of several senders against the bit error rate."""
+    cases = measured.study.experiments["recommend"].cases
+    columns = [Column("case", "sender")]
+    columns += [Column(f"at_{number}", f"{ber:g}", "s") for number, ber in enumerate(BERS)]
+    rows: list[dict[str, Cell]] = []
+    for case, what in cases.items():
+        row: dict[str, Cell] = {"case": what.label}
+        for number, ber in enumerate(BERS):
+            row[f"at_{number}"] = measured.estimate("recommend", case, at={BER: ber})
+        rows.append(row)
+    return Table(
+        "recommend",
+        "Who downloads how fast at which bit error rate",
+        columns,
+        rows,
+        note="Bit errors both ways, a window of six segments for all. The commands run 1e-5.",
+        commands=[measured.command("recommend", case, at={BER: 1e-5}) for case in cases],
+    )
 
 
 def _terms(measured: Measured) -> Table:

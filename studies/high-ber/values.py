@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from retx.study import Estimate, Measured, estimate, exact
+from retx.study.estimates import paired_ratio
 
 from .closed_forms import (
     MSS_BYTES,
@@ -22,6 +25,8 @@ from .recovery import Recovery, recovery
 from .switches import RESENT, Named, all_switches, cost
 
 TIME = "flow.download.response_time_s"
+BER = "link.cloud.channel.ber"
+BERS = (1e-8, 1e-7, 1e-6, 3e-6, 1e-5)
 POSITIONS = ("221", "222", "223", "224", "225", "226")
 
 
@@ -32,6 +37,7 @@ def all_values(measured: Measured) -> Named:
         | _of_one_loss(measured)
         | _from_the_paper(measured)
         | all_switches(measured)
+        | _recommendations(measured)
     )
 
 
@@ -62,6 +68,22 @@ def _from_runs(measured: Measured) -> Named:
     found["all_steps_times"] = measured.ratio("steps", "preset", "one_way")
     found["all_steps_resent_times"] = measured.ratio("steps", "preset", "one_way", RESENT)
     return found
+
+
+def _recommendations(measured: Measured) -> Named:
+    """Response times against the bit error rate, beside Reno's."""
+    found: Named = {}
+    clean = measured.values("recommend", "reno", TIME, at={BER: 1e-8})
+    for ber in BERS:
+        end = f"{ber:.0e}".replace("-0", "_")
+        times = measured.values("recommend", "reno", TIME, at={BER: ber})
+        found[f"reno_slow_{end}"] = paired_ratio(times, clean)
+        for case in measured.study.experiments["recommend"].cases:
+            ratio = measured.ratio("recommend", case, "reno", at={BER: ber})
+            found[f"{case}_over_reno_{end}"] = ratio
+    slow = [measured.mean("recommend", "reno", at={BER: ber}) for ber in BERS]
+    stop = np.interp(np.log(2 * slow[0]), np.log(slow), np.log(BERS))
+    return found | {"reno_stop": float(np.exp(stop))}
 
 
 def _cost_per_retransmission(measured: Measured, clean: float) -> Estimate | None:

@@ -13,6 +13,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 EMULATIONS = "emulations"
 """The directory beside the report."""
 LEFT_OUT = "left out by --emulations 0"
+AT_ONCE = 4
+"""Points emulated at a time. Those of studies are slow; a run that comes late is repeated."""
 IDLE_LOAD = 1.0
 """Up to so many processes for each core none waits for long: the emulation's own are among them."""
 
@@ -86,14 +89,17 @@ def emulate_all(
         OSError: What is found cannot be kept.
         StudyError: No kernel can run an experiment.
     """
-    found = {}
-    for number, point in enumerate(points, start=1):
-        _say(f"emulations of {point.experiment}, case {point.case} ({number} of {len(points)})")
+    _say(f"{len(points)} emulations, at most {AT_ONCE} at once")
+
+    def one(point: Point) -> Found:
         kept = out / f"{point.key}.json" if out else None
         experiment = study.experiments[point.experiment]
-        found[point.experiment, point.case] = _point(study, experiment, point, (seed, kept))
+        return _point(study, experiment, point, (seed, kept))
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = list(pool.map(one, points))
     _say("")
-    return found
+    return {(point.experiment, point.case): it for point, it in zip(points, found, strict=True)}
 
 
 def _point(
@@ -106,7 +112,7 @@ def _point(
         scenario, code = parsed_scenario(
             study.folder / experiment.scenario, seed, experiment.overrides(point.case)
         )
-        plan = Emulating(missing, first=len(runs))
+        plan = Emulating(missing, jobs=missing, first=len(runs))
         try:
             runs += [_told(one) for one in emulated(scenario, code, plan, None)]
         except EmulationRefusedError as error:
