@@ -10,7 +10,7 @@ use retx_record::capture::node_address;
 use retx_scenario::{Hop, Scenario};
 use retx_sim::build;
 use retx_sim::plan::{DatagramPlan, FlowPlan, Plan, Side, Sizes, TcpPlan, Work};
-use retx_units::Law;
+use retx_units::{Law, Rate};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -72,6 +72,7 @@ pub fn lay(
         port: port(index),
         start: flow.start,
         files: files(&flow.work, draws(&flow.name)),
+        read_rate: flow.read_rate.map(Rate::as_bit_s),
         sockets: ends(flow).map(|kernel| kernel.socket.clone()),
     });
     let datagrams = plan.datagrams.iter().enumerate().map(|(index, flow)| DatagramOrder {

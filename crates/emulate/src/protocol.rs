@@ -107,6 +107,8 @@ pub struct FlowOrder {
     pub start: Time,
     /// Data to send.
     pub files: FileOrder,
+    /// Rate at which the receiving program reads, bit/s; `None` without a limit.
+    pub read_rate: Option<u64>,
     /// Options of the sockets that send and receive the data.
     pub sockets: [SocketOptions; 2],
 }

@@ -257,6 +257,11 @@ pub struct FlowTable {
     /// End that opens the connection; `"to"` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initiator: Option<Initiator>,
+    /// Rate at which the receiving program takes data from its socket: it reads up to 16 KiB at
+    /// once, and reads again when the time is over that these take at this rate. Without it the
+    /// program reads whatever has arrived, at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_rate: Option<Rate>,
 }
 
 fn default_count() -> u32 {

@@ -131,6 +131,8 @@ pub enum Transport {
         tcp: usize,
         /// End that opens the connection.
         initiator: Initiator,
+        /// Rate at which the receiving program reads, above zero; `None` without a limit.
+        read_rate: Option<Rate>,
     },
     /// UDP packets.
     Udp(Udp),
@@ -149,7 +151,15 @@ impl Flow {
     /// TCP of both ends, as an index into [`Scenario::tcps`], and the initiator; `None` over UDP.
     pub const fn tcp(&self) -> Option<(usize, Initiator)> {
         match self.transport {
-            Transport::Tcp { tcp, initiator } => Some((tcp, initiator)),
+            Transport::Tcp { tcp, initiator, .. } => Some((tcp, initiator)),
+            Transport::Udp(_) => None,
+        }
+    }
+
+    /// Rate at which the receiving program reads; `None` without a limit.
+    pub const fn read_rate(&self) -> Option<Rate> {
+        match self.transport {
+            Transport::Tcp { read_rate, .. } => read_rate,
             Transport::Udp(_) => None,
         }
     }

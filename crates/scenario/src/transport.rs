@@ -40,13 +40,22 @@ pub fn of(table: &FlowTable, tcps: &mut Tcps) -> Result<Transport, Problem> {
                 let message = "with request_response the client, `to`, opens the connections";
                 return refuse("initiator", message.into());
             }
-            Ok(Transport::Tcp { tcp, initiator })
+            let read_rate = table.read_rate;
+            if read_rate == Some(Rate::from_bit_s(0)) {
+                let message = "0 bit/s: the receiver would never read; leave it out to read at once";
+                return refuse("read_rate", message.into());
+            }
+            Ok(Transport::Tcp { tcp, initiator, read_rate })
         }
         (None, Some(udp)) => {
             udp.check(&table.app).map_err(|problem| problem.within("udp"))?;
             udp.check_spells(&table.app)?;
             if table.initiator.is_some() {
                 return refuse("initiator", "UDP opens no connection".into());
+            }
+            if table.read_rate.is_some() {
+                let message = "UDP has no window: a slow reader would not slow its sender";
+                return refuse("read_rate", message.into());
             }
             Ok(Transport::Udp(udp))
         }

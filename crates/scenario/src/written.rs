@@ -144,6 +144,7 @@ impl FlowTable {
             count: flow.count,
             stagger: flow.stagger,
             initiator: flow.tcp().map(|(_, initiator)| initiator),
+            read_rate: flow.read_rate(),
         }
     }
 }

@@ -6,14 +6,15 @@ use retx_tcp::Connection;
 /// Both applications of a flow. The sender writes a file as the buffer accepts it and closes once
 /// all of it is acknowledged, like file servers that close after completion, so the FIN is a
 /// segment of its own. A server of requests closes once it has written its last response, like
-/// HTTP/1.0 servers, and the FIN is sent with the data. The receiver reads at once and closes after
-/// the sender.
+/// HTTP/1.0 servers, and the FIN is sent with the data. The receiver reads at once, unless it has a
+/// rate, and closes after the sender.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct App {
     /// Bytes of the file not read yet.
     unread: u64,
-    /// Largest number of bytes that the receiver reads: the room in a proxy.
+    /// Largest number of bytes that the receiver reads now: the room in a proxy, or the block of a
+    /// slow program.
     room: u64,
     /// Available bytes of the file not written yet.
     unwritten: u64,
@@ -101,7 +102,7 @@ impl App {
         self.is_open
     }
 
-    /// Sets the room of the reading proxy, bytes.
+    /// Sets the largest number of bytes that the receiver reads now.
     pub const fn set_room(&mut self, bytes: u64) {
         self.room = bytes;
     }

@@ -55,7 +55,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
     }
     for flow in &scenario.flows {
         match flow.transport {
-            Transport::Tcp { tcp, initiator } => {
+            Transport::Tcp { tcp, initiator, .. } => {
                 // Equal flows share their routes, their nodes and their work.
                 let legs = legs(scenario, (flow, tcp), (&nodes, &mut plan));
                 let work = Shared::from(work(&flow.app));
@@ -84,7 +84,8 @@ fn add_flow(
     (initiator, work): (Initiator, &Shared<Work>),
     legs: &[Leg],
 ) {
-    for leg in legs {
+    for (place, leg) in legs.iter().enumerate() {
+        let is_last = place + 1 == legs.len();
         let [tcp, receiver_tcp] = leg.tcps;
         let index = plan.flows.len() as u32;
         plan.flows.push(FlowPlan {
@@ -99,6 +100,7 @@ fn add_flow(
             },
             routes: leg.routes,
             nodes: leg.nodes,
+            read_rate: expanded.flow.read_rate().filter(|_| is_last),
         });
         if let Some((relay, buffer)) = leg.proxy {
             plan.proxies.push(ProxyPlan { relay, legs: [index - 1, index], buffer });

@@ -7,6 +7,7 @@ use crate::path::PathProduct;
 use crate::plan::{FlowPlan, Side, Work};
 use crate::recorder::Recorder;
 use leg::Leg;
+use reading::Reader;
 use retx_record::flow::FlowRecord;
 use retx_record::reason::EpisodeKind;
 use retx_tcp::{Connection, Event, Prepared};
@@ -16,6 +17,7 @@ mod ending;
 mod leg;
 mod limits;
 mod prefetch;
+mod reading;
 mod recording;
 mod sample;
 mod sending;
@@ -56,6 +58,8 @@ pub struct Flow {
     pub exchanges: Option<Box<Exchanges>>,
     /// State of a leg at a proxy; `None` for most flows.
     leg: Option<Box<Leg>>,
+    /// Receiving program that reads slowly; `None` for most flows.
+    reader: Option<Box<Reader>>,
     app: App,
     /// Bandwidth-delay product of its path, if defined.
     path: Option<Box<PathProduct>>,
@@ -93,6 +97,7 @@ impl Flow {
             has_closed: false,
             exchanges: None,
             leg: None,
+            reader: plan.read_rate.map(|rate| Box::new(Reader::new(rate))),
             app: App::new(plan.work.clone()),
             path: None,
             record: FlowRecord::new(index),
@@ -134,6 +139,9 @@ impl Flow {
         }
         if let Some(leg) = &mut self.leg {
             leg.begin_connection();
+        }
+        if let Some(reader) = &mut self.reader {
+            reader.begin_connection(&mut self.app);
         }
         self.record.begin_connection(now);
     }
@@ -184,12 +192,15 @@ impl Flow {
     #[inline]
     pub fn poll_timeout(&self, side: Side) -> Time {
         match self.phase {
-            Phase::Open => match &self.exchanges {
-                Some(exchanges) if side == Side::Receiver => {
-                    self.ends[RECEIVER].poll_timeout().min(exchanges.think_until)
+            Phase::Open => {
+                let end = self.ends[side as usize].poll_timeout();
+                if side == Side::Sender {
+                    return end;
                 }
-                _ => self.ends[side as usize].poll_timeout(),
-            },
+                let thinks = self.exchanges.as_ref().map_or(Time::NEVER, |all| all.think_until);
+                let reads = self.reader.as_ref().map_or(Time::NEVER, |reader| reader.reads_at());
+                end.min(thinks).min(reads)
+            }
             Phase::Waiting if side == self.initiator => self.opens,
             Phase::Waiting | Phase::Done => Time::NEVER,
         }
@@ -221,7 +232,10 @@ impl Flow {
         self.ends[side as usize].handle_timeout(now);
         match side {
             Side::Sender => self.drive_sender_apart(now, context.recorder),
-            Side::Receiver => self.drive_receiver(now, context.recorder),
+            Side::Receiver => {
+                self.read_on(now, context.recorder);
+                self.drive_receiver(now, context.recorder);
+            }
         }
     }
 
@@ -243,18 +257,7 @@ impl Flow {
             if packet.seq_len() > 0 {
                 self.record_arrival(packet, recorder);
             }
-            let read = self.app.receive(&mut self.ends[RECEIVER]);
-            if read > 0 {
-                self.record.counters.bytes_delivered += read;
-                if let Some(exchanges) = &mut self.exchanges
-                    && self.app.has_read_file()
-                {
-                    exchanges.note_answer(now, self.record.flow(), recorder);
-                }
-                if self.is_complete() {
-                    self.record.note_finish(now);
-                }
-            }
+            self.read(now, recorder);
             if packet.seq_len() > 0 {
                 self.note_held_ack(now);
             }

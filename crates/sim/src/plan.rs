@@ -3,7 +3,7 @@
 pub use crate::shared::Shared;
 pub use crate::source::{Pace, Sizes as PacketSizes};
 use retx_link::{pipe, relay, wlan};
-use retx_units::{Duration, Law, Time};
+use retx_units::{Duration, Law, Rate, Time};
 use std::sync::Arc;
 
 /// Plan of a run.
@@ -189,7 +189,13 @@ pub struct FlowPlan {
     pub routes: [u32; 2],
     /// Nodes of the data sender and the data receiver.
     pub nodes: [u32; 2],
+    /// Rate at which the receiving program reads; `None` without a limit.
+    pub read_rate: Option<Rate>,
 }
+
+/// Largest number of bytes that a program with a [`FlowPlan::read_rate`] reads at once, as in many
+/// copy loops.
+pub const READ_BLOCK: u64 = 16 << 10;
 
 /// UDP flow.
 #[derive(Debug, Clone)]

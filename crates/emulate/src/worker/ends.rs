@@ -14,7 +14,8 @@ use super::traffic::Run;
 use crate::clock::Clock;
 use crate::protocol::{ExchangeOrder, ExchangeReport, FileOrder, FlowOrder, FlowReport, Told};
 use crate::tcp_info::TcpInfo;
-use retx_units::Time;
+use retx_sim::plan::READ_BLOCK;
+use retx_units::{Rate, Time};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::AsFd;
@@ -224,7 +225,8 @@ impl End {
     fn receive(&mut self, mut socket: &TcpStream, (bytes, last): (u64, bool)) -> io::Result<()> {
         let mut left = bytes;
         loop {
-            let read = socket.read(&mut self.buffer)? as u64;
+            let most = self.block();
+            let read = socket.read(&mut self.buffer[..most])? as u64;
             let now = self.clock.now();
             left = if bytes == u64::MAX { bytes } else { left.saturating_sub(read) };
             let mut state = lock(&self.state);
@@ -232,9 +234,23 @@ impl End {
             if left == 0 && last {
                 state.report.finish.get_or_insert(now);
             }
+            drop(state);
             if read == 0 {
                 return Ok(());
             }
+            self.work_on(read, now);
+        }
+    }
+
+    /// Largest number of bytes that the receiver reads at once.
+    fn block(&self) -> usize {
+        if self.order.read_rate.is_some() { READ_BLOCK as usize } else { CHUNK }
+    }
+
+    /// Waits for as long as a slow receiver works on what it has read.
+    fn work_on(&self, read: u64, since: Time) {
+        if let Some(rate) = self.order.read_rate {
+            self.clock.sleep_until(since + Rate::from_bit_s(rate).duration_of(read as u32));
         }
     }
 
@@ -313,7 +329,8 @@ impl End {
         count: bool,
     ) -> io::Result<()> {
         while bytes > 0 {
-            let most = usize::try_from(bytes).unwrap_or(CHUNK).min(CHUNK);
+            let block = if count { self.block() } else { CHUNK };
+            let most = usize::try_from(bytes).unwrap_or(block).min(block);
             let read = socket.read(&mut self.buffer[..most])? as u64;
             if read == 0 {
                 let early = "the other end closed before it had sent everything";
@@ -321,7 +338,11 @@ impl End {
             }
             bytes -= read;
             if count {
-                lock(&self.state).read(self.clock.now(), read, self.warmup);
+                let now = self.clock.now();
+                lock(&self.state).read(now, read, self.warmup);
+                if bytes > 0 {
+                    self.work_on(read, now);
+                }
             }
         }
         Ok(())

@@ -16,20 +16,7 @@ impl Flow {
         recorder: &mut Recorder,
     ) {
         match event {
-            Event::PeerClosed => {
-                if self.is_complete() {
-                    self.record.note_finish(now);
-                }
-                if !self.peer_closed(Side::Receiver) {
-                    self.ends[RECEIVER].close();
-                }
-                // A client's next request does not wait until the connection is closed at both
-                // ends; the rest of this connection is ignored.
-                if self.asks_again() {
-                    self.record.set_drained(true);
-                    self.end_connection(now, recorder);
-                }
-            }
+            Event::PeerClosed => self.handle_peer_close(now, recorder),
             Event::Closed => self.end_closed(now, recorder),
             Event::Reset => self.reset(now, Side::Receiver, recorder),
             // Events of the receiver's own sending half affect no result.
@@ -40,6 +27,22 @@ impl Flow {
             | Event::EchoTaken { .. }
             | Event::Rtt(_)
             | Event::EchoedRtt(_) => {}
+        }
+    }
+
+    /// Closes the receiver's end, whose program has read all data.
+    pub(super) fn close_after_peer(&mut self, now: Time, recorder: &mut Recorder) {
+        if self.is_complete() {
+            self.record.note_finish(now);
+        }
+        if !self.peer_closed(Side::Receiver) {
+            self.ends[RECEIVER].close();
+        }
+        // A client's next request does not wait until the connection is closed at both ends; the
+        // rest of this connection is ignored.
+        if self.asks_again() {
+            self.record.set_drained(true);
+            self.end_connection(now, recorder);
         }
     }
 

@@ -89,6 +89,7 @@ fn run(tcp: TcpPlan, drops: &[u64]) -> (Vec<(i64, u64)>, Vec<i64>) {
             initiator: Side::Sender,
             routes: [0, 1],
             nodes: [0, 2],
+            read_rate: None,
         }],
         datagrams: vec![],
     };

@@ -100,6 +100,7 @@ pub fn one_flow(links: &[LinkOf], tcp: TcpPlan, work: Work) -> Plan {
             initiator: Side::Receiver,
             routes: [0, 1],
             nodes: [0, count],
+            read_rate: None,
         }],
         datagrams: vec![],
     }
@@ -139,6 +140,7 @@ pub fn dumbbell(count: u32, end: Duration) -> Plan {
             start: Time::ZERO + Duration::from_millis(u64::from(index)),
             routes: [2 * index, 2 * index + 1],
             nodes: [2 * index, 2 * index + 1],
+            read_rate: None,
             ..flow.clone()
         });
     }
