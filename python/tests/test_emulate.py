@@ -208,6 +208,16 @@ def test_recoveries_and_samples_are_those_of_a_simulation() -> None:
     assert samples["rto_s"].min() >= 0.24
 
 
+def test_a_slow_reader_closes_the_window_of_the_kernel() -> None:
+    need_emulation()
+    slow = TINY.replace('"linux"', '"linux"\nread_rate = "400 kbit/s"').replace("1000 }", "90_000 }")
+    real, model = retx.emulate(slow), retx.run(slow)
+    for flow in (real.summary["flows"][0], model.summary["flows"][0]):
+        # 90 kB less the last block, which need not be worked on.
+        assert 1.4 < flow["finish_s"] < 1.8
+    assert real.acks["window_bytes"].min() <= 1448
+
+
 def test_every_plot_of_a_simulation_is_one_of_an_emulation(tmp_path: Path) -> None:
     need_emulation()
     plot = retx.emulate(SCRIPT.replace('"every_ack"', '"5 ms"')).plot

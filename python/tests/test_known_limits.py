@@ -26,6 +26,7 @@ from = "server"
 to = "client"
 tcp = "ours"
 app = {app}
+{flow}
 """
 BASE = {
     "duration": "30 s",
@@ -36,6 +37,7 @@ BASE = {
     "packets": 100,
     "link": "",
     "app": '"bulk"',
+    "flow": "",
 }
 REQUESTS = (
     '{{ kind = "request_response", request = 300, response = {response}, think = "{think}",'
@@ -46,6 +48,11 @@ ONLY = 0.9
 MOST = 0.6
 
 KNOWN = {
+    "zero window": (
+        {"tcp": "receive_buffer = 40000", "flow": 'read_rate = "500 kbit/s"'},
+        "receive_window",
+        ONLY,
+    ),
     "receive window": ({"tcp": "receive_buffer = 20000"}, "receive_window", ONLY),
     "send buffer": ({"tcp": "send_buffer = 20000"}, "send_buffer", ONLY),
     "application": (

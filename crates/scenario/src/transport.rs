@@ -42,7 +42,8 @@ pub fn of(table: &FlowTable, tcps: &mut Tcps) -> Result<Transport, Problem> {
             }
             let read_rate = table.read_rate;
             if read_rate == Some(Rate::from_bit_s(0)) {
-                let message = "0 bit/s: the receiver would never read; leave it out to read at once";
+                let message =
+                    "0 bit/s: the receiver would never read; leave it out to read at once";
                 return refuse("read_rate", message.into());
             }
             Ok(Transport::Tcp { tcp, initiator, read_rate })

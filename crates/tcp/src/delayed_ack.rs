@@ -201,10 +201,12 @@ impl PendingAck {
         }
     }
 
-    /// Called after the application has read all data: true if the peer waits for an ACK.
-    pub fn asks_after_read(&self) -> bool {
+    /// Called after the application has read; `all` if nothing is left to read. True if the peer
+    /// waits for an ACK: more than a full segment is unacknowledged, or a message has been read.
+    pub fn asks_after_read(&self, all: bool) -> bool {
         let asks = |it: &Rhythm| {
-            it.bytes > it.mss.into() || it.pushed[1] || it.pushed[0] && !it.interactive
+            let message = it.pushed[1] || it.pushed[0] && !it.interactive;
+            it.bytes > it.mss.into() || all && message
         };
         self.segments > 0 && self.rhythm.as_deref().is_some_and(asks)
     }
@@ -450,13 +452,19 @@ mod tests {
             take(&mut pending, &Arrival { push: true, ..full(16) }),
             Verdict::Within(ms(40))
         );
-        assert!(pending.asks_after_read());
+        assert!(pending.asks_after_read(true));
+        assert!(!pending.asks_after_read(false), "the message goes on");
         let mut pending = settled();
         take(&mut pending, &full(16));
-        assert!(!pending.asks_after_read());
+        assert!(!pending.asks_after_read(true));
         take(&mut pending, &full(17));
         take(&mut pending, &Arrival { bytes: 100, ..full(18) });
-        assert!(pending.asks_after_read(), "a short one");
+        assert!(pending.asks_after_read(true), "a short one");
+        let mut pending = settled();
+        pending.on_data(&full(16));
+        assert!(!pending.asks_after_read(false));
+        pending.on_data(&full(17));
+        assert!(pending.asks_after_read(false), "more than a full segment");
     }
 
     #[test]
@@ -465,7 +473,7 @@ mod tests {
         let mut pending = PendingAck::new(&config);
         assert_eq!(pending.count_simple(&config), Verdict::Within(ms(200)));
         assert_eq!(pending.count_simple(&config), Verdict::Within(ms(200)));
-        assert!(!pending.asks_after_read());
+        assert!(!pending.asks_after_read(true));
         assert_eq!(pending.count_simple(&config), Verdict::Now);
     }
 }

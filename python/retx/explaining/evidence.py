@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from retx.explaining.path import Hop, path_of
 from retx.explaining.situation import Situation
+from retx.explaining.units import rate_of
 from retx.quantities import count, rate, seconds, share, size
 
 
@@ -29,6 +30,9 @@ def _product(situation: Situation) -> str:
 def _receive_window(situation: Situation) -> str:
     limit = situation.window("advertised_window") or situation.window("receive_buffer")
     bound = size(limit) if limit else "bounded"
+    reads = situation.flow.get("read_rate")
+    if reads and rate_of(reads) < situation.path.rate_bit_s:
+        return f"its program reads only {reads}, and what it leaves fills its buffer of {bound}"
     return f"the receive buffer is {bound}, and {_product(situation)}"
 
 

@@ -111,11 +111,35 @@ const MOST_CLAIMS: usize = 16;
 /// Times attributed to an episode whose cause may still be corrected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Claim {
+    /// Number of the reduction on this connection, from 1.
+    number: u32,
     episode: u64,
     cause: Cause,
     window: Duration,
     recovery: Duration,
     timeout: Duration,
+}
+
+impl Claim {
+    /// Its time in a limit; `None` for a limit that is not its own.
+    fn place(&mut self, limit: FlowLimit) -> Option<&mut Duration> {
+        match limit {
+            FlowLimit::Window(cause) if cause == self.cause => Some(&mut self.window),
+            FlowLimit::Recovery(cause) if cause == self.cause => Some(&mut self.recovery),
+            FlowLimit::Timeout(cause) if cause == self.cause => Some(&mut self.timeout),
+            _ => None,
+        }
+    }
+}
+
+/// Time under a limit, which a retransmission timer may still claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Span {
+    limit: FlowLimit,
+    from: Time,
+    to: Time,
+    /// Reduction in force, whose times it is part of; 0 for none.
+    reduction: u32,
 }
 
 /// Accounts for the time under each limit of a flow.
@@ -130,12 +154,12 @@ pub struct Limits {
     is_over: bool,
     /// Part of the time since then that is attributed to the peer's delayed acknowledgment.
     held: Duration,
-    /// Earlier limits since data were last sent: a retransmission timer may still claim their time.
-    unclaimed: Vec<(FlowLimit, Time, Time)>,
+    /// Earlier limits since data were last sent.
+    unclaimed: Vec<Span>,
     /// Reductions of the window with correctable causes; the last one is in force.
     claims: Vec<Claim>,
-    /// True once the window has been reduced on this connection.
-    is_reduced: bool,
+    /// Number of reductions of the window on this connection.
+    reductions: u32,
 }
 
 impl Limits {
@@ -152,15 +176,17 @@ impl Limits {
         } else {
             self.bind(now, FlowLimit::Handshake, now);
         }
-        self.is_reduced = false;
+        self.reductions = 0;
         self.claims.clear();
+        // No timer of this connection claims what was before it.
+        self.unclaimed.clear();
     }
 
     /// Limit by the congestion window: slow start until its first reduction.
     pub fn window(&self) -> FlowLimit {
         match self.claims.last() {
-            Some(claim) if self.is_reduced => FlowLimit::Window(claim.cause),
-            _ => FlowLimit::SlowStart,
+            Some(claim) => FlowLimit::Window(claim.cause),
+            None => FlowLimit::SlowStart,
         }
     }
 
@@ -190,34 +216,27 @@ impl Limits {
         let held = std::mem::take(&mut self.held).min(now.since(since));
         self.times.add(FlowLimit::DelayedAck, held);
         self.add(self.limit, now.since(since) - held);
-        self.unclaimed.retain(|(_, _, to)| *to > last_data);
+        self.unclaimed.retain(|span| span.to > last_data);
         if held == Duration::ZERO && now > since && !matches!(self.limit, FlowLimit::Handshake) {
-            self.unclaimed.push((self.limit, since, now));
+            let reduction = self.claims.last().map_or(0, |claim| claim.number);
+            self.unclaimed.push(Span { limit: self.limit, from: since, to: now, reduction });
         }
     }
 
+    /// Adds time under a limit to the newest reduction, too.
     fn add(&mut self, limit: FlowLimit, time: Duration) {
         self.times.add(limit, time);
-        if let Some(place) = self.claimed(limit) {
+        if let Some(place) = self.claims.last_mut().and_then(|claim| claim.place(limit)) {
             *place += time;
         }
     }
 
-    fn take(&mut self, limit: FlowLimit, time: Duration) {
-        self.times.take(limit, time);
-        if let Some(place) = self.claimed(limit) {
+    /// Takes time away from a limit, and from the reduction that was in force.
+    fn take(&mut self, span: &Span, time: Duration) {
+        self.times.take(span.limit, time);
+        let claim = self.claims.iter_mut().find(|claim| claim.number == span.reduction);
+        if let Some(place) = claim.and_then(|claim| claim.place(span.limit)) {
             *place = place.saturating_sub(time);
-        }
-    }
-
-    /// Share of the newest episode in this limit.
-    fn claimed(&mut self, limit: FlowLimit) -> Option<&mut Duration> {
-        let claim = self.claims.last_mut()?;
-        match limit {
-            FlowLimit::Window(cause) if cause == claim.cause => Some(&mut claim.window),
-            FlowLimit::Recovery(cause) if cause == claim.cause => Some(&mut claim.recovery),
-            FlowLimit::Timeout(cause) if cause == claim.cause => Some(&mut claim.timeout),
-            _ => None,
         }
     }
 
@@ -229,17 +248,18 @@ impl Limits {
         let Reduction { episode, cause, by_timer } = *reduction;
         let silence = if by_timer { std::mem::take(&mut self.unclaimed) } else { Vec::new() };
         let mut claimed = Duration::ZERO;
-        for (limit, from, to) in silence {
-            let time = to.since(from.max(last_data));
-            self.take(limit, time);
+        for span in silence {
+            let time = span.to.since(span.from.max(last_data));
+            self.take(&span, time);
             claimed += time;
         }
         if self.claims.len() >= MOST_CLAIMS {
             self.claims.remove(0);
         }
-        self.is_reduced = true;
+        self.reductions += 1;
         let [window, recovery, timeout] = [Duration::ZERO; 3];
-        self.claims.push(Claim { episode, cause, window, recovery, timeout });
+        let number = self.reductions;
+        self.claims.push(Claim { number, episode, cause, window, recovery, timeout });
         self.add(FlowLimit::Timeout(cause), claimed);
     }
 
@@ -260,6 +280,7 @@ impl Limits {
             return;
         };
         let before = std::mem::replace(claim, Claim { cause, ..*claim });
+        let is_in_force = self.claims.last().is_some_and(|last| last.number == before.number);
         let moves = [
             (FlowLimit::Window as fn(Cause) -> FlowLimit, before.window),
             (FlowLimit::Recovery, before.recovery),
@@ -269,12 +290,12 @@ impl Limits {
             let time = time.min(self.times.of(limit(before.cause)));
             self.times.take(limit(before.cause), time);
             self.times.add(limit(cause), time);
-            if self.limit == limit(before.cause) {
+            if is_in_force && self.limit == limit(before.cause) {
                 self.limit = limit(cause);
             }
-            for (unclaimed, _, _) in &mut self.unclaimed {
-                if *unclaimed == limit(before.cause) {
-                    *unclaimed = limit(cause);
+            for span in &mut self.unclaimed {
+                if span.reduction == before.number && span.limit == limit(before.cause) {
+                    span.limit = limit(cause);
                 }
             }
         }

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod connections;
+mod limits;
 mod pcapng;
 mod pcapng_tshark;
 mod truth;

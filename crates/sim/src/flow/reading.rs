@@ -1,7 +1,7 @@
 //! Receiving programs: one that reads at once, or one that reads slowly.
 //!
-//! A slow one reads up to [`READ_BLOCK`] bytes, works on them for as long as its rate says, and reads
-//! again. Meanwhile the receive buffer fills, and the window that it advertises closes.
+//! A slow one reads up to [`READ_BLOCK`] bytes, works on them for as long as its rate says, and
+//! reads again. Meanwhile the receive buffer fills, and the window that it advertises closes.
 
 use super::{Flow, RECEIVER};
 use crate::app::App;

@@ -1,9 +1,9 @@
 //! Applications, starts and ends of flows, and statistics over a part of a run.
 
 use crate::plans::{LinkOf, bernoulli, dumbbell, high_ber, one_flow, script, tcp};
-use retx_sim::plan::{FlowPlan, Plan, Sampling, Side, Sizes, Work};
+use retx_sim::plan::{FlowPlan, Plan, READ_BLOCK, Sampling, Side, Sizes, Work};
 use retx_sim::{Control, Options, Outcome, RunError, run_plan};
-use retx_units::{Duration, Time};
+use retx_units::{Duration, Rate, Time};
 
 fn run(plan: &Plan) -> Outcome {
     run_plan(plan, &Options::default(), &Control::default()).expect("a sound run")
@@ -48,6 +48,27 @@ fn files_follow_one_another_over_connections_of_their_own() {
     assert_eq!(acked.last(), Some(&150_000));
     let longest = samples.rows().windows(2).map(|pair| pair[1].time.since(pair[0].time)).max();
     assert!(longest > Some(Duration::from_millis(2900)), "{longest:?}");
+}
+
+/// A slow reader closes the window again and again: the sender gets the reader's rate, waits for
+/// the window all its life, and loses nothing. The connection ends once all has been read.
+#[test]
+fn a_slow_reader_limits_its_sender() {
+    let sizes = [300_000, 0, 100_000];
+    for preset in ["reno", "sack", "linux"] {
+        let mut plan = one_flow(&[short_link()], tcp(preset), files(&sizes, Duration::ZERO));
+        plan.tcps[0].config.receive_buffer = retx_tcp::Size::Bytes(30_000);
+        plan.flows[0].read_rate = Some(Rate::from_bit_s(400_000));
+        let outcome = run(&plan);
+        let flow = &outcome.flows[0];
+        assert_eq!(flow.bytes_delivered, 400_000);
+        // A program that has read its last block works on it when the file is complete.
+        let least = 8.0 * (400_000.0 - 2.0 * READ_BLOCK as f64) / 400_000.0;
+        let response = flow.response_time_s.expect("it is complete");
+        assert!((least..least + 1.5).contains(&response), "{preset}: {response}");
+        assert!(flow.limited_by.receive_window > 0.75 * response, "{preset}: {flow:?}");
+        assert_eq!((flow.rto_count, flow.fast_retransmit_count), (0, 0), "{preset}");
+    }
 }
 
 #[test]

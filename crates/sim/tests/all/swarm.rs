@@ -5,6 +5,7 @@
 use crate::plans::{insert_agent, split};
 use crate::random::{self, pick};
 use retx_link::relay::{self, snoop};
+use retx_record::flow::{FlowSummary, LimitCauses};
 use retx_record::reason::EpisodeKind;
 use retx_record::summary::{WlanCounts, WlanSummary};
 use retx_sim::plan::{Plan, Work};
@@ -81,6 +82,29 @@ fn check_datagrams(plan: &Plan, outcome: &Outcome) {
     }
 }
 
+/// The times by limit sum to the life of the flow, to the nanosecond.
+fn check_limits(flow: &FlowSummary) {
+    let nanos = |seconds: f64| (1e9 * seconds).round() as i64;
+    let limits = &flow.limited_by;
+    let by_cause = |of: LimitCauses| [of.congestion, of.wireless, of.spurious];
+    let single = [
+        limits.handshake,
+        limits.application,
+        limits.send_buffer,
+        limits.receive_window,
+        limits.bottleneck,
+        limits.slow_start,
+        limits.pacing,
+        limits.nagle,
+        limits.delayed_ack,
+    ];
+    let caused = [limits.window, limits.recovery, limits.timeout].map(by_cause);
+    let times = single.into_iter().chain(caused.into_iter().flatten());
+    assert!(times.clone().all(|time| time >= 0.0), "{limits:?}");
+    let [start, finish] = [flow.start_s, flow.finish_s].map(|time| nanos(time.expect("it ended")));
+    assert_eq!(times.map(nanos).sum::<i64>(), finish - start, "{flow:?}");
+}
+
 fn check(plan: &Plan, outcome: &Outcome) {
     let tables = &outcome.tables;
     let episodes = tables.episodes.as_ref().expect("asked for").rows();
@@ -103,6 +127,7 @@ fn check(plan: &Plan, outcome: &Outcome) {
         assert!(flow.retransmissions_unnecessary <= flow.segments_retransmitted);
         assert!(own().all(|row| row.unnecessary <= row.retransmitted && row.start <= row.end));
         assert!(own().map(|row| row.start).is_sorted());
+        check_limits(flow);
         let idle = flow.idle.rto_s + flow.idle.window_s;
         assert!((flow.idle_total_s - idle).abs() < 1e-6 && flow.idle_max_s <= idle + 1e-9);
     }

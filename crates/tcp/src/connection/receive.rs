@@ -145,7 +145,7 @@ impl Receiver {
                 let position = self.position();
                 self.memory.iter_mut().for_each(|memory| memory.on_read(&position));
             }
-            self.ack_now |= self.pending.asks_after_read() && self.readable() == 0;
+            self.ack_now |= self.pending.asks_after_read(self.readable() == 0);
         }
         taken
     }

@@ -9,6 +9,7 @@ from retx.explaining.remedy import Remedy
 
 FAMILIES = (
     "buffers",
+    "slow_reader",
     "one_connection",
     "congestion_control",
     "link_repair",

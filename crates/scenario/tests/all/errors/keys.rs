@@ -25,7 +25,7 @@ fn unknown_keys() {
         "tcp = \"riverbed\"",
         "sctp = 512",
         "s.toml:18: flow.download.sctp: unknown key (keys here: name, from, \
-         to, tcp, udp, app, start, count, stagger, initiator)",
+         to, tcp, udp, app, start, count, stagger, initiator, read_rate)",
     );
     refuse("p = 0.01", "pp = 0.01", "s.toml:12: link.cloud.channel.pp: unknown key (keys here: p)");
     refuse(

@@ -33,6 +33,16 @@ fn one_transport_that_suits_the_application() {
         "udp = { packet = 512, rate = \"1 Mbit/s\" }\napp = \"cbr\"\ninitiator = \"to\"\n",
         "s.toml:20: flow.download.initiator: UDP opens no connection",
     );
+    refuse(
+        "udp = { packet = 512, rate = \"1 Mbit/s\" }\napp = \"cbr\"\nread_rate = \"1 Mbit/s\"\n",
+        "s.toml:20: flow.download.read_rate: UDP has no window: a slow reader would not slow its \
+         sender",
+    );
+    refuse(
+        "tcp = \"reno\"\napp = \"bulk\"\nread_rate = \"0 bit/s\"\n",
+        "s.toml:20: flow.download.read_rate: 0 bit/s: the receiver would never read; leave it out \
+         to read at once",
+    );
 }
 
 #[test]

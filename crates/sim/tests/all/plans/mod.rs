@@ -250,7 +250,8 @@ pub fn split(plan: &mut Plan, at: usize, buffer: u64) {
             routes: [first + 2, first + 3],
             ..flow.clone()
         };
-        flows.last_mut().expect("just put there").routes = [first, first + 1];
+        let near = flows.last_mut().expect("just put there");
+        (near.routes, near.read_rate) = ([first, first + 1], None);
         flows.push(second);
     }
     let mut proxies = Vec::new();

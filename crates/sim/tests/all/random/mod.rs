@@ -35,6 +35,7 @@ pub fn plan(seed: u64) -> Plan {
     let ways = shapes::network(&mut draw("shape"), &mut plan);
     traffic::tcps(&mut draw("tcps"), &mut plan);
     traffic::flows(&mut draw("flows"), &mut plan, &ways);
+    traffic::slow_readers(&mut draw("readers"), &mut plan);
     links::vary_queues(&mut draw("queues"), &mut plan);
     links::repair_some(&mut draw("repair"), &mut plan);
     links::change_some(&mut draw("changes"), &mut plan);

@@ -6,7 +6,7 @@ use crate::plans::tcp;
 use retx_sim::plan::{ExchangePlan, FlowPlan, Plan, Side, Sizes, TcpPlan, Work};
 use retx_tcp::presets::PRESETS;
 use retx_tcp::{Config, Size, loss_cause};
-use retx_units::{Duration, Law, Stream, Time};
+use retx_units::{Duration, Law, Rate, Stream, Time};
 
 /// Up to three presets, each with some of its fields changed.
 pub fn tcps(stream: &mut Stream, plan: &mut Plan) {
@@ -80,6 +80,14 @@ pub fn flows(stream: &mut Stream, plan: &mut Plan, ways: &[Way]) {
             nodes: [2 * index as u32, 2 * index as u32 + 1],
             read_rate: None,
         });
+    }
+}
+
+/// Makes the receivers of some flows read slowly.
+pub fn slow_readers(stream: &mut Stream, plan: &mut Plan) {
+    for flow in &mut plan.flows {
+        let rate = Rate::from_bit_s(pick(stream, &[20_000, 1_000_000, 30_000_000]));
+        flow.read_rate = once_in(stream, 4).then_some(rate);
     }
 }
 
