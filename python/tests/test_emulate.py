@@ -210,7 +210,9 @@ def test_recoveries_and_samples_are_those_of_a_simulation() -> None:
 
 def test_a_slow_reader_closes_the_window_of_the_kernel() -> None:
     need_emulation()
-    slow = TINY.replace('"linux"', '"linux"\nread_rate = "400 kbit/s"').replace("1000 }", "90_000 }")
+    tcp = '[tcp.short]\nlike = "linux"\nreceive_buffer = 20_000\n\n[[link]]'
+    slow = TINY.replace("[[link]]", tcp).replace("bytes = 1000", "bytes = 90_000")
+    slow = slow.replace('"linux"\napp', '"short"\nread_rate = "400 kbit/s"\napp')
     real, model = retx.emulate(slow), retx.run(slow)
     for flow in (real.summary["flows"][0], model.summary["flows"][0]):
         # 90 kB less the last block, which need not be worked on.
