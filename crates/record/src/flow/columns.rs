@@ -5,7 +5,8 @@
 //! page of result columns are derived from it. A new counter is one field of [`FlowCounters`] and
 //! one row.
 
-use super::limits::{LimitSummary, Limits};
+use super::LimitSummary;
+use super::limits::Limits;
 use super::{BeliefSummary, EpisodeSummary, ExchangeSummary, IdleSummary};
 use crate::counters::{Episodes, IdleTimes, Maximum, Measure, Moments, SeldomLevel, TimeMean};
 use crate::reason::EpisodeKind::{FastRetransmit, Rto};

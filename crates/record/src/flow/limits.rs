@@ -9,7 +9,6 @@
 use crate::counters::Measure;
 use crate::reason::Cause;
 use retx_units::{Duration, Time};
-use serde::Serialize;
 
 /// Limit of a flow. The order is that of the shares in a result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -344,58 +343,5 @@ impl Measure for Box<Limits> {
     fn settle(&mut self, now: Time) {
         // No later event claims this time: a run that ends here leaves it as it is.
         self.close(now, Time::ZERO);
-    }
-}
-
-/// Times by true cause, seconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct LimitCauses {
-    pub congestion: f64,
-    pub wireless: f64,
-    pub spurious: f64,
-}
-
-/// Life of a flow by limit, seconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-#[allow(missing_docs)]
-pub struct LimitSummary {
-    pub handshake: f64,
-    pub application: f64,
-    pub send_buffer: f64,
-    pub receive_window: f64,
-    pub bottleneck: f64,
-    pub slow_start: f64,
-    pub window: LimitCauses,
-    pub recovery: LimitCauses,
-    pub timeout: LimitCauses,
-    pub pacing: f64,
-    pub nagle: f64,
-    pub delayed_ack: f64,
-}
-
-impl LimitSummary {
-    /// Converts the times to seconds.
-    pub fn of(times: &LimitTimes) -> Self {
-        let seconds = |limit| times.of(limit).as_secs_f64();
-        let causes = |limit: fn(Cause) -> FlowLimit| LimitCauses {
-            congestion: seconds(limit(Cause::Congestion)),
-            wireless: seconds(limit(Cause::Wireless)),
-            spurious: seconds(limit(Cause::Spurious)),
-        };
-        Self {
-            handshake: seconds(FlowLimit::Handshake),
-            application: seconds(FlowLimit::Application),
-            send_buffer: seconds(FlowLimit::SendBuffer),
-            receive_window: seconds(FlowLimit::ReceiveWindow),
-            bottleneck: seconds(FlowLimit::Bottleneck),
-            slow_start: seconds(FlowLimit::SlowStart),
-            window: causes(FlowLimit::Window),
-            recovery: causes(FlowLimit::Recovery),
-            timeout: causes(FlowLimit::Timeout),
-            pacing: seconds(FlowLimit::Pacing),
-            nagle: seconds(FlowLimit::Nagle),
-            delayed_ack: seconds(FlowLimit::DelayedAck),
-        }
     }
 }

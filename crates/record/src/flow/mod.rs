@@ -13,9 +13,10 @@ mod sending;
 
 pub use columns::{FlowCounters, FlowFrame, FlowSummary};
 pub use episode::EpisodeStart;
-pub use limits::{FlowLimit, LimitCauses, LimitSummary, LimitTimes, Limits, Reduction};
+pub use limits::{FlowLimit, LimitTimes, Limits, Reduction};
 pub use parts::{
-    BeliefSummary, CauseSummary, EpisodeSummary, ExchangeSummary, IdleSummary, SaidSummary,
+    BeliefSummary, CauseSummary, EpisodeSummary, ExchangeSummary, IdleSummary, LimitCauses,
+    LimitSummary, SaidSummary,
 };
 pub use sending::SentSegment;
 

@@ -8,9 +8,9 @@
 //! over the longest interval (eq. 4); y(x) = (β − cwnd_max)/α·x + cwnd_max below α, β from there on
 //! (eq. 5); ssthresh = ABW; cwnd = min(ssthresh/2, max(y(S), β)), the second only when S > 0.
 //! Growth as `reno`, and, with `ceiling`, no further than eq. 5 allows once a loss has been seen,
-//! that is with S above 0: cwnd ≤ cwnd_max with `cwnd_max`, cwnd ≤ max(y(S), β) with `loss_rate`. Without it (`none`)
-//! eq. 5 acts at losses only. With the backoff `reset_if_bdp` a timeout resets the backoff when
-//! bandwidth × RTT > cwnd_max/2.
+//! that is with S above 0: cwnd ≤ cwnd_max with `cwnd_max`, cwnd ≤ max(y(S), β) with `loss_rate`.
+//! Without it (`none`) eq. 5 acts at losses only. With the backoff `reset_if_bdp` a timeout resets
+//! the backoff when bandwidth × RTT > cwnd_max/2.
 //!
 //! *Where the paper leaves room.* ABW is Prairie's estimate, which is known from an abstract only
 //! (`prairie_like`). It is a bandwidth, and as a window the paper takes it for bytes per second:
