@@ -59,36 +59,36 @@ fn linux() -> Config {
 
 /// Copy of the kernel's configuration with all settable fields of `config`.
 fn settable(config: &Config, kernel: Config) -> Config {
-    let asked = config.clone();
+    let requested = config.clone();
     Config {
-        congestion_control: asked.congestion_control,
-        mss: asked.mss,
-        initial_window: asked.initial_window,
-        slow_start_after_idle: asked.slow_start_after_idle,
-        max_cwnd: asked.max_cwnd,
-        pacing: asked.pacing,
-        send_buffer: asked.send_buffer,
-        send_autotuning: asked.send_autotuning,
-        receive_buffer: asked.receive_buffer,
-        receive_autotuning: asked.receive_autotuning,
-        advertised_window: asked.advertised_window,
-        window_scaling: asked.window_scaling,
-        sack: asked.sack,
-        timestamps: asked.timestamps,
-        ecn: asked.ecn,
-        nagle: asked.nagle,
-        delayed_ack: if asked.delayed_ack.segments == 1 {
-            asked.delayed_ack
+        congestion_control: requested.congestion_control,
+        mss: requested.mss,
+        initial_window: requested.initial_window,
+        slow_start_after_idle: requested.slow_start_after_idle,
+        max_cwnd: requested.max_cwnd,
+        pacing: requested.pacing,
+        send_buffer: requested.send_buffer,
+        send_autotuning: requested.send_autotuning,
+        receive_buffer: requested.receive_buffer,
+        receive_autotuning: requested.receive_autotuning,
+        advertised_window: requested.advertised_window,
+        window_scaling: requested.window_scaling,
+        sack: requested.sack,
+        timestamps: requested.timestamps,
+        ecn: requested.ecn,
+        nagle: requested.nagle,
+        delayed_ack: if requested.delayed_ack.segments == 1 {
+            requested.delayed_ack
         } else {
             kernel.delayed_ack
         },
-        min_rto: asked.min_rto,
-        max_rto: asked.max_rto,
-        dupack_threshold: asked.dupack_threshold,
-        max_retransmissions: Some(asked.max_retransmissions.unwrap_or(15)),
-        max_syn_retransmissions: match asked.max_syn_retransmissions {
+        min_rto: requested.min_rto,
+        max_rto: requested.max_rto,
+        dupack_threshold: requested.dupack_threshold,
+        max_retransmissions: Some(requested.max_retransmissions.unwrap_or(15)),
+        max_syn_retransmissions: match requested.max_syn_retransmissions {
             // At least one SYN besides those at intervals of a second.
-            Some(times) if times > SYN_LINEAR_TIMEOUTS => asked.max_syn_retransmissions,
+            Some(times) if times > SYN_LINEAR_TIMEOUTS => requested.max_syn_retransmissions,
             _ => kernel.max_syn_retransmissions,
         },
         ..kernel
@@ -98,9 +98,9 @@ fn settable(config: &Config, kernel: Config) -> Config {
 /// RACK-TLP, whose probe can be switched off.
 fn loss_detection(config: &Config, kernel: &Config) -> LossDetection {
     match (&config.loss_detection, &kernel.loss_detection) {
-        (LossDetection::rack(asked), LossDetection::rack(kernel)) => {
+        (LossDetection::rack(requested), LossDetection::rack(kernel)) => {
             let mut possible = *kernel;
-            possible.tlp = asked.tlp;
+            possible.tlp = requested.tlp;
             LossDetection::rack(possible)
         }
         _ => kernel.loss_detection.clone(),
@@ -112,21 +112,21 @@ fn loss_detection(config: &Config, kernel: &Config) -> LossDetection {
 const TOLD: usize = 3;
 
 /// Lists every field in which the two differ.
-fn compare(asked: &Config, possible: &Config) -> Result<(), String> {
-    let [asked, possible] =
-        [asked, possible].map(|tcp| serde_json::to_value(tcp).expect("a TCP is plain data"));
+fn compare(requested: &Config, possible: &Config) -> Result<(), String> {
+    let [requested, possible] =
+        [requested, possible].map(|tcp| serde_json::to_value(tcp).expect("a TCP is plain data"));
     let none = Value::String("none".into());
     let fields = possible.as_object().expect("a TCP is a table");
-    let of_asked = asked.as_object().expect("a TCP is a table");
+    let of_asked = requested.as_object().expect("a TCP is a table");
     let all = fields.keys().chain(of_asked.keys().filter(|key| !fields.contains_key(*key)));
     let mut differing: Vec<String> = Vec::new();
     for key in all {
-        let [asked, kernel] = [of_asked, fields].map(|of| of.get(key).unwrap_or(&none));
-        if asked == kernel {
+        let [requested, kernel] = [of_asked, fields].map(|of| of.get(key).unwrap_or(&none));
+        if requested == kernel {
             continue;
         }
         differing.push(if differing.len() < TOLD {
-            format!("{key} = {asked} (a kernel has only {kernel})")
+            format!("{key} = {requested} (a kernel has only {kernel})")
         } else {
             key.clone()
         });
@@ -157,23 +157,23 @@ fn modelled(module: &str) -> congestion_control::Config {
 
 /// Refuses parameters, which cannot be set, and models of RFCs and papers, which are not the
 /// kernel's.
-fn check_module(asked: &congestion_control::Config, module: &str) -> Result<(), String> {
+fn check_module(requested: &congestion_control::Config, module: &str) -> Result<(), String> {
     let kernels = modelled(module);
-    if *asked == kernels {
+    if *requested == kernels {
         return Ok(());
     }
-    if asked.name() != kernels.name() {
+    if requested.name() != kernels.name() {
         return Err(format!(
             "no kernel has congestion_control = \"{}\" as RFC or paper have it; its module is \
              \"{}\", which the bare name \"{module}\" means in a TCP that is like \"linux\"",
-            asked.name(),
+            requested.name(),
             kernels.name()
         ));
     }
-    let asked = serde_json::to_value(asked).expect("plain data");
+    let requested = serde_json::to_value(requested).expect("plain data");
     Err(format!(
-        "no kernel can be set to congestion_control = {asked}: a kernel's parameters are its own; \
-         those of the preset \"linux\" and its kin can be run"
+        "no kernel can be set to congestion_control = {requested}: a kernel's parameters are its \
+         own; those of the preset \"linux\" and its kin can be run"
     ))
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
 /// Longest time that a call may wait: packetdrill sets no limit.
-const PATIENCE: Duration = Duration::from_secs(600);
+const REACTION_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Cost of reading the clock in virtual time: packetdrill polls the clock until a time has come.
 const LOOK: Duration = Duration::from_micros(1);
@@ -104,7 +104,7 @@ impl Door {
         mut attempt: impl FnMut(&mut Machine) -> Result<Answer, Fault>,
     ) -> Result<Answer, Fault> {
         let mut inner = self.lock();
-        let patience = inner.machine.now + PATIENCE;
+        let latest = inner.machine.now + REACTION_TIMEOUT;
         let mut waited = false;
         loop {
             let answer = attempt(&mut inner.machine);
@@ -119,7 +119,7 @@ impl Door {
             }
             if self.is_main() {
                 let next = inner.machine.next_timeout().min(deadline);
-                if next > patience {
+                if next > latest {
                     // Only this thread could end the wait.
                     return Ok(Answer::Error("EDEADLK"));
                 }
@@ -139,7 +139,7 @@ impl Door {
 
     /// Advances the clock, and handles timers on the way.
     fn advance<'a>(&'a self, inner: MutexGuard<'a, Inner>, to: Time) -> MutexGuard<'a, Inner> {
-        let mut inner = self.settle(inner);
+        let mut inner = self.let_thread_react(inner);
         loop {
             let deadline = inner.waiter.map_or(Time::NEVER, |it| it.deadline);
             let next = inner.machine.next_timeout().min(deadline);
@@ -149,12 +149,12 @@ impl Door {
             }
             inner.machine.reach(next);
             self.tell(&mut inner);
-            inner = self.settle(inner);
+            inner = self.let_thread_react(inner);
         }
     }
 
     /// Lets the second thread see all events, and react.
-    fn settle<'a>(&'a self, inner: MutexGuard<'a, Inner>) -> MutexGuard<'a, Inner> {
+    fn let_thread_react<'a>(&'a self, inner: MutexGuard<'a, Inner>) -> MutexGuard<'a, Inner> {
         if inner.is_settled() {
             return inner;
         }
@@ -194,10 +194,10 @@ impl Door {
     /// will be none.
     pub fn receive(&self) -> Option<(Time, Vec<u8>)> {
         let mut inner = self.lock();
-        let patience = inner.machine.now + PATIENCE;
+        let latest = inner.machine.now + REACTION_TIMEOUT;
         while !inner.machine.has_left() {
             let next = inner.machine.next_timeout();
-            if next > patience || inner.machine.is_exhausted() {
+            if next > latest || inner.machine.is_exhausted() {
                 return None;
             }
             inner = self.advance(inner, next);

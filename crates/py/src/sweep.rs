@@ -176,9 +176,9 @@ impl Pool {
 
     /// Results since the last call, once everything is done, a run has failed, or this time has
     /// passed: batches, each of one kind; true if no work is left; and the failed runs.
-    fn take(&self, py: Python<'_>, patience_s: f64) -> PyResult<(Vec<Batch>, bool, Vec<Failed>)> {
-        let patience = Duration::from_secs_f64(patience_s.clamp(0.0, 3600.0));
-        let found = py.detach(|| self.with(|pool| pool.take(patience)))?;
+    fn take(&self, py: Python<'_>, timeout_s: f64) -> PyResult<(Vec<Batch>, bool, Vec<Failed>)> {
+        let timeout = Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0));
+        let found = py.detach(|| self.with(|pool| pool.take(timeout)))?;
         let batches = found.parts.into_iter().flat_map(ColumnsByKind::into_values).map(Batch::of);
         let failed = found
             .failures

@@ -9,7 +9,7 @@ pub trait Measure {
     fn since(&self, start: &Self) -> Self;
 
     /// Integrates up to now.
-    fn settle(&mut self, _now: Time) {}
+    fn advance_to(&mut self, _now: Time) {}
 
     /// Resets its maximum to the current value.
     fn restart_maximum(&mut self) {}
@@ -236,7 +236,7 @@ impl TimeMean {
     #[inline]
     pub fn set(&mut self, now: Time, value: u64) {
         if self.value != value || self.since == Time::NEVER {
-            self.settle(now);
+            self.advance_to(now);
             self.value = value;
             self.since = now;
         }
@@ -244,7 +244,7 @@ impl TimeMean {
 
     /// Removes the value from now on.
     pub fn unset(&mut self, now: Time) {
-        self.settle(now);
+        self.advance_to(now);
         self.value = 0;
         self.since = Time::NEVER;
     }
@@ -257,7 +257,7 @@ impl TimeMean {
 }
 
 impl Measure for TimeMean {
-    fn settle(&mut self, now: Time) {
+    fn advance_to(&mut self, now: Time) {
         if self.since != Time::NEVER {
             let span = now.since(self.since);
             self.integral += u128::from(self.value) * u128::from(span.as_nanos());
@@ -309,8 +309,8 @@ impl Level {
 }
 
 impl Measure for Level {
-    fn settle(&mut self, now: Time) {
-        self.over_time.settle(now);
+    fn advance_to(&mut self, now: Time) {
+        self.over_time.advance_to(now);
     }
 
     fn restart_maximum(&mut self) {
@@ -354,8 +354,8 @@ impl SeldomLevel {
 }
 
 impl Measure for SeldomLevel {
-    fn settle(&mut self, now: Time) {
-        self.0.iter_mut().for_each(|level| level.settle(now));
+    fn advance_to(&mut self, now: Time) {
+        self.0.iter_mut().for_each(|level| level.advance_to(now));
     }
 
     fn restart_maximum(&mut self) {
@@ -409,11 +409,11 @@ mod tests {
         mean.set(at(4), 40);
         mean.unset(at(5));
         mean.set(at(100), 10);
-        mean.settle(at(101));
+        mean.advance_to(at(101));
         // 2 s of 10, 2 s of 40, 1 s of 10.
         assert_eq!(mean.mean(), Some(22.0));
         let snapshot = mean;
-        mean.settle(at(103));
+        mean.advance_to(at(103));
         assert_eq!(mean.since(&snapshot).mean(), Some(10.0));
     }
 }

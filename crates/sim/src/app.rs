@@ -67,12 +67,12 @@ impl App {
     }
 
     /// Makes the sender a proxy.
-    pub const fn be_fed(&mut self) {
+    pub const fn make_sender_proxy(&mut self) {
         self.is_fed = true;
     }
 
     /// Makes the receiver a proxy.
-    pub const fn feed_another(&mut self) {
+    pub const fn make_receiver_proxy(&mut self) {
         self.feeds = true;
         self.room = 0;
     }

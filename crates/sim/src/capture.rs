@@ -172,7 +172,7 @@ impl Capture {
 
     /// Records that a packet has reached its host.
     pub fn delivered(&mut self, now: Time, packet: PacketRef<'_>) {
-        self.settle(packet, Fate::Delivered { at: now });
+        self.record_fate(packet, Fate::Delivered { at: now });
     }
 
     /// Records that a packet was dropped.
@@ -185,10 +185,10 @@ impl Capture {
             // The name is shorter than that of an interface at this link.
             self.buffer.add_place(&self.names[index]).expect("the link's name has been accepted")
         });
-        self.settle(packet, Fate::Dropped { place, reason: drop.reason });
+        self.record_fate(packet, Fate::Dropped { place, reason: drop.reason });
     }
 
-    fn settle(&mut self, packet: PacketRef<'_>, fate: Fate) {
+    fn record_fate(&mut self, packet: PacketRef<'_>, fate: Fate) {
         if packet.captured() != NONE {
             self.buffer.set_fate(self.packets[packet.captured() as usize], fate);
         }

@@ -129,7 +129,7 @@ impl Sender {
 
     /// Called after all events of an instant: a packet allowed for long is sent now, or not before
     /// the end.
-    pub fn settle(&mut self, now: Time) {
+    pub fn finish_instant(&mut self, now: Time) {
         self.not_before = self.not_before.max(now);
     }
 
@@ -265,8 +265,8 @@ impl DatagramFlow {
     }
 
     /// Called after all events of an instant. True once, when a finite flow ends.
-    pub fn settle(&mut self, now: Time) -> bool {
-        self.sender.settle(now);
+    pub fn finish_instant(&mut self, now: Time) -> bool {
+        self.sender.finish_instant(now);
         let over = self.finish.is_none() && self.books.are_settled() && self.sender.is_over();
         if over {
             self.finish = Some(now);

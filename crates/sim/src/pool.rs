@@ -178,9 +178,9 @@ impl<C: Collect> Pool<C> {
     ///
     /// # Panics
     /// If a run panicked.
-    pub fn take(&self, patience: Duration) -> Found<C> {
+    pub fn take(&self, timeout: Duration) -> Found<C> {
         let over = |state: &mut State| !state.is_idle() && state.failures.is_empty();
-        let waited = self.shared.rest.wait_timeout_while(self.shared.state(), patience, over);
+        let waited = self.shared.rest.wait_timeout_while(self.shared.state(), timeout, over);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
         if let Some(panic) = state.panic.take() {
             drop(state);

@@ -41,7 +41,7 @@ impl Proxy {
 
     /// Begins statistics: returns the counters so far.
     pub fn begin_statistics(&mut self, now: Time) -> Self {
-        self.held.settle(now);
+        self.held.advance_to(now);
         self.held.restart_maximum();
         self.clone()
     }

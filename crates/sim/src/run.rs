@@ -165,7 +165,7 @@ pub fn run_plan(plan: &Plan, options: &Options, control: &Control) -> Result<Out
     };
     let plan = &*plan;
     let mut engine = Engine::new(plan, options)?;
-    let mut told = Time::ZERO;
+    let mut reported_until = Time::ZERO;
     while !engine.is_over() {
         for _ in 0..between_looks {
             engine.step();
@@ -173,8 +173,8 @@ pub fn run_plan(plan: &Plan, options: &Options, control: &Control) -> Result<Out
                 break;
             }
         }
-        let progress = engine.now().since(told);
-        told = engine.now();
+        let progress = engine.now().since(reported_until);
+        reported_until = engine.now();
         control.add_simulated(progress);
         if let Some(fault) = faults.first() {
             return Err(RunError::UserCode(fault.clone()));

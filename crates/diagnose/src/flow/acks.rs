@@ -198,7 +198,9 @@ impl Half {
             }
             record.is_acked = true;
             let least = now.receiver_loop;
-            if let Some((needless, confidence, evidence)) = told(record, echo, now, least) {
+            if let Some((needless, confidence, evidence)) =
+                needless_evidence(record, echo, now, least)
+            {
                 let proof = Proof { evidence, packet: Some(now.packet) };
                 record.prove(needless, confidence, proof);
             }
@@ -207,7 +209,7 @@ impl Half {
 }
 
 /// Verdict of the first acknowledgment on a retransmission: needless or not, and by which proof.
-fn told(
+fn needless_evidence(
     record: &Record,
     echo: Option<&Echo>,
     now: &Now,

@@ -81,7 +81,7 @@ impl Flow {
         let before_ns = self.before_ns();
         let mut ends = [end_ns; 2];
         for (half, end) in self.halves.iter_mut().zip(&mut ends) {
-            half.settle(i64::MAX);
+            half.advance_to(i64::MAX);
             *end = before_ns + half.account.close(end_ns, half.episode_now());
             half.tail_was(Limit::Application);
             *end -= half.account.cut();
@@ -97,7 +97,7 @@ impl Flow {
             self.halves[side].judge(place);
             let from = self.ends[side].to_string();
             let records = &self.halves[side].records.all;
-            retransmissions.extend(records.iter().map(|record| told(record, &from)));
+            retransmissions.extend(records.iter().map(|record| answer_of(record, &from)));
         }
         retransmissions.sort_by_key(|record| record.packet);
         let observed = self.observed(data);
@@ -259,7 +259,7 @@ fn before(trigger: &Record, rtt_ns: i64, judgment: &Judgment) -> String {
     )
 }
 
-fn told(record: &Record, from: &str) -> answer::Retransmission {
+fn answer_of(record: &Record, from: &str) -> answer::Retransmission {
     answer::Retransmission {
         packet: record.packet,
         time_s: record.time_ns as f64 * NS,

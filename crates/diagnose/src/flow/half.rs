@@ -149,7 +149,7 @@ impl Half {
         if start == end || packet.control.any(Control::RST) {
             return;
         }
-        self.settle(now.sent_ns);
+        self.advance_to(now.sent_ns);
         let value = packet.options.timestamps.map(|(value, _)| value);
         let stamp = Stamp { value, ip_id: id };
         self.stamp = stamp;

@@ -45,7 +45,7 @@ const fn may_wait(limit: Limit) -> bool {
 
 impl Half {
     /// Acknowledgments take effect at the sender until this time.
-    pub fn settle(&mut self, until_ns: i64) {
+    pub fn advance_to(&mut self, until_ns: i64) {
         while let Some(ack) = self.sender.pop(until_ns, self.board.end) {
             self.take(&ack);
         }

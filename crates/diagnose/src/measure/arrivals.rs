@@ -23,7 +23,7 @@ pub fn of_arrivals(observed: &Observed) -> Course {
         builder.arrive(observed, passed);
     }
     let mut course = builder.course;
-    course.settle();
+    course.compute_least_delay();
     course
 }
 

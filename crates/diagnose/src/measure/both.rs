@@ -55,6 +55,6 @@ pub fn of_both_ends(observed: &Observed, matched: &Matched) -> Course {
             is_plain: true,
         });
     }
-    course.settle();
+    course.compute_least_delay();
     course
 }

@@ -117,7 +117,7 @@ pub fn of_acknowledgments(observed: &Observed) -> Course {
         builder.hear(&mut course, it);
     }
     builder.judge(&mut course, &observed.verdicts);
-    course.settle();
+    course.compute_least_delay();
     course.leave_out_held();
     course
 }
@@ -143,7 +143,7 @@ impl Course {
     }
 
     /// Looks up the least delay, once all are known.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn compute_least_delay(&mut self) {
         let delays = self.copies.iter().filter_map(|copy| copy.delay_ns);
         self.least_ns = delays.min().unwrap_or(0);
     }

@@ -49,7 +49,7 @@ fn course(bursts: i64, segments: i64, limit: i64, lost_by_channel: impl Fn(i64) 
             last = Some(index);
         }
     }
-    course.settle();
+    course.compute_least_delay();
     course
 }
 

@@ -167,10 +167,10 @@ impl<'a> Player<'a> {
             return Ok(Answer::Wait);
         }
         if found != expected {
-            let told = found.map_or("nothing".to_owned(), |(fd, bits)| {
+            let actual = found.map_or("nothing".to_owned(), |(fd, bits)| {
                 format!("descriptor {fd}: {}", ready::describe(bits))
             });
-            return Err(self.differs(event, format!("epoll_wait finds {told}"), None));
+            return Err(self.differs(event, format!("epoll_wait finds {actual}"), None));
         }
         Ok(Answer::Done(found.is_some().into()))
     }
@@ -232,13 +232,13 @@ impl<'a> Player<'a> {
             }),
             Answer::Wait => unreachable!("a call that waits has not returned"),
         };
-        let told = match answer {
+        let actual = match answer {
             Answer::Error(errno) => format!("-1 {errno}"),
             Answer::Done(value) => value.to_string(),
             Answer::Wait => String::new(),
         };
         if !holds {
-            let message = format!("{} returned {told}", call.name);
+            let message = format!("{} returned {actual}", call.name);
             return Err(self.differs(event, message, None));
         }
         let Some(end) = call.end else { return Ok(()) };
@@ -246,7 +246,7 @@ impl<'a> Player<'a> {
         if end.holds(self.now) {
             return Ok(());
         }
-        let message = format!("{} returned {told} at {}", call.name, show::time(self.now));
+        let message = format!("{} returned {actual} at {}", call.name, show::time(self.now));
         Err(self.differs(event, message, None))
     }
 }

@@ -138,7 +138,7 @@ impl Datagrams {
     }
 
     /// Determines which flows have ended, given the number of packets of those that send no more.
-    pub fn settle(&mut self, all_sent: &BTreeMap<usize, u64>) {
+    pub fn mark_ended(&mut self, all_sent: &BTreeMap<usize, u64>) {
         for (flow, packets) in all_sent {
             let flow = &mut self.flows[*flow];
             let is_over = flow.sent >= *packets && flow.books.are_settled();

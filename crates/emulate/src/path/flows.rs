@@ -64,7 +64,7 @@ pub struct Flows {
 
 /// Tables to write, and sockets to query.
 #[derive(Debug)]
-pub struct Around<'a> {
+pub struct Context<'a> {
     /// Recorded tables.
     pub tables: &'a mut Tables,
     /// Sockets of the senders.
@@ -127,7 +127,7 @@ impl Flows {
         let flows = self.flows.iter_mut().zip(&self.baseline);
         flows
             .map(|(flow, start)| {
-                flow.observed.record.counters.settle(now);
+                flow.observed.record.counters.advance_to(now);
                 flow.observed.record.counters.since(start)
             })
             .collect()
@@ -139,7 +139,7 @@ impl Flows {
         &mut self,
         now: Time,
         seen: &'s Seen,
-        around: &mut Around<'_>,
+        context: &mut Context<'_>,
     ) -> (Arriving<'s>, Passage) {
         let mut arriving = Arriving {
             route: seen.route,
@@ -155,14 +155,14 @@ impl Flows {
             row: None,
         };
         let mut passage = Passage { host: seen.host, of: None };
-        if self.may_have_come(seen, around.senders) {
-            self.adopt(now, around);
+        if self.may_have_come(seen, context.senders) {
+            self.adopt(now, context);
         }
         if let Some(flow) = self.flows.get_mut(seen.flow as usize) {
-            let what = flow.sent((now, seen), &mut arriving, around);
+            let what = flow.sent((now, seen), &mut arriving, context);
             if matches!(what, Some(What::Segment(_)))
                 && flow.may_be_released()
-                && let Some(state) = around.senders.look(seen.flow)
+                && let Some(state) = context.senders.look(seen.flow)
             {
                 flow.note_limit(now, &state, &mut self.in_flight);
             }
@@ -179,7 +179,7 @@ impl Flows {
     }
 
     /// Handles a packet that has reached its host.
-    pub fn delivered(&mut self, now: Time, passage: &Passage, around: &mut Around<'_>) {
+    pub fn delivered(&mut self, now: Time, passage: &Passage, context: &mut Context<'_>) {
         let Some(of) = passage.of else { return };
         let every_ack = self.every_ack;
         let flow = &mut self.flows[of.flow as usize];
@@ -189,9 +189,9 @@ impl Flows {
         match of.what {
             What::Segment(copy) => flow.arrived(now, copy),
             What::Ack(ack) => {
-                let state = around.senders.look(of.flow);
+                let state = context.senders.look(of.flow);
                 let sent_to = flow.streams[Side::Sender as usize].sent_to;
-                let tables = &mut *around.tables;
+                let tables = &mut *context.tables;
                 flow.observed.heard(now, (&ack, sent_to), state.as_ref(), tables);
                 if let Some(state) = &state {
                     flow.note_limit(now, state, &mut self.in_flight);
@@ -224,11 +224,11 @@ impl Flows {
     }
 
     /// Queries each sender's socket, and records its state.
-    pub fn sample(&mut self, time: Time, around: &mut Around<'_>) {
+    pub fn sample(&mut self, time: Time, context: &mut Context<'_>) {
         for (index, flow) in (0..).zip(&mut self.flows) {
-            match around.senders.look(index) {
-                Some(state) if state.is_closed() => flow.looked(time, None, &state, around.tables),
-                Some(state) => flow.sample(time, &state, around.tables),
+            match context.senders.look(index) {
+                Some(state) if state.is_closed() => flow.looked(time, None, &state, context.tables),
+                Some(state) => flow.sample(time, &state, context.tables),
                 None => {}
             }
         }
@@ -242,13 +242,13 @@ impl Flows {
     }
 
     /// Receives the sockets that have been passed.
-    fn adopt(&mut self, now: Time, around: &mut Around<'_>) {
-        while let Some(index) = around.senders.receive() {
-            let state = around.senders.look(index);
+    fn adopt(&mut self, now: Time, context: &mut Context<'_>) {
+        while let Some(index) = context.senders.receive() {
+            let state = context.senders.look(index);
             let flow = &mut self.flows[index as usize];
-            flow.observed.end_watch(now, around.tables);
+            flow.observed.end_watch(now, context.tables);
             if let Some(state) = state {
-                flow.looked(now, None, &state, around.tables);
+                flow.looked(now, None, &state, context.tables);
             }
         }
     }
@@ -259,12 +259,12 @@ impl Flow {
         &mut self,
         (now, seen): (Time, &Seen),
         arriving: &mut Arriving<'_>,
-        around: &mut Around<'_>,
+        context: &mut Context<'_>,
     ) -> Option<What> {
         let segment = &seen.segment;
         let from = seen.to.other();
         if segment.flags.contains(Flags::SYN) {
-            self.note_syn(now, seen, around);
+            self.note_syn(now, seen, context);
         }
         let stream = &mut self.streams[from as usize];
         let initial = *stream.initial.get_or_insert(segment.seq);
@@ -275,9 +275,9 @@ impl Flow {
         let sent_to = stream.sent_to;
         if from == Side::Sender
             && (position < sent_to && length > 0)
-            && let Some(state) = around.senders.look(seen.flow)
+            && let Some(state) = context.senders.look(seen.flow)
         {
-            self.looked(now, Some(position), &state, around.tables);
+            self.looked(now, Some(position), &state, context.tables);
         }
         self.streams[from as usize].sent_to = sent_to.max(end);
         arriving.position = position;
@@ -287,7 +287,7 @@ impl Flow {
             if length > 0 && position < sent_to {
                 arriving.transmission = Transmission::Again;
             }
-            return self.acknowledging(now, seen, arriving, around.tables);
+            return self.acknowledging(now, seen, arriving, context.tables);
         }
         self.observed.record.count_frame();
         if length == 0 {
@@ -296,7 +296,7 @@ impl Flow {
         let copy = SegmentCopy { number: arriving.copy, from: position, to: end };
         let sent = SentSegment { copy, payload_bytes: segment.payload_bytes };
         (arriving.transmission, arriving.row) =
-            self.observed.sent(now, sent, sent_to, around.tables);
+            self.observed.sent(now, sent, sent_to, context.tables);
         Some(What::Segment(copy))
     }
 
@@ -370,7 +370,7 @@ impl Flow {
     }
 
     /// Handles a SYN; one with a new sequence number begins a connection.
-    fn note_syn(&mut self, now: Time, seen: &Seen, around: &mut Around<'_>) {
+    fn note_syn(&mut self, now: Time, seen: &Seen, context: &mut Context<'_>) {
         let (number, from) = (seen.segment.seq, seen.to.other());
         let stream = &mut self.streams[from as usize];
         if stream.initial == Some(number) {
@@ -380,12 +380,12 @@ impl Flow {
         if from == self.opener {
             self.connection += 1;
             self.streams[from.other() as usize] = Stream::default();
-            self.observed.begin_connection(now, around.tables);
+            self.observed.begin_connection(now, context.tables);
             self.limiter.begin_connection(self.connection);
         }
         if from == self.opener && from == Side::Receiver {
             // The sender's socket has not been passed yet.
-            around.senders.forget(seen.flow);
+            context.senders.forget(seen.flow);
         }
     }
 }
@@ -427,11 +427,11 @@ mod tests {
         let mut flows =
             Flows::new([(Side::Sender, &tcp, 900, endless(&tcp))].into_iter(), 0, false);
         let senders = &mut Senders::default();
-        let around = &mut Around { tables: &mut tables, senders };
+        let context = &mut Context { tables: &mut tables, senders };
         let start = u32::MAX - 1000;
         let mut position = |seq, payload, flags| {
             let seen = seen(Side::Receiver, seq, payload, flags);
-            let (arriving, _) = flows.arriving(Time::ZERO, &seen, around);
+            let (arriving, _) = flows.arriving(Time::ZERO, &seen, context);
             (arriving.position, arriving.transmission, arriving.connection)
         };
         let first = start.wrapping_add(1);
@@ -446,7 +446,7 @@ mod tests {
         assert_eq!(position(77, 0, Flags::SYN), (0, Transmission::First, 2));
         for (seq, flags) in [(5, Flags::ACK.with(Flags::SYN)), (6, Flags::ACK)] {
             let seen = seen(Side::Sender, seq, 0, flags);
-            flows.arriving(Time::ZERO, &seen, around);
+            flows.arriving(Time::ZERO, &seen, context);
         }
         let counts = flows.counts(Time::ZERO).remove(0);
         let expected = FlowCounters {
@@ -472,12 +472,12 @@ mod tests {
         let mut flows =
             Flows::new([(Side::Sender, &tcp, 900, endless(&tcp))].into_iter(), 0, false);
         let senders = &mut Senders::default();
-        let around = &mut Around { tables: &mut tables, senders };
+        let context = &mut Context { tables: &mut tables, senders };
         let mut pass = |to, seq, payload, flags, ack| {
             let mut seen = seen(to, seq, payload, flags);
             seen.segment.ack = SeqNr(ack);
             seen.window_bytes = 4096;
-            flows.arriving(Time::ZERO, &seen, around).1
+            flows.arriving(Time::ZERO, &seen, context).1
         };
         pass(Side::Receiver, 100, 0, Flags::SYN, 0);
         pass(Side::Sender, 7, 0, Flags::SYN.with(Flags::ACK), 101);
@@ -485,7 +485,7 @@ mod tests {
         pass(Side::Receiver, 1001, 900, Flags::ACK, 8);
         let ack = pass(Side::Sender, 8, 0, Flags::ACK, 1001);
         let heard = Time::from_nanos(5);
-        flows.delivered(heard, &ack, around);
+        flows.delivered(heard, &ack, context);
         let segments = tables.segments.expect("it is kept");
         assert_eq!([0, 1, 2].map(|row| segments.acked_at(row)), [heard, heard, Time::NEVER]);
         let numbers: Vec<u64> = segments.rows().map(|(row, _)| row.packet_number).collect();

@@ -18,7 +18,7 @@ mod watch;
 
 pub use datagrams::{DatagramSight, Datagrams};
 pub use device::Devices;
-pub use flows::{Around, Flows, Passage};
+pub use flows::{Context, Flows, Passage};
 pub use inspect::{Inspector, Seen};
 pub use limits::Limiter;
 pub use senders::Senders;
@@ -199,20 +199,20 @@ impl<'a, 'p> Path<'a, 'p> {
         progress: &Progress,
         control: &Control,
     ) -> Result<(), RunError> {
-        let mut told = Time::ZERO;
+        let mut reported_until = Time::ZERO;
         while !self.engine.is_over() {
             self.deliver(self.clock.now());
             self.note_warmup(self.engine.now());
             self.sample();
             let busy = self.take_in();
             let now = self.engine.now();
-            if now.since(told) >= NAP {
-                control.add_simulated(now.since(told));
-                told = now;
+            if now.since(reported_until) >= NAP {
+                control.add_simulated(now.since(reported_until));
+                reported_until = now;
                 if control.is_cancelled() || progress.is_lost() {
                     return Err(RunError::Cancelled);
                 }
-                self.datagrams.settle(&progress.all_sent());
+                self.datagrams.mark_ended(&progress.all_sent());
                 if goal.is_reached(progress, &self.datagrams) {
                     return Ok(());
                 }
@@ -259,8 +259,8 @@ impl<'a, 'p> Path<'a, 'p> {
                 (self.engine.arrive(at, &arriving), passage, Some(datagram))
             } else {
                 let senders = &mut self.senders;
-                let around = &mut Around { tables: self.engine.tables(), senders };
-                let (arriving, passage) = self.flows.arriving(at, &seen, around);
+                let context = &mut Context { tables: self.engine.tables(), senders };
+                let (arriving, passage) = self.flows.arriving(at, &seen, context);
                 (self.engine.arrive(at, &arriving), passage, None)
             };
         let id = id as usize;
@@ -288,8 +288,8 @@ impl<'a, 'p> Path<'a, 'p> {
             && next <= self.engine.now()
         {
             let senders = &mut self.senders;
-            let around = &mut Around { tables: self.engine.tables(), senders };
-            self.flows.sample(next, around);
+            let context = &mut Context { tables: self.engine.tables(), senders };
+            self.flows.sample(next, context);
             self.sampling = Some((next + interval, interval));
         }
     }
@@ -307,8 +307,8 @@ impl<'a, 'p> Path<'a, 'p> {
                     self.lateness.record(self.clock.now().since(at));
                     self.devices.write(kept.passage.host, &kept.bytes);
                     let senders = &mut self.senders;
-                    let around = &mut Around { tables: self.engine.tables(), senders };
-                    self.flows.delivered(at, &kept.passage, around);
+                    let context = &mut Context { tables: self.engine.tables(), senders };
+                    self.flows.delivered(at, &kept.passage, context);
                     if let Some(datagram) = &kept.datagram {
                         self.datagrams.delivered(at, datagram, again);
                     }

@@ -29,7 +29,7 @@ impl Senders {
         let way = self.way.as_ref()?.as_fd();
         let (flow, socket) = loop {
             match receive_sender(way) {
-                Ok(come) => break come,
+                Ok(received) => break received,
                 Err(error) => match error.kind() {
                     ErrorKind::WouldBlock | ErrorKind::UnexpectedEof => return None,
                     _ => self.lost += 1,

@@ -100,7 +100,7 @@ impl Watch {
         // A simulation does not count timeouts of a SYN either.
         let timeouts = if before.is_opening() { 0 } else { state.timeouts_since(&before) };
         for _ in 0..timeouts {
-            self.settle(found);
+            self.flush_pending(found);
             self.probe = None;
             let trigger = wire.again.unwrap_or(wire.acked_before);
             found.push(Finding::Loss(Loss {
@@ -109,13 +109,13 @@ impl Watch {
             }));
         }
         if self.has_recovery_begun(&before, state, wire) || timeouts > 0 && in_recovery(state) {
-            self.settle(found);
+            self.flush_pending(found);
             // The kernel counts data still in the device queue; packets show the FIN.
             self.recover = wire.sent_to.max(1 + before.sent_once);
             self.pending =
                 Some(loss(EpisodeKind::FastRetransmit, (&before, state), wire.at, wire.acked));
         } else if before.is_repairing() && !state.is_repairing() {
-            self.settle(found);
+            self.flush_pending(found);
             found.push(Finding::Over(wire.at));
         }
         let reduces = |state: &SocketState| state.loss_state == LossState::Cwr;
@@ -141,7 +141,7 @@ impl Watch {
 
     /// Handles the end of the connection.
     pub fn end(&mut self, at: Time, found: &mut Vec<Finding>) {
-        self.settle(found);
+        self.flush_pending(found);
         if self.last.take().is_some_and(|last| last.is_repairing()) {
             found.push(Finding::Over(at));
         }
@@ -163,14 +163,14 @@ impl Watch {
     ) {
         if let Some(pending) = &mut self.pending {
             pending.trigger = position;
-            self.settle(found);
+            self.flush_pending(found);
         } else if !by_timeout && !state.is_repairing() {
             self.probe = Some(Probe { position, sent_to });
         }
     }
 
     /// Finalises the first segment of the recovery that has just begun.
-    fn settle(&mut self, found: &mut Vec<Finding>) {
+    fn flush_pending(&mut self, found: &mut Vec<Finding>) {
         found.extend(self.pending.take().map(Finding::Loss));
     }
 }

@@ -40,7 +40,7 @@ struct Ready {
     sender: UdpSocket,
     receiver: UdpSocket,
     /// Sockets of the source and of the emulator for reports on the first hop.
-    told: Option<[UnixStream; 2]>,
+    feedback: Option<[UnixStream; 2]>,
 }
 
 /// Running flows.
@@ -68,11 +68,11 @@ impl Datagrams {
             setsockopt(&receiver, sockopt::RcvBufForce, &RECEIVE_BUFFER)
                 .or_else(|_| setsockopt(&receiver, sockopt::RcvBuf, &RECEIVE_BUFFER))
                 .map_err(|error| refused(error.into()))?;
-            let told = match flow.source.fills_first_hop() {
+            let feedback = match flow.source.fills_first_hop() {
                 true => Some(UnixStream::pair().map_err(refused)?.into()),
                 false => None,
             };
-            all.push(Ready { order: flow.clone(), sender, receiver, told });
+            all.push(Ready { order: flow.clone(), sender, receiver, feedback });
         }
         Ok(Self(all))
     }
@@ -82,7 +82,7 @@ impl Datagrams {
     /// # Errors
     /// The emulator is gone.
     pub fn hand_over(&self, socket: &UnixStream) -> io::Result<()> {
-        let all = self.0.iter().filter_map(|flow| flow.told.as_ref());
+        let all = self.0.iter().filter_map(|flow| flow.feedback.as_ref());
         all.into_iter().try_for_each(|[_, emulators]| send_descriptor(socket, emulators.as_fd()))
     }
 
@@ -108,7 +108,7 @@ impl Datagrams {
                 run: run.clone(),
                 sender: flow.order.source.sender(),
                 socket: copy(&flow.sender)?,
-                told: match &flow.told {
+                feedback: match &flow.feedback {
                     Some([own, _]) => Some(
                         own.try_clone()
                             .map_err(|error| format!("a socket cannot be copied: {error}"))?,
@@ -151,7 +151,7 @@ struct Sending {
     run: Run,
     sender: Sender,
     socket: UdpSocket,
-    told: Option<UnixStream>,
+    feedback: Option<UnixStream>,
     /// Packets dropped by the first hop that have not been reported to the source yet. The source
     /// would resend all of them at once, because it learns of the first drop only after sending the
     /// others.
@@ -182,7 +182,7 @@ impl Sending {
             while let Some(datagram) = self.sender.poll_transmit(now) {
                 self.socket.send(&self.payload[..datagram.payload_bytes as usize])?;
             }
-            self.sender.settle(now);
+            self.sender.finish_instant(now);
             if self.sender.is_done(now) {
                 return Ok(());
             }
@@ -193,19 +193,19 @@ impl Sending {
 
     /// Waits until a time, or until a report on the first hop arrives.
     fn wait(&mut self, until: Time) -> io::Result<()> {
-        let Some(told) = &mut self.told else {
+        let Some(feedback) = &mut self.feedback else {
             self.run.clock.sleep_until(until);
             return Ok(());
         };
         let left = until.since(self.run.clock.now().min(until));
         let most = (until < Time::NEVER)
             .then(|| TimeSpec::from_duration(Duration::from_nanos(left.as_nanos())));
-        let mut ready = [PollFd::new(told.as_fd(), PollFlags::POLLIN)];
+        let mut ready = [PollFd::new(feedback.as_fd(), PollFlags::POLLIN)];
         if ppoll(&mut ready, most, None)? == 0 {
             return Ok(());
         }
         let mut bytes = [0; 256];
-        let read = told.read(&mut bytes)?;
+        let read = feedback.read(&mut bytes)?;
         let now = self.run.clock.now();
         for what in &bytes[..read] {
             match *what {

@@ -38,7 +38,7 @@ pub struct State {
     /// True once an end has finished.
     one_ended: bool,
     /// True once the emulator knows that the flow is over.
-    told: bool,
+    is_reported: bool,
 }
 
 /// State shared by threads.
@@ -89,7 +89,7 @@ impl State {
             self.report.fault.get_or_insert(error.to_string());
         }
         let over = other_ended || result.is_err();
-        if over && is_finite && !std::mem::replace(&mut self.told, true) {
+        if over && is_finite && !std::mem::replace(&mut self.is_reported, true) {
             teller.tell(&Told::FlowDone);
         }
     }
@@ -260,16 +260,16 @@ impl End {
         for number in 0.. {
             let (socket, mut begun) = self.connect(number, false)?;
             loop {
-                let asked = script.ask();
-                self.write(&socket, asked.request)?;
-                self.read_exactly(&socket, asked.response, true)?;
+                let exchange = script.ask();
+                self.write(&socket, exchange.request)?;
+                self.read_exactly(&socket, exchange.response, true)?;
                 let now = self.clock.now();
                 let mut state = lock(&self.state);
                 state.report.exchanges.push(ExchangeReport {
                     start: begun,
                     finish: now,
-                    request_bytes: asked.request,
-                    response_bytes: asked.response,
+                    request_bytes: exchange.request,
+                    response_bytes: exchange.response,
                 });
                 if script.is_last() {
                     state.report.finish = Some(now);
@@ -298,9 +298,9 @@ impl End {
             let (socket, _) = self.connect(number, true)?;
             self.sending(&socket, |end, socket| {
                 loop {
-                    let asked = script.ask();
-                    end.read_exactly(socket, asked.request, false)?;
-                    end.write(socket, asked.response)?;
+                    let exchange = script.ask();
+                    end.read_exactly(socket, exchange.request, false)?;
+                    end.write(socket, exchange.response)?;
                     if script.is_last_of_connection() {
                         return Ok(());
                     }

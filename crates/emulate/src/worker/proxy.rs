@@ -46,7 +46,7 @@ pub type Shared = Arc<Mutex<Passed>>;
 impl Passed {
     fn set(&mut self, now: Time, warmup: Time, held: u64) {
         if self.start.is_none() && now >= warmup {
-            self.held.settle(now);
+            self.held.advance_to(now);
             self.held.restart_maximum();
             self.start = Some((self.bytes, self.held));
         }
@@ -55,7 +55,7 @@ impl Passed {
 
     /// Results from the end of the warm-up until now.
     pub fn report(&mut self, now: Time) -> ProxyReport {
-        self.held.settle(now);
+        self.held.advance_to(now);
         let Some((bytes, start)) = &self.start else { return ProxyReport::default() };
         let held = self.held.since(start);
         ProxyReport {

@@ -39,12 +39,12 @@ pub fn open(options: &SocketOptions) -> io::Result<OwnedFd> {
 }
 
 /// Checks the size of a buffer: the kernel doubles the requested one, unless a sysctl limits it.
-fn check_buffer(sysctl: &str, has: usize, asked: usize) -> io::Result<()> {
-    if has >= 2 * asked {
+fn check_buffer(sysctl: &str, has: usize, requested: usize) -> io::Result<()> {
+    if has >= 2 * requested {
         return Ok(());
     }
     Err(io::Error::other(format!(
-        "a buffer of {asked} bytes needs root, or net.core.{sysctl} of as much"
+        "a buffer of {requested} bytes needs root, or net.core.{sysctl} of as much"
     )))
 }
 

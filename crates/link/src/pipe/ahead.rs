@@ -101,7 +101,7 @@ impl Pipe {
     ///
     /// # Panics
     /// If this pipe follows another.
-    pub fn be_fed(&mut self, number: u32) {
+    pub fn attach_source(&mut self, number: u32) {
         assert!(self.relation == NEITHER && number < FED, "fed by that alone");
         self.relation = FED | number;
     }
@@ -137,11 +137,11 @@ impl Pipe {
             Ok(journey) => {
                 self.rare().exceptions.bursts.survived();
                 let own = later(end, later_by(self.delay, journey.extra));
-                Crossing::Arrives(self.air.line_up(own))
+                Crossing::Arrives(self.delay_line.line_up(own))
             }
             Err(reason) => {
                 self.rare().exceptions.bursts.lost();
-                self.air.lose(end, packet.id, reason);
+                self.delay_line.lose(end, packet.id, reason);
                 Crossing::Lost
             }
         }
@@ -182,7 +182,7 @@ impl Pipe {
     /// Appends a packet that has passed this pipe ahead of time and arrives at `arrival`.
     #[inline(always)]
     pub fn append(&mut self, arrival: Time, parcel: Parcel) {
-        self.air.append(arrival, parcel);
+        self.delay_line.append(arrival, parcel);
     }
 
     /// Hands a packet that has passed this pipe ahead of time over to the engine, which delivers
@@ -196,9 +196,9 @@ impl Pipe {
     #[inline(always)]
     pub fn put(&mut self, arrival: Time, parcel: Parcel) {
         if self.is_plain() {
-            self.air.append(arrival, parcel);
+            self.delay_line.append(arrival, parcel);
         } else {
-            let _ = self.air.send(arrival, parcel.id);
+            let _ = self.delay_line.send(arrival, parcel.id);
         }
     }
 
@@ -211,7 +211,7 @@ impl Pipe {
         mut all: Vec<(Time, u32)>,
         bytes: impl Fn(u32) -> u32,
     ) -> (Vec<(Time, u32)>, Duration) {
-        all.extend(self.air.arriving().map(|(time, id)| (time, bytes(id))));
+        all.extend(self.delay_line.arriving().map(|(time, id)| (time, bytes(id))));
         let mut busy = Duration::ZERO;
         for (time, bytes) in &mut all {
             let before = |time: Time, by: Duration| {

@@ -70,7 +70,7 @@ impl Pipe {
             let busy_until = self.transmitter.busy_until();
             let line = self.line.as_mut()?;
             let due = line.due(busy_until);
-            if due > now || due == Time::NEVER || self.air.next() < due {
+            if due > now || due == Time::NEVER || self.delay_line.next() < due {
                 return None;
             }
             match line.pop_event() {

@@ -39,7 +39,7 @@ impl Pipe {
             Ok(journey) => journey,
             Err(reason) => {
                 self.rare().exceptions.bursts.lost();
-                self.air.lose(end, packet.id, reason);
+                self.delay_line.lose(end, packet.id, reason);
                 return Entry::Accepted;
             }
         };
@@ -48,14 +48,14 @@ impl Pipe {
         let arrival = match journey {
             Journey { held: Some((packets, at_most)), .. } => {
                 let latest = later(own, at_most);
-                self.air.hold(latest, packet.id, (packets, Duration::ZERO));
+                self.delay_line.hold(latest, packet.id, (packets, Duration::ZERO));
                 latest
             }
             Journey { stray: true, .. } => {
-                self.air.stray(own, packet.id);
+                self.delay_line.stray(own, packet.id);
                 own
             }
-            _ => self.air.send(own, packet.id),
+            _ => self.delay_line.send(own, packet.id),
         };
         let Some(after) = journey.copy else { return Entry::Accepted };
         let held = journey.held.map(|(packets, _)| (packets, after));

@@ -56,7 +56,7 @@ impl Line {
 
     /// Enqueues a packet; true if it is accepted.
     pub fn enqueue(&mut self, packet: &Waiting) -> bool {
-        let before = self.settle(packet.since);
+        let before = self.advance_to(packet.since);
         let admitted = self.queue.enqueue(packet.since, packet, &mut self.exits);
         self.note(packet.since, before);
         admitted
@@ -69,7 +69,7 @@ impl Line {
         if at > now || self.unnamed || self.idle && self.waiting() == 0 {
             return None;
         }
-        let before = self.settle(at);
+        let before = self.advance_to(at);
         let packet = self.queue.dequeue(at, &mut self.exits);
         self.note(at, before);
         self.idle = packet.is_none();
@@ -111,7 +111,7 @@ impl Line {
     }
 
     /// Adds up waiting times to `at`; returns the number of waiting packets.
-    fn settle(&mut self, at: Time) -> u64 {
+    fn advance_to(&mut self, at: Time) -> u64 {
         let waiting = self.waiting();
         self.waited += u128::from(at.since(self.settled).as_nanos()) * u128::from(waiting);
         self.settled = self.settled.max(at);

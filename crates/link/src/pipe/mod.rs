@@ -25,9 +25,9 @@
 //! transmission still follows at arrival: it integrates the rate.
 
 pub mod ahead;
-mod air;
 mod changes;
 mod decide;
+mod delay_line;
 mod fate;
 mod line;
 mod prefetch;
@@ -42,10 +42,10 @@ use crate::queue::{self, droptail};
 pub use crate::rates::Rates;
 pub use crate::stage::{Departure, Entry, Packet};
 use crate::stage::{later, later_by};
-use air::Air;
-pub use air::Parcel;
 pub use changes::Change;
 use changes::Changes;
+use delay_line::DelayLine;
+pub use delay_line::Parcel;
 use line::Line;
 use rare::Rare;
 use repair::Repairs;
@@ -93,7 +93,7 @@ pub struct Pipe {
     delay: Duration,
     counts: Counts,
     transmitter: Transmitter,
-    air: Air,
+    delay_line: DelayLine,
     /// Latest arrival of a packet that enters by an event ([`ahead`]).
     by_event: Time,
     rare: Option<Box<Rare>>,
@@ -185,7 +185,7 @@ impl Pipe {
             line,
             transmitter: Transmitter::new(config.rate, rates, config.overhead, room.limits()),
             delay: config.delay,
-            air: Air::new(),
+            delay_line: DelayLine::new(),
             repairs: config.repair.map(|repair| Box::new(Repairs::new(&repair, config.delay))),
             counts: Counts::default(),
             rare: (!channels.is_empty()).then(|| Box::new(Rare { channels, ..Rare::default() })),
@@ -246,7 +246,7 @@ impl Pipe {
     #[inline(always)]
     pub fn handle_plain(&mut self, now: Time, parcel: Parcel) -> Entry {
         let Some(end) = self.admit(now, parcel.bytes) else { return Entry::QueueFull };
-        self.air.append(later(end, self.delay), parcel);
+        self.delay_line.append(later(end, self.delay), parcel);
         Entry::Accepted
     }
 
@@ -255,8 +255,8 @@ impl Pipe {
     pub fn handle_losing(&mut self, now: Time, parcel: Parcel, frame: &Frame) -> Entry {
         let Some(end) = self.admit(now, parcel.bytes) else { return Entry::QueueFull };
         match self.loss(end, frame) {
-            None => self.air.append(later(end, self.delay), parcel),
-            Some(reason) => self.air.lose(end, parcel.id, reason),
+            None => self.delay_line.append(later(end, self.delay), parcel),
+            Some(reason) => self.delay_line.lose(end, parcel.id, reason),
         }
         Entry::Accepted
     }
@@ -285,7 +285,7 @@ impl Pipe {
     fn go(&mut self, end: Time, packet: &Packet) -> Entry {
         self.settle_changes(end);
         if self.rare.as_ref().is_none_or(|rare| rare.channels.is_empty()) {
-            self.air.send(later(end, self.delay), packet.id);
+            self.delay_line.send(later(end, self.delay), packet.id);
             return Entry::Accepted;
         }
         self.pass_channels(end, packet)
@@ -294,7 +294,7 @@ impl Pipe {
     /// Departure time of the next packet; [`Time::NEVER`] if the pipe is empty.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
-        let leaving = self.air.next();
+        let leaving = self.delay_line.next();
         if self.settles() { leaving } else { leaving.min(self.next_begin()) }
     }
 
@@ -310,10 +310,10 @@ impl Pipe {
     /// Fast variant of [`Self::poll_transmit`] for a pipe that holds only in-order deliveries.
     #[inline]
     pub fn poll_plain(&mut self, now: Time) -> Option<Parcel> {
-        if !self.is_plain() && (!self.settles() || self.air.has_exceptions()) {
+        if !self.is_plain() && (!self.settles() || self.delay_line.has_exceptions()) {
             return None;
         }
-        let parcel = self.air.pop_in_line(now)?;
+        let parcel = self.delay_line.pop_in_line(now)?;
         self.counts.delivered += 1;
         Some(parcel)
     }
@@ -325,7 +325,7 @@ impl Pipe {
         {
             return Some(departure);
         }
-        let departure = self.air.pop(now)?;
+        let departure = self.delay_line.pop(now)?;
         match departure {
             Departure::Lost { reason, .. } => {
                 let drops = &mut self.rare().exceptions.drops;

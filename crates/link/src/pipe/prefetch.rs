@@ -24,7 +24,7 @@ impl Pipe {
         if self.feeds().is_some() {
             self.transmitter.prefetch_place();
         } else {
-            self.air.prefetch_place();
+            self.delay_line.prefetch_place();
         }
     }
 }

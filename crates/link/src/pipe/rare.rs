@@ -46,8 +46,8 @@ impl Pipe {
         let Twin { arrival, held } = rare.copy.take().expect("a copy was announced");
         rare.exceptions.copies += 1;
         match held {
-            Some(held) => self.air.hold(arrival, id, held),
-            None => self.air.stray(arrival, id),
+            Some(held) => self.delay_line.hold(arrival, id, held),
+            None => self.delay_line.stray(arrival, id),
         }
     }
 

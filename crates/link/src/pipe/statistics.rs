@@ -161,7 +161,7 @@ impl Pipe {
             drops: exceptions.drops,
             bursts: exceptions.bursts,
             queued: self.queued(now),
-            in_air: self.air.len(),
+            in_air: self.delay_line.len(),
             waited: line.map_or_else(|| self.transmitter.waited(now), |line| line.waited(now)),
             busy: if self.follows() {
                 self.transmitter.busy_in_all()
@@ -185,7 +185,7 @@ impl Pipe {
             drops: exceptions.drops,
             bursts: exceptions.bursts,
             queued: repairs.waiting(),
-            in_air: repairs.pending() + self.air.len(),
+            in_air: repairs.pending() + self.delay_line.len(),
             waited: repairs.waited(now),
             busy: self.transmitter.busy(now),
             queue_max: repairs.longest(),

@@ -164,7 +164,7 @@ impl Transmitter {
     /// Counts a packet that has to wait at `now`; `None` if the queue is full.
     #[inline(never)]
     fn note_another(&mut self, now: Time, bytes: u32) -> Option<()> {
-        let packets = self.settle(now);
+        let packets = self.advance_to(now);
         let waiting = Occupancy { packets, bytes: self.waiting_bytes() };
         if !self.room.admits(waiting, bytes) {
             return None;
@@ -215,7 +215,7 @@ impl Transmitter {
 
     /// Removes the packets whose transmission has begun by `now`; returns the number still waiting.
     #[inline(always)]
-    pub fn settle(&mut self, now: Time) -> u64 {
+    pub fn advance_to(&mut self, now: Time) -> u64 {
         if self.waiting.len() > MANY {
             self.waiting.prefetch(16);
         }
@@ -261,7 +261,7 @@ impl Transmitter {
     /// new maximum of the queue length.
     pub fn start_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
         let duration = self.duration_of(bytes)?;
-        self.settle(now);
+        self.advance_to(now);
         let start = self.busy_until;
         let wait = start.since(at);
         let early = u32::try_from(wait.as_nanos()).ok()?;

@@ -93,13 +93,13 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    fn settle(&mut self, now: Time) {
+    fn advance_to(&mut self, now: Time) {
         self.integral += u128::from(self.bytes) * u128::from(now.since(self.since).as_nanos());
         self.since = now;
     }
 
     fn set(&mut self, now: Time, bytes: u64) {
-        self.settle(now);
+        self.advance_to(now);
         self.bytes = bytes;
         self.max = self.max.max(bytes);
     }
@@ -283,7 +283,7 @@ impl Relay {
     /// Bytes held up to `now`.
     pub fn occupancy(&self, now: Time) -> Occupancy {
         let mut occupancy = self.occupancy;
-        occupancy.settle(now);
+        occupancy.advance_to(now);
         occupancy
     }
 

@@ -47,7 +47,7 @@ impl Line {
 
     /// Enqueues a packet with its destination; true if it is admitted.
     pub fn enqueue(&mut self, now: Time, to: u16, packet: &Packet, exits: &mut Exits) -> bool {
-        let before = self.settle(now);
+        let before = self.advance_to(now);
         let Packet { id, frame, ecn_capable } = *packet;
         let waiting = Waiting { id, frame, ecn_capable, to, since: now };
         let admitted = self.queue.enqueue(now, &waiting, exits);
@@ -57,7 +57,7 @@ impl Line {
 
     /// Next packet to serve.
     pub fn dequeue(&mut self, now: Time, exits: &mut Exits) -> Option<Head> {
-        let before = self.settle(now);
+        let before = self.advance_to(now);
         let first = self.queue.dequeue(now, exits);
         self.keep(now, before);
         first.map(|Waiting { id, to, frame, .. }| Head::new(id, to, frame))
@@ -73,7 +73,7 @@ impl Line {
     }
 
     /// Adds up waiting times to `now`; returns the number of waiting packets.
-    fn settle(&mut self, now: Time) -> u64 {
+    fn advance_to(&mut self, now: Time) -> u64 {
         self.waited = self.waited(now);
         self.settled = now;
         self.waiting()

@@ -31,8 +31,8 @@ macro_rules! measures {
             }
 
             /// Integrates up to now.
-            pub fn settle(&mut self, now: Time) {
-                $(self.$field.settle(now);)*
+            pub fn advance_to(&mut self, now: Time) {
+                $(self.$field.advance_to(now);)*
             }
 
             /// Resets maxima to the current values.

@@ -340,7 +340,7 @@ impl Measure for Box<Limits> {
         all
     }
 
-    fn settle(&mut self, now: Time) {
+    fn advance_to(&mut self, now: Time) {
         // No later event claims this time: a run that ends here leaves it as it is.
         self.close(now, Time::ZERO);
     }

@@ -288,7 +288,7 @@ impl FlowRecord {
 
     /// Begins statistics: returns the counters so far, to be subtracted at the end.
     pub fn begin_statistics(&mut self, now: Time) -> FlowCounters {
-        self.counters.settle(now);
+        self.counters.advance_to(now);
         self.counters.restart_maxima();
         self.counters.limited_by.stop_correcting();
         if let Some(truth) = &mut self.truth {

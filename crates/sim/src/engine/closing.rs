@@ -94,10 +94,10 @@ impl Engine<'_> {
             self.take_baseline();
         }
         for flow in &mut self.flows {
-            flow.record.counters.settle(self.now);
+            flow.record.counters.advance_to(self.now);
         }
         for proxy in &mut self.proxies {
-            proxy.held.settle(self.now);
+            proxy.held.advance_to(self.now);
         }
         self.check_conservation()
     }

@@ -35,7 +35,7 @@ impl Engine<'_> {
     /// Schedules the flow's next wake-up, and records whether it is done.
     pub(super) fn settle_datagrams(&mut self, index: u32) {
         let flow = &mut self.datagrams[index as usize];
-        if flow.settle(self.now) {
+        if flow.finish_instant(self.now) {
             self.unfinished -= 1;
             self.over |= self.unfinished == 0 && !self.plan.to_the_end;
         }

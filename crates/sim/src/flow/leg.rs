@@ -58,13 +58,13 @@ impl Leg {
 impl Flow {
     /// Makes a proxy the receiver.
     pub fn end_at_proxy(&mut self) {
-        self.app.feed_another();
+        self.app.make_receiver_proxy();
         self.begin_leg(Side::Receiver);
     }
 
     /// Makes a proxy the sender.
     pub fn begin_at_proxy(&mut self) {
-        self.app.be_fed();
+        self.app.make_sender_proxy();
         self.begin_leg(Side::Sender);
     }
 

@@ -12,7 +12,7 @@ pub mod arq;
 pub mod fec;
 mod order;
 
-use super::air::Air;
+use super::delay_line::DelayLine;
 use super::{Entry, Packet, Pipe, later, later_by};
 use crate::channel::{Frame, Reason};
 use crate::queue::Occupancy;
@@ -73,7 +73,7 @@ struct Sent {
 /// Destination of packets that leave the link.
 struct Exit<'a> {
     order: &'a mut Order,
-    air: &'a mut Air,
+    delay_line: &'a mut DelayLine,
 }
 
 #[derive(Debug, Clone)]
@@ -190,8 +190,8 @@ impl Repairs {
         }
     }
 
-    fn sent(&mut self, job: Option<Job>, sent: &Sent, air: &mut Air) {
-        let mut exit = Exit { order: &mut self.order, air };
+    fn sent(&mut self, job: Option<Job>, sent: &Sent, delay_line: &mut DelayLine) {
+        let mut exit = Exit { order: &mut self.order, delay_line };
         match &mut self.scheme {
             Scheme::Arq(arq) => arq.sent(job, sent, &mut exit),
             Scheme::Fec(fec) => fec.sent(job, sent, &mut exit),
@@ -202,13 +202,13 @@ impl Repairs {
 impl Exit<'_> {
     /// Delivers a packet that arrives, or can be reconstructed, at `arrival`.
     fn deliver(&mut self, (number, id): (u64, u32), arrival: Time) {
-        self.order.delivered((number, id), arrival, self.air);
+        self.order.delivered((number, id), arrival, self.delay_line);
     }
 
     /// Gives a packet up at `end`; the far end learns of it at `known`.
     fn give_up(&mut self, (number, id): (u64, u32), (end, known): (Time, Time), why: Reason) {
-        self.air.lose(end, id, why);
-        self.order.given_up(number, known, self.air);
+        self.delay_line.lose(end, id, why);
+        self.order.given_up(number, known, self.delay_line);
     }
 }
 
@@ -254,7 +254,7 @@ impl Pipe {
             repairs.sent(
                 job,
                 &Sent { begin: turn.at, end, arrival, lost: fate.err() },
-                &mut self.air,
+                &mut self.delay_line,
             );
         }
         self.repairs = Some(repairs);

@@ -1,7 +1,7 @@
 //! Far end of a link that repairs losses: packets leave on arrival, or in the order of their first
 //! transmission.
 
-use super::super::air::Air;
+use super::super::delay_line::DelayLine;
 use retx_units::Time;
 use std::collections::VecDeque;
 
@@ -49,24 +49,29 @@ impl Order {
     }
 
     /// Records that a packet is at the far end at `arrival`.
-    pub fn delivered(&mut self, (number, id): (u64, u32), arrival: Time, air: &mut Air) {
+    pub fn delivered(
+        &mut self,
+        (number, id): (u64, u32),
+        arrival: Time,
+        delay_line: &mut DelayLine,
+    ) {
         if self.in_order {
-            self.settle(number, (arrival, true), air);
+            self.resolve(number, (arrival, true), delay_line);
         } else {
             self.pending -= 1;
-            air.stray(arrival, id);
+            delay_line.stray(arrival, id);
         }
     }
 
     /// Records that a packet is lost for good, which the far end learns at `known`.
-    pub fn given_up(&mut self, number: u64, known: Time, air: &mut Air) {
+    pub fn given_up(&mut self, number: u64, known: Time, delay_line: &mut DelayLine) {
         self.pending -= 1;
         if self.in_order {
-            self.settle(number, (known, false), air);
+            self.resolve(number, (known, false), delay_line);
         }
     }
 
-    fn settle(&mut self, number: u64, done: (Time, bool), air: &mut Air) {
+    fn resolve(&mut self, number: u64, done: (Time, bool), delay_line: &mut DelayLine) {
         self.slots[(number - self.first) as usize].done = Some(done);
         while let Some(&Slot { id, done: Some((time, delivered)) }) = self.slots.front() {
             self.slots.pop_front();
@@ -74,7 +79,7 @@ impl Order {
             self.release = self.release.max(time);
             if delivered {
                 self.pending -= 1;
-                air.send(self.release, id);
+                delay_line.send(self.release, id);
             }
         }
     }

@@ -2,7 +2,7 @@
 //! 1988). Days form a ring; today's packets are sorted, those of other days are in one unsorted
 //! list per day.
 
-use super::funnel::Coming;
+use super::funnel::Arrival;
 use retx_units::Duration;
 use std::cmp::Reverse;
 
@@ -41,7 +41,7 @@ impl Days {
 /// Packet in a list.
 #[derive(Debug, Clone, Copy)]
 struct Noted {
-    coming: Coming,
+    coming: Arrival,
     next: u32,
 }
 
@@ -58,7 +58,7 @@ pub(in crate::engine) struct Calendar {
     /// Number of the first day with packets, counted from time 0.
     today: u64,
     /// Packets of that day in reverse order.
-    coming: Vec<Coming>,
+    coming: Vec<Arrival>,
     /// No list belongs to a day after this one.
     last: u64,
 }
@@ -80,7 +80,7 @@ impl Calendar {
 
     /// Inserts a packet; false if it arrives too long after the first, or before the last one
     /// taken.
-    pub fn put(&mut self, coming: Coming) -> bool {
+    pub fn enqueue(&mut self, coming: Arrival) -> bool {
         let day = coming.arrival.as_nanos() >> self.days.length;
         if self.coming.is_empty() {
             (self.today, self.last) = (day, day);
@@ -111,7 +111,7 @@ impl Calendar {
     }
 
     /// Inserts a packet into the list of its day.
-    fn note(&mut self, day: u64, coming: Coming) {
+    fn note(&mut self, day: u64, coming: Arrival) {
         let place = (day % self.days.count) as usize;
         let bit = 1 << (place % 64);
         let next = if self.bits[place / 64] & bit == 0 { NONE } else { self.lists[place] };
@@ -129,13 +129,13 @@ impl Calendar {
 
     /// First packet to arrive.
     #[inline]
-    pub fn first(&self) -> Option<&Coming> {
+    pub fn first(&self) -> Option<&Arrival> {
         self.coming.last()
     }
 
     /// Removes and returns the first packet.
     #[inline]
-    pub fn pop(&mut self) -> Option<Coming> {
+    pub fn pop(&mut self) -> Option<Arrival> {
         let first = self.coming.pop();
         if self.coming.is_empty() {
             self.go_on();
@@ -174,7 +174,7 @@ impl Calendar {
     }
 
     /// All packets, day by day.
-    pub fn iter(&self) -> impl Iterator<Item = &Coming> {
+    pub fn iter(&self) -> impl Iterator<Item = &Arrival> {
         let days = (self.today + 1)..=self.last;
         let listed = days.flat_map(|day| {
             let place = (day % self.days.count) as usize;

@@ -17,7 +17,7 @@ const ROWS: usize = 8;
 
 /// Packet in the queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::engine) struct Coming {
+pub(in crate::engine) struct Arrival {
     pub arrival: Time,
     pub parcel: Parcel,
     /// Position of the bottleneck on its route.
@@ -26,13 +26,13 @@ pub(in crate::engine) struct Coming {
 
 /// Result of inserting a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::engine) enum Put {
+pub(in crate::engine) enum Enqueued {
     /// The packet arrives first.
     First,
     /// Other packets arrive before it, or at the same time.
     Behind,
     /// The packet was not inserted.
-    Not,
+    Refused,
 }
 
 /// Packets in order of arrival; ties in order of insertion.
@@ -47,12 +47,12 @@ pub(in crate::engine) struct Funnel {
     firsts: [Time; ROWS],
     /// Latest arrival in each row so far.
     lasts: [Time; ROWS],
-    rows: [Ring<Coming>; ROWS],
+    rows: [Ring<Arrival>; ROWS],
     /// Earliest arrival in the calendar; [`Time::NEVER`] if it is empty.
-    first_beside: Time,
+    first_in_calendar: Time,
     days: Days,
     /// Calendar queue; allocated for the first packet that needs it.
-    beside: Option<Box<Calendar>>,
+    calendar: Option<Box<Calendar>>,
 }
 
 impl Funnel {
@@ -65,60 +65,60 @@ impl Funnel {
             firsts: [Time::NEVER; ROWS],
             lasts: [Time::ZERO; ROWS],
             rows: Default::default(),
-            first_beside: Time::NEVER,
+            first_in_calendar: Time::NEVER,
             days,
-            beside: None,
+            calendar: None,
         }
     }
 
     // The packet is assembled in its slot: passing it by memory would add a store that has to
     // complete behind all pending ones.
     #[inline(always)]
-    pub fn put(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Put {
+    pub fn enqueue(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Enqueued {
         if arrival >= self.lasts[0] {
-            self.put_into(0, arrival, parcel, hop)
+            self.enqueue_into(0, arrival, parcel, hop)
         } else {
-            self.put_otherwise(arrival, parcel, hop)
+            self.enqueue_elsewhere(arrival, parcel, hop)
         }
     }
 
     #[inline(always)]
-    fn put_into(&mut self, row: usize, arrival: Time, parcel: Parcel, hop: u32) -> Put {
+    fn enqueue_into(&mut self, row: usize, arrival: Time, parcel: Parcel, hop: u32) -> Enqueued {
         self.lasts[row] = arrival;
         if self.rows[row].is_empty() {
-            return self.put_first(row, arrival, parcel, hop);
+            return self.enqueue_first(row, arrival, parcel, hop);
         }
-        self.rows[row].push_back(Coming { arrival, parcel, hop });
-        Put::Behind
+        self.rows[row].push_back(Arrival { arrival, parcel, hop });
+        Enqueued::Behind
     }
 
     #[inline(never)]
-    fn put_first(&mut self, row: usize, arrival: Time, parcel: Parcel, hop: u32) -> Put {
+    fn enqueue_first(&mut self, row: usize, arrival: Time, parcel: Parcel, hop: u32) -> Enqueued {
         let is_first = arrival < self.first();
         self.firsts[row] = arrival;
-        self.rows[row].push_back(Coming { arrival, parcel, hop });
+        self.rows[row].push_back(Arrival { arrival, parcel, hop });
         self.used = self.used.max(row + 1);
         self.find_first();
-        if is_first { Put::First } else { Put::Behind }
+        if is_first { Enqueued::First } else { Enqueued::Behind }
     }
 
     #[inline(never)]
-    fn put_otherwise(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Put {
+    fn enqueue_elsewhere(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Enqueued {
         match (1..ROWS).find(|row| self.lasts[*row] <= arrival) {
-            Some(row) => self.put_into(row, arrival, parcel, hop),
-            None => self.put_beside(arrival, parcel, hop),
+            Some(row) => self.enqueue_into(row, arrival, parcel, hop),
+            None => self.enqueue_in_calendar(arrival, parcel, hop),
         }
     }
 
     #[inline(never)]
-    fn put_beside(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Put {
+    fn enqueue_in_calendar(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Enqueued {
         let is_first = arrival < self.first();
-        let beside = self.beside.get_or_insert_with(|| Box::new(Calendar::new(self.days)));
-        if !beside.put(Coming { arrival, parcel, hop }) {
-            return Put::Not;
+        let calendar = self.calendar.get_or_insert_with(|| Box::new(Calendar::new(self.days)));
+        if !calendar.enqueue(Arrival { arrival, parcel, hop }) {
+            return Enqueued::Refused;
         }
-        self.first_beside = self.first_beside.min(arrival);
-        if is_first { Put::First } else { Put::Behind }
+        self.first_in_calendar = self.first_in_calendar.min(arrival);
+        if is_first { Enqueued::First } else { Enqueued::Behind }
     }
 
     /// Finds the row with the earliest arrival; the first such row in case of a tie.
@@ -138,11 +138,11 @@ impl Funnel {
     /// Earliest arrival; [`Time::NEVER`] if the queue is empty.
     #[inline(always)]
     pub fn first(&self) -> Time {
-        self.first.min(self.first_beside)
+        self.first.min(self.first_in_calendar)
     }
 
     /// Removes and returns the first packet if it has arrived by `now`.
-    pub fn pop(&mut self, now: Time) -> Option<Coming> {
+    pub fn pop(&mut self, now: Time) -> Option<Arrival> {
         let first = *self.first_by(now)?;
         self.drop_first();
         Some(first)
@@ -150,8 +150,8 @@ impl Funnel {
 
     /// First packet if it has arrived by `now`.
     #[inline(always)]
-    pub fn first_by(&mut self, now: Time) -> Option<&Coming> {
-        if self.first_beside < self.first && self.first_beside <= now {
+    pub fn first_by(&mut self, now: Time) -> Option<&Arrival> {
+        if self.first_in_calendar < self.first && self.first_in_calendar <= now {
             self.bring();
         } else if self.first > now {
             return None;
@@ -178,27 +178,27 @@ impl Funnel {
     // A packet that is always taken from a row needs no copy.
     #[inline(never)]
     fn bring(&mut self) {
-        let Some(beside) = &mut self.beside else { return };
-        if let Some(coming) = beside.pop() {
-            self.firsts[self.next] = coming.arrival;
-            self.first = coming.arrival;
-            self.rows[self.next].push_front(coming);
+        let Some(calendar) = &mut self.calendar else { return };
+        if let Some(next) = calendar.pop() {
+            self.firsts[self.next] = next.arrival;
+            self.first = next.arrival;
+            self.rows[self.next].push_front(next);
             self.used = self.used.max(self.next + 1);
         }
-        self.first_beside = beside.first().map_or(Time::NEVER, |coming| coming.arrival);
+        self.first_in_calendar = calendar.first().map_or(Time::NEVER, |next| next.arrival);
     }
 
     /// Packet `others` positions behind the first one, in the row of the packet returned by
     /// [`Self::first_by`].
     #[inline]
-    pub fn ahead(&self, others: usize) -> Option<&Coming> {
+    pub fn ahead(&self, others: usize) -> Option<&Arrival> {
         self.rows[self.next].get(others)
     }
 
     /// All packets.
-    pub fn iter(&self) -> impl Iterator<Item = &Coming> {
+    pub fn iter(&self) -> impl Iterator<Item = &Arrival> {
         let rows = self.rows.iter().flat_map(Ring::iter);
-        rows.chain(self.beside.iter().flat_map(|beside| beside.iter()))
+        rows.chain(self.calendar.iter().flat_map(|calendar| calendar.iter()))
     }
 }
 
@@ -235,10 +235,11 @@ mod tests {
                     let arrival = now + value / spread;
                     let later = plain.iter().filter(|(at, ..)| *at > arrival).count();
                     let parcel = Parcel { id, bytes: 0 };
-                    let put = funnel.put(Time::from_nanos(arrival), parcel, 0);
-                    prop_assert_eq!(put == Put::First, put != Put::Not && later == plain.len());
-                    prop_assert!(put != Put::Not || later >= ROWS && ahead < 6100 / spread);
-                    if put != Put::Not {
+                    let enqueued = funnel.enqueue(Time::from_nanos(arrival), parcel, 0);
+                    let is_first = enqueued != Enqueued::Refused && later == plain.len();
+                    prop_assert_eq!(enqueued == Enqueued::First, is_first);
+                    prop_assert!(enqueued != Enqueued::Refused || later >= ROWS && ahead < 6100 / spread);
+                    if enqueued != Enqueued::Refused {
                         plain.push((arrival, id));
                     }
                 }

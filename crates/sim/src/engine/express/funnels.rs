@@ -20,7 +20,7 @@
 //! nothing.
 
 use super::calendar::Days;
-use super::funnel::{Coming, Funnel, Put};
+use super::funnel::{Arrival, Enqueued, Funnel};
 use super::lanes::{Abreast, Waiting};
 use crate::agenda::Agenda;
 use crate::engine::Engine;
@@ -45,17 +45,17 @@ const PACKET_BYTES: u32 = 1500;
 
 /// Merge queue and the bottleneck behind it.
 #[derive(Debug, Clone)]
-struct Fed {
+struct Merge {
     funnel: Funnel,
     bottleneck: u32,
     /// Longest delay of the event after the first arrival: the bottleneck's propagation delay.
-    patience: Duration,
+    max_wait: Duration,
 }
 
 /// All funnels.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Funnels {
-    all: Vec<Fed>,
+    all: Vec<Merge>,
     /// First target that is a funnel; the others follow, before the first lane.
     first: Target,
 }
@@ -96,10 +96,10 @@ impl Funnels {
             if *fed == Some(true) && pipe.is_plain() && !pipe.follows() {
                 let each = pipe.transmission_time(PACKET_BYTES);
                 let most = Duration::from_nanos(each.as_nanos().saturating_mul(TOGETHER));
-                let patience = if waits { pipe.delay().min(most) } else { Duration::ZERO };
-                pipes[bottleneck as usize].be_fed(all.len() as u32);
-                let funnel = Funnel::new(Days::new((patience + longest) * 2, each));
-                all.push(Fed { funnel, bottleneck, patience });
+                let max_wait = if waits { pipe.delay().min(most) } else { Duration::ZERO };
+                pipes[bottleneck as usize].attach_source(all.len() as u32);
+                let funnel = Funnel::new(Days::new((max_wait + longest) * 2, each));
+                all.push(Merge { funnel, bottleneck, max_wait });
             }
         }
         for route in routes.split_inclusive(|word| is_end(*word)) {
@@ -130,13 +130,13 @@ impl Funnels {
             return Entry::QueueFull;
         };
         let fed = &mut self.all[number as usize];
-        match fed.funnel.put(arrival, parcel, hop + 1) {
-            Put::Behind => pipe.let_go(),
-            Put::First => {
+        match fed.funnel.enqueue(arrival, parcel, hop + 1) {
+            Enqueued::Behind => pipe.let_go(),
+            Enqueued::First => {
                 pipe.let_go();
-                agenda.wake(self.first + number, arrival + fed.patience);
+                agenda.wake(self.first + number, arrival + fed.max_wait);
             }
-            Put::Not => {
+            Enqueued::Refused => {
                 pipe.append(arrival, parcel);
                 agenda.wake(index, pipe.poll_timeout());
             }
@@ -157,19 +157,19 @@ struct Onward<'e> {
 impl Onward<'_> {
     /// Moves a packet through the bottleneck and the pipe behind it, into a lane.
     #[inline(always)]
-    fn carry_out(&mut self, coming: &Coming, bottleneck: u32) -> Result<(), Halt> {
-        let Parcel { id, bytes } = coming.parcel;
+    fn carry_out(&mut self, arriving: &Arrival, bottleneck: u32) -> Result<(), Halt> {
+        let Parcel { id, bytes } = arriving.parcel;
         let leader = &mut self.pipes[bottleneck as usize];
-        let Crossing::Arrives(at) = leader.cross_plain(coming.arrival, bytes) else {
+        let Crossing::Arrives(at) = leader.cross_plain(arriving.arrival, bytes) else {
             return Err(Halt::TurnedAway);
         };
         let through = Err(Halt::Through(at));
-        let hop = coming.hop as usize;
+        let hop = arriving.hop as usize;
         let Some([_, next, behind]) = self.routes.get(hop..hop + 3) else { return through };
         let Some(to) = end_of(*behind) else { return through };
         let next = self.pipes.get_mut(pipe_of(*next) as usize);
         let Some(next) = next.filter(|next| next.follows()) else { return through };
-        let Some(arrival) = next.foresee((coming.arrival, at), bytes) else { return through };
+        let Some(arrival) = next.foresee((arriving.arrival, at), bytes) else { return through };
         if !self.lanes.take(Waiting { arrival, id, to }, self.agenda) {
             return Err(Halt::Passed(arrival));
         }
@@ -179,8 +179,8 @@ impl Onward<'_> {
 
     /// Prefetches the state that a packet will need behind the bottleneck.
     #[inline(always)]
-    fn prefetch(&self, coming: &Coming) {
-        let next = pipe_of(self.routes[coming.hop as usize + 1]);
+    fn prefetch(&self, next: &Arrival) {
+        let next = pipe_of(self.routes[next.hop as usize + 1]);
         self.pipes.get(next as usize).into_iter().for_each(Pipe::prefetch);
     }
 }
@@ -203,10 +203,10 @@ impl Engine<'_> {
     #[inline(never)]
     pub(in crate::engine) fn funnel_due(&mut self, number: u32) {
         self.carry_out(number);
-        let Fed { funnel, patience, .. } = &self.funnels.all[number as usize];
+        let Merge { funnel, max_wait, .. } = &self.funnels.all[number as usize];
         let first = funnel.first();
         if first != Time::NEVER {
-            self.agenda.wake(self.funnels.first + number, first + *patience);
+            self.agenda.wake(self.funnels.first + number, first + *max_wait);
         }
     }
 
@@ -221,8 +221,8 @@ impl Engine<'_> {
         let leader = self.funnels.all[number as usize].bottleneck;
         let apart = self.lanes.behind(leader).is_none();
         if apart {
-            while let Some(coming) = self.funnels.all[number as usize].funnel.pop(time) {
-                self.carry_out_alone(&coming);
+            while let Some(next) = self.funnels.all[number as usize].funnel.pop(time) {
+                self.carry_out_alone(&next);
             }
         } else {
             let usual = if self.lanes.far() {
@@ -230,9 +230,9 @@ impl Engine<'_> {
             } else {
                 Self::carry_out_usual::<false>
             };
-            while let Some((coming, halt)) = usual(self, (number, time)) {
-                self.now = coming.arrival;
-                let step = Step { parcel: coming.parcel, hop: coming.hop };
+            while let Some((next, halt)) = usual(self, (number, time)) {
+                self.now = next.arrival;
+                let step = Step { parcel: next.parcel, hop: next.hop };
                 match halt {
                     Halt::TurnedAway => self.stay_in_leader(leader, step, false),
                     Halt::Through(at) => self.go_ahead(leader, (at, step)),
@@ -253,16 +253,16 @@ impl Engine<'_> {
     fn carry_out_usual<const FAR: bool>(
         &mut self,
         (number, time): (u32, Time),
-    ) -> Option<(Coming, Halt)> {
+    ) -> Option<(Arrival, Halt)> {
         let Self { funnels, pipes, routes, lanes, agenda, .. } = self;
-        let Fed { funnel, bottleneck, .. } = &mut funnels.all[number as usize];
+        let Merge { funnel, bottleneck, .. } = &mut funnels.all[number as usize];
         let mut onward = Onward { pipes, routes, lanes: lanes.behind(*bottleneck)?, agenda };
         loop {
             // Read in place and removed at the end, because a copy would have to be spilled to
             // memory.
-            let coming = funnel.first_by(time)?;
-            if let Err(halt) = onward.carry_out(coming, *bottleneck) {
-                return funnel.pop(time).map(|coming| (coming, halt));
+            let next = funnel.first_by(time)?;
+            if let Err(halt) = onward.carry_out(next, *bottleneck) {
+                return funnel.pop(time).map(|next| (next, halt));
             }
             if FAR {
                 onward.lanes.prefetch();
@@ -274,8 +274,8 @@ impl Engine<'_> {
 
     /// Carries out an arrival that must be reported, or at a pipe without followers.
     #[inline(never)]
-    fn carry_out_alone(&mut self, coming: &Coming) {
-        let Coming { arrival, parcel, hop, .. } = *coming;
+    fn carry_out_alone(&mut self, next: &Arrival) {
+        let Arrival { arrival, parcel, hop, .. } = *next;
         self.now = arrival;
         let [before, word] = [hop - 1, hop].map(|hop| self.routes[hop as usize]);
         self.recorder.left(self.now, pipe_of(before), parcel.id, &mut self.packets);
@@ -299,9 +299,9 @@ impl Engine<'_> {
 
     /// Packets in all funnels.
     pub(in crate::engine) fn in_funnels(&self) -> impl Iterator<Item = Kept> {
-        self.funnels.all.iter().flat_map(|fed| fed.funnel.iter()).map(|coming| {
-            let pipe = pipe_of(self.routes[coming.hop as usize - 1]);
-            Kept { pipe, arrival: coming.arrival, bytes: coming.parcel.bytes }
+        self.funnels.all.iter().flat_map(|fed| fed.funnel.iter()).map(|next| {
+            let pipe = pipe_of(self.routes[next.hop as usize - 1]);
+            Kept { pipe, arrival: next.arrival, bytes: next.parcel.bytes }
         })
     }
 }

@@ -18,7 +18,7 @@ pub struct Parcel {
 
 /// Packets in a pipe, sorted by departure time.
 #[derive(Debug, Clone)]
-pub(super) struct Air {
+pub(super) struct DelayLine {
     /// Departure time of the first packet.
     next: Time,
     /// Packets that arrive at the far end.
@@ -51,7 +51,7 @@ struct Held {
     behind: Duration,
 }
 
-impl Air {
+impl DelayLine {
     pub fn new() -> Self {
         Self { next: Time::NEVER, delivered: Ring::default(), aside: None }
     }
@@ -237,7 +237,7 @@ mod tests {
         /// and otherwise the order of entry holds.
         #[test]
         fn leaves_in_order(arrivals in prop::collection::vec((0u64..30, 0u8..5), 0..60)) {
-            let mut air = Air::new();
+            let mut delay_line = DelayLine::new();
             let mut plain: Vec<Plain> = Vec::new();
             let (mut end, mut line) = (0, 0);
             for (turn, (arrival, kind)) in arrivals.into_iter().enumerate() {
@@ -255,18 +255,18 @@ mod tests {
                     0 => {
                         // Transmissions end in order.
                         end += arrival % 3;
-                        air.lose(Time::from_nanos(end), id, Reason::Channel);
+                        delay_line.lose(Time::from_nanos(end), id, Reason::Channel);
                         new = Plain { time: end, delivered: false, ..new };
                     }
-                    1 => air.stray(time, id),
+                    1 => delay_line.stray(time, id),
                     2 => {
                         new.packets = 1 + arrival as u32 % 3;
-                        air.hold(time, id, (new.packets, Duration::from_nanos(new.behind)));
+                        delay_line.hold(time, id, (new.packets, Duration::from_nanos(new.behind)));
                     }
                     _ => {
                         line = arrival.max(line);
                         new.time = line;
-                        prop_assert_eq!(air.send(time, id), Time::from_nanos(line));
+                        prop_assert_eq!(delay_line.send(time, id), Time::from_nanos(line));
                         for held in plain.iter_mut().filter(|held| held.packets > 0) {
                             held.packets -= 1;
                             let own = line + held.behind;
@@ -281,18 +281,18 @@ mod tests {
             plain.sort_unstable();
             for Plain { time, delivered, id, .. } in plain {
                 let time = Time::from_nanos(time);
-                prop_assert_eq!(air.next(), time);
+                prop_assert_eq!(delay_line.next(), time);
                 if time > Time::ZERO {
-                    prop_assert_eq!(air.pop(Time::from_nanos(time.as_nanos() - 1)), None);
+                    prop_assert_eq!(delay_line.pop(Time::from_nanos(time.as_nanos() - 1)), None);
                 }
-                prop_assert_eq!(air.pop(time), Some(if delivered {
+                prop_assert_eq!(delay_line.pop(time), Some(if delivered {
                     Departure::Delivered { id }
                 } else {
                     Departure::Lost { id, at: time, reason: Reason::Channel }
                 }));
             }
-            prop_assert_eq!(air.len(), 0);
-            prop_assert_eq!(air.next(), Time::NEVER);
+            prop_assert_eq!(delay_line.len(), 0);
+            prop_assert_eq!(delay_line.next(), Time::NEVER);
         }
     }
 }
