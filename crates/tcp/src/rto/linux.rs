@@ -119,7 +119,8 @@ impl Estimator for State {
         if self.srtt8 == 0 {
             return self.initial;
         }
-        let rto = duration((self.srtt8 >> 3) + self.rttvar4).min(self.max);
+        // A minimum below the resolution of a microsecond must not make a timeout of nothing.
+        let rto = duration(((self.srtt8 >> 3) + self.rttvar4).max(1)).min(self.max);
         (Time::ZERO + rto).align_up(self.tick).since(Time::ZERO).min(self.max)
     }
 
