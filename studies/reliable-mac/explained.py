@@ -62,7 +62,7 @@ GROWN_SLOWLY = "Veno: always cut by half, grown half as fast"
 
 SWITCHES = (
     _loss("reno-1-percent", "smallest RTO 0.2 s", "Reno", "rto_200", 0.01),
-    _loss("reno-1-percent-rate", "timers on a grid of 0.5 s", "Reno", "tick", 0.01),
+    _loss("reno-1-percent-rate", "exact timers", "Reno", "exact", 0.01),
     Switch("reno-least", "Reno: smallest RTO 10 s", "impossible", "base", "rto_10", {P: 0.06}),
     Switch("reno-least", "Reno: smallest RTO 30 s", "impossible", "base", "rto_30", {P: 0.06}),
     Switch(
@@ -73,11 +73,11 @@ SWITCHES = (
         "give_up",
         {P: 0.08},
     ),
-    _loss("veno-1-percent", "timers on a grid of 0.5 s", "Veno", "tick", 0.01),
+    _loss("veno-1-percent", "exact timers", "Veno", "exact", 0.01),
     Switch("veno-like-reno", GROWN_AS_RENO, "veno", "veno", "short", {P: 0.01}),
     Switch("veno-like-reno", GROWN_SLOWLY, "veno", "veno", "long", {P: 0.01}),
     _loss("veno-3-percent", "smallest RTO 0.2 s", "Veno", "rto_200", 0.03),
-    _loss("reno-3-percent", "timers on a grid of 0.5 s", "Reno", "tick", 0.03),
+    _loss("reno-3-percent", "exact timers", "Reno", "exact", 0.03),
     _loss("reno-3-percent", "no limited transmit", "Reno", "no_limited", 0.03),
     _loss("veno-gain", "NewReno's recovery", "Veno", "newreno", 0.03),
     Switch("veno-gain", GROWN_AS_RENO, "veno", "veno", "short", {P: 0.03}),

@@ -72,6 +72,49 @@ def surfaces(
     return figure
 
 
+def reliefs(
+    flows: Mapping[str, pl.DataFrame],
+    axes: tuple[Axis, Axis],
+    height: tuple[str, str],
+    columns: int,
+) -> style.Figure:
+    """A surface for each table, as the paper draws them; points of the grid evenly spaced.
+
+    Args:
+        flows: By what is written above the panel: rows of points and replications.
+        axes: Of the base.
+        height: The column that is the height, and what is written at it.
+        columns: Panels side by side.
+    """
+    matrices = {name: _matrix(table, axes, height[0]) for name, table in flows.items()}
+    top = max(float(np.nanmax(values)) for _, _, values in matrices.values())
+    rows = ceil(len(matrices) / columns)
+    figure = style.Figure(figsize=(1.3 * WIDTH_INCHES, 2.7 * rows), layout="constrained")
+    panels = figure.subplots(rows, columns, subplot_kw={"projection": "3d"}).ravel()
+    for place, (name, (right, up, values)) in zip(panels, matrices.items(), strict=False):
+        across, deep = np.meshgrid(np.arange(len(right)), np.arange(len(up)))
+        place.plot_surface(
+            across,
+            deep,
+            values,
+            cmap=style.MAP,
+            norm=Normalize(0.0, top),
+            edgecolor="white",
+            lw=0.3,
+        )
+        place.set_title(name, fontsize=8, pad=0)
+        place.set_xticks(np.arange(len(right)), [axes[0].tick(value) for value in right])
+        place.set_yticks(np.arange(len(up)), [axes[1].tick(value) for value in up])
+        place.set_zlim(0, top)
+        place.set_xlabel(axes[0].label, fontsize=7)
+        place.set_ylabel(axes[1].label, fontsize=7)
+        place.set_zlabel(height[1], fontsize=7)
+        place.tick_params(labelsize=6, pad=0)
+        place.view_init(elev=28, azim=40)
+        place.set_box_aspect(None, zoom=0.85)
+    return figure
+
+
 def _matrix(
     table: pl.DataFrame, axes: tuple[Axis, Axis], column: str
 ) -> tuple[Sequence[float], Sequence[float], Any]:

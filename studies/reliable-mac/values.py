@@ -37,6 +37,10 @@ READINGS = {
     "acks_over": ("0 s", "exponential", True, "2 s"),
     "both": ("2 s", "exponential", False, "2 s"),
     "both_over": ("2 s", "exponential", True, "2 s"),
+    "upper": ("0.25 s", "exponential", False, "0 s"),
+    "upper_over": ("0.25 s", "exponential", True, "0 s"),
+    "short": ("0.05 s", "exponential", False, "0 s"),
+    "short_over": ("0.05 s", "exponential", True, "0 s"),
 }
 """Delay and law of data, whether others overtake, delay of ACKs."""
 
@@ -283,6 +287,13 @@ def _switches(measured: Measured) -> Named:
                     found[f"switch_{case}_{tcp}_{name}_{order}"] = mbit(
                         measured, "switches_delay", case, at
                     )
+    found["veno_newreno_over_reno_3"] = run_by_run(
+        measured,
+        "switches",
+        ("newreno", {SENDER: "veno", P: 0.03}),
+        ("base", {SENDER: "reno", P: 0.03}),
+        lambda one, other: one / other,
+    )
     for tcp in TCPS:
         for name, p in (("1", 0.01), ("3", 0.03), ("6", 0.06)):
             at = {P: p, "link.above.reverse.channel.0.p": p}
