@@ -15,7 +15,6 @@ from polars.testing import assert_frame_equal
 from small_study import write_study
 
 from retx.study import (
-    Estimate,
     Interval,
     Plan,
     Report,
@@ -28,11 +27,10 @@ from retx.study import (
 )
 from retx.study.data import StudyError
 from retx.study.estimates import by_rank, paired_difference, paired_ratio
-from retx.study.library import Claim, Rows, find
+from retx.study.library import find
 from retx.study.measured import Measured
 from retx.study.shipped import names
 from retx.study.switched import of_case
-from retx.study.verdicts import judge, judge_row
 
 
 @pytest.fixture(scope="module")
@@ -94,10 +92,10 @@ def test_one_loss_is_followed_by_table_9(report: Report) -> None:
 def test_every_claim_has_a_verdict_and_says_why(report: Report) -> None:
     study = report.study
     assert [claim.id for claim in report.claims] == [claim.id for claim in study.claims]
-    assert {claim.verdict for claim in report.claims} == set(Verdict)
+    assert {claim.verdict for claim in report.claims} >= set(Verdict) - {Verdict.UNSETTLED}
     for claim in report.claims:
         assert claim.how
-        if claim.verdict is not Verdict.AGREES:
+        if claim.verdict not in (Verdict.AGREES, Verdict.UNSETTLED):
             assert claim.because, f"{claim.id} {claim.verdict.value}, because …?"
     summary = json.loads((report.folder / "summary.json").read_text())
     rows = sum(len(lines) for lines in report.rows.values())
@@ -236,7 +234,7 @@ def test_the_study_of_the_guide_runs(tmp_path: Path) -> None:
         ("study.toml", 'label = "1 %"', 'lable = "1 %"', "lable: unknown key"),
         ("study.toml", '"download.toml"', '"upload.toml"', "no file upload.toml"),
         ("study.toml", 'reference    = "0"', 'reference    = "2"', "no case '2'"),
-        ("study.toml", "{ quick = 3, full = 5 }", "{ quick = 1, full = 10 }", "of 2 at least"),
+        ("study.toml", "{ quick = 2, full = 5 }", "{ quick = 1, full = 5 }", "of 2 at least"),
         ("study.toml", '"https://doi.org', '"javascript:alert(1)//doi.org', "write https://"),
         ("claims.toml", 'rule       = "within"', 'rule       = "near"', "no rule 'near'"),
         ("claims.toml", '"throughput"\nunit', '"thruput"\nunit', "has no 'thruput'"),
@@ -353,44 +351,6 @@ def test_pairs_by_hand() -> None:
     # A reference without chance stands beside every run.
     assert paired_difference([3, 5], [1]) == paired_difference([3, 5], [1, 1])
     assert paired_difference([3, None], [1, 1]).missing == 1
-
-
-def claim(rule: str, tolerance: float = 0.0) -> Claim:
-    return Claim("x", "", "", "", rule, measured="x", published=1.0, tolerance=tolerance)
-
-
-@pytest.mark.parametrize(
-    ("rule", "tolerance", "target", "low", "high", "verdict"),
-    [
-        ("within", 0.1, 1.0, 0.95, 1.05, Verdict.AGREES),
-        ("within", 0.1, 1.0, 1.08, 1.11, Verdict.AGREES),
-        ("within", 0.1, 1.0, 1.08, 1.3, Verdict.DIFFERS),
-        ("within", 0.1, 1.0, 0.7, 0.88, Verdict.DIFFERS),
-        ("at_least", 0.0, 1.0, 0.9, 1.1, Verdict.AGREES),
-        ("at_least", 0.0, 1.0, 0.8, 1.1, Verdict.DIFFERS),
-        ("at_most", 0.0, 1.0, 0.9, 1.1, Verdict.AGREES),
-        ("at_most", 0.0, 1.0, 0.9, 1.2, Verdict.DIFFERS),
-        ("at_most", 0.0, 1.0, 1.1, 1.2, Verdict.DIFFERS),
-        ("arithmetic", 0.2, 1.0, 0.8, 1.2, Verdict.AGREES),
-        ("arithmetic", 0.2, 1.3, 0.8, 1.2, Verdict.CONTRADICTS),
-        ("undecided", 0.0, 1.0, 1.0, 1.0, Verdict.UNDECIDED),
-    ],
-)
-def test_verdicts(
-    rule: str, tolerance: float, target: float, low: float, high: float, verdict: Verdict
-) -> None:
-    found = Estimate((low + high) / 2, 9, Interval(low, high))
-    assert judge(claim(rule, tolerance), target, found) is verdict
-
-
-def test_verdicts_on_rows() -> None:
-    rows = Rows("x", "", "", "", "", tolerance=0.3, why="")
-    single = Estimate(10, 9, Interval(9, 11), Interval(5, 15))
-    assert judge_row(rows, 14, single) is Verdict.AGREES
-    assert judge_row(rows, 16, single) is Verdict.DIFFERS
-    assert judge_row(rows, 10.2, exact(10)) is Verdict.AGREES
-    assert judge_row(rows, 10.4, exact(10)) is Verdict.DIFFERS
-    assert judge_row(rows, 10, None) is Verdict.DIFFERS
 
 
 def test_a_reason_may_be_that_of_several_cases() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import sqrt
 from statistics import NormalDist
 
@@ -11,14 +10,17 @@ import pytest
 
 from retx.study import Estimate, Interval, Verdict, estimate
 from retx.study.chance import chance_of, sentences, widened
+from retx.study.data import Target
 from retx.study.estimates import paired_ratio
-from retx.study.library import Claim
 from retx.study.page import doubt_text
-from retx.study.verdicts import Doubt, Judged, bounds_of, doubt, judge
+from retx.study.rules import FORMER, Criterion
+from retx.study.rules import judge as find
+from retx.study.verdicts import Doubt, Finding, Judged, doubt
 
 
-def claim(rule: str, tolerance: float = 0.0) -> Claim:
-    return Claim("x", "", "", "", rule, measured="x", published=1.0, tolerance=tolerance)
+def judge(rule: str, tolerance: float, published: float, found: Estimate) -> Finding:
+    name, kind = FORMER.get(rule, (rule, "run"))
+    return find(Criterion(name, Target(published), {}, kind, tolerance), found)
 
 
 @pytest.mark.parametrize(
@@ -34,14 +36,14 @@ def claim(rule: str, tolerance: float = 0.0) -> Claim:
         ("within", 0.1, 1.0, 1.3, Doubt(1.1, 81)),
         ("within", 0.1, 0.7, 1.5, Doubt(1.1, None)),
         ("arithmetic", 0.1, 0.7, 1.5, None),
-        ("single_run", 0.1, 0.7, 1.5, None),
     ],
 )
 def test_an_interval_across_the_bound_settles_nothing(
     rule: str, tolerance: float, low: float, high: float, expected: Doubt | None
 ) -> None:
     mean = (low + high) / 2
-    found = doubt(bounds_of(claim(rule, tolerance), 1.0), Estimate(mean, 9, Interval(low, high)))
+    estimated = Estimate(mean, 9, Interval(low, high))
+    found = doubt(judge(rule, tolerance, 1.0, estimated).bounds, estimated)
     if expected is None or found is None:
         assert found is expected
         return
@@ -73,11 +75,10 @@ def test_what_is_said_of_it() -> None:
 
 
 def judged(name: str, published: float, found: Estimate, rule: str) -> Judged:
-    one = replace(claim(rule), published=published)
-    bounds = bounds_of(one, published)
+    finding = judge(rule, 0.0, published, found)
     return Judged(
-        name, "", "", "", judge(one, published, found), published, found,
-        rule=rule, bounds=bounds, doubt=doubt(bounds, found),
+        name, "", "", "", finding.verdict, published, found,
+        rule=FORMER.get(rule, (rule, ""))[0], bounds=finding.bounds, miss=finding.miss,
     )  # fmt: skip
 
 
@@ -135,4 +136,4 @@ def test_the_report_says_what_a_correction_changes() -> None:
     (said,) = sentences(found)
     assert said.endswith("(99.5 % each) 1 would; it changes near.")
     assert sentences(chance_of([])) == []
-    assert judge(claim("at_least"), 1.0, near) is Verdict.AGREES
+    assert judge("at_least", 0.0, 1.0, near).verdict is Verdict.AGREES

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from retx.study import Cell, Column, Estimate, Measured, Noted, Table, Verdict, plain
-from retx.study.library import Rows
-from retx.study.verdicts import judge_row
+from retx.study.claims import Rows
+from retx.study.rules import judge
 
 from .values import IDLE_MAX, IDLE_TOTAL, MEBIBITS, TESTS, Named
 
@@ -97,8 +97,10 @@ def _rows(measured: Measured) -> list[Rows]:
 
 def _verdict(measured: Measured, rows: Rows, experiment: str, case: str, test: str) -> Verdict:
     """Verdict on a row of table I, judged by the runs of another case."""
-    published = measured.study.published.series[rows.published].values[test]
-    return judge_row(rows, published, measured.estimate(experiment, case, rows.quantity))
+    target = measured.study.published.series[rows.published].target(test)
+    assert target is not None
+    found = measured.estimate(experiment, case, rows.quantity)
+    return judge(rows.criterion(target), found).verdict
 
 
 def beside(measured: Measured, rows: Rows, experiment: str, case: str, test: str) -> Cell:

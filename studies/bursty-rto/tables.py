@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from retx.study import Cell, Column, Estimate, Measured, Noted, Table, Verdict, plain
-from retx.study.verdicts import judge_row
+from retx.study.rules import judge
 
 from . import explained
 from .exchange import EVENTS, FIGURES, situations
@@ -132,13 +132,15 @@ def _test(measured: Measured, test: str) -> Table:
     for claim in measured.study.rows:
         series = measured.study.published.series[claim.published]
         found = measured.estimate(claim.experiment, test, claim.quantity)
+        target = series.target(test)
+        assert target is not None
         rows.append(
             {
                 "quantity": series.title + (f" ({series.unit})" if series.unit else ""),
                 "published": plain(series.values[test]),
                 "measured": found,
                 "single": found and found.single,
-                "verdict": judge_row(claim, series.values[test], found),
+                "verdict": judge(claim.criterion(target), found).verdict,
             }
             | {
                 name: explained.beside(measured, claim, name, test, test)

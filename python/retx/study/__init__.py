@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from retx.study.library import load
     from retx.study.measured import Measured, Plan
     from retx.study.page import plain
+    from retx.study.points import Points
     from retx.study.reproduction import Report, reproduce
     from retx.study.tables import Cell, Column, Noted, Table, by_case, effects
     from retx.study.verdicts import Verdict
@@ -32,6 +33,7 @@ _HOME = {
     "Measured": "retx.study.measured",
     "Noted": "retx.study.tables",
     "Plan": "retx.study.measured",
+    "Points": "retx.study.points",
     "Report": "retx.study.reproduction",
     "RunTables": "retx.sweeps.derive",
     "Table": "retx.study.tables",
@@ -55,6 +57,7 @@ __all__ = [
     "Measured",
     "Noted",
     "Plan",
+    "Points",
     "Report",
     "RunTables",
     "Table",

@@ -8,11 +8,9 @@ however they depend on one another.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import exp, isclose, log
 from typing import Any
 
-from retx.analysis.intervals import half_width
-from retx.study.estimates import CONFIDENCE, Estimate, Interval
+from retx.study.estimates import CONFIDENCE, widened
 from retx.study.verdicts import Judged, Verdict
 
 LEVEL = 1 - CONFIDENCE
@@ -28,9 +26,13 @@ def chance_of(everything: Iterable[Judged]) -> dict[str, Any]:
     reaches across), and `unsettled_corrected`.
     """
     lines = [
-        (line, line.measured) for line in everything if line.measured and line.published is not None
+        (line, line.measured)
+        for line in everything
+        if line.measured and line.published is not None and not line.shown
     ]
-    runs = [line for line, found in lines if line.rule == "single_run" and found.single]
+    runs = [
+        line for line, found in lines if line.rule == "number" and not line.bounds and found.single
+    ]
     bounds = [line for line, found in lines if line.bounds and found.interval]
     return {
         "single_runs": len(runs),
@@ -38,7 +40,7 @@ def chance_of(everything: Iterable[Judged]) -> dict[str, Any]:
         "differ_by_chance": round(LEVEL * len(runs), 2),
         "differ_corrected": _ids(line for line in runs if _differs(line, len(runs))),
         "bounds": len(bounds),
-        "unsettled": _ids(line for line in bounds if line.doubt),
+        "unsettled": _ids(line for line in bounds if line.verdict is Verdict.UNSETTLED),
         "unsettled_corrected": _ids(line for line in bounds if _unsettled(line, len(bounds))),
     }
 
@@ -64,25 +66,6 @@ def _unsettled(line: Judged, tests: int) -> bool:
     assert line.measured.interval is not None
     wide = widened(line.measured, line.measured.interval, tests)
     return any(wide.low < bound < wide.high for bound in line.bounds)
-
-
-def widened(found: Estimate, interval: Interval, tests: int) -> Interval:
-    """An interval at 1 − 5 % / `tests` instead of 95 %, by Student's t.
-
-    One by rank cannot be widened, and stays: see `Estimate.ranked`.
-    """
-    if tests < 2 or found.n < 2 or (found.ranked and interval is found.single):
-        return interval
-    factor = half_width(1, found.n, 1 - LEVEL / tests) / half_width(1, found.n, CONFIDENCE)
-    below, above = found.mean - interval.low, interval.high - found.mean
-    if interval.low > 0 and not isclose(below, above, rel_tol=1e-6):
-        # A ratio: its interval is that of the logarithms.
-        middle = log(found.mean)
-        return Interval(
-            exp(middle - factor * (middle - log(interval.low))),
-            exp(middle + factor * (log(interval.high) - middle)),
-        )
-    return Interval(found.mean - factor * below, found.mean + factor * above)
 
 
 def sentences(chance: dict[str, Any]) -> Sequence[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,14 +23,52 @@ class StudyError(UsageError):
     """A file of a study is wrong; the message says where and what."""
 
 
+class Printed(float):
+    """A number with the text that it was written as, whose last digit says how it was rounded."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Printed:
+        """Reads a number."""
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+
+@dataclass(frozen=True)
+class Target:
+    """A published number."""
+
+    value: float
+    rounding: float = 0.0
+    """Largest distance of the number that was rounded."""
+
+
+def last_digit(value: float) -> float:
+    """Size of one unit in the last digit of a number as written; 0 for one that was computed."""
+    if isinstance(value, int):
+        return 1.0
+    if not isinstance(value, Printed):
+        return 0.0
+    mantissa, _, exponent = value.text.lower().replace("_", "").partition("e")
+    decimals = len(mantissa.partition(".")[2])
+    return float(10.0 ** (int(exponent or 0) - decimals))
+
+
+def rounded(value: float) -> Target:
+    """A published number, rounded to half a unit of its last digit."""
+    return Target(float(value), last_digit(value) / 2)
+
+
 def read_toml(path: Path) -> dict[str, Any]:
-    """The tables of a file.
+    """The tables of a file; its numbers with a point know their digits (`Printed`).
 
     Raises:
         StudyError: It is not there, or not TOML.
     """
     try:
-        tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        tables: dict[str, Any] = tomllib.loads(text, parse_float=Printed)
     except FileNotFoundError:
         raise StudyError(f"{path}: a study needs this file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

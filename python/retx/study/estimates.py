@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, log, sqrt
+from math import exp, isclose, log, sqrt
 from statistics import fmean, stdev
 
 from retx.analysis.intervals import half_width
@@ -128,3 +128,24 @@ def paired_ratio(
 
 def _exp(interval: Interval | None) -> Interval | None:
     return interval and Interval(exp(interval.low), exp(interval.high))
+
+
+def widened(found: Estimate, interval: Interval, tests: int) -> Interval:
+    """An interval at 1 − 5 % / `tests` instead of 95 %, by Student's t.
+
+    One by rank cannot be widened, and stays: see `Estimate.ranked`.
+    """
+    if tests < 2 or found.n < 2 or (found.ranked and interval is found.single):
+        return interval
+    factor = half_width(1, found.n, 1 - (1 - CONFIDENCE) / tests) / half_width(
+        1, found.n, CONFIDENCE
+    )
+    below, above = found.mean - interval.low, interval.high - found.mean
+    if interval.low > 0 and not isclose(below, above, rel_tol=1e-6):
+        # A ratio: its interval is that of the logarithms.
+        middle = log(found.mean)
+        return Interval(
+            exp(middle - factor * (middle - log(interval.low))),
+            exp(middle + factor * (log(interval.high) - middle)),
+        )
+    return Interval(found.mean - factor * below, found.mean + factor * above)

@@ -13,7 +13,7 @@ import retx
 from retx.directory import new_file
 from retx.study.page import verdict_mark
 from retx.study.reproduction import Report
-from retx.study.verdicts import Judged, Verdict
+from retx.study.verdicts import Verdict
 
 NAME = "index.html"
 MARK = '<meta name="generator" content="retx study">'
@@ -69,15 +69,9 @@ def write_index(folder: Path, reports: Sequence[Report]) -> Path:
 
 
 def _entry(folder: Path, report: Report) -> dict[str, object]:
-    everything = _everything(report)
     return {
         "study": report.study,
         "plan": report.plan,
         "link": Path(os.path.relpath(report.page, folder.resolve())).as_posix(),
-        "tally": {kind: sum(line.verdict is kind for line in everything) for kind in Verdict},
-        "unsettled": sum(line.doubt is not None for line in everything),
+        "tally": report.tally,
     }
-
-
-def _everything(report: Report) -> list[Judged]:
-    return [*(line for lines in report.rows.values() for line in lines), *report.claims]

@@ -23,15 +23,22 @@ from typing import Any
 
 from retx.errors import UsageError
 from retx.study import shipped
-from retx.study.data import StudyError, build, check_address, read_toml
+from retx.study.claims import Claim, Number, Published, Rows, Series, check_claimed, check_use
+from retx.study.data import (
+    StudyError,
+    Target,
+    build,
+    check_address,
+    read_toml,
+    rounded,
+)
+from retx.study.rules import OF_POINTS, RULES, Criterion
 from retx.study.searches import Search
 from retx.study.shipped import names
 from retx.study.switched import check_rows, check_switched
 
 FORMS = ("quick", "full")
 KICKER = "A published study, run again"
-RULES = ("single_run", "within", "at_least", "at_most", "arithmetic", "undecided")
-"""Rules by which `retx.study.verdicts` can judge."""
 
 
 @dataclass(frozen=True)
@@ -113,93 +120,6 @@ def _of_form(value: Any, form: str) -> Any:  # noqa: ANN401
 
 
 @dataclass(frozen=True)
-class Series:
-    """Numbers of one table of the paper, one for each case of an experiment."""
-
-    title: str
-    source: str
-    unit: str
-    values: dict[str, float]
-    subtract: float = 0.0
-    """An offset to take off before comparing."""
-    subtract_why: str = ""
-
-    def comparable(self, case: str) -> float | None:
-        """The number less the offset."""
-        return None if case not in self.values else self.values[case] - self.subtract
-
-
-@dataclass(frozen=True)
-class Number:
-    """A single number of the paper."""
-
-    value: float
-    unit: str
-    source: str
-
-
-@dataclass(frozen=True)
-class Published:
-    """The paper's numbers."""
-
-    series: dict[str, Series]
-    numbers: dict[str, Number]
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Claims of one table: a number for each case of an experiment."""
-
-    id: str
-    statement: str
-    published: str
-    """Name of the series."""
-    experiment: str
-    quantity: str
-    tolerance: float
-    """Tolerance of cases without chance."""
-    why: str
-    """Why this tolerance."""
-    because: dict[str, str] = field(default_factory=dict)
-    """Reasons for differences, by case (`"1"`, several as `"1, 2"`, all others as `"*"`). Jinja."""
-    switched: dict[str, list[str]] = field(default_factory=dict)
-    """Runs that `because` rests on, by case, each one switch away; as in a `Claim`."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One claim of the paper."""
-
-    id: str
-    statement: str
-    source: str
-    how: str
-    """Method of measurement."""
-    rule: str
-    """One of `RULES`."""
-    measured: str = ""
-    """Name of a value that the study's `values` computes."""
-    published: float | str | None = None
-    """The paper's number: itself, or where it stands in `published.toml`: the name of a `number`,
-    or `SERIES/CASE`."""
-    tolerance: float = 0.0
-    why: str = ""
-    """Why this tolerance, bound or direction."""
-    because: str = ""
-    """Reason why it differs, if it does, or why it cannot be decided. Jinja."""
-    switched: list[str] = field(default_factory=list)
-    """The runs that `because` rests on, each one switch away: `EXPERIMENT/CASE`."""
-    remark: str = ""
-    """Remark that is shown even if the claim agrees. Jinja."""
-    unit: str = ""
-    experiment: str = ""
-    case: str = ""
-    """Case whose command runs the claim again."""
-    at: dict[str, Any] = field(default_factory=dict)
-    """A point of the experiment's grid: a value by each key."""
-
-
-@dataclass(frozen=True)
 class Assumption:
     """A parameter that the paper does not give."""
 
@@ -232,15 +152,29 @@ class Study:
         experiments = {name: it.in_form(form) for name, it in self.experiments.items()}
         return replace(self, experiments=experiments)
 
-    def published_number(self, claim: Claim) -> float | None:
-        """The paper's number that a claim is about."""
+    def criterion(self, claim: Claim) -> Criterion:
+        """The rule of a claim with the paper's numbers.
+
+        Raises:
+            KeyError: published.toml lacks them.
+        """
+        target, curve = None, {}
         reference = claim.published
-        if not isinstance(reference, str):
-            return reference
-        series, _, case = reference.partition("/")
-        if case:
-            return self.published.series[series].values[case]
-        return self.published.numbers[reference].value
+        if isinstance(reference, str):
+            name, _, case = reference.partition("/")
+            if case:
+                target = rounded(self.published.series[name].values[case])
+            elif claim.rule in OF_POINTS and name in self.published.series:
+                series = self.published.series[name]
+                curve = {point: it for point in series.values if (it := series.target(point))}
+            else:
+                target = self.published.numbers[name].target()
+        elif reference is not None:
+            target = Target(float(reference))
+        return Criterion(
+            claim.rule, target, curve,
+            claim.published_is, claim.tolerance, claim.scale, claim.claimed,
+        )  # fmt: skip
 
     def scenarios(self) -> list[str]:
         """Names of the scenario files."""
@@ -356,6 +290,7 @@ def _check(study: Study) -> None:
                 raise StudyError(f"{here}: no case {name!r} (there are {', '.join(known)})")
     for search in study.searches.values():
         _check_search(study, search)
+    ids = {it.id for it in study.rows} | {it.id for it in study.claims}
     for row in study.rows:
         here = f"{study.folder / 'claims.toml'}: {row.id}"
         if row.published not in study.published.series:
@@ -368,14 +303,17 @@ def _check(study: Study) -> None:
         if beyond:
             raise StudyError(f"{here}: no case {sorted(beyond)[0]!r} in {row.experiment}")
         check_rows(study, row, here)
+        check_use(row, ids, here)
     for claim in study.claims:
         here = f"{study.folder / 'claims.toml'}: {claim.id}"
         if claim.rule not in RULES:
             raise StudyError(f"{here}: no rule {claim.rule!r} (there are {', '.join(RULES)})")
         try:
-            study.published_number(claim)
+            study.criterion(claim)
         except KeyError:
             raise StudyError(f"{here}: published.toml has no {claim.published!r}") from None
+        check_claimed(claim, here)
+        check_use(claim, ids, here)
         if claim.experiment and claim.case not in study.experiments[claim.experiment].cases:
             raise StudyError(f"{here}: no case {claim.case!r} in {claim.experiment}")
         check_switched(study, claim.switched, here)

@@ -19,6 +19,7 @@ from retx.study.chance import chance_of, sentences
 from retx.study.estimates import Estimate, Interval
 from retx.study.figures import Figure
 from retx.study.measured import Measured
+from retx.study.points import Points
 from retx.study.tables import Column, Noted, Table
 from retx.study.verdicts import Doubt, Verdict
 
@@ -33,6 +34,7 @@ SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 MARKS = {
     Verdict.AGREES: ("agrees", "✓"),
+    Verdict.UNSETTLED: ("unsettled", "~"),
     Verdict.DIFFERS: ("differs", "≠"),
     Verdict.CONTRADICTS: ("contradicts", "⚡"),
     Verdict.UNDECIDED: ("undecided", "?"),
@@ -43,7 +45,7 @@ MARKS = {
 class Writer:
     """Renders the texts of one study with what was measured."""
 
-    def __init__(self, measured: Measured, values: Mapping[str, Estimate]) -> None:
+    def __init__(self, measured: Measured, values: Mapping[str, Estimate | Points]) -> None:
         self._measured = measured
         self._environment = Environment(
             loader=ChoiceLoader(
@@ -85,7 +87,7 @@ class Writer:
             name: _resolved_toml(study.folder / name, report.plan.seed)
             for name in study.scenarios()
         }
-        everything = [*(line for lines in report.rows.values() for line in lines), *report.claims]
+        everything = report.everything
         return self._environment.get_template("body.html").render(
             study=study,
             plan=report.plan,
@@ -95,7 +97,7 @@ class Writer:
             figures=figures,
             resolved=resolved,
             assumptions=[(item, self.text(item.effect)) for item in study.assumptions],
-            tally={kind: sum(line.verdict is kind for line in everything) for kind in Verdict},
+            tally=report.tally,
             verdicts=Verdict,
             chance=sentences(chance_of(everything)),
             versions=_versions(),

@@ -13,17 +13,20 @@ from typing import Any
 
 import retx
 from retx.study.chance import chance_of
+from retx.study.claims import USES, Claim, Rows
 from retx.study.data import StudyError
 from retx.study.estimates import Estimate, exact
 from retx.study.figures import Figure
-from retx.study.library import Claim, Study
+from retx.study.library import Study
 from retx.study.measured import Measured, Plan
 from retx.study.page import Writer
 from retx.study.place import check_ours, report_directory
+from retx.study.points import Points
+from retx.study.rules import judge
 from retx.study.runs import RUNS
 from retx.study.switched import labels, of_case
 from retx.study.tables import Table, comparison, write_csv
-from retx.study.verdicts import Judged, bounds_of, doubt, judge, judge_row
+from retx.study.verdicts import Doubt, Finding, Judged, Tally, Verdict, doubt
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,16 @@ class Report:
     claims: list[Judged]
 
     @property
+    def everything(self) -> list[Judged]:
+        """All verdicts: those on rows, then those on claims."""
+        return [*(line for lines in self.rows.values() for line in lines), *self.claims]
+
+    @property
+    def tally(self) -> Tally:
+        """Numbers of verdicts."""
+        return Tally.of(self.everything)
+
+    @property
     def page(self) -> Path:
         """The HTML file."""
         return self.folder / "report.html"
@@ -48,7 +61,7 @@ class Report:
 class Computed:
     """Values, tables and figures that the study's own functions compute from the runs."""
 
-    values: dict[str, Estimate]
+    values: dict[str, Estimate | Points]
     tables: dict[str, Table]
     figures: dict[str, Figure]
 
@@ -113,7 +126,7 @@ def _module(study: Study) -> ModuleType:
 
 def _compute(module: ModuleType, measured: Measured) -> Computed:
     values = {
-        name: value if isinstance(value, Estimate) else exact(value)
+        name: value if isinstance(value, Estimate | Points) else exact(value)
         for name, value in module.values(measured).items()
         if value is not None
     }
@@ -133,17 +146,18 @@ def _judge_rows(
         series = measured.study.published.series[rows.published]
         lines = []
         for case in series.values:
-            published = series.comparable(case)
-            assert published is not None
+            target = series.target(case)
+            assert target is not None
             found = measured.estimate(rows.experiment, case, rows.quantity)
+            finding = judge(rows.criterion(target), found)
             lines.append(
                 Judged(
                     id=f"{rows.id} {case}",
                     statement=rows.statement,
                     source=series.source,
                     how=rows.quantity,
-                    verdict=judge_row(rows, published, found),
-                    published=published,
+                    verdict=finding.verdict,
+                    published=target.value,
                     measured=found,
                     unit=series.unit,
                     why=rows.why,
@@ -151,6 +165,12 @@ def _judge_rows(
                     switched=labels(measured.study, of_case(rows.switched, case, [])),
                     command=measured.command(rows.experiment, case),
                     case=measured.study.experiments[rows.experiment].cases[case].label,
+                    bounds=finding.bounds,
+                    doubt=_doubt(finding),
+                    said=finding.said,
+                    miss=finding.miss,
+                    use=rows.use,
+                    shown=_shown(rows, finding),
                 )
             )
         judged[rows.id] = lines
@@ -158,31 +178,56 @@ def _judge_rows(
     return judged, tables
 
 
-def _judge(claim: Claim, measured: Measured, values: dict[str, Estimate], writer: Writer) -> Judged:
+def _judge(
+    claim: Claim, measured: Measured, values: dict[str, Estimate | Points], writer: Writer
+) -> Judged:
     if claim.measured and claim.measured not in values:
         raise StudyError(
             f"claims.toml: {claim.id}: figures.py computes no value {claim.measured!r}"
         )
-    found = values.get(claim.measured)
-    published = measured.study.published_number(claim)
+    criterion = measured.study.criterion(claim)
+    try:
+        finding = judge(criterion, values.get(claim.measured))
+    except StudyError as error:
+        raise StudyError(f"claims.toml: {claim.id}: {error}") from None
     return Judged(
         id=claim.id,
         statement=claim.statement,
         source=claim.source,
         how=claim.how,
-        verdict=judge(claim, published, found),
-        published=published,
-        measured=found,
-        unit=claim.unit,
+        verdict=finding.verdict,
+        published=criterion.target.value if criterion.target else None,
+        measured=finding.measured,
+        unit=finding.unit or claim.unit,
         why=claim.why,
         because=writer.text(claim.because),
         switched=labels(measured.study, claim.switched),
         remark=writer.text(claim.remark),
         rule=claim.rule,
         command=_command(claim, measured),
-        bounds=bounds_of(claim, published),
-        doubt=doubt(bounds_of(claim, published), found),
+        bounds=finding.bounds,
+        doubt=_doubt(finding),
+        said=finding.said,
+        miss=finding.miss,
+        use=claim.use,
+        shown=_shown(claim, finding),
+        ours=claim.ours,
     )
+
+
+def _doubt(finding: Finding) -> Doubt | None:
+    unsettled = finding.verdict is Verdict.UNSETTLED
+    return doubt(finding.bounds, finding.measured) if unsettled else None
+
+
+def _shown(claim: Claim | Rows, finding: Finding) -> str:
+    """Why a claim is shown and not counted."""
+    if claim.part_of:
+        return f"part of {claim.part_of}"
+    arithmetic = isinstance(claim, Claim) and claim.rule == "arithmetic"
+    if arithmetic and finding.verdict is Verdict.AGREES:
+        return "consistent"
+    return claim.counts
 
 
 def _command(claim: Claim, measured: Measured) -> str:
@@ -213,12 +258,18 @@ def _write(directory: Path, report: Report, page: str, measured: Measured) -> No
 
 def _summary(report: Report, measured: Measured) -> dict[str, Any]:
     """The verdicts, for programs."""
-    everything = [*(line for lines in report.rows.values() for line in lines), *report.claims]
+    everything = report.everything
     return {
         "study": report.study.name,
         "version": retx.__version__,
         "form": report.plan.form,
         "seed": report.plan.seed,
+        "tally": Tally.of(everything).figures(),
+        "by_use": {
+            use: Tally.of(line for line in everything if line.use == use).figures()
+            for use in USES
+            if use
+        },
         "chance": chance_of(everything),
         "verdicts": [
             {
@@ -228,7 +279,11 @@ def _summary(report: Report, measured: Measured) -> dict[str, Any]:
                 "measured": line.measured.mean if line.measured else None,
                 "interval": _ends(line.measured),
                 "runs": line.measured.n if line.measured else 0,
-                "settled": line.doubt is None,
+                "unit": line.unit,
+                "said": line.said,
+                "use": line.use,
+                "shown_not_counted": line.shown,
+                "settled": line.verdict is not Verdict.UNSETTLED,
                 "runs_to_settle": line.doubt.runs if line.doubt else None,
                 "command": line.command,
                 "switched": list(line.switched),

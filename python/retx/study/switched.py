@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 from retx.study.data import StudyError
 
 if TYPE_CHECKING:
-    from retx.study.library import Rows, Study
+    from retx.study.claims import Rows
+    from retx.study.library import Study
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from retx.study.claims import Rows
 from retx.study.estimates import Estimate, Interval
-from retx.study.library import Rows
 from retx.study.measured import Measured
 from retx.study.verdicts import Judged, Verdict
 
@@ -114,7 +114,7 @@ def comparison(rows: Rows, judged: list[Judged], measured: Measured) -> Table:
                 "compared": series.comparable(case),
                 "measured": row.measured,
                 "single": row.measured and row.measured.single,
-                "verdict": row.verdict,
+                "verdict": Noted(row.shown, row.verdict.value) if row.shown else row.verdict,
             }
         )
     return Table(

@@ -11,7 +11,7 @@ from rich.table import Table
 from retx.cli.console import console
 from retx.study.page import MARKS, estimate_text, interval, plain
 from retx.study.reproduction import Report
-from retx.study.verdicts import Judged, Verdict
+from retx.study.verdicts import Judged
 
 
 def print_report(report: Report) -> None:
@@ -22,16 +22,10 @@ def print_report(report: Report) -> None:
     out.print(f"{plan.form} form, seed {plan.seed}; means with 95 % confidence intervals")
     for lines in report.rows.values():
         out.print(_table(lines))
-    everything = [*(line for lines in report.rows.values() for line in lines), *report.claims]
-    counts = (
-        f"{sum(line.verdict is kind for line in everything)} × {kind.value}" for kind in Verdict
-    )
-    out.print(f"Verdicts: {', '.join(counts)}.")
-    unsettled = sum(line.doubt is not None for line in everything)
-    if unsettled:
-        out.print(
-            f"Not settled by these runs: {unsettled}; the report says what would settle them."
-        )
+    tally = report.tally
+    out.print(f"Verdicts: {tally.sentence()}.")
+    if tally.counted:
+        out.print(f"{tally.agrees} of {tally.counted} counted claims agree ({tally.share:.0%}).")
     out.print(escape(f"Report: {report.page}"), soft_wrap=True)
 
 
@@ -60,6 +54,6 @@ def _table(lines: list[Judged]) -> Table:
             plain(line.published) if line.published is not None else "–",
             estimate_text(measured) if measured else "–",
             interval(measured.single) if measured else "",
-            f"{MARKS[line.verdict][1]} {line.verdict.value}",
+            f"{MARKS[line.verdict][1]} {line.verdict.value}{', ' * bool(line.shown)}{line.shown}",
         )
     return table

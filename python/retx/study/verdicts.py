@@ -1,38 +1,57 @@
-"""Verdicts on claims, from the measurements.
-
-- `single_run`: the paper's number is one run. It agrees when it lies where 95 % of our single runs
-  fall; without chance, when it is within the tolerance.
-- `within`: the measured mean is within the tolerance of the published number.
-- `at_least`, `at_most`: the mean is on the right side of the bound.
-- `arithmetic`: the paper's number is computed again from numbers of the same paper.
-- `undecided`: the text does not say what would be needed.
-
-Where the confidence interval reaches across such a bound, more runs might turn the verdict: `doubt`
-says so, and how many it would take.
-"""
+"""Verdicts on claims, and how many of each a report has."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from math import ceil
+from math import ceil, exp
 
 from retx.study.estimates import Estimate, Interval
-from retx.study.library import Claim, Rows
 
 
 class Verdict(Enum):
     """Verdict on a claim."""
 
     AGREES = "agrees"
+    UNSETTLED = "not settled"
     DIFFERS = "differs"
-    CONTRADICTS = "the paper contradicts itself"
-    UNDECIDED = "cannot be decided from the text"
+    CONTRADICTS = "contradicts itself"
+    UNDECIDED = "undecidable"
+
+
+COUNTED = (Verdict.AGREES, Verdict.UNSETTLED, Verdict.DIFFERS)
+"""Verdicts of which the share of agreement is taken."""
+NEAR = 0.9
+"""Score of a claim that misses its region of agreement by nothing."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Verdict by one rule, and what decided."""
+
+    verdict: Verdict
+    measured: Estimate | None
+    """Number that decides: for a curve its distance from the published one, for a trend the
+    relative change, for an order the ratio of the pair that is weakest."""
+    miss: float = 0.0
+    """Distance from agreement in units of the rule's slack; 0 inside."""
+    bounds: tuple[float, ...] = ()
+    """Bounds that the mean is compared with."""
+    said: str = ""
+    """Reason in words where numbers alone do not show it."""
+    unit: str = ""
+    """Unit of `measured`, if it is another one than the claim's."""
+
+    @property
+    def score(self) -> float:
+        """Closeness to agreement: 1 where the claim agrees, down to 0 far away."""
+        return 1.0 if self.verdict is Verdict.AGREES else NEAR * exp(-self.miss)
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """The interval reaches across the bound: the verdict is that of the mean, and not settled."""
+    """The interval reaches across a bound."""
 
     bound: float
     runs: int | None
@@ -57,64 +76,106 @@ class Judged:
     switched: tuple[str, ...] = ()
     """Labels of the runs that `because` rests on."""
     remark: str = ""
-    rule: str = "single_run"
+    rule: str = "number"
     command: str = ""
     case: str = ""
     """Label of the row, for a row of a table."""
     bounds: tuple[float, ...] = ()
     """Bounds that the mean is compared with."""
     doubt: Doubt | None = None
+    said: str = ""
+    """Reason for the verdict, by the rule."""
+    miss: float = 0.0
+    use: str = ""
+    """`calibrate`, `held out`, or neither."""
+    shown: str = ""
+    """Why the claim is shown and not counted, such as `fitted`; empty for one that counts."""
+    ours: bool = False
+    """The bound is the study's own, not the paper's."""
+
+    @property
+    def counted(self) -> bool:
+        """Whether the claim is one of those of which the share of agreement is taken."""
+        return not self.shown and self.verdict in COUNTED
 
 
-def judge_row(rows: Rows, published: float, measured: Estimate | None) -> Verdict:
-    """The verdict on one row of a table."""
-    if measured is None:
-        return Verdict.DIFFERS
-    if measured.single is None:
-        return _agrees(abs(published - measured.mean) <= rows.tolerance)
-    return _agrees(measured.single.holds(published))
+@dataclass(frozen=True)
+class Tally:
+    """Numbers of verdicts."""
+
+    verdicts: dict[Verdict, int]
+    shown: dict[str, int]
+    """Claims that are shown and not counted, by the reason."""
+    ours: int
+    """Counted claims whose bound is the study's own."""
+
+    @classmethod
+    def of(cls, everything: Iterable[Judged]) -> Tally:
+        """Counts the verdicts of a report."""
+        found: dict[Verdict, int] = dict.fromkeys(Verdict, 0)
+        shown: dict[str, int] = {}
+        ours = 0
+        for line in everything:
+            if line.shown:
+                kind = line.shown.partition(" of ")[0]
+                shown[kind] = shown.get(kind, 0) + 1
+            else:
+                found[line.verdict] += 1
+                ours += line.ours and line.counted
+        return cls(found, shown, ours)
+
+    def __getitem__(self, kind: Verdict) -> int:
+        """Number of claims with this verdict, without those that are shown and not counted."""
+        return self.verdicts[kind]
+
+    @property
+    def agrees(self) -> int:
+        """Number of counted claims that agree."""
+        return self[Verdict.AGREES]
+
+    @property
+    def counted(self) -> int:
+        """Number of claims of which the share of agreement is taken."""
+        return sum(self[kind] for kind in COUNTED)
+
+    @property
+    def share(self) -> float:
+        """Share of the counted claims that agree."""
+        return self.agrees / self.counted if self.counted else 0.0
+
+    def figures(self) -> dict[str, object]:
+        """The numbers by name, for programs."""
+        return {
+            **{kind.value: self[kind] for kind in Verdict},
+            "counted": self.counted,
+            "share": round(self.share, 4),
+            "shown and not counted": self.shown,
+            "own bounds": self.ours,
+        }
+
+    def sentence(self) -> str:
+        """The numbers for readers."""
+        said = ", ".join(f"{self[kind]} {_PLURAL[kind]}" for kind in Verdict)
+        if self.shown:
+            kinds = ", ".join(f"{count} {kind}" for kind, count in self.shown.items())
+            said += f"; shown and not counted: {kinds}"
+        return said
 
 
-def judge(claim: Claim, target: float | None, measured: Estimate | None) -> Verdict:
-    """The verdict on one claim.
-
-    Args:
-        claim: What is claimed, and the rule to judge it by.
-        target: The paper's number, or the bound.
-        measured: Ours; None when no run has it.
-    """
-    if claim.rule == "undecided":
-        return Verdict.UNDECIDED
-    if measured is None or target is None:
-        return Verdict.DIFFERS
-    if claim.rule == "arithmetic":
-        close = abs(measured.mean - target) <= claim.tolerance
-        return Verdict.AGREES if close else Verdict.CONTRADICTS
-    if claim.rule == "single_run":
-        allowed = measured.single or Interval(
-            measured.mean - claim.tolerance, measured.mean + claim.tolerance
-        )
-        return _agrees(allowed.holds(target))
-    mean = measured.mean
-    if claim.rule == "within":
-        return _agrees(abs(mean - target) <= claim.tolerance)
-    return _agrees(mean >= target if claim.rule == "at_least" else mean <= target)
-
-
-def bounds_of(claim: Claim, target: float | None) -> tuple[float, ...]:
-    """Bounds that decide a claim about a mean: one, two, or none."""
-    if target is None or claim.rule not in ("within", "at_least", "at_most"):
-        return ()
-    if claim.rule == "within":
-        return (target - claim.tolerance, target + claim.tolerance)
-    return (target,)
+_PLURAL = {
+    Verdict.AGREES: "agree",
+    Verdict.UNSETTLED: "not settled",
+    Verdict.DIFFERS: "differ",
+    Verdict.CONTRADICTS: "contradict themselves",
+    Verdict.UNDECIDED: "undecidable",
+}
 
 
 def doubt(bounds: tuple[float, ...], measured: Estimate | None) -> Doubt | None:
     """Whether the interval reaches across the bound that decides."""
     if measured is None or measured.interval is None:
         return None
-    inside = [bound for bound in bounds if _across(measured.interval, bound)]
+    inside = [bound for bound in bounds if across(measured.interval, bound)]
     if not inside:
         return None
     bound = min(inside, key=lambda bound: abs(bound - measured.mean))
@@ -125,9 +186,6 @@ def doubt(bounds: tuple[float, ...], measured: Estimate | None) -> Doubt | None:
     return Doubt(bound, ceil(measured.n * (side / distance) ** 2) if distance > 0 else None)
 
 
-def _across(interval: Interval, bound: float) -> bool:
+def across(interval: Interval, bound: float) -> bool:
+    """Whether an interval reaches across a bound."""
     return interval.low < bound < interval.high
-
-
-def _agrees(holds: bool) -> Verdict:
-    return Verdict.AGREES if holds else Verdict.DIFFERS

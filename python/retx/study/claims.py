@@ -1,0 +1,197 @@
+"""Published numbers, and claims about them, as the files of a study have them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from retx.study.data import StudyError, Target, last_digit, rounded
+from retx.study.rules import FORMER, Criterion
+
+USES = ("", "calibrate", "held out")
+"""What a claim may serve in a joint calibration."""
+NOT_COUNTED = ("", "fitted", "definition")
+"""Reasons to show a claim and not to count it: its number was used up by a fit, or it follows from
+how the model was written."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Numbers of one table of the paper, one for each case of an experiment."""
+
+    title: str
+    source: str
+    unit: str
+    values: dict[str, float]
+    subtract: float = 0.0
+    """An offset to take off before comparing."""
+    subtract_why: str = ""
+
+    def comparable(self, case: str) -> float | None:
+        """The number less the offset."""
+        target = self.target(case)
+        return None if target is None else target.value
+
+    def target(self, case: str) -> Target | None:
+        """The number less the offset, with its rounding."""
+        if case not in self.values:
+            return None
+        printed = rounded(self.values[case])
+        return Target(printed.value - self.subtract, printed.rounding)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A single number of the paper."""
+
+    value: float
+    unit: str
+    source: str
+    about: bool = False
+    """“About”: the last digit itself is uncertain by one, not by a half."""
+    step: float = 0.0
+    """Unit of the last digit, where it is not that of the number as written."""
+    step_why: str = ""
+    """Reason for a step that is wider than the last digit."""
+
+    def __post_init__(self) -> None:
+        if self.step > last_digit(self.value) and not self.step_why:
+            raise StudyError(
+                f"step {self.step:g} is wider than the last digit of {self.value:g}: say `step_why`"
+            )
+
+    def target(self) -> Target:
+        """The number with its rounding."""
+        unit = self.step or last_digit(self.value)
+        return Target(float(self.value), unit if self.about else unit / 2)
+
+
+@dataclass(frozen=True)
+class Published:
+    """The paper's numbers."""
+
+    series: dict[str, Series]
+    numbers: dict[str, Number]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Claims of one table: a number for each case of an experiment."""
+
+    id: str
+    statement: str
+    published: str
+    """Name of the series."""
+    experiment: str
+    quantity: str
+    tolerance: float
+    """Tolerance of cases without chance."""
+    why: str
+    """Why this tolerance."""
+    because: dict[str, str] = field(default_factory=dict)
+    """Reasons for differences, by case (`"1"`, several as `"1, 2"`, all others as `"*"`). Jinja."""
+    switched: dict[str, list[str]] = field(default_factory=dict)
+    """Runs that `because` rests on, by case, each one switch away; as in a `Claim`."""
+    published_is: str = "run"
+    """`run`: each number is one run of the paper; `mean`: a mean of many."""
+    scale: float = 0.0
+    use: str = ""
+    counts: str = ""
+    """One of `NOT_COUNTED`, as in a `Claim`."""
+    part_of: str = ""
+
+    def criterion(self, target: Target) -> Criterion:
+        """The rule for one row."""
+        return Criterion("number", target, {}, self.published_is, self.tolerance, self.scale)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of the paper."""
+
+    id: str
+    statement: str
+    source: str
+    how: str
+    """Method of measurement."""
+    rule: str
+    """One of `retx.study.rules.RULES`."""
+    measured: str = ""
+    """Name of a value that the study's `values` computes."""
+    published: float | str | None = None
+    """The paper's number: itself, or where it stands in `published.toml`: the name of a `number`,
+    or `SERIES/CASE`."""
+    tolerance: float = 0.0
+    why: str = ""
+    """Why this tolerance, bound or direction."""
+    because: str = ""
+    """Reason why it differs, if it does, or why it cannot be decided. Jinja."""
+    switched: list[str] = field(default_factory=list)
+    """The runs that `because` rests on, each one switch away: `EXPERIMENT/CASE`."""
+    remark: str = ""
+    """Remark that is shown even if the claim agrees. Jinja."""
+    unit: str = ""
+    experiment: str = ""
+    case: str = ""
+    """Case whose command runs the claim again."""
+    at: dict[str, Any] = field(default_factory=dict)
+    """A point of the experiment's grid: a value by each key."""
+    claimed: str = ""
+    """For `direction` “above 1”, for `trend` “rises”, “falls” or “level”, for `order` “A > B, C”: A
+    above both."""
+    published_is: str = "run"
+    """For `number`: `run` for one run of the paper, `mean` for a mean of many."""
+    scale: float = 0.0
+    """Size that relative limits refer to, where the published number is smaller: 0.2 for a share,
+    whose 25 % then are 0.05."""
+    use: str = ""
+    """One of `USES`."""
+    counts: str = ""
+    """One of `NOT_COUNTED`; empty for a claim that counts."""
+    part_of: str = ""
+    """Id of the claim or the rows that this one follows from: it is shown and not counted."""
+
+    def __post_init__(self) -> None:
+        name, published_is = FORMER.get(self.rule, (self.rule, self.published_is))
+        object.__setattr__(self, "rule", name)
+        object.__setattr__(self, "published_is", published_is or "run")
+
+    @property
+    def ours(self) -> bool:
+        """Whether the bound is the study's own: typed here, not printed in the paper."""
+        return self.rule in ("at_least", "at_most") and not isinstance(self.published, str)
+
+
+def check_claimed(claim: Claim, here: str) -> None:
+    """Sees to it that the claimed direction, trend or order is one.
+
+    Raises:
+        StudyError: It is none.
+    """
+    patterns = {
+        "direction": (r"(above|below) -?[0-9.]+", "“above 1” or “below 1”"),
+        "trend": (r"rises|falls|level", "“rises”, “falls” or “level”"),
+        "order": (r".+>.+", "“A > B, C”"),
+    }
+    pattern, wanted = patterns.get(claim.rule, (r"", "nothing with this rule"))
+    if not re.fullmatch(pattern, claim.claimed):
+        raise StudyError(f"{here}: claimed: {claim.claimed!r}: expected {wanted}")
+
+
+def check_use(claim: Claim | Rows, ids: set[str], here: str) -> None:
+    """Sees to it that use, kind and whole of a claim are known ones.
+
+    Raises:
+        StudyError: One is not.
+    """
+    for key, value, known in (
+        ("use", claim.use, USES),
+        ("counts", claim.counts, NOT_COUNTED),
+        ("published_is", claim.published_is, ("run", "mean")),
+    ):
+        if value not in known:
+            there = ", ".join(repr(it) for it in known if it)
+            raise StudyError(f"{here}: {key}: no {value!r} (there are {there})")
+    if claim.part_of and claim.part_of not in ids - {claim.id}:
+        raise StudyError(f"{here}: part_of: no claim {claim.part_of!r}")

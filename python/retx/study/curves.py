@@ -1,0 +1,218 @@
+"""Rules for values at several points, judged as a whole by seeded resamples of the replications.
+
+- `curve`: rank correlation, slope and distance of our curve and the published one. It agrees when
+  all three hold in 95 % of the resamples, and differs when one of them fails in 95 %.
+- `trend`: rises, falls, or is level; by the change from end to end (Theil and Sen) relative to the
+  mean.
+- `order`: cases that are claimed to stand in an order, pair by pair with Bonferroni's correction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise, product
+from math import inf, log
+
+import numpy as np
+from scipy.stats import kendalltau, rankdata
+
+from retx.study.data import StudyError, Target
+from retx.study.estimates import Estimate, Interval, paired_difference, paired_ratio, widened
+from retx.study.points import Array, Points, Truths, estimated
+from retx.study.thresholds import FLAT, LEAST_POINTS, SETTLED, Thresholds
+from retx.study.verdicts import Finding, Verdict
+
+
+def judge_curve(measured: Points, published: Mapping[str, Target], limits: Thresholds) -> Finding:
+    """Our curve beside a published one.
+
+    Raises:
+        StudyError: Points are lacking.
+    """
+    lacking = [point for point in published if point not in measured.runs]
+    if lacking or len(published) < LEAST_POINTS:
+        raise StudyError(
+            f"rule 'curve': not measured at {lacking[0]!r}"
+            if lacking
+            else f"rule 'curve': {len(published)} points; {LEAST_POINTS} at least"
+        )
+    ours = measured.only(list(published))
+    values = np.array([target.value for target in published.values()])
+    roundings = np.array([target.rounding for target in published.values()])
+    again = np.vstack([ours.means, ours.resampled()])
+    x = ours.x
+    tests: list[tuple[str, Array, Truths]] = []
+    flat = np.ptp(values) < FLAT * abs(values.mean())
+    if not flat:
+        rank = _rank_correlation(again, values)
+        tests.append(("rank correlation", rank, rank >= limits.rank - 1e-9))
+    if not flat and abs(kendalltau(x, values).statistic) >= limits.monotone:
+        ratio = _slopes(x, again) / _slopes(x, values[None, :])[0]
+        tests.append(("slope, ours over theirs", ratio, _near(ratio, limits.slope)))
+    distance = _distance(again, values, roundings)
+    tests.append(("distance", distance, distance <= limits.distance))
+    return _all_of(tests, estimated(distance[0], distance[1:], ours.n), limits)
+
+
+def _all_of(tests: list[tuple[str, Array, Truths]], shown: Estimate, limits: Thresholds) -> Finding:
+    # Row 0 is that of all runs, the others are resamples.
+    together = np.mean(np.all([holds[1:] for _, _, holds in tests], axis=0))
+    failing = [name for name, _, holds in tests if np.mean(holds[1:]) <= 1 - SETTLED]
+    said = "; ".join(
+        f"{name} {found[0]:.2f} ({100 * np.mean(holds[1:]):.0f} % of the resamples hold)"
+        for name, found, holds in tests
+    )
+    miss = max(_miss(name, float(found[0]), limits) for name, found, _ in tests)
+    if together >= SETTLED:
+        verdict, miss = Verdict.AGREES, 0.0
+    else:
+        verdict = Verdict.DIFFERS if failing else Verdict.UNSETTLED
+    return Finding(verdict, shown, miss, (), said, "log distance")
+
+
+def _miss(name: str, found: float, limits: Thresholds) -> float:
+    if name == "distance":
+        return max(0.0, found / limits.distance - 1)
+    if name == "rank correlation":
+        return max(0.0, limits.rank - found) / limits.rank
+    return max(0.0, abs(log(found)) / log(limits.slope) - 1) if found > 0 else 2.0
+
+
+def _rank_correlation(curves: Array, published: Array) -> Array:
+    """Spearman's correlation of each curve (row) with the published one; 0 for a level one."""
+    ranks = rankdata(curves, axis=1)
+    theirs = rankdata(published)
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    theirs -= theirs.mean()
+    norms = np.sqrt((ranks**2).sum(axis=1) * (theirs**2).sum())
+    found: Array = np.divide(ranks @ theirs, norms, out=np.zeros(len(curves)), where=norms > 0)
+    return found
+
+
+def _slopes(x: Array, curves: Array) -> Array:
+    """Theil and Sen's slope of each curve: the median over all pairs of points."""
+    first, second = np.triu_indices(len(x), 1)
+    return np.median((curves[:, second] - curves[:, first]) / (x[second] - x[first]), axis=1)
+
+
+def _near(ratio: Array, factor: float) -> Truths:
+    near: Truths = (ratio >= 1 / factor) & (ratio <= factor)
+    return near
+
+
+def _distance(curves: Array, published: Array, roundings: Array) -> Array:
+    """Root mean square of ln(measured/published); for signed numbers, of differences by range.
+
+    Measured numbers within a printed one's rounding have no distance from it.
+    """
+    nearest = np.clip(curves, published - roundings, published + roundings)
+    if (published - roundings <= 0).any():
+        apart = (curves - nearest) / (np.ptp(published) or 1.0)
+    else:
+        apart = np.log(np.maximum(curves, 1e-300) / nearest)
+    found: Array = np.sqrt((apart**2).mean(axis=1))
+    return found
+
+
+def judge_trend(
+    measured: Points,
+    claimed: str,
+    published: Mapping[str, Target],
+    change: Target | None,
+    limits: Thresholds,
+) -> Finding:
+    """Whether our curve rises, falls or is level.
+
+    Args:
+        measured: Ours.
+        claimed: `rises`, `falls` or `level`.
+        published: The paper's curve; may be empty.
+        change: The paper's relative change from end to end, where it has no curve.
+        limits: Thresholds.
+    """
+    x = measured.x
+    again = np.vstack([measured.means, measured.resampled()])
+    changes = _changes(x, again)
+    shown = estimated(changes[0], changes[1:], measured.n)
+    ends = shown.bounds
+    if claimed == "level":
+        bounds = (-limits.level, limits.level)
+        miss = max(0.0, abs(shown.mean) / limits.level - 1)
+        if -limits.level <= ends.low and ends.high <= limits.level:
+            return Finding(Verdict.AGREES, shown, 0, bounds, unit="relative change")
+        outside = ends.low > limits.level or ends.high < -limits.level
+        verdict = Verdict.DIFFERS if outside else Verdict.UNSETTLED
+        return Finding(verdict, shown, miss, bounds, unit="relative change")
+    sign = 1.0 if claimed == "rises" else -1.0
+    needed = limits.least_effect
+    if published:
+        axis = Points({point: [target.value] for point, target in published.items()})
+        needed = limits.effect * max(0.0, sign * float(_changes(axis.x, axis.means[None, :])[0]))
+    elif change is not None:
+        needed = limits.effect * max(0.0, sign * change.value - change.rounding)
+    least, most = sorted((sign * ends.low, sign * ends.high))
+    tau = sign * float(kendalltau(x, measured.means).statistic)
+    said = f"Kendall's tau {sign * tau:.2f}"
+    miss = max(0.0, needed - sign * shown.mean) / (needed or 1.0)
+    bound = (sign * needed,)
+    if least > 0 and least >= needed and tau >= limits.monotone - 1e-9:
+        return Finding(Verdict.AGREES, shown, 0, bound, said, "relative change")
+    verdict = Verdict.DIFFERS if most < needed or most <= 0 else Verdict.UNSETTLED
+    return Finding(verdict, shown, miss, bound, said, "relative change")
+
+
+def _changes(x: Array, curves: Array) -> Array:
+    sizes = np.abs(curves).mean(axis=1)
+    return _slopes(x, curves) * np.ptp(x) / np.where(sizes > 0, sizes, 1.0)
+
+
+def judge_order(measured: Points, claimed: str, limits: Thresholds) -> Finding:
+    """Whether cases stand in an order such as `a > b, c > d`: each of a group above the next.
+
+    Raises:
+        StudyError: A case is not there.
+    """
+    groups = [[name.strip() for name in group.split(",")] for group in claimed.split(">")]
+    pairs = [pair for upper, lower in pairwise(groups) for pair in product(upper, lower)]
+    unknown = {name for group in groups for name in group} - set(measured.runs)
+    if unknown or not pairs:
+        known = ", ".join(measured.runs)
+        raise StudyError(f"rule 'order': {claimed!r}: write `A > B, C` with cases of {known}")
+    found = [(pair, _ratio(measured, *pair)) for pair in pairs]
+    weakest, shown = min(found, key=lambda it: it[1].mean)
+    ends = [_corrected(it, len(pairs)) for _, it in found]
+    said = f"weakest pair: {weakest[0]} over {weakest[1]}"
+    if all(it.low > 1 for it in ends):
+        return Finding(Verdict.AGREES, shown, 0, (1.0,), said, "times")
+    miss = max(0.0, 1 - shown.mean) / limits.number
+    reversed_ = any(it.high < 1 - limits.reversed for it in ends)
+    verdict = Verdict.DIFFERS if reversed_ else Verdict.UNSETTLED
+    if not reversed_ and all(it.interval is None for _, it in found):
+        verdict = Verdict.DIFFERS
+    return Finding(verdict, shown, miss, (1.0,), said, "times")
+
+
+def _ratio(measured: Points, upper: str, lower: str) -> Estimate:
+    """One case over another, draw by draw; 1 + the relative difference if some are not positive."""
+    above, below = measured.runs[upper], measured.runs[lower]
+    if all(value is None or value > 0 for value in (*above, *below)):
+        found = paired_ratio(above, below)
+    else:
+        difference = paired_difference(above, below)
+        known = [abs(value) for value in (*above, *below) if value is not None]
+        size = sum(known) / len(known) or 1.0
+        found = difference and _shifted(difference, size)
+    return found or Estimate(0.0, 0, Interval(-inf, inf))
+
+
+def _shifted(found: Estimate, size: float) -> Estimate:
+    ends = found.interval and Interval(
+        1 + found.interval.low / size, 1 + found.interval.high / size
+    )
+    return Estimate(1 + found.mean / size, found.n, ends)
+
+
+def _corrected(found: Estimate, tests: int) -> Interval:
+    if found.interval is None or found.n < 2:
+        return found.bounds
+    return widened(found, found.interval, tests)

@@ -1,0 +1,177 @@
+"""Rules that judge a claim.
+
+- `number`: a published number. As one run of the paper (`published_is = "run"`) it agrees when it
+  lies where 95 % of our single runs fall and our mean is within 25 % of it; it differs when no such
+  run comes near; else single runs scatter too much for one to tell. As a mean, or where nothing is
+  left to chance, our interval must lie within the tolerance.
+- `at_least`, `at_most`: our interval lies on the right side of a bound.
+- `direction`: above or below a neutral value, by a quarter of the published effect at least.
+- `order`, `trend`, `curve`: see `retx.study.curves`.
+- `arithmetic`: the paper's number is computed again from numbers of the same paper.
+- `undecidable`: the text does not say what would be needed.
+
+The rounding of a printed number enters every rule; a bound that is typed into claims.toml is the
+study's own and has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from retx.study.curves import judge_curve, judge_order, judge_trend
+from retx.study.data import StudyError, Target
+from retx.study.estimates import Estimate, Interval
+from retx.study.points import Points
+from retx.study.thresholds import THRESHOLDS, Thresholds
+from retx.study.verdicts import Finding, Verdict
+
+OF_POINTS = ("order", "trend", "curve")
+"""Rules for values at several points."""
+RULES = (
+    "number",
+    "at_least",
+    "at_most",
+    "direction",
+    *OF_POINTS,
+    "arithmetic",
+    "undecidable",
+)
+FORMER = {
+    "single_run": ("number", "run"),
+    "within": ("number", "mean"),
+    "undecided": ("undecidable", ""),
+}
+"""Names of rules in older studies, with what they are now."""
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """Rule with all that it needs."""
+
+    rule: str
+    target: Target | None = None
+    curve: Mapping[str, Target] = field(default_factory=dict)
+    """Published numbers by point."""
+    published_is: str = "run"
+    tolerance: float = 0.0
+    scale: float = 0.0
+    """Size that relative limits refer to where the published number is smaller."""
+    claimed: str = ""
+
+
+def judge(
+    criterion: Criterion,
+    measured: Estimate | Points | None,
+    limits: Thresholds = THRESHOLDS,
+) -> Finding:
+    """The verdict on one claim.
+
+    Args:
+        criterion: The rule, and what the paper says.
+        measured: Ours; None when no run has it.
+        limits: Thresholds of the rules.
+
+    Raises:
+        StudyError: The value is not of the kind that the rule needs.
+    """
+    rule = criterion.rule
+    if rule == "undecidable":
+        return Finding(Verdict.UNDECIDED, measured if isinstance(measured, Estimate) else None)
+    if measured is None:
+        return Finding(Verdict.DIFFERS, None, 1.0, said="no run has such a value")
+    if rule in OF_POINTS:
+        if not isinstance(measured, Points):
+            raise StudyError(f"rule {rule!r} needs values at several points (retx.study.Points)")
+        if rule == "curve":
+            return judge_curve(measured, criterion.curve, limits)
+        if rule == "trend":
+            return judge_trend(
+                measured, criterion.claimed, criterion.curve, criterion.target, limits
+            )
+        return judge_order(measured, criterion.claimed, limits)
+    if isinstance(measured, Points):
+        raise StudyError(f"rule {rule!r} needs one value, not values at several points")
+    if rule == "direction":
+        return _direction(criterion, measured, limits)
+    if criterion.target is None:
+        return Finding(Verdict.DIFFERS, measured, 1.0, said="nothing is published")
+    if rule == "number":
+        return _number(criterion, criterion.target, measured, limits)
+    if rule == "arithmetic":
+        reach = criterion.tolerance + criterion.target.rounding
+        close = abs(measured.mean - criterion.target.value) <= reach
+        return Finding(Verdict.AGREES if close else Verdict.CONTRADICTS, measured)
+    return _bound(criterion.target, measured, above=rule == "at_least")
+
+
+def _number(
+    criterion: Criterion, target: Target, measured: Estimate, limits: Thresholds
+) -> Finding:
+    slack = limits.number * max(abs(target.value), criterion.scale)
+    short = max(0.0, abs(measured.mean - target.value) - target.rounding)
+    if measured.single is None or criterion.published_is == "mean":
+        # A tolerance of the study's own is never wider than that of all numbers.
+        allowed = min(criterion.tolerance, slack) + target.rounding
+        within = Interval(target.value - allowed, target.value + allowed)
+        miss = max(0.0, abs(measured.mean - target.value) / allowed - 1) if allowed else short
+        return Finding(_by_interval(measured.bounds, within), measured, miss, _ends(within))
+    miss = max(0.0, short / slack - 1) if slack else short
+    printed = Interval(target.value - target.rounding, target.value + target.rounding)
+    single = measured.single
+    if single.high < printed.low or single.low > printed.high:
+        return Finding(Verdict.DIFFERS, measured, max(miss, 0.1))
+    if short <= slack:
+        return Finding(Verdict.AGREES, measured)
+    said = (
+        f"one run in twenty may lie anywhere from {single.low:.4g} to {single.high:.4g}, so one "
+        f"published run does not tell; our mean is more than {100 * limits.number:.0f} % away"
+    )
+    return Finding(Verdict.UNSETTLED, measured, miss, said=said)
+
+
+def _by_interval(found: Interval, within: Interval) -> Verdict:
+    """Agrees inside, differs outside, else not settled."""
+    # Rounding of binary fractions is no difference.
+    least = 1e-9 * max(abs(within.low), abs(within.high))
+    if within.low - least <= found.low and found.high <= within.high + least:
+        return Verdict.AGREES
+    if found.high < within.low - least or found.low > within.high + least:
+        return Verdict.DIFFERS
+    return Verdict.UNSETTLED
+
+
+def _bound(target: Target, measured: Estimate, *, above: bool) -> Finding:
+    bound = target.value - target.rounding if above else target.value + target.rounding
+    ends = measured.bounds
+    miss = max(0.0, (bound - measured.mean) if above else (measured.mean - bound))
+    miss /= THRESHOLDS.number * max(abs(bound), 1e-12) if bound else 1.0
+    if (ends.low >= bound) if above else (ends.high <= bound):
+        return Finding(Verdict.AGREES, measured, bounds=(bound,))
+    wrong = ends.high < bound if above else ends.low > bound
+    return Finding(Verdict.DIFFERS if wrong else Verdict.UNSETTLED, measured, miss, (bound,))
+
+
+def _direction(criterion: Criterion, measured: Estimate, limits: Thresholds) -> Finding:
+    word, _, number = criterion.claimed.partition(" ")
+    neutral, sign = float(number), 1.0 if word == "above" else -1.0
+    if criterion.target is None:
+        needed = limits.least_effect * max(abs(neutral), criterion.scale)
+    else:
+        printed = sign * (criterion.target.value - neutral) - criterion.target.rounding
+        needed = limits.effect * max(0.0, printed)
+    ends = measured.bounds
+    least, most = sorted((sign * (ends.low - neutral), sign * (ends.high - neutral)))
+    effect = sign * (measured.mean - neutral)
+    bounds = (neutral, neutral + sign * needed)
+    miss = max(0.0, needed - effect) / (needed or 1.0)
+    if least > 0 and effect >= needed:
+        return Finding(Verdict.AGREES, measured, bounds=bounds)
+    if most < needed:
+        said = "the effect is settled, and smaller than the least that counts" if least > 0 else ""
+        return Finding(Verdict.DIFFERS, measured, miss, bounds, said)
+    return Finding(Verdict.UNSETTLED, measured, miss, bounds)
+
+
+def _ends(interval: Interval) -> tuple[float, float]:
+    return (interval.low, interval.high)
