@@ -1,7 +1,9 @@
 //! Bandwidth-delay product of a flow's path: the bytes in flight that keep its bottleneck busy.
 //!
 //! *Definition.* The slowest link on the way of the data, times the round trip of a full segment
-//! and its acknowledgment that wait for nobody, in bytes of IP packets. It changes with the links.
+//! and its acknowledgment that wait for nobody, in bytes of payload. A receiver that acknowledges
+//! every second segment adds one, as the first waits for the second (w = RTT·rate/segment + n − 1
+//! with an acknowledgment for n segments). It changes with the links.
 //! A way over a cell of stations, or over a link whose rate a trace dictates, has none.
 
 use crate::plan::{FlowPlan, Hop, PipePlan, Plan, StagePlan};
@@ -36,6 +38,8 @@ impl PathProduct {
         let [forward, reverse] = flow.routes.map(|route| pipes(plan, route));
         let (forward, reverse) = (forward?, reverse?);
         let segment = plan.tcps[flow.tcp as usize].config.mss + HEADERS;
+        let delayed = plan.tcps[flow.receiver_tcp as usize].config.delayed_ack.segments - 1;
+        let waiting = u64::from(delayed) * u64::from(segment - HEADERS);
         let first = forward
             .iter()
             .filter_map(|pipe| Some((plan.pipes[*pipe as usize].config.rate?, *pipe)))
@@ -48,7 +52,7 @@ impl PathProduct {
         times.dedup();
         let product = |at: Time| {
             let mut base = Duration::ZERO;
-            let mut slowest = u64::MAX;
+            let mut slowest = (u64::MAX, 0);
             for (way, bytes) in [(&forward, segment), (&reverse, ACK)] {
                 for pipe in way {
                     let (rate, delay) = at_time(&plan.pipes[*pipe as usize], at);
@@ -57,16 +61,18 @@ impl PathProduct {
                     if let Some(rate) = rate {
                         base += rate.duration_of(bytes + overhead);
                         if bytes == segment {
-                            slowest = slowest.min(rate.as_bit_s());
+                            slowest = slowest.min((rate.as_bit_s(), overhead));
                         }
                     }
                 }
             }
-            // Bytes in flight are counted without headers.
-            let share = u128::from(segment - HEADERS) * 1_000_000_000 / u128::from(segment);
-            let bytes = u128::from(slowest) * u128::from(base.as_nanos()) / 8_000_000_000;
+            // Bytes in flight are counted without headers and without what the link adds.
+            let (rate, overhead) = slowest;
+            let frame = u128::from(segment + overhead);
+            let share = u128::from(segment - HEADERS) * 1_000_000_000 / frame;
+            let bytes = u128::from(rate) * u128::from(base.as_nanos()) / 8_000_000_000;
             let bytes = bytes.saturating_mul(share) / 1_000_000_000;
-            (at, u64::try_from(bytes).unwrap_or(u64::MAX))
+            (at, u64::try_from(bytes).unwrap_or(u64::MAX).saturating_add(waiting))
         };
         let steps = times.into_iter().map(product).collect();
         let (enough, until, is_shared) = (0, Time::ZERO, false);

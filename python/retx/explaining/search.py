@@ -131,7 +131,9 @@ class Search:
         trial = Trial((), (), 1.0)
         self._parsed[id(trial)] = self.runs.parse(overrides)
         limit = Limit() if self.plan.draws else self._until(1.5)
-        self._run([(trial, draw) for draw in sorted(self.baseline)[:MOST_DRAWS]], limit)
+        # A bound is no rank: a few draws say enough, and each costs as much as the best remedy.
+        draws = sorted(self.baseline)[: self.plan.draws or FEW_DRAWS]
+        self._run([(trial, draw) for draw in draws], limit)
         return self.gain(trial) if trial.runs else None
 
     def _until(self, part: float) -> Limit:

@@ -146,7 +146,13 @@ impl Limiter {
         } else if recovers {
             filled(repairs)
         } else if state.not_sent < state.mss {
-            if self.has_more(state) { FlowLimit::SendBuffer } else { FlowLimit::Nagle }
+            if !self.has_more(state) {
+                FlowLimit::Nagle
+            } else if load.by_itself {
+                FlowLimit::Bottleneck
+            } else {
+                FlowLimit::SendBuffer
+            }
         } else {
             filled(limits.window())
         }

@@ -49,12 +49,13 @@ impl Flow {
         let limits = &self.record.counters.limited_by;
         match sender.limit(now) {
             Limit::Handshake => FlowLimit::Handshake,
-            // The rest of a segment waits for data that the full send buffer keeps out.
-            Limit::Nagle if self.app.has_more() => FlowLimit::SendBuffer,
-            Limit::Nagle => FlowLimit::Nagle,
+            Limit::Nagle if !self.app.has_more() => FlowLimit::Nagle,
             Limit::Data if !self.app.has_more() => FlowLimit::Application,
-            Limit::Data | Limit::ReceiveWindow if load.by_itself => FlowLimit::Bottleneck,
-            Limit::Data => FlowLimit::SendBuffer,
+            Limit::Data | Limit::Nagle | Limit::ReceiveWindow if load.by_itself => {
+                FlowLimit::Bottleneck
+            }
+            // The rest of a segment waits for data that the full send buffer keeps out.
+            Limit::Data | Limit::Nagle => FlowLimit::SendBuffer,
             Limit::ReceiveWindow => FlowLimit::ReceiveWindow,
             _ if load.with_others => FlowLimit::Bottleneck,
             Limit::CongestionWindow | Limit::Deferral => limits.window(),

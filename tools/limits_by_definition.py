@@ -1,0 +1,254 @@
+"""What limited a flow, read anew from the tables of a run, beside what the engine accounted.
+
+A second reading of docs/decisions/0018-what-limits-a-flow.md: at each sample (an acknowledgment or
+a timeout) the limit follows from the window, the peer's window, the segments sent and those that
+have arrived; episodes and acknowledgments give the causes, the silences of timers and the delayed
+acknowledgments. Nothing of the engine's own accounting is used. Scenarios are those of
+removed_limits.py: one bulk flow over a path with several limits.
+
+    tools/limits_by_definition.py --scenarios 300
+"""
+
+from __future__ import annotations
+
+import argparse
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import polars as pl
+from removed_limits import scenario
+
+import retx
+from retx.explaining.units import rate_of, seconds_of
+from retx.shares import flat
+
+ALIKE = 0.02
+"""Shares that differ by less, of the life, agree: no table has what a sender takes for lost within
+a recovery."""
+HEADERS, ACK, BUSY = 40, 52, 0.95
+LONGEST = 10.0
+"""Seconds between sending a segment and its acknowledgment, at most."""
+NOW = 1e-10
+"""Seconds; times of tables are nanoseconds written as seconds."""
+
+
+@dataclass
+class Reading:
+    """Tables of one flow as lists, and what follows from them at a time."""
+
+    tcp: Mapping[str, Any]
+    link: Mapping[str, Any]
+    samples: list[tuple[float, int, int, str, int]]
+    segments: list[tuple[float, int, float | None]]
+    acks: list[tuple[float, float, int]]
+    episodes: list[tuple[float, float, str, str, int]]
+    start: float
+    end: float
+    sent: list[float] = field(init=False)
+    reach: list[int] = field(init=False)
+    """Position after the last one sent so far, for each of `sent`."""
+
+    def __post_init__(self) -> None:
+        self.sent = [sent for sent, _, _ in self.segments]
+        self.reach, most = [], 1
+        for _, to, _ in self.segments:
+            most = max(most, to)
+            self.reach.append(most)
+        # No acknowledgment comes with a timer, nor with the opening of the connection.
+        for start, _, kind, _, cwnd in self.episodes:
+            place = bisect_right(self.samples, start + NOW, key=lambda row: row[0])
+            last, _, rwnd, _, acked = self.samples[place - 1]
+            if kind == "rto" or last < start - NOW:
+                state = "timeout" if kind == "rto" else "fast_recovery"
+                self.samples.insert(place, (start, cwnd, rwnd, state, acked))
+        self.samples.insert(0, (self.start, 0, 0, "closed", 0))
+        self.heard = [arrived for _, arrived, _ in self.acks]
+        self.begun = [start for start, *_ in self.episodes]
+        self.sampled = [row[0] for row in self.samples]
+        self.first_data = next(sent for sent, to, _ in self.segments if to > 1)
+        self.enough = BUSY * self._product()
+        self.came = sorted((arrived, to) for _, to, arrived in self.segments if arrived is not None)
+
+    def _product(self) -> float:
+        mss, overhead = self.tcp["mss"], self.link["overhead"]
+        rate, delay = rate_of(self.link["rate"]), seconds_of(self.link["delay"])
+        frame = mss + HEADERS + overhead
+        rtt = 2 * delay + 8 * (frame + ACK + overhead) / rate
+        return rate * rtt / 8 * mss / frame + mss * (self.tcp["delayed_ack"]["segments"] - 1)
+
+    def sent_to(self, time: float) -> int:
+        """Position after the last one sent by then."""
+        place = bisect_right(self.sent, time + NOW)
+        return self.reach[place - 1] if place else 1
+
+    def spans(self) -> Iterator[tuple[float, float, str]]:
+        """Start, end and limit of each span between two samples."""
+        ends = [row[0] for row in self.samples[1:]] + [self.end]
+        for row, until in zip(self.samples, ends, strict=True):
+            if until > row[0]:
+                yield row[0], until, self._limit(row)
+
+    def _limit(self, row: tuple[float, int, int, str, int]) -> str:
+        time, cwnd, rwnd, state, acked = row
+        una, mss = acked + 1, self.tcp["mss"]
+        if time < self.first_data - NOW:
+            return "handshake"
+        sent_to = self.sent_to(time)
+        flight = sent_to - una
+        pipe = flight - self._beyond(time, una)
+        episode = self._episode(time)
+        repairs = "slow_start" if episode is None else f"window.{episode[3]}"
+        if state == "fast_recovery" and episode is not None:
+            repairs = f"recovery.{episode[3]}"
+        queued = self.tcp["send_buffer"] - flight
+        after_timeout = (
+            episode is not None and episode[2] == "rto" and una < self.sent_to(episode[0] - 2 * NOW)
+        )
+        repairing = state == "fast_recovery" or after_timeout
+        # What is lost is not in the network: the window says how much may be.
+        pipe = min(pipe, cwnd) if repairing else pipe
+        filled = pipe >= self.enough
+        needed = min(queued, mss)
+        if queued <= 0:
+            return "bottleneck" if filled else repairs if repairing else "send_buffer"
+        if una + rwnd - sent_to < needed and not (repairing and cwnd - pipe < mss):
+            return "bottleneck" if filled else "receive_window"
+        if filled:
+            return "bottleneck"
+        if cwnd - pipe < needed or repairing:
+            return repairs
+        return "send_buffer" if queued < mss else repairs
+
+    def _episode(self, time: float) -> tuple[float, float, str, str, int] | None:
+        place = bisect_right(self.begun, time + NOW)
+        return self.episodes[place - 1] if place else None
+
+    def _beyond(self, time: float, una: int) -> int:
+        """Bytes beyond a gap of which an acknowledgment has told the sender."""
+        heard = [sent for sent, arrived, _ in self.acks_before(time)]
+        if not heard or not self.tcp["sack"]:
+            return 0
+        last = max(heard)
+        low = bisect_left(self.sent, time - LONGEST)
+        found = {
+            to
+            for _, to, arrived in self.segments[low : bisect_right(self.sent, time)]
+            if to > una and arrived is not None and arrived <= last + NOW
+        }
+        return sum(min(self.tcp["mss"], to - una) for to in found)
+
+    def shares(self) -> dict[str, float]:
+        """Seconds by limit: the spans, the parts of them that timers and the receiver claim."""
+        claims = [(start, end, f"timeout.{cause}") for start, end, cause in self._silences()]
+        held = list(self._held())
+        found: dict[str, float] = {}
+        for start, end, limit in self.spans():
+            if limit.split(".")[0] in ("slow_start", "window", "recovery", "nagle"):
+                for from_, to in held:
+                    part = min(end, to) - max(start, from_)
+                    if part > 0:
+                        found["delayed_ack"] = found.get("delayed_ack", 0.0) + part
+                        found[limit] = found.get(limit, 0.0) - part
+            for from_, to, cause in claims:
+                part = min(end, to) - max(start, from_)
+                if part > 0 and limit != "handshake":
+                    found[cause] = found.get(cause, 0.0) + part
+                    found[limit] = found.get(limit, 0.0) - part
+            found[limit] = found.get(limit, 0.0) + end - start
+        return found
+
+    def _silences(self) -> Iterator[tuple[float, float, str]]:
+        """Time from the last data to each timeout, with its cause."""
+        for start, _, kind, cause, _ in self.episodes:
+            place = bisect_left(self.sent, start - NOW)
+            if kind == "rto" and place:
+                yield self.sent[place - 1], start, cause
+
+    def _held(self) -> Iterator[tuple[float, float]]:
+        """Times for which the receiver delayed the acknowledgment of all that was sent."""
+        arrivals = [time for time, _ in self.came]
+        highest = 1
+        reached = []
+        for _, to in self.came:
+            highest = max(highest, to)
+            reached.append(highest)
+        before = 1
+        for sent, _, acked in self.acks:
+            place = bisect_right(arrivals, sent + NOW)
+            if place and arrivals[place - 1] < sent - NOW:
+                arrived = arrivals[place - 1]
+                una = max((row[4] + 1 for row in self._samples_before(sent)), default=1)
+                if reached[place - 1] == acked == self.sent_to(arrived) and una >= before:
+                    yield arrived, sent
+            before = max(before, acked)
+
+    def _samples_before(self, time: float) -> list[tuple[float, int, int, str, int]]:
+        place = bisect_right(self.sampled, time + NOW)
+        return self.samples[max(0, place - 1) : place]
+
+    def acks_before(self, time: float) -> list[tuple[float, float, int]]:
+        """The last acknowledgments that had reached the sender."""
+        place = bisect_right(self.heard, time + NOW)
+        return self.acks[max(0, place - 3) : place]
+
+
+def reading(data: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, float]]:
+    """Seconds by limit: the engine's, and those read from the tables."""
+    result = retx.run({**data, "sample_interval": "every_ack"})
+    link = result.scenario["link"][0]
+    flow, end = result.summary["flows"][0], result.summary["engine"]["simulated_s"]
+    rows = result.samples.group_by("time_s", maintain_order=True).last()
+    data_rows = result.segments.with_columns(to=pl.col("seq") + pl.col("length_bytes"))
+    acks = result.acks.filter(pl.col("arrived_s").is_not_null())
+    one = Reading(
+        tcp=result.scenario["tcp"]["ours"],
+        link=link,
+        samples=rows.select(
+            "time_s", "cwnd_bytes", "rwnd_bytes", pl.col("state").cast(str), "ack_bytes"
+        ).rows(),
+        segments=data_rows.select("sent_s", "to", "arrived_s").rows(),
+        acks=acks.select("sent_s", "arrived_s", "ack").rows(),
+        episodes=result.episodes.select(
+            "start_s",
+            "end_s",
+            pl.col("kind").cast(str),
+            pl.col("cause").cast(str),
+            "cwnd_after_bytes",
+        ).rows(),
+        start=flow["start_s"],
+        end=end,
+    )
+    return flat(flow["limited_by"]), one.shares()
+
+
+def main() -> None:
+    """Prints where the two readings differ, and how often they agree."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--scenarios", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
+    random = Random(chosen.seed)
+    agree = 0
+    for number in range(chosen.scenarios):
+        data = scenario(random)
+        engine, tables = reading(data)
+        life = sum(engine.values())
+        off = {
+            key: (engine.get(key, 0.0) / life, tables.get(key, 0.0) / life)
+            for key in sorted({*engine, *tables})
+            if abs(engine.get(key, 0.0) - tables.get(key, 0.0)) > ALIKE * life
+        }
+        agree += not off
+        if off:
+            told = ", ".join(f"{key} {a:.1%} and {b:.1%}" for key, (a, b) in off.items())
+            print(f"{number}: {told}", flush=True)
+    print(f"{agree} of {chosen.scenarios} agree")
+
+
+if __name__ == "__main__":
+    main()
