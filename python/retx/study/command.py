@@ -47,6 +47,24 @@ Emulations = Annotated[
         "at least. They take real time.",
     ),
 ]
+Calibrate = Annotated[
+    bool,
+    typer.Option(
+        "--calibrate",
+        help="Search the open parameters (open.toml) together instead of writing a report.",
+    ),
+]
+Freeze = Annotated[
+    int | None,
+    typer.Option(metavar="TRIAL", help="Write a trial's set-up to base.toml, and front.csv."),
+]
+SetUp = Annotated[
+    str | None,
+    typer.Option(
+        metavar="default|base|TRIAL",
+        help="Set-up of all runs. Default: base.toml where the study has one.",
+    ),
+]
 Listing = Annotated[bool, typer.Option("--list", help="List the studies.")]
 
 
@@ -59,6 +77,9 @@ def command(
     replications: Replications = None,
     threads: Threads = None,
     emulations: Emulations = None,
+    calibrate: Calibrate = False,
+    freeze: Freeze = None,
+    set_up: SetUp = None,
     listing: Listing = False,
 ) -> None:
     """Reproduce a published paper: published beside measured, as one HTML report.
@@ -67,6 +88,7 @@ def command(
     Examples:
       retx study --list
       retx study high-ber --quick
+      retx study my-study --calibrate --quick
     """
     if listing:
         _print_names()
@@ -83,10 +105,17 @@ def command(
     from retx.study.measured import Plan
     from retx.study.reproduction import reproduce
     from retx.study.runs import RUNS
+    from retx.study.set_up import at_set_up
     from retx.study.shipped import names
     from retx.study.terminal import print_index, print_report
 
     every = name == EVERY
+    form = "quick" if quick else "full"
+    if calibrate or freeze is not None:
+        if every or (calibrate and freeze is not None):
+            raise UsageError("--calibrate and --freeze take one study, and exclude each other")
+        _calibrate(name, form, seed, out, threads, freeze)
+        return
     plan = Plan("quick" if quick else "full", seed, replications, threads, emulations)
     place = out or Path("out")
     if every:
@@ -96,13 +125,40 @@ def command(
     for study in [load(one) for one in (names() if every else [name])]:
         home = place if out and not every else place / study.name
         try:
-            reports.append(reproduce(study, plan, home))
+            reports.append(reproduce(at_set_up(study, set_up, plan, home), plan, home))
         except KeyboardInterrupt:
             say_how_to_go_on(home / RUNS)
             raise
         print_report(reports[-1])
     if every:
         print_index(write_index(place, reports))
+
+
+def _calibrate(
+    name: str, form: str, seed: int, out: Path | None, threads: int | None, freeze: int | None
+) -> None:
+    from retx.study.calibration import Search
+    from retx.study.front import Trial
+    from retx.study.library import load
+
+    study = load(name)
+    search = Search.of(study, form, seed, out or Path("out") / study.name, threads)
+    if freeze is not None:
+        typer.echo(f"Set-up of trial {freeze}: {search.freeze(freeze)}")
+        return
+
+    def show(trial: Trial) -> None:
+        bends = ", ".join(f"{it} = {trial.values[it]}" for it in trial.bent) or "default"
+        agree = f"{len(trial.agreeing)} of {len(trial.scores)} agree"
+        typer.echo(f"trial {trial.number} ({trial.kind}): {agree}; {bends}")
+
+    try:
+        trials = search.run(show)
+    except KeyboardInterrupt:
+        typer.echo(f"{len(search.trials())} trials are kept; the same command goes on.", err=True)
+        raise
+    for sentence in search.summary(trials):
+        typer.echo(sentence)
 
 
 def _print_names() -> None:

@@ -146,6 +146,8 @@ class Study:
     claims: list[Claim]
     assumptions: list[Assumption]
     searches: dict[str, Search] = field(default_factory=dict)
+    set_up: str = ""
+    """Sentence on the set-up of the runs, where parameters are open."""
 
     def in_form(self, form: str) -> Study:
         """The study as it is run in this form."""

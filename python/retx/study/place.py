@@ -4,6 +4,7 @@
     DIR/runs/        what the runs found: a sweep's directory, which outlives reports
     DIR/emulations/  what emulations found, where there are any; it outlives reports, too
     DIR/searches/    what searches have tried, likewise
+    DIR/calibration/ trials of joint calibrations, likewise
 
 A report is written into `DIR/.partial`. When all is on the disk, the old page goes first and the
 new one comes last: where there is a page, everything beside it belongs to it. Files that no report
@@ -20,12 +21,13 @@ from pathlib import Path, PurePosixPath
 from retx.directory import sync, sync_path
 from retx.removal import IsOwn, foreign_in, remove_own
 from retx.study.emulated import EMULATIONS
+from retx.study.openings import TRIALS
 from retx.study.runs import RUNS
 from retx.study.searches import SEARCHES
 
 PAGE = "report.html"
 PARTIAL = ".partial"
-BESIDE = frozenset({RUNS, SEARCHES, EMULATIONS})
+BESIDE = frozenset({RUNS, SEARCHES, EMULATIONS, TRIALS})
 SUMMARY, TABLES, SCENARIOS = "summary.json", "tables", "scenarios"
 OURS = frozenset({PAGE, SUMMARY, TABLES, SCENARIOS, PARTIAL}) | BESIDE
 

@@ -82,7 +82,7 @@ def reproduce(study: Study, plan: Plan, folder: Path) -> Report:
         UsageError: The same study is under way there.
         StudyError: A file of the study is wrong.
     """
-    module = _module(study)
+    module = module_of(study)
     folder = folder.resolve()
     check_ours(folder)
     measured = Measured(study, plan, derive=getattr(module, "quantities", None))
@@ -99,7 +99,7 @@ def reproduce(study: Study, plan: Plan, folder: Path) -> Report:
     return report
 
 
-def _module(study: Study) -> ModuleType:
+def module_of(study: Study) -> ModuleType:
     """The study's figures.py, as a package, so that it can import files beside it."""
     path = study.folder / "figures.py"
     if not path.is_file():
@@ -124,14 +124,21 @@ def _module(study: Study) -> ModuleType:
     return module
 
 
-def _compute(module: ModuleType, measured: Measured) -> Computed:
-    values = {
+def computed_values(
+    module: ModuleType, measured: Measured, function: str = "values"
+) -> dict[str, Estimate | Points]:
+    """Named values of a study's function; `values` where it has none of that name."""
+    compute = getattr(module, function, module.values)
+    return {
         name: value if isinstance(value, Estimate | Points) else exact(value)
-        for name, value in module.values(measured).items()
+        for name, value in compute(measured).items()
         if value is not None
     }
+
+
+def _compute(module: ModuleType, measured: Measured) -> Computed:
     return Computed(
-        values,
+        computed_values(module, measured),
         {table.id: table for table in module.tables(measured)},
         {figure.id: figure for figure in module.figures(measured)},
     )

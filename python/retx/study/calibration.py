@@ -1,0 +1,292 @@
+"""Searches the open parameters of a study together, and freezes the set-up that fits most claims.
+
+Trials come in this order: the default, each single change of it, a Latin hypercube over all
+parameters, proposals of Optuna's sampler, and the best ones with single bends taken back. Each is
+kept as one line beside the report as soon as it is judged, and proposals depend only on the trials
+before them; so a search that is broken off goes on, and comes to the same end.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from retx import _native
+from retx.directory import new_file
+from retx.errors import UsageError
+from retx.extras import install_command, is_installed
+from retx.source import toml_value
+from retx.study.front import Trial, best, by_bends, conflicts, costs, leave_one_out, out_of_reach
+from retx.study.library import Study
+from retx.study.measured import Measured, Plan
+from retx.study.openings import (
+    BASE,
+    TRIALS,
+    Openings,
+    Values,
+    calibrating,
+    digest,
+    load_openings,
+)
+from retx.study.points import Points
+from retx.study.reproduction import computed_values, module_of
+from retx.study.rules import judge
+
+FRONT = "front.csv"
+FRONT_ROWS = 100
+SEED_AHEAD = 1000
+"""Draws of a search are never those of a report: the winner's luck would be reported."""
+LEADERS = 3
+
+Progress = Callable[[Trial], None]
+
+
+@dataclass
+class Search:
+    """Trials of one study."""
+
+    study: Study
+    openings: Openings
+    form: str
+    seed: int
+    file: Path
+    threads: int | None = None
+
+    @classmethod
+    def of(
+        cls, study: Study, form: str, seed: int, home: Path, threads: int | None = None
+    ) -> Search:
+        """A search whose trials are kept beside the report in `home`."""
+        openings = load_openings(study)
+        name = f"{digest(study)}-{form}-{seed}-{_native.ENGINE[:12]}.jsonl"
+        return cls(study.in_form(form), openings, form, seed, home / TRIALS / name, threads)
+
+    def trials(self) -> list[Trial]:
+        """Trials that are kept; a line that was cut off is left out."""
+        found: list[Trial] = []
+        if self.file.is_file():
+            for line in self.file.read_text(encoding="utf-8").splitlines():
+                try:
+                    given = json.loads(line)
+                except json.JSONDecodeError:
+                    break
+                given["bent"], given["broken"] = tuple(given["bent"]), tuple(given["broken"])
+                found.append(Trial(**given))
+        return found
+
+    def run(self, progress: Progress | None = None) -> list[Trial]:
+        """Makes all trials that are not there yet.
+
+        Raises:
+            UsageError: Optuna is not installed.
+            StudyError: A file of the study is wrong.
+        """
+        if not is_installed("tune"):
+            raise UsageError(f"--calibrate needs Optuna: {install_command('tune')}")
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        done = self.trials()
+        # Cut off what an interruption left half-written.
+        with new_file(self.file) as file:
+            file.write_text("".join(_line(trial) for trial in done), encoding="utf-8")
+        proposals = self._proposals(done)
+        for number, (kind, values) in enumerate(proposals):
+            if number < len(done):
+                continue
+            trial = self._judged(number, kind, values)
+            done.append(trial)
+            with self.file.open("a", encoding="utf-8") as log:
+                log.write(_line(trial))
+            if progress:
+                progress(trial)
+        return done
+
+    def _proposals(self, done: list[Trial]) -> Iterator[tuple[str, Values]]:
+        """Set-ups in their order; `done` grows as they are judged."""
+        default = self.openings.default
+        yield "default", default
+        for name, parameter in self.openings.parameters.items():
+            for value in parameter.singles:
+                yield "single", default | {name: value}
+        budget = self.openings.budgets[self.form]
+        for shares in _latin_hypercube(budget.space, len(default), self.seed):
+            parameters = self.openings.parameters.items()
+            yield (
+                "space",
+                {name: it.at(share) for (name, it), share in zip(parameters, shares, strict=True)},
+            )
+        for number in range(budget.guided):
+            yield "guided", self._proposed(done, number)
+        leaders = sorted(done, key=lambda trial: (bool(trial.broken), [-it for it in trial.net()]))
+        for leader in leaders[:LEADERS]:
+            for name in leader.bent:
+                yield "unbent", leader.values | {name: default[name]}
+
+    def _proposed(self, done: Sequence[Trial], number: int) -> Values:
+        """Proposal of Optuna's sampler from the trials before: claims that agree, less bends."""
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        sampler = optuna.samplers.TPESampler(seed=self.seed + number, n_startup_trials=1)
+        study = optuna.create_study(direction="maximize", sampler=sampler)
+        axis = optuna.distributions.FloatDistribution(0.0, 1.0)
+        names = list(self.openings.parameters)
+        for trial in done:
+            shares = {
+                name: self.openings.parameters[name].share_of(trial.values[name]) for name in names
+            }
+            value = sum(trial.scores.values()) - len(trial.bent) - len(trial.broken)
+            study.add_trial(
+                optuna.trial.create_trial(
+                    params=shares, distributions=dict.fromkeys(names, axis), value=value
+                )
+            )
+        asked = study.ask(dict.fromkeys(names, axis))
+        return {
+            name: it.at(min(asked.params[name], 1 - 1e-9))
+            for name, it in self.openings.parameters.items()
+        }
+
+    def _judged(self, number: int, kind: str, values: Values) -> Trial:
+        """Runs the experiments of the calibrating claims at a set-up, and judges these."""
+        study = self.openings.applied(self.study, values)
+        wanted = set(calibrating(study))
+        rows = [row for row in study.rows if row.use == "calibrate"]
+        claims = [claim for claim in study.claims if claim.id in wanted]
+        kept = {row.experiment for row in rows} | {it.experiment for it in claims}
+        kept |= set(self.openings.experiments)
+        only = {name: it for name, it in study.experiments.items() if name in kept}
+        module = module_of(study)
+        plan = Plan(self.form, self.seed + SEED_AHEAD, self.openings.replications, self.threads, 0)
+        measured = Measured(
+            replace(study, experiments=only, searches={}),
+            plan,
+            derive=getattr(module, "quantities", None),
+        )
+        measured.run_all(progress=False)
+        computed = computed_values(module, measured, "calibration")
+        scores: dict[str, float] = {}
+        means: dict[str, float | None] = {}
+        for row in rows:
+            for case in study.published.series[row.published].values:
+                target = study.published.series[row.published].target(case)
+                assert target is not None
+                found = measured.estimate(row.experiment, case, row.quantity)
+                scores[f"{row.id} {case}"] = judge(row.criterion(target), found).score
+                means[f"{row.id} {case}"] = None if found is None else found.mean
+        for claim in claims:
+            finding = judge(study.criterion(claim), computed.get(claim.measured))
+            scores[claim.id] = finding.score
+            means[claim.id] = None if finding.measured is None else finding.measured.mean
+        broken = [fact.name for fact in self.openings.facts if not _holds(fact, computed)]
+        bent = tuple(self.openings.bent(values))
+        return Trial(number, kind, values, bent, scores, means, tuple(broken))
+
+    def summary(self, trials: Sequence[Trial]) -> list[str]:
+        """Sentences on what was found."""
+        base, default = best(trials), trials[0]
+        figures: dict[str, list[str]] = {}
+        for claim, source in self._sources().items():
+            figures.setdefault(source, []).append(claim)
+        left, of = leave_one_out(trials, figures)
+        said = [
+            f"{len(trials)} trials. Best set-up: trial {base.number}, "
+            f"{len(base.bent)} of {len(base.values)} open parameters bent"
+            f"{' (' + ', '.join(base.bent) + ')' if base.bent else ''}.",
+            f"Calibrating claims that agree: {len(default.agreeing)} → {len(base.agreeing)} of "
+            f"{len(base.scores)}; with each figure left out of the choice {left} of {of}.",
+        ]
+        front = ", ".join(f"{len(it.bent)}: {len(it.agreeing)}" for it in by_bends(trials))
+        said.append(f"Most claims by number of bends: {front}.")
+        for name, trial in out_of_reach(trials).items():
+            said.append(f"Out of reach: {name}; nearest in trial {trial.number}.")
+        for name, lost in costs(trials, base).items():
+            said.append(f"{name} can be had, and costs {', '.join(sorted(lost)) or 'a bend'}.")
+        pairs = conflicts(trials)
+        if pairs:
+            said.append("Not together: " + "; ".join(f"{a} or {b}" for a, b in pairs[:10]) + ".")
+        return said
+
+    def _sources(self) -> dict[str, str]:
+        wanted = set(calibrating(self.study))
+        rows = {
+            f"{row.id} {case}": self.study.published.series[row.published].source
+            for row in self.study.rows
+            for case in self.study.published.series[row.published].values
+        }
+        claims = {claim.id: claim.source for claim in self.study.claims}
+        return {name: source for name, source in (rows | claims).items() if name in wanted}
+
+    def freeze(self, number: int) -> Path:
+        """Writes `base.toml` and `front.csv` into the study's folder.
+
+        Raises:
+            UsageError: There is no such trial.
+        """
+        trials = self.trials()
+        trial = self.trial(number)
+        path = self.study.folder / BASE
+        lines = [
+            "# Written by `retx study --freeze`: the set-up of all runs.",
+            f"trial = {trial.number}",
+            f"digest = {toml_value(digest(self.study))}",
+            f"bent = {toml_value(list(trial.bent))}",
+            f"agree = {len(trial.agreeing)}",
+            f"agree_at_default = {len(trials[0].agreeing)}",
+            f"of = {len(trial.scores)}",
+            "",
+            "[value]",
+            *(f"{name} = {toml_value(value)}" for name, value in trial.values.items()),
+        ]
+        with new_file(path) as file:
+            file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        with new_file(self.study.folder / FRONT) as file:
+            self._write_front(file, trials)
+        return path
+
+    def trial(self, number: int) -> Trial:
+        """A trial by its number.
+
+        Raises:
+            UsageError: There is none.
+        """
+        trials = self.trials()
+        if not 0 <= number < len(trials):
+            have = f"0 to {len(trials) - 1}" if trials else "none: run --calibrate first"
+            raise UsageError(f"no trial {number} of {self.study.name} ({self.form}): {have}")
+        return trials[number]
+
+    def _write_front(self, path: Path, trials: Sequence[Trial]) -> None:
+        order = sorted(trials, key=lambda trial: (bool(trial.broken), [-it for it in trial.net()]))
+        names, claims = list(trials[0].values), list(trials[0].scores)
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["trial", "kind", "agree", "bends", "breaks", *names, *claims])
+            for trial in order[:FRONT_ROWS]:
+                head = [trial.number, trial.kind, len(trial.agreeing), len(trial.bent)]
+                scores = [f"{trial.scores[claim]:.2f}" for claim in claims]
+                values = [trial.values[name] for name in names]
+                writer.writerow([*head, " ".join(trial.broken), *values, *scores])
+
+
+def _line(trial: Trial) -> str:
+    return json.dumps(asdict(trial)) + "\n"
+
+
+def _holds(fact: Any, computed: dict[str, Any]) -> bool:  # noqa: ANN401
+    found = computed.get(fact.measured)
+    if found is None or isinstance(found, Points):
+        return False
+    return bool(fact.between[0] <= found.mean <= fact.between[1])
+
+
+def _latin_hypercube(count: int, dimensions: int, seed: int) -> list[list[float]]:
+    from scipy.stats.qmc import LatinHypercube
+
+    if not count:
+        return []
+    found: list[list[float]] = LatinHypercube(dimensions, rng=seed).random(count).tolist()
+    return found

@@ -1,0 +1,110 @@
+"""Conclusions from the trials of a calibration; pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One set-up, and how the calibrating claims came out."""
+
+    number: int
+    kind: str
+    """`default`, `single`, `space`, `guided` or `unbent`."""
+    values: dict[str, Any]
+    bent: tuple[str, ...]
+    scores: dict[str, float]
+    """By claim; 1 where it agrees."""
+    means: dict[str, float | None]
+    broken: tuple[str, ...] = ()
+    """Facts that the set-up breaks: it is not admitted."""
+
+    @property
+    def agreeing(self) -> frozenset[str]:
+        """Claims that agree."""
+        return frozenset(name for name, score in self.scores.items() if score >= 1)
+
+    def net(self, without: Iterable[str] = ()) -> tuple[float, int, float]:
+        """What a base is chosen by: claims less bends, few bends, closeness of the rest.
+
+        A bend must win a claim.
+        """
+        left_out = set(without)
+        agree = sum(name not in left_out for name in self.agreeing)
+        near = sum(score for name, score in self.scores.items() if name not in left_out)
+        return (agree - len(self.bent), -len(self.bent), near)
+
+
+def best(trials: Sequence[Trial], without: Iterable[str] = ()) -> Trial:
+    """The trial to take as base: an admitted one, or the default where none is."""
+    admitted = [trial for trial in trials if not trial.broken] or list(trials[:1])
+    left_out = tuple(without)
+    return max(admitted, key=lambda trial: (*trial.net(left_out), -trial.number))
+
+
+def by_bends(trials: Sequence[Trial]) -> list[Trial]:
+    """For 0, 1, 2 … bends the trial with most claims, as long as bends win any."""
+    found: list[Trial] = []
+    for bends in range(max(len(trial.bent) for trial in trials) + 1):
+        such = [trial for trial in trials if len(trial.bent) == bends and not trial.broken]
+        if such:
+            top = max(such, key=lambda trial: (trial.net(), -trial.number))
+            if not found or len(top.agreeing) > len(found[-1].agreeing):
+                found.append(top)
+    return found
+
+
+def out_of_reach(trials: Sequence[Trial]) -> dict[str, Trial]:
+    """Claims that agree in no admitted trial, with the trial that comes closest."""
+    admitted = [trial for trial in trials if not trial.broken]
+    reached = frozenset().union(*(trial.agreeing for trial in admitted))
+    return {
+        name: max(admitted, key=lambda trial: trial.scores.get(name, 0.0))
+        for name in trials[0].scores
+        if name not in reached and admitted
+    }
+
+
+def costs(trials: Sequence[Trial], base: Trial) -> dict[str, frozenset[str]]:
+    """For claims that the base misses and another trial reaches: the claims that it would cost.
+
+    Of the trials that reach it, the one that loses fewest.
+    """
+    found: dict[str, frozenset[str]] = {}
+    for trial in trials:
+        if trial.broken:
+            continue
+        lost = base.agreeing - trial.agreeing
+        for name in trial.agreeing - base.agreeing:
+            if name not in found or len(lost) < len(found[name]):
+                found[name] = lost
+    return found
+
+
+def conflicts(trials: Sequence[Trial]) -> list[tuple[str, str]]:
+    """Pairs of claims that admitted trials reach one by one and none together."""
+    sets = [trial.agreeing for trial in trials if not trial.broken]
+    reached = sorted(frozenset().union(*sets))
+    return [
+        pair for pair in combinations(reached, 2) if not any(set(pair) <= agree for agree in sets)
+    ]
+
+
+def leave_one_out(trials: Sequence[Trial], figures: Mapping[str, Sequence[str]]) -> tuple[int, int]:
+    """Claims that agree if each figure is judged at a base that was chosen without it.
+
+    Args:
+        trials: All of them.
+        figures: Ids of the calibrating claims of each figure or table.
+
+    Returns:
+        Number of claims that agree, and of all.
+    """
+    agree = 0
+    for claims in figures.values():
+        agree += len(best(trials, claims).agreeing & set(claims))
+    return agree, sum(len(claims) for claims in figures.values())

@@ -1,0 +1,249 @@
+"""Open parameters of a study: what its paper leaves unsaid, from `open.toml`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import exp, isclose, log
+from pathlib import Path
+from typing import Any
+
+from retx.study.data import StudyError, build, read_toml
+from retx.study.library import FORMS, Study
+
+FILE = "open.toml"
+BASE = "base.toml"
+"""The frozen set-up, written by `--freeze`."""
+TRIALS = "calibration"
+"""Directory beside the report: trials, one file for each state of the study."""
+DIGEST_DIGITS = 16
+CLAIMS_EACH = 3
+"""Least number of calibrating claims for each searched parameter."""
+
+Values = dict[str, Any]
+"""A set-up: a value by the name of each open parameter."""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """One thing that the paper does not say."""
+
+    name: str
+    asks: str
+    """Question that the paper leaves open."""
+    sets: dict[str, Any]
+    """Keys of the scenario, with `{}` for the value."""
+    into: list[str]
+    """Scenarios or experiments in which it is set."""
+    values: list[dict[str, Any]] = field(default_factory=list)
+    """Choices `{ is, source }`; the first is the default."""
+    range: dict[str, Any] = field(default_factory=dict)
+    """`{ from, to, default, unit, whole, scale }`."""
+    source: str = ""
+    """Source of the range."""
+
+    def __post_init__(self) -> None:
+        if bool(self.values) == bool(self.range):
+            raise StudyError(f"{self.name}: give either `values` or `range`")
+        if not all({"is", "source"} == set(choice) for choice in self.values):
+            raise StudyError(f"{self.name}: each of `values` needs `is` and `source`")
+        if self.range and not (self.source and {"from", "to", "default"} <= set(self.range)):
+            raise StudyError(f"{self.name}: a range needs `from`, `to`, `default` and `source`")
+
+    @property
+    def default(self) -> Any:  # noqa: ANN401
+        """Value that one would take without looking at results."""
+        return self.values[0]["is"] if self.values else self.range["default"]
+
+    @property
+    def singles(self) -> list[Any]:
+        """Values to try alone: each other choice, or both ends of the range."""
+        if self.values:
+            return [choice["is"] for choice in self.values[1:]]
+        return [it for it in (self.range["from"], self.range["to"]) if it != self.default]
+
+    def at(self, share: float) -> Any:  # noqa: ANN401
+        """The value at a share of the range or list, from 0 to below 1."""
+        if self.values:
+            return self.values[int(share * len(self.values))]["is"]
+        low, high = self.range["from"], self.range["to"]
+        if self.range.get("scale") == "log":
+            found = exp(log(low) + share * (log(high) - log(low)))
+        else:
+            found = low + share * (high - low)
+        return round(found) if self.range.get("whole") else float(f"{found:.4g}")
+
+    def share_of(self, value: Any) -> float:  # noqa: ANN401
+        """The share at which a value stands; the inverse of `at`."""
+        if self.values:
+            index = [choice["is"] for choice in self.values].index(value)
+            return (index + 0.5) / len(self.values)
+        low, high, found = self.range["from"], self.range["to"], float(value)
+        if self.range.get("scale") == "log":
+            low, high, found = log(low), log(high), log(found)
+        return float(min(max((found - low) / (high - low), 0.0), 1.0))
+
+    def settings(self, value: Any) -> dict[str, Any]:  # noqa: ANN401
+        """Scenario keys with the value."""
+        unit = self.range.get("unit")
+        shown = f"{value} {unit}" if unit else value
+        return {key: _filled(text, shown) for key, text in self.sets.items()}
+
+
+def _filled(pattern: Any, value: Any) -> Any:  # noqa: ANN401
+    if pattern == "{}":
+        return value
+    return pattern.replace("{}", str(value)) if isinstance(pattern, str) else pattern
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Statement of the paper about its own set-up; a set-up that breaks it is not admitted."""
+
+    name: str
+    says: str
+    measured: str
+    """Named value of the study."""
+    between: list[float]
+    why: str
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Extent of a search in one form."""
+
+    space: int
+    """Space-filling trials, beside the default and each single change of it."""
+    guided: int
+    """Trials that Optuna's sampler proposes."""
+
+
+@dataclass(frozen=True)
+class Openings:
+    """All that `open.toml` says."""
+
+    parameters: dict[str, Opening]
+    facts: list[Fact]
+    budgets: dict[str, Budget]
+    replications: int
+    """Draws of each point in a trial."""
+    experiments: list[str]
+    """Experiments that a trial runs, beside those that calibrating claims name."""
+
+    @property
+    def default(self) -> Values:
+        """Set-up without any bend."""
+        return {name: it.default for name, it in self.parameters.items()}
+
+    def bent(self, values: Mapping[str, Any]) -> list[str]:
+        """Names of the parameters that are not at their default."""
+        return [name for name, it in self.parameters.items() if not _same(values[name], it.default)]
+
+    def applied(self, study: Study, values: Mapping[str, Any]) -> Study:
+        """The study at a set-up. What a single case sets itself stays."""
+        experiments = dict(study.experiments)
+        for name, parameter in self.parameters.items():
+            settings = parameter.settings(values[name])
+            for key, experiment in experiments.items():
+                if {key, experiment.scenario} & set(parameter.into):
+                    experiments[key] = replace(experiment, set=experiment.set | settings)
+        return replace(study, experiments=experiments)
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return isclose(one, other, rel_tol=1e-9)
+    return one == other
+
+
+def load_openings(study: Study) -> Openings:
+    """Reads `open.toml`.
+
+    Raises:
+        StudyError: It is wrong, or there are too many parameters for so few claims.
+    """
+    path = study.folder / FILE
+    tables = read_toml(path)
+    unknown = sorted(set(tables) - {"open", "fact", "search"})
+    if unknown:
+        raise StudyError(f"{path}: {unknown[0]}: unknown key")
+    parameters: dict[str, Opening] = {}
+    for it in _parameters(path, tables):
+        if it.name in parameters:
+            raise StudyError(f"{path}: {it.name}: stands twice")
+        parameters[it.name] = it
+    search = dict(tables.get("search", {}))
+    replications, experiments = search.pop("replications", 2), search.pop("experiments", [])
+    if set(search) != set(FORMS):
+        raise StudyError(f"{path}: search: needs {' and '.join(FORMS)}")
+    facts = [
+        build(Fact, it, f"{path}: fact[{number}]")
+        for number, it in enumerate(tables.get("fact", []))
+    ]
+    budgets = {form: build(Budget, search[form], f"{path}: search.{form}") for form in FORMS}
+    made = Openings(parameters, facts, budgets, replications, experiments)
+    _check(study, made, path)
+    return made
+
+
+def _parameters(path: Path, tables: dict[str, Any]) -> Iterator[Opening]:
+    for number, table in enumerate(tables.get("open", [])):
+        renamed = {("into" if key == "in" else key): value for key, value in table.items()}
+        yield build(Opening, renamed, f"{path}: open[{number}]")
+
+
+def _check(study: Study, made: Openings, path: Path) -> None:
+    known = set(study.experiments) | {it.scenario for it in study.experiments.values()}
+    wanted = [name for it in made.parameters.values() for name in it.into]
+    lost = [name for name in wanted if name not in known]
+    lost += [name for name in made.experiments if name not in study.experiments]
+    if lost:
+        raise StudyError(f"{path}: no scenario or experiment {lost[0]!r}")
+    claims = len(calibrating(study))
+    if not made.parameters or len(made.parameters) * CLAIMS_EACH > claims:
+        raise StudyError(
+            f"{path}: {len(made.parameters)} open parameters and {claims} calibrating claims: "
+            f"at most one parameter for {CLAIMS_EACH} claims"
+        )
+
+
+def calibrating(study: Study) -> list[str]:
+    """Ids of the counted claims that a search may look at."""
+    rows = [
+        f"{row.id} {case}"
+        for row in study.rows
+        if row.use == "calibrate" and not (row.counts or row.part_of)
+        for case in study.published.series[row.published].values
+    ]
+    return rows + [
+        claim.id
+        for claim in study.claims
+        if claim.use == "calibrate" and not (claim.counts or claim.part_of)
+    ]
+
+
+def digest(study: Study) -> str:
+    """Digest of the open parameters and of the claims that a search looks at."""
+    text = (study.folder / FILE).read_text(encoding="utf-8")
+    given = json.dumps([text, calibrating(study)])
+    return hashlib.sha256(given.encode()).hexdigest()[:DIGEST_DIGITS]
+
+
+def read_base(study: Study) -> Values | None:
+    """The frozen set-up of a study; None where there is none.
+
+    Raises:
+        StudyError: It was frozen for other open parameters or other claims.
+    """
+    path = study.folder / BASE
+    if not path.is_file():
+        return None
+    tables = read_toml(path)
+    if tables.get("digest") != digest(study):
+        raise StudyError(
+            f"{path}: frozen for other open parameters or calibrating claims: "
+            f"run `retx study {study.name} --calibrate`, then `--freeze`"
+        )
+    return dict(tables["value"])

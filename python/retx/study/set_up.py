@@ -1,0 +1,50 @@
+"""The set-up of a report's runs: the default, the frozen base, or a trial."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from retx.errors import UsageError
+from retx.study.library import Study
+from retx.study.measured import Plan
+from retx.study.openings import FILE, load_openings, read_base
+
+
+def at_set_up(study: Study, wanted: str | None, plan: Plan, home: Path) -> Study:
+    """The study at a set-up, with a sentence on it.
+
+    Args:
+        study: As its files have it.
+        wanted: `default`, `base`, the number of a trial, or None for the base where there is one.
+        plan: Form and seed, by which trials are found.
+        home: Directory of the report, beside which trials are kept.
+
+    Raises:
+        UsageError: There is no such set-up.
+        StudyError: `open.toml` or `base.toml` is wrong.
+    """
+    if not (study.folder / FILE).is_file():
+        if wanted not in (None, "default"):
+            raise UsageError(f"--set-up {wanted}: {study.name} has no {FILE}")
+        return study
+    openings = load_openings(study)
+    if wanted in (None, "base"):
+        values = read_base(study)
+        if values is None and wanted:
+            raise UsageError(f"--set-up base: {study.name} is not frozen yet (--freeze TRIAL)")
+        values, name = (openings.default, "default") if values is None else (values, "base")
+    elif wanted == "default":
+        values, name = openings.default, "default"
+    else:
+        from retx.study.calibration import Search
+
+        if not wanted.isdecimal():
+            raise UsageError(f"--set-up {wanted}: default, base, or the number of a trial")
+        values = Search.of(study, plan.form, plan.seed, home).trial(int(wanted)).values
+        name = f"trial {wanted}"
+    bent = openings.bent(values)
+    listed = "; ".join(f"{it}: {values[it]}" for it in bent)
+    said = f"Set-up: {name}, {len(bent)} of {len(values)} open parameters bent"
+    said += f" ({listed})." if bent else "."
+    return replace(openings.applied(study, values), set_up=said)

@@ -1,0 +1,231 @@
+"""Joint calibration of a toy study whose best set-up is known; conclusions from made-up trials."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import retx
+from retx.study import Plan, Verdict, load, reproduce
+from retx.study.calibration import Search
+from retx.study.data import StudyError
+from retx.study.front import (
+    Trial,
+    best,
+    by_bends,
+    conflicts,
+    costs,
+    leave_one_out,
+    out_of_reach,
+)
+from retx.study.openings import load_openings, read_base
+from retx.study.set_up import at_set_up
+
+pytest.importorskip("optuna")
+
+SCENARIO = """
+duration = "100 s"
+
+[[link]]
+name = "cloud"
+ends = ["server", "client"]
+rate = "10 Mbit/s"
+delay = "5 ms"
+queue = { discipline = "droptail", packets = 200 }
+
+[[flow]]
+name = "download"
+from = "server"
+to = "client"
+tcp = "reno"
+app = { kind = "transfer", bytes = 100_000 }
+"""
+SIZES = (1_000, 3_000, 10_000, 100_000, 1_000_000, 3_000_000)
+TRUTH = {"rate": 4, "delay": "40 ms"}
+
+STUDY = """
+title = "Toy"
+
+[paper]
+title = "A paper"
+authors = "Its authors"
+reference = "Its journal"
+
+[experiment.sizes]
+title = "Downloads"
+scenario = "s.toml"
+quantity = "flow.download.response_time_s"
+case = [
+{cases}
+]
+"""
+OPEN = """
+[[open]]
+name   = "rate"
+asks   = "Which rate has the link?"
+range  = { from = 1, to = 40, default = 10, unit = "Mbit/s", scale = "log", whole = true }
+source = "guess"
+sets   = { "link.cloud.rate" = "{}" }
+in     = ["s.toml"]
+
+[[open]]
+name   = "delay"
+asks   = "How long is the link?"
+values = [
+    { is = "5 ms", source = "guess" },
+    { is = "40 ms", source = "section 2" },
+    { is = "250 ms", source = "guess" },
+]
+sets   = { "link.cloud.delay" = "{}" }
+in     = ["sizes"]
+
+[search]
+quick = { space = 8, guided = 24 }
+full  = { space = 20, guided = 20 }
+"""
+CLAIMS = """
+[[rows]]
+id = "T"
+statement = "Response time"
+published = "times"
+experiment = "sizes"
+quantity = "flow.download.response_time_s"
+tolerance = 1
+why = "A quarter at most."
+use = "calibrate"
+because = { "*" = "the set-up is another." }
+"""
+FIGURES = """
+def values(measured):
+    return {"longest": measured.estimate("sizes", "3000000")}
+
+
+def tables(measured):
+    return []
+
+
+def figures(measured):
+    return []
+"""
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    """A study whose published numbers come from its own model at the true set-up."""
+    home = tmp_path / "toy"
+    home.mkdir()
+    size = "flow.download.app.bytes"
+    lines = (
+        f'    {{ name = "{it}", label = "{it}", random = false, set = {{ "{size}" = {it} }} }},'
+        for it in SIZES
+    )
+    (home / "s.toml").write_text(SCENARIO)
+    (home / "study.toml").write_text(STUDY.replace("{cases}", "\n".join(lines)))
+    truth = {"link.cloud.rate": "4 Mbit/s", "link.cloud.delay": "40 ms"}
+    times = {
+        it: retx.run(home / "s.toml", overrides=truth | {size: it}, progress=False).flows[
+            "response_time_s"
+        ][0]
+        for it in SIZES
+    }
+    values = ", ".join(f'"{it}" = {time:.3f}' for it, time in times.items())
+    (home / "published.toml").write_text(
+        f'[times]\ntitle = "t"\nsource = "table 1"\nunit = "s"\nvalues = {{ {values} }}\n'
+    )
+    files = {"claims.toml": CLAIMS, "figures.py": FIGURES, "open.toml": OPEN}
+    for name, text in files.items():
+        (home / name).write_text(text)
+    (home / "body.html").write_text('{% extends "base.html" %}{% block body %}{% endblock %}')
+    return home
+
+
+def search(toy: Path) -> Search:
+    return Search.of(load(str(toy)), "quick", 1, toy.parent / "out", 1)
+
+
+def test_the_known_set_up_is_found_frozen_and_taken(toy: Path) -> None:
+    trials = search(toy).run()
+    found = best(trials)
+    assert len(found.agreeing) == 6 > len(trials[0].agreeing)
+    assert found.values["delay"] == TRUTH["delay"]
+    assert found.values["rate"] == pytest.approx(4, abs=1)
+    said = search(toy).summary(trials)
+    assert "2 of 2 open parameters bent (rate, delay)" in said[0]
+    path = search(toy).freeze(found.number)
+    study = load(str(toy))
+    assert path.name == "base.toml"
+    assert read_base(study) == found.values
+    assert (toy / "front.csv").read_text().startswith("trial,kind,agree,bends,breaks,rate,delay,T ")
+    plan = Plan("quick", threads=1)
+    base = at_set_up(study, None, plan, toy.parent / "out")
+    assert "2 of 2 open parameters bent" in base.set_up
+    report = reproduce(base, plan, toy.parent / "out")
+    assert {line.verdict for line in report.rows["T"]} == {Verdict.AGREES}
+    assert base.set_up in report.page.read_text()
+    default = at_set_up(study, "default", plan, toy.parent / "out")
+    assert default.experiments["sizes"].set["link.cloud.delay"] == "5 ms"
+    (toy / "open.toml").write_text(OPEN.replace("250 ms", "300 ms"))
+    with pytest.raises(StudyError, match="frozen for other open parameters"):
+        read_base(load(str(toy)))
+
+
+def test_a_search_that_was_broken_off_comes_to_the_same_end(toy: Path) -> None:
+    whole = search(toy).run()
+    file = search(toy).file
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines[:9]) + lines[9][:40])
+    assert len(search(toy).trials()) == 9
+    made: list[Trial] = []
+    assert search(toy).run(made.append) == whole
+    assert [trial.number for trial in made] == list(range(9, len(whole)))
+    assert [json.loads(line)["number"] for line in file.read_text().splitlines()] == list(
+        range(len(whole))
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('in     = ["sizes"]', 'in     = ["seizes"]', "no scenario or experiment 'seizes'"),
+        ('source = "guess"\nsets', "sets", "needs `from`, `to`, `default` and `source`"),
+        ("whole = true }", "whole = true }\nvalues = []\nrang = 1", "rang: unknown key"),
+        ("full  =", "fool  =", "needs quick and full"),
+        ('name   = "delay"', 'name   = "rate"', "rate: stands twice"),
+    ],
+)
+def test_wrong_open_parameters_are_told(toy: Path, old: str, new: str, message: str) -> None:
+    assert old in OPEN
+    (toy / "open.toml").write_text(OPEN.replace(old, new))
+    with pytest.raises(StudyError, match=message):
+        load_openings(load(str(toy)))
+
+
+def test_few_claims_allow_few_parameters(toy: Path) -> None:
+    third = OPEN.split("[[open]]")[2].split("[search]")[0].replace('"delay"', '"again"')
+    (toy / "open.toml").write_text(f"[[open]]{third}{OPEN}")
+    with pytest.raises(StudyError, match="3 open parameters and 6 calibrating claims"):
+        load_openings(load(str(toy)))
+
+
+def trial(number: int, agree: str, bent: str = "", broken: str = "") -> Trial:
+    scores = {name: 1.0 if name in agree else 0.5 for name in "abcd"}
+    return Trial(number, "space", {}, tuple(bent), scores, {}, tuple(broken))
+
+
+TRIALS = [trial(0, "a"), trial(1, "b", "x"), trial(2, "bc", "xy"), trial(3, "abcd", "x", "f")]
+
+
+def test_a_bend_must_win_a_claim() -> None:
+    assert best(TRIALS).number == 0
+    assert best([*TRIALS, trial(4, "abc", "x")]).number == 4
+    assert [it.number for it in by_bends(TRIALS)] == [0, 2]
+
+
+def test_what_the_trials_say_of_single_claims() -> None:
+    assert list(out_of_reach(TRIALS)) == ["d"]
+    assert conflicts(TRIALS) == [("a", "b"), ("a", "c")]
+    assert costs(TRIALS, TRIALS[0]) == {"b": frozenset("a"), "c": frozenset("a")}
+    # Without figure 1 (a) trial 1 and trial 2 tie with trial 0: fewer bends win.
+    assert leave_one_out(TRIALS, {"figure 1": ["a"], "figure 2": ["b", "c"]}) == (1, 3)
