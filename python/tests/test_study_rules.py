@@ -13,6 +13,7 @@ from small_study import write_study
 from retx.study import Estimate, Interval, Points, Verdict, estimate, exact, load
 from retx.study.claims import Number
 from retx.study.data import Printed, StudyError, Target, rounded
+from retx.study.overview import overview
 from retx.study.rules import Criterion, judge
 from retx.study.thresholds import THRESHOLDS
 from retx.study.verdicts import Judged, Tally
@@ -244,3 +245,22 @@ def test_wrong_keys_are_told(tmp_path: Path, more: str, message: str) -> None:
     (home / "claims.toml").write_text(f"{CLAIM}{more}\n")
     with pytest.raises(StudyError, match=message):
         load(str(home))
+
+
+def test_the_overview_goes_figure_by_figure() -> None:
+    lines = [
+        replace(line(AGREES), source="section 3, figure 2a", rule="trend"),
+        replace(line(DIFFERS), source="figure 2a"),
+        replace(line(DIFFERS), source="Conclusion"),
+        replace(line(AGREES), source="table II"),
+        replace(line(AGREES, "fitted"), source="table 3"),
+        replace(line(AGREES), source="figure 4"),
+        replace(line(UNSETTLED), source="figure 4"),
+    ]
+    assert [(place.name, place.status) for place in overview(lines)] == [
+        ("figure 2a", "same shape"),
+        ("table II", "reproduced"),
+        ("table 3", "not judged"),
+        ("figure 4", "in part"),
+        ("text", "not"),
+    ]

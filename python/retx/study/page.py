@@ -19,6 +19,7 @@ from retx.study.chance import chance_of, sentences
 from retx.study.estimates import Estimate, Interval
 from retx.study.figures import Figure
 from retx.study.measured import Measured
+from retx.study.overview import overview
 from retx.study.points import Points
 from retx.study.tables import Column, Noted, Table
 from retx.study.verdicts import Doubt, Verdict
@@ -98,6 +99,7 @@ class Writer:
             resolved=resolved,
             assumptions=[(item, self.text(item.effect)) for item in study.assumptions],
             tally=report.tally,
+            places=overview(everything),
             verdicts=Verdict,
             chance=sentences(chance_of(everything)),
             versions=_versions(),
