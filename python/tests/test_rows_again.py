@@ -73,15 +73,10 @@ FIGURES: dict[str, list[tuple[str, str, Figure]]] = {
         ("rtt_mean", "measured_ms", first("rtt_mean_s", 1e3)),
     ],
     "dynamic-response": [
-        ("T2_goodput", "measured", first("goodput_bit_s")),
-        ("T2F_resent", "measured_packets", RESENT),
-        ("T2F_rto", "measured_RTOs", first("rto_count")),
-        ("T2_frr", "measured_FRRs", first("fast_retransmit_count")),
         ("backoff", "goodput", together),
+        ("backoff", "idle_max_s", lambda flows: max(flow["idle_max_s"] for flow in flows)),
         ("mixes", "rto_each", named("ftp", "rto_count")),
-        ("pairs", "one", named("one", "goodput_bit_s", 1e-3)),
-        ("pairs", "all", together),
-        ("friendliness", "reno", named("one", "goodput_bit_s", 1e-3)),
+        ("mixes", "frr_each", named("ftp", "fast_retransmit_count")),
     ],
     "high-ber": [
         ("T4", "measured_s", TIME),

@@ -10,31 +10,13 @@ import retx
 from retx.extras import install_command
 from retx.study import Cell, Column, Estimate, Figure, Measured, Table, estimate
 
-from .mixed import ALPHA, BETA, CWND_MAX
-from .pairs import Named
+from .values import ALPHA, BETA, CWND_MAX
 
 OWN = {ALPHA: 0.5, BETA: 10_000, CWND_MAX: 25_000}
 """The paper's choice."""
 RUNS = 6
 OTHER_SEED = 1000
 """Added to the seed: the best values are those for the draws that the search saw."""
-
-
-def search_values(measured: Measured) -> Named:
-    """Best values of each search, and their gain over the paper's in other draws."""
-    found: Named = {}
-    for name in measured.study.searches:
-        tuning = measured.search(name)
-        if tuning is None:
-            continue
-        best = tuning.best.row(0, named=True)
-        found |= {
-            f"search_{name}_alpha": float(best[ALPHA]),
-            f"search_{name}_beta": float(best[BETA]),
-            f"search_{name}_cwnd_max": float(best[CWND_MAX]),
-            f"search_{name}_times": _times(measured, name, best),
-        }
-    return found
 
 
 def _times(measured: Measured, name: str, best: dict[str, float]) -> Estimate | None:
@@ -55,7 +37,7 @@ def _times(measured: Measured, name: str, best: dict[str, float]) -> Estimate | 
     return estimate([mine / theirs for mine, theirs in zip(*goodputs, strict=True)])
 
 
-def search_table(measured: Measured, values: Named) -> Table:
+def search_table(measured: Measured) -> Table:
     """The best values of each search; where Optuna is not installed there are none."""
     rows: list[dict[str, Cell]] = [
         {"case": "the paper", "alpha": 0.5, "beta": 10_000, "cwnd_max": 25_000, "trials": None}
@@ -65,10 +47,17 @@ def search_table(measured: Measured, values: Named) -> Table:
         tuning = measured.search(name)
         if tuning is None:
             continue
-        row: dict[str, Cell] = {"case": search.title, "trials": tuning.trials.height}
-        for key in ("alpha", "beta", "cwnd_max", "times"):
-            row[key] = values[f"search_{name}_{key}"]
-        rows.append(row)
+        best = tuning.best.row(0, named=True)
+        rows.append(
+            {
+                "case": search.title,
+                "trials": tuning.trials.height,
+                "alpha": float(best[ALPHA]),
+                "beta": float(best[BETA]),
+                "cwnd_max": float(best[CWND_MAX]),
+                "times": _times(measured, name, best),
+            }
+        )
         commands.append(measured.search_command(name))
     columns = [
         Column("case", "scenario"),
@@ -92,12 +81,10 @@ def landscapes(measured: Measured) -> Iterator[Figure]:
             continue
         drawn = tuning.landscape()
         drawn.set_size_inches(5.2, 4.4)
-        short = {ALPHA: "α (%)", BETA: "β (bytes)", CWND_MAX: "cwnd_max (bytes)"}
-        for axes in drawn.axes:
-            axes.set_xlabel(short.get(axes.get_xlabel(), axes.get_xlabel()))
-            if axes.get_xlabel() in short.values():
-                key = next(key for key, label in short.items() if label == axes.get_xlabel())
-                axes.axvline(OWN[key], color="#D55E00", lw=1, ls="--")
+        labels = {ALPHA: "α (%)", BETA: "β (bytes)", CWND_MAX: "cwnd_max (bytes)"}
+        for axes, key in zip(drawn.axes, search.vary, strict=False):
+            axes.set_xlabel(labels[key])
+            axes.axvline(OWN[key], color="#D55E00", lw=1, ls="--")
         yield Figure(
             f"landscape_{name}",
             drawn,

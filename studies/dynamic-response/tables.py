@@ -1,50 +1,95 @@
-"""Tables of the study beside those that compare row by row."""
+"""Tables of the study: readings as columns."""
 
 from __future__ import annotations
 
-from retx.study import Cell, Column, Measured, Table, by_case
+from typing import Any
 
-from .mixed import ALPHA, CWND_MAX
-from .network import COUNT, TO
-from .pairs import DURATION, FAULTS, TCP, At, P
-from .switch_tables import switch_tables
+from retx.study import Column, Measured, Table
+
+from .values import COUNT, MIXES, ONE, OTHER, READINGS, TCP, values
+
+SENDERS = ("reno", *READINGS)
+Row = dict[str, Any]
 
 
-def all_tables(measured: Measured) -> list[Table]:
+def tables(measured: Measured) -> list[Table]:
     """Tables in the order of the report."""
     return [
-        _mixes(measured),
-        _cwnd_max(measured),
-        _backoff(measured),
-        _senders(measured),
-        _friendliness(measured),
-        _pairs(measured),
-        *switch_tables(measured),
+        _readings(measured), _excluding(measured), _mixes(measured), _backoff(measured),
+        _sharing(measured), _senders(measured),
+    ]  # fmt: skip
+
+
+def _columns(measured: Measured, *more: Column) -> list[Column]:
+    cases = measured.study.experiments["loss"].cases
+    return [*more, *(Column(case, cases[case].label) for case in SENDERS)]
+
+
+def _readings(measured: Measured) -> Table:
+    columns = _columns(measured, Column("what", "one flow"), Column("published", "published"))
+    note = "Published: Reno / the proposal. The commands are for the last column."
+    table = Table("readings", "Table 2 and figure 7, reading by reading", columns, note=note)
+    for what, experiment, quantity, series in (
+        ("goodput (kbit/s)", "table_2", "goodput", "607 / 899"),
+        ("timeouts", "table_2", "rto", "56 / 32"),
+        ("fast retransmits", "table_2", "frr", "82 / 82"),
+        ("retransmissions", "table_2", "resent", "711 / 419"),
+        ("window kept by a fast retransmit", "table_2", "cwnd_kept_frr", "0.5 / about 1"),
+        ("resent after a timeout", "table_2", "resent_of_an_rto", "13 / 13"),
+        ("goodput, 5 % independent errors", "table_2_errors", "goodput", ""),
+        ("retransmissions there", "table_2_errors", "resent", ""),
+        ("goodput over 802.11b (kbit/s)", "cell", "goodput", ""),
+        ("retransmissions there", "cell", "resent", ""),
+    ):
+        row: Row = {"what": what, "published": series}
+        for case in SENDERS:
+            row[case] = measured.estimate(experiment, case, quantity)
+        table.add(row, measured.command(experiment, SENDERS[-1]))
+    return table
+
+
+def _excluding(measured: Measured) -> Table:
+    """What the readings of equation 5 give of what the paper claims, one beside the other."""
+    named = values(measured)
+    cases = measured.study.experiments["loss"].cases
+    columns = [
+        Column("what", "the proposal over Reno, unless said"),
+        Column("published", "published"),
+        *(Column(case, cases[case].label) for case in READINGS[:3]),
     ]
+    title = "Claims that exclude each other, by the reading of equation 5"
+    table = Table("excluding", title, columns)
+    for what, published, name in (
+        ("window kept by a fast retransmit", "about 1", "{}_cwnd_kept_frr"),
+        ("time of a recovery", "0.72", "{}_recovery_times"),
+        ("retransmissions", "0.59", "{}_resent_times"),
+        ("goodput, one flow, table 2", "1.48", "{}_goodput_times"),
+        ("best of α and β over the paper's", "1", "best_times_{}"),
+        ("goodput of 20 flows, 1:9", "1.06", "{}_mix_gain_1_9"),
+        ("goodput of 12 flows, 8:2", "1.32", "{}_mix_gain_8_2"),
+        ("dumbbell, 75 faults", "above 1", "dumbbell_faults_{}"),
+        ("dumbbell, ten UDP flows", "above 1", "dumbbell_reverse_{}"),
+        ("dumbbell, 90 ms", "above 1", "dumbbell_delay_{}"),
+        ("chain, four hops", "above 1", "chain_{}_4"),
+        ("one of the proposal over nine Renos", "1.31", "advantage_{}_9"),
+        ("nine of the proposal over one Reno", "1.04", "advantage_{}_1"),
+        ("a Reno beside one, over beside a Reno", "1", "pair_{}"),
+        ("largest backoff, ten connections", "8", "backoff_{}_backoff"),
+    ):
+        row: Row = {"what": what, "published": published}
+        for case in READINGS[:3]:
+            row[case] = named[name.format(case)]
+        table.add(row, "")
+    return table
 
 
 def _mixes(measured: Measured) -> Table:
-    rows: list[dict[str, Cell]] = []
-    cases = measured.study.experiments["mixes"].cases
-    at = {TCP: "reno"}
-    for name, case in cases.items():
-        row: dict[str, Cell] = {
-            "mix": case.label,
-            "flows": case.set["flow.ftp.count"],
-            "p": 100 * case.set[P] if P in case.set else None,
-        }
-        for quantity in (
-            "lost_percent", "lost_wireless", "rto_each", "rto_congestion", "frr_each",
-            "frr_congestion", "irrelevant", "unnecessary_share",
-        ):  # fmt: skip
-            row[quantity] = measured.estimate("mixes", name, quantity, at=at)
-        rows.append(row)
     columns = [
         Column("mix", "mix"),
         Column("flows", "flows"),
-        Column("p", "errors", "%", digits=1),
+        Column("faults", "faults"),
         Column("lost_percent", "lost", "%"),
-        Column("lost_wireless", "of it by errors"),
+        Column("lost_wireless", "of it by faults"),
         Column("rto_each", "RTOs of a flow"),
         Column("rto_congestion", "by congestion"),
         Column("frr_each", "FRRs of a flow"),
@@ -52,147 +97,77 @@ def _mixes(measured: Measured) -> Table:
         Column("irrelevant", "not by congestion"),
         Column("unnecessary_share", "unnecessary"),
     ]
-    return Table(
-        "mixes",
-        "Mixes of causes, with Reno",
-        columns,
-        rows,
-        note="Numbers of flows and error rates were chosen, by Reno's losses alone, so that the "
-        "mixes of the text come out. Shares of recoveries, and of retransmissions.",
-        commands=[measured.command("mixes", name, at=at) for name in cases],
+    note = (
+        "Numbers of flows and faults were chosen, by Reno's losses alone, so that the mixes of "
+        "the text come out."
     )
-
-
-def _cwnd_max(measured: Measured) -> Table:
-    columns = [
-        Column("size", "cwnd_max", "bytes", digits=0),
-        *(
-            Column(f"{case} {alpha}", f"{case} lost, α = {alpha} %")
-            for case in ("1 %", "5 %")
-            for alpha in (0.5, 2, 10)
-        ),
-    ]
-    table = Table(
-        "cwnd_max",
-        "Goodput (kbit/s) over cwnd_max, β = 10,000 bytes (figure 6b)",
-        columns,
-        note="The commands are for 1 % and α = 0.5 %.",
-    )
-    for size in (10_000, 15_000, 25_000, 40_000, 65_535):
-        row: dict[str, Cell] = {"size": size}
-        for case in ("1 %", "5 %"):
-            for alpha in (0.5, 2, 10):
-                at = {ALPHA: alpha, CWND_MAX: size}
-                row[f"{case} {alpha}"] = measured.estimate("cwnd_max", case, "goodput", at=at)
-        table.add(row, measured.command("cwnd_max", "1 %", at={ALPHA: 0.5, CWND_MAX: size}))
+    table = Table("mixes", "Mixes of causes, with Reno (figure 5)", columns, note=note)
+    cases = measured.study.experiments["mixes"].cases
+    for name in MIXES.values():
+        case, at = cases[name], {TCP: "reno"}
+        row: Row = {
+            "mix": case.label,
+            "flows": case.set["flow.ftp.count"],
+            "faults": case.set[COUNT],
+        }
+        for column in columns[3:]:
+            row[column.key] = measured.estimate("mixes", name, column.key, at=at)
+        table.add(row, measured.command("mixes", name, at=at))
     return table
 
 
 def _backoff(measured: Measured) -> Table:
-    quantities = ("backoff", "idle_max", "idle", "lost_percent", "goodput")
-    rows = by_case(measured, "backoff", {one: one for one in quantities})
-    cases = measured.study.experiments["backoff"].cases
-    for case, row in zip(cases, rows, strict=True):
-        row["published"] = {"reno": 32, "dynamic": 8}.get(case)
     columns = [
         Column("case", "sender"),
         Column("published", "published", "times"),
         Column("backoff", "largest backoff", "times"),
         Column("idle_max", "longest silence", "s"),
-        Column("idle", "waiting for timers", "s"),
         Column("lost_percent", "lost", "%"),
+        Column("lost_wireless", "of it by faults"),
         Column("goodput", "all flows", "kbit/s"),
     ]
-    return Table(
-        "backoff",
-        "Backoff of ten connections at 10 % lost, 3:7 (figure 8)",
-        columns,
-        rows,
-        note="Largest of the ten connections; waiting is the mean of a connection, of 165 s.",
-        commands=[measured.command("backoff", name) for name in cases],
-    )
+    table = Table("backoff", "Backoff of ten connections (figure 8)", columns)
+    for name, case in measured.study.experiments["backoff"].cases.items():
+        row: Row = {"case": case.label, "published": {"reno": 32, "dynamic": 8}.get(name)}
+        for column in columns[2:]:
+            row[column.key] = measured.estimate("backoff", name, column.key)
+        table.add(row, measured.command("backoff", name))
+    return table
+
+
+def _sharing(measured: Measured) -> Table:
+    columns = _columns(measured, Column("mix", "Renos of ten"), Column("published", "published"))
+    title = "A connection's goodput over a Reno's beside it (table 3)"
+    table = Table("sharing", title, columns, note="Reno: beside as many Renos.")
+    for count, published in measured.study.published.series["table_3_ratio"].values.items():
+        at = {ONE: int(count), OTHER: 10 - int(count)}
+        row: Row = {"mix": int(count), "published": float(published)}
+        for case in SENDERS:
+            row[case] = measured.estimate("friendliness", case, "advantage", at=at)
+        table.add(row, measured.command("friendliness", "dynamic", at=at))
+    return table
 
 
 def _senders(measured: Measured) -> Table:
-    cases = measured.study.experiments["loss"].cases
     columns = [
         Column("case", "sender"),
-        Column("errors", "5 % independent", "kbit/s"),
+        Column("faults", "138 faults", "kbit/s"),
         Column("unnecessary", "unnecessary there"),
-        Column("faults", "75 faults, 5 %", "kbit/s"),
-        Column("dumbbell", "dumbbell, 30 faults", "kbit/s"),
-        Column("chain", "four hops", "kbit/s"),
+        Column("errors", "5 % independent", "kbit/s"),
+        Column("dumbbell", "dumbbell, 75 faults", "kbit/s"),
+        Column("chain", "four hops, 138 faults", "kbit/s"),
     ]
-    table = Table(
-        "senders",
-        "All senders",
-        columns,
-        note="“-like”: reconstructed, as the original text was not at hand. The last six stand "
-        "in the place of RELDS. Unnecessary: share of retransmissions.",
+    note = (
+        "“-like”: reconstructed. The last six stand in the place of RELDS, of which no text was "
+        "found. Unnecessary: share of retransmissions."
     )
-    for name, case in cases.items():
-        places: dict[str, tuple[str, At]] = {
-            "errors": ("loss", {P: 0.05}),
-            "faults": ("faults", {DURATION: FAULTS["5"]}),
-            "dumbbell": ("dumbbell_faults", {COUNT: 30}),
-            "chain": ("chain", {TO: "n4"}),
-        }
-        row: dict[str, Cell] = {"case": case.label}
+    table = Table("senders", "All senders", columns, note=note)
+    for name, case in measured.study.experiments["all_faults"].cases.items():
+        row: Row = {"case": case.label}
         lines = []
-        for tag, (experiment, at) in places.items():
-            row[tag] = measured.estimate(experiment, name, "goodput", at=at)
-            lines.append(measured.command(experiment, name, at=at))
-        row["unnecessary"] = measured.estimate("loss", name, "unnecessary_share", at={P: 0.05})
+        for tag in ("faults", "errors", "dumbbell", "chain"):
+            row[tag] = measured.estimate(f"all_{tag}", name, "goodput")
+            lines.append(measured.command(f"all_{tag}", name))
+        row["unnecessary"] = measured.estimate("all_faults", name, "unnecessary_share")
         table.add(row, "\n".join(lines))
     return table
-
-
-def _friendliness(measured: Measured) -> Table:
-    names = {
-        "": "ABW in a second",
-        "_path": "ABW × least RTT",
-        "_queue": "ABW in a second, queue 150,000 bytes",
-    }
-    published = measured.study.published.series["table_3_ratio"].values
-    columns = [
-        Column("mix", "of ten"),
-        Column("published", "published", digits=3),
-        *(Column(f"advantage{tag}", label) for tag, label in names.items()),
-        Column("reno_alone", "Reno among Renos", "kbit/s"),
-        Column("reno", "Reno beside it", "kbit/s"),
-        Column("reno_path", "beside ABW × least RTT", "kbit/s"),
-    ]
-    table = Table(
-        "friendliness",
-        "The proposal's goodput over Reno's, and Reno's (table 3)",
-        columns,
-        note="A connection's mean goodput in each group.",
-    )
-    for case, what in measured.study.experiments["friendliness"].cases.items():
-        row: dict[str, Cell] = {"mix": what.label, "published": published[case]}
-        for tag in names:
-            row[f"advantage{tag}"] = measured.estimate(f"friendliness{tag}", case, "advantage")
-        for tag in ("", "_path"):
-            row[f"reno{tag}"] = measured.estimate(f"friendliness{tag}", case, "goodput_one")
-        row["reno_alone"] = measured.estimate("friendliness_reno", case, "goodput_one")
-        table.add(row, measured.command("friendliness", case))
-    return table
-
-
-def _pairs(measured: Measured) -> Table:
-    cases = measured.study.experiments["pair"].cases
-    quantities = {"one": "goodput_one", "other": "goodput_other", "all": "goodput"}
-    rows = by_case(measured, "pair", quantities)
-    columns = [
-        Column("case", "pair"),
-        Column("one", "the first", "kbit/s"),
-        Column("other", "the second", "kbit/s"),
-        Column("all", "both", "kbit/s"),
-    ]
-    return Table(
-        "pairs",
-        "Two connections (figure 14b)",
-        columns,
-        rows,
-        commands=[measured.command("pair", name) for name in cases],
-    )

@@ -1,0 +1,161 @@
+"""Figures over time, from single runs: figures 1, 2, 7 and 8."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import retx
+from retx.analysis.queues import course
+from retx.plots import style
+from retx.study import Figure, Measured
+
+from .drawings import legend, panels
+
+NEAR_S = 0.6
+SETTLED_S = 5.0
+
+
+def pictures(measured: Measured) -> Iterator[Figure]:
+    """Figures in the order of the report."""
+    for drawn in (_windows, _near_a_timeout, _responses, _silence):
+        yield drawn(measured)
+
+
+def _line(axes: Any, samples: pl.DataFrame, column: str, **look: Any) -> None:  # noqa: ANN401
+    axes.step(samples["time_s"], samples[column] / 1e3, where="post", **look)
+
+
+def _is(column: str, value: str) -> pl.Expr:
+    return pl.col(column).cast(pl.String) == value
+
+
+def _windows(measured: Measured) -> Figure:
+    figure, axes = panels(2, 1, 4.2, "x")
+    for case, look in {
+        "clean": {"color": style.BLACK, "label": "without errors", "lw": 1.3},
+        "one_percent": {"color": style.RED, "label": "1 % lost", "lw": 0.7},
+    }.items():
+        samples = measured.run("behaviour", case).samples
+        _line(axes[0, 0], samples, "cwnd_bytes", **look)
+        known = samples.filter(pl.col("ssthresh_bytes") < 1_000_000)
+        _line(axes[1, 0], known, "ssthresh_bytes", **look)
+    axes[0, 0].set_ylabel("window (kB)")
+    axes[1, 0].set(xlabel="time (s)", ylabel="threshold (kB)", xlim=(0, 200))
+    for panel in axes[:, 0]:
+        panel.set_ylim(bottom=0)
+    legend(figure, axes[0, 0])
+    return Figure(
+        "windows", figure,
+        "Figures 1a and 1b: Reno's window and threshold with and without errors. Without them "
+        "nothing sets the threshold.",
+        "Without errors the window stays at its maximum; with 1 % lost it falls again and again.",
+    )  # fmt: skip
+
+
+def _first(result: retx.Result, kind: str, least: int = 1) -> float:
+    """Start of the first recovery of a kind that sends so many segments again, or the largest."""
+    found = result.episodes.filter(_is("kind", kind) & (pl.col("start_s") > SETTLED_S))
+    large = found.filter(pl.col("retransmitted") >= least)
+    chosen = large if large.height else found.sort("retransmitted", descending=True)
+    return float(chosen["start_s"][0])
+
+
+def _near_a_timeout(measured: Measured) -> Figure:
+    result = measured.run("behaviour", "one_percent")
+    start = _first(result, "rto", 2)
+    figure, axes = panels(1, 2, 2.8)
+    samples = result.samples.filter(pl.col("time_s").is_between(start - 0.3, start + 1.5))
+    _line(axes[0, 0], samples, "cwnd_bytes", color=style.BLUE, label="window")
+    _line(axes[0, 0], samples, "ssthresh_bytes", color=style.RED, ls="--", label="threshold")
+    near = pl.col("arrived_s").is_between(start - 1.5, start + 0.4)
+    arrived = result.segments.drop_nulls("arrived_s").filter(near)
+    for again, colour, label in ((False, style.BLUE, "first time"), (True, style.RED, "again")):
+        part = arrived.filter(pl.col("retransmission") == again)
+        axes[0, 1].plot(
+            part["arrived_s"], part["packet_number"], ".", ms=5, color=colour, label=f"sent {label}"
+        )
+    for panel, label in zip(axes[0], ("kB", "segment"), strict=True):
+        panel.axvline(start, color=style.GREY, lw=0.8, ls=":")
+        panel.set(xlabel="time (s)", ylabel=label)
+        panel.legend(fontsize=7)
+    return Figure(
+        "near_a_timeout", figure,
+        "Figures 2 and 1c: after a timeout (dotted) slow start up to the threshold, then linear "
+        "growth; and the segments that arrive around it.",
+        "The window doubles up to the threshold; a pause, then retransmissions.",
+    )  # fmt: skip
+
+
+def _responses(measured: Measured) -> Figure:
+    figure, axes = panels(2, 3, 4.6)
+    cases = (("reno", "Reno"), ("dynamic", "proposal"), ("dynamic_flat", "never above 25 kB"))
+    for row, (kind, title) in enumerate(
+        (("rto", "timeout"), ("fast_retransmit", "fast retransmit"))
+    ):
+        for panel, (case, name) in zip(axes[row], cases, strict=True):
+            result = measured.run("behaviour", case)
+            # One like the paper's: a timeout that sends again what was in flight.
+            start = _first(result, kind, 8 if kind == "rto" else 1)
+            span = pl.col("time_s").is_between(start - 2, start + NEAR_S)
+            samples = result.samples.filter(span).with_columns(pl.col("time_s") - start)
+            _line(panel, samples, "cwnd_bytes", color=style.BLUE, label="window")
+            _line(panel, samples, "ssthresh_bytes", color=style.RED, ls="--", label="threshold")
+            again = result.segments.filter(
+                pl.col("retransmission") & pl.col("sent_s").is_between(start - 0.2, start + NEAR_S)
+            )
+            panel.plot(
+                again["sent_s"] - start, np.full(again.height, 0.6), "|", color=style.BLACK, ms=6,
+                label="retransmission",
+            )  # fmt: skip
+            panel.set_yscale("log")
+            panel.set(ylim=(0.5, 400), xlim=(-0.15, NEAR_S))
+            panel.set_title(f"{name},\n{title}", fontsize=8)
+    # Figure 7b: 11,024 bytes, then 10,000, below a threshold of 132,811.
+    axes[0, 1].plot([0.05, 0.12], [11.024, 10.0], "o", mfc="none", color=style.BLACK, label="paper")
+    axes[0, 1].plot([0.05], [132.811], "o", mfc="none", color=style.BLACK)
+    for panel in axes[:, 0]:
+        panel.set_ylabel("kB")
+    for panel in axes[1]:
+        panel.set_xlabel("time (s)")
+    legend(figure, axes[0, 1], 4)
+    return Figure(
+        "responses", figure,
+        "Figure 7: window and threshold around a timeout and a fast retransmit at 5 % lost.",
+        "After a timeout Reno starts from one segment, the proposal from ten.",
+    )  # fmt: skip
+
+
+def _silence(measured: Measured) -> Figure:
+    values = measured.values("backoff", "reno", "backoff")
+    replication = max(range(len(values)), key=lambda number: values[number] or 0.0)
+    result = measured.run("backoff", "reno", replication)
+    worst = result.flows.sort("max_backoff", descending=True).row(0, named=True)
+    waits = result.episodes.filter(_is("flow", worst["name"]) & _is("kind", "rto"))
+    last = waits.sort("rto_s", descending=True).row(0, named=True)
+    span = (max(0.0, last["start_s"] - 2.2 * last["rto_s"]), last["start_s"] + 5)
+    figure, axes = panels(2, 1, 4.2, "x")
+    sent = result.segments.filter(_is("flow", worst["name"]) & pl.col("sent_s").is_between(*span))
+    for again, colour, label in ((False, style.BLUE, "first time"), (True, style.RED, "again")):
+        part = sent.filter(pl.col("retransmission") == again)
+        axes[0, 0].plot(
+            part["sent_s"], part["packet_number"], ".", ms=4, color=colour, label=f"sent, {label}"
+        )
+    for start in waits.filter(pl.col("start_s").is_between(*span))["start_s"]:
+        axes[0, 0].axvline(start, color=style.GREY, lw=0.6, ls=":")
+    queue = course(result.link_samples, "wireless.forward", span)
+    axes[1, 0].step(
+        queue["time_s"], queue["queue_packets"], where="post", lw=0.6, color=style.BLACK
+    )
+    axes[0, 0].set_ylabel("segment")
+    axes[1, 0].set(xlabel="time (s)", ylabel="packets waiting", xlim=span)
+    legend(figure, axes[0, 0])
+    return Figure(
+        "silence", figure,
+        "Figures 8b and 8c: the Reno with the longest backoff, timeouts dotted, and the queue "
+        "meanwhile.",
+        "A connection is silent for ever longer times while the queue is in use.",
+    )  # fmt: skip

@@ -1,0 +1,348 @@
+"""Named numbers that claims and texts refer to."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import polars as pl
+
+from retx.study import Estimate, Measured, Points, estimate, exact
+
+Named = dict[str, Estimate | Points | float | None]
+Runs = list[float | None]
+
+COUNT, P, TCP, FLOWS = (
+    "link.wireless.channel.count",
+    "link.wireless.channel.p",
+    "flow.ftp.tcp",
+    "flow.ftp.count",
+)
+UDP, DELAY, TO, LIMIT = "flow.udp.count", "link.wired.delay", "flow.ftp.to", "tcp.reno.max_cwnd"
+ONE, OTHER = "flow.one.count", "flow.other.count"
+ALPHA, BETA, CWND_MAX = (
+    f"tcp.dynamic.congestion_control.{key}" for key in ("alpha", "beta", "cwnd_max")
+)
+READINGS = ("dynamic", "dynamic_flat", "dynamic_free", "dynamic_path")
+"""The proposal: equation 5 at any time; never above cwnd_max; equation 5 at losses only; with ABW ×
+least RTT."""
+RIVALS = ("reno", "frto")
+"""Senders of the paper's figures 11 and 12 whose text is known, besides the proposal."""
+LOST = {0: 0, 1: 28, 2: 55, 3: 83, 5: 138, 6: 166, 8: 221}
+"""Faults in 200 s by what the paper calls the loss rate, in percent."""
+MIXES = {
+    "1": "1 0:1",
+    "1_9": "5 1:9",
+    "2_8": "5 2:8",
+    "5_5": "5 5:5",
+    "3": "3 7:3",
+    "8_2": "5 8:2",
+}
+OF_MIXES = (
+    "lost_percent",
+    "lost_wireless",
+    "rto_each",
+    "frr_each",
+    "resent",
+    "unnecessary_share",
+    "irrelevant",
+    "rto_congestion",
+    "frr_congestion",
+    "frr_spurious",
+)
+MANY = 20
+"""Retransmissions of a run from which on a share of them says something."""
+SHOWN = 10
+"""Runs looked at ACK by ACK."""
+
+
+def values(measured: Measured) -> Named:
+    """Everything that claims and texts name."""
+    found: Named = {}
+    for part in (
+        _table_2, _gains, _behaviour, _limits, _causes, _mixes, _backoff, _parameters, _dumbbell,
+        _chain, _sharing, _paper,
+    ):  # fmt: skip
+        found |= part(measured)
+    return found
+
+
+def over(above: Runs, below: Runs) -> Estimate | None:
+    """Mean of one quantity over another, run by run."""
+    return estimate(quotients(above, below))
+
+
+def quotients(above: Runs, below: Runs) -> Runs:
+    """One quantity over another, run by run."""
+    return [None if a is None or not b else a / b for a, b in zip(above, below, strict=True)]
+
+
+def _table_2(measured: Measured) -> Named:
+    """Table 2 and figure 7, by what loses the packets."""
+    found: Named = {}
+    for experiment, tag in (("table_2", ""), ("table_2_errors", "_errors"), ("cell", "_cell")):
+        for case in ("reno", *READINGS):
+            for quantity in (
+                "goodput", "rto", "frr", "resent", "unnecessary_share", "cwnd_after_rto",
+"cwnd_kept_frr", "resent_of_an_rto", "recovery", "first_rto",
+            ):  # fmt: skip
+                found[f"{case}_{quantity}{tag}"] = measured.estimate(experiment, case, quantity)
+            for quantity in ("goodput", "resent", "rto", "recovery"):
+                runs = [measured.values(experiment, name, quantity) for name in (case, "reno")]
+                found[f"{case}_{quantity}_times{tag}"] = over(*runs)
+    for case in ("reno", *READINGS):
+        kbit = measured.estimate("table_2", case, "flow.ftp.goodput_bit_s")
+        found[f"{case}_bit_s"] = kbit
+        found[f"{case}_lost"] = measured.estimate("table_2", case, "lost_percent")
+    return found
+
+
+def _gains(measured: Measured) -> Named:
+    """Figure 9a: goodput over Reno's."""
+    found: Named = {}
+    for case in READINGS:
+        curve: dict[str, Runs] = {}
+        for percent, count in LOST.items():
+            runs = [
+                measured.values("loss", name, "goodput", at={COUNT: count})
+                for name in (case, "reno")
+            ]
+            curve[str(percent)] = quotients(*runs)
+            found[f"{case}_gain_{percent}"] = over(*runs)
+        found[f"{case}_gain"] = Points(curve, geometric=True)
+        for percent in (1, 5, 6):
+            found[f"{case}_gain_errors_{percent}"] = measured.ratio(
+                "errors", case, "reno", at={P: percent / 100}
+            )
+    found["idle_1"] = measured.estimate("loss", "reno", "idle_max", at={COUNT: LOST[1]})
+    found["idle_5"] = measured.estimate("loss", "reno", "idle_max", at={COUNT: LOST[5]})
+    return found
+
+
+def _behaviour(measured: Measured) -> Named:
+    """Figures 1 and 7b."""
+    clean = measured.run("behaviour", "clean")
+    limit = int(clean.samples["cwnd_bytes"].to_numpy().max())
+    reached = clean.samples.filter(pl.col("cwnd_bytes") == limit)["time_s"][0]
+    each = range(SHOWN)
+    return {
+        "to_the_limit": float(reached) - 1.0,
+        "episodes_clean": float(clean.episodes.height),
+        "window_after_loss": estimate([_largest_after_loss(measured, one) for one in each]),
+        "ssthresh_dynamic": estimate([_threshold(measured, one) for one in each]),
+    }
+
+
+def _largest_after_loss(measured: Measured, replication: int) -> float:
+    """Figure 1a: the largest window from a second after the first loss on, in segments."""
+    result = measured.run("behaviour", "one_percent", replication)
+    first = float(result.episodes["start_s"].to_numpy().min())
+    own = pl.col("state").cast(pl.String) != "fast_recovery"  # where segments that left inflate it
+    later = result.samples.filter((pl.col("time_s") > first + 1.0) & own)
+    return float(later["cwnd_bytes"].to_numpy().max()) / 1024
+
+
+def _threshold(measured: Measured, replication: int) -> float:
+    """Figure 7b: mean of the thresholds that losses set, in bytes."""
+    samples = measured.run("behaviour", "dynamic", replication).samples
+    new = pl.col("ssthresh_bytes") != pl.col("ssthresh_bytes").shift(1)
+    set_by_losses = samples.filter(new & (pl.col("time_s") > 5))["ssthresh_bytes"]
+    return float(set_by_losses.to_numpy().mean())
+
+
+def _limits(measured: Measured) -> Named:
+    """Figure 3: goodput by the largest window."""
+    found: Named = {}
+    for case in measured.study.experiments["window"].cases:
+        runs = {
+            str(size): measured.values("window", case, "goodput", at={LIMIT: f"{size} mss"})
+            for size in (4, 6, 8, 10, 15, 20, 30, 40, 50)
+        }
+        found[f"window_{case}"] = Points(runs)
+        found[f"window_{case}_8"] = over(runs["50"], runs["8"])
+    return found
+
+
+def cause_points(measured: Measured) -> pl.DataFrame:
+    """Means over the runs of each point of the experiment over load and faults."""
+    table = measured.table("causes", "derived").fill_nan(None)
+    names = [name for name in table.columns if name not in ("case", "replication", FLOWS, COUNT)]
+    found = table.group_by(FLOWS, COUNT, maintain_order=True).agg(pl.col(*names).mean())
+    # Where nothing is lost there are no causes.
+    return found.with_columns(pl.col("lost_wireless", "irrelevant").fill_null(0.0))
+
+
+def _causes(measured: Measured) -> Named:
+    """Figure 5, over all loads and faults."""
+    points = cause_points(measured)
+    mixed = points.filter((pl.col("lost_wireless") >= 0.2) & (pl.col("lost_percent") >= 0.5))
+    worst = points.filter(pl.col("resent") >= MANY).sort("unnecessary_share").row(-1, named=True)
+    at = {FLOWS: worst[FLOWS], COUNT: worst[COUNT]}
+    return {
+        "irrelevant_least": exact(mixed.sort("irrelevant").row(0, named=True)["irrelevant"]),
+        "unnecessary_worst": measured.estimate("causes", "reno", "unnecessary_share", at=at),
+        "unnecessary_worst_flows": exact(at[FLOWS]),
+        "unnecessary_worst_faults": exact(at[COUNT]),
+    }
+
+
+def _mixes(measured: Measured) -> Named:
+    """Figures 5b to 5d, and 9b."""
+    found: Named = {}
+    for tag, case in MIXES.items():
+        for quantity in OF_MIXES:
+            found[f"mix_{tag}_{quantity}"] = measured.estimate(
+                "mixes", case, quantity, at={TCP: "reno"}
+            )
+        reno = measured.values("mixes", case, "goodput", at={TCP: "reno"})
+        for tcp in READINGS[:3]:
+            own = measured.values("mixes", case, "goodput", at={TCP: tcp})
+            found[f"{tcp}_mix_gain_{tag}"] = over(own, reno)
+            found[f"{tcp}_mix_lost_{tag}"] = measured.estimate(
+                "mixes", case, "lost_percent", at={TCP: tcp}
+            )
+    shares = {
+        ratio: measured.values("mixes", MIXES[tag], "unnecessary_share", at={TCP: "reno"})
+        for ratio, tag in (("0.2", "2_8"), ("0.5", "5_5"), ("0.8", "8_2"))
+    }
+    return found | {"unnecessary_by_mix": Points(shares)}
+
+
+def _backoff(measured: Measured) -> Named:
+    """Figure 8."""
+    found: Named = {}
+    for case in measured.study.experiments["backoff"].cases:
+        for quantity in ("backoff", "idle_max", "goodput", "lost_percent", "lost_wireless"):
+            found[f"backoff_{case}_{quantity}"] = measured.estimate("backoff", case, quantity)
+    return found
+
+
+def _parameters(measured: Measured) -> Named:
+    """Figure 6: the paper's best values beside the best of our grid."""
+    found: Named = {}
+    for case in measured.study.experiments["alpha_beta"].cases:
+        table = measured.table("alpha_beta", "derived", case)
+        means = table.group_by(ALPHA, BETA, maintain_order=True).agg(pl.col("goodput").mean())
+        best = means.sort("goodput").row(-1, named=True)
+        at = ({ALPHA: best[ALPHA], BETA: best[BETA]}, {ALPHA: 0.5, BETA: 10_000})
+        runs = [measured.values("alpha_beta", case, "goodput", at=point) for point in at]
+        found |= {
+            f"best_alpha_{case}": exact(best[ALPHA]),
+            f"best_beta_{case}": exact(best[BETA]),
+            f"best_times_{case}": over(*runs),
+        }
+        sizes = {
+            size: measured.values("cwnd_max", case, "goodput", at={CWND_MAX: size})
+            for size in (10_000, 15_000, 25_000, 40_000, 65_535)
+        }
+        best_size = max(sizes, key=lambda size: sum(one or 0.0 for one in sizes[size]))
+        found[f"best_cwnd_max_{case}"] = exact(best_size)
+        found[f"best_cwnd_max_times_{case}"] = over(sizes[best_size], sizes[25_000])
+    return found
+
+
+def _dumbbell(measured: Measured) -> Named:
+    """Figure 11: the senders at the end of each axis, and the proposal over the best rival."""
+    found: Named = {}
+    for tag, experiment, at, quantity in (
+        ("faults", "dumbbell_faults", {COUNT: 75}, "goodput"),
+        ("reverse", "dumbbell_reverse", {UDP: 10}, "goodput"),
+        ("delay", "dumbbell_delay", {DELAY: "90 ms"}, "goodput"),
+        ("unnecessary", "dumbbell_faults", {COUNT: 75}, "unnecessary"),
+    ):
+        cases = list(measured.study.experiments[experiment].cases)
+        runs = {case: measured.values(experiment, case, quantity, at=at) for case in cases}
+        found[f"dumbbell_{tag}"] = Points(runs)
+        for case in cases:
+            found[f"dumbbell_{tag}_{case}"] = over(runs[case], runs["reno"])
+    faults = (0, 15, 30, 45, 60, 75)
+    found["others_unnecessary"] = Points(
+        {
+            str(n): measured.values("dumbbell_faults", "reno", "unnecessary", at={COUNT: n})
+            for n in faults
+        }
+    )
+    return found
+
+
+def _chain(measured: Measured) -> Named:
+    """Figure 12."""
+    found: Named = {}
+    cases = measured.study.experiments["chain"].cases
+    runs = {
+        (case, hops): measured.values("chain", case, "goodput", at={TO: f"n{hops}"})
+        for case in cases
+        for hops in (1, 2, 3, 4)
+    }
+    found["chain"] = Points({case: runs[case, 4] for case in cases})
+    for case in cases:
+        each = {str(hops): quotients(runs[case, hops], runs["reno", hops]) for hops in (1, 2, 3, 4)}
+        found[f"chain_{case}"] = Points(each, geometric=True)
+        for hops in ("1", "4"):
+            found[f"chain_{case}_{hops}"] = estimate(each[hops])
+    for case in ("reno", *READINGS):
+        for hops in (1, 4):
+            found[f"chain_clean_{case}_{hops}"] = measured.ratio(
+                "chain_clean", case, "reno", at={TO: f"n{hops}"}
+            )
+    shares = {
+        str(hops): measured.values("chain", "reno", "irrelevant", at={TO: f"n{hops}"})
+        for hops in (1, 2, 3, 4)
+    }
+    return found | {"chain_irrelevant": Points(shares)}
+
+
+def _sharing(measured: Measured) -> Named:
+    """Figure 14 and table 3."""
+    found: Named = {}
+    for case in ("reno", *READINGS):
+        index = [
+            measured.estimate("fairness", case, "jain", at={ONE: half, OTHER: half})
+            for half in range(1, 7)
+        ]
+        found[f"jain_{case}_2"] = index[0]
+        found[f"jain_{case}_least"] = min((it for it in index if it), key=lambda it: it.mean)
+        ratios, renos = {}, {}
+        for count in (1, 3, 5, 7, 9):
+            at = {ONE: count, OTHER: 10 - count}
+            ratios[str(count)] = measured.values("friendliness", case, "advantage", at=at)
+            renos[str(count)] = measured.values("friendliness", case, "goodput_one", at=at)
+            found[f"advantage_{case}_{count}"] = estimate(ratios[str(count)])
+            found[f"all_{case}_{count}"] = measured.estimate("friendliness", case, "goodput", at=at)
+        found[f"advantage_{case}"] = Points(ratios, geometric=True)
+        found[f"harm_{case}"] = over(renos["1"], renos["9"])
+        found[f"pair_{case}"] = measured.ratio("pair", case, "reno", "goodput_one")
+        found[f"pair_{case}_all"] = measured.estimate("pair", case, "goodput")
+    return found
+
+
+def _paper(measured: Measured) -> Named:
+    """What follows from the paper's own numbers."""
+    series = measured.study.published.series
+    goodput, resent = (
+        {case: float(value) for case, value in series[name].values.items()}
+        for name in ("table_2_goodput", "table_2_resent")
+    )
+    segments = {case: goodput[case] * 165 / (8 * 1024) for case in ("reno", "dynamic")}
+    reno, dynamic = (
+        {case: float(value) for case, value in series[name].values.items()}
+        for name in ("table_3_reno", "table_3_dynamic")
+    )
+    totals = [int(n) * reno[n] + (10 - int(n)) * dynamic[n] for n in reno]
+    instants = (105.36, 108.76, 115.26, 127.65, 151.30)  # figure 8b
+    gaps = [later - sooner for sooner, later in pairwise(instants)]
+    return {
+        "paper_recovery_11": 11e6 * 0.1**2 / (2 * 8 * 1000),
+        "paper_recovery_54": 54e6 * 0.1**2 / (2 * 8 * 1000),
+        "paper_gain": goodput["dynamic"] / goodput["reno"],
+        "paper_lost_least_dynamic": 0.05 * segments["dynamic"],
+        "paper_lost_most_percent": 100 * resent["dynamic"] / segments["dynamic"],
+        "paper_lost_most_percent_reno": 100 * resent["reno"] / segments["reno"],
+        "paper_waits": float(sum((2, 3, 6, 12, 24))),
+        "paper_wait_ratio": gaps[-1] / gaps[-2],
+        "paper_first_wait": 1.2,
+        "paper_loss_rate_20": 100 / 20,
+        "paper_total_least": min(totals),
+        "paper_total_most": max(totals),
+        "paper_total_mbit_s": 8 * max(totals) / 1e6,
+        "paper_resent_needed": (1 - 0.30) * 727,
+    }
