@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from retx.plots import style
 from retx.study import Figure, Measured, Table
 
+from .compared import comparisons
 from .drawings import drawings
 from .quantities import quantities as quantities
 from .runs import pictures
@@ -25,4 +26,5 @@ def figures(measured: Measured) -> Iterator[Figure]:
     with style.styled():
         yield from pictures(measured)
         yield from drawings(measured)
+        yield from comparisons(measured)
         yield from landscapes(measured)

@@ -277,8 +277,8 @@ def _chain(measured: Measured) -> Named:
     for case in cases:
         each = {str(hops): quotients(runs[case, hops], runs["reno", hops]) for hops in (1, 2, 3, 4)}
         found[f"chain_{case}"] = Points(each, geometric=True)
-        for hops in ("1", "4"):
-            found[f"chain_{case}_{hops}"] = estimate(each[hops])
+        for ends in ("1", "4"):
+            found[f"chain_{case}_{ends}"] = estimate(each[ends])
     for case in ("reno", *READINGS):
         for hops in (1, 4):
             found[f"chain_clean_{case}_{hops}"] = measured.ratio(
