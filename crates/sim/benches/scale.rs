@@ -1,7 +1,7 @@
 //! Cost of a delivered segment as one quantity grows: `scale AXIS VALUE [SECONDS [RUNS]]` simulates
 //! SECONDS (2) RUNS times (once) and prints a line of JSON about the last run, for programs that
 //! count instructions, memory or time of the process (`bench/scale.py`). `--reference` simulates
-//! without anything that exists only for speed.
+//! without anything that exists only for speed; `--tcp=PRESET` sends by another TCP.
 //!
 //! Axes: `flows` over a bottleneck; `shares`, flows over one that has 10 Mbit/s for each; `hops` of
 //! one flow; `window` of one flow, in segments, without loss; `lossy_window`, the same with SACK
@@ -31,7 +31,7 @@ fn main() {
     };
     let seconds = words.next().map_or(2, |word| word.parse().expect("whole seconds"));
     let number = || value.parse::<u64>().expect("a whole number");
-    let plan = match axis.as_str() {
+    let mut plan = match axis.as_str() {
         "flows" => one_after_another(dumbbell(number() as u32, Duration::from_secs(seconds))),
         "shares" => shared_dumbbell(number() as u32, Duration::from_secs(seconds)),
         "hops" => hops(number() as usize, seconds),
@@ -44,6 +44,9 @@ fn main() {
             panic!("{other} is no axis: {axes}")
         }
     };
+    if let Some(preset) = arguments.iter().find_map(|word| word.strip_prefix("--tcp=")) {
+        plan.tcps = vec![tcp(preset)];
+    }
     let runs: u32 = words.next().map_or(1, |word| word.parse().expect("a whole number of runs"));
     for _ in 1..runs {
         finished(&plan);

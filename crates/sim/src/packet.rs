@@ -4,7 +4,7 @@ use crate::plan::Side;
 use prefetch_index::prefetch_index;
 use retx_link::channel::Frame;
 use retx_units::SeqNr;
-use retx_wire::{Ecn, Flags, IPV4_HEADER_BYTES, Options, Segment, TCP_HEADER_BYTES};
+use retx_wire::{Ecn, Flags, IPV4_HEADER_BYTES, Options, Segment, TCP_HEADER_BYTES, Timestamps};
 
 mod beside;
 mod free;
@@ -45,21 +45,26 @@ pub struct Packet {
     payload_bytes: u16,
     /// Control bits of the header.
     pub flags: Flags,
-    /// [`HAS_OPTIONS`], [`LOSS_NOTICE`], [`NOTED`]; from bit [`ECN_SHIFT`] on the ECN field.
+    /// [`HAS_OPTIONS`], [`LOSS_NOTICE`], [`NOTED`], [`TIMED`]; from bit [`ECN_SHIFT`] on the ECN
+    /// field.
     bits: u8,
 }
 
-/// Flag: has TCP options.
+/// Flag: has TCP options other than timestamps alone.
 const HAS_OPTIONS: u8 = 1;
 /// Flag: the segment that it asks for was lost on a bad channel.
 const LOSS_NOTICE: u8 = 2;
 /// Flag: has [`Notes`].
 const NOTED: u8 = 4;
+/// Flag: its only option is timestamps.
+const TIMED: u8 = 8;
+/// Length of that option with its padding, bytes.
+const TIMESTAMPS_BYTES: u32 = 12;
 /// Position of the ECN field in the bits.
 const ECN_SHIFT: u32 = 6;
-/// Mask of the bits that are 0 in a plain packet: neither options nor a notice, and not
-/// ECN-capable.
-const PLAIN: u8 = !NOTED;
+/// Mask of the bits that are 0 in a plain packet: neither a notice nor options but timestamps, and
+/// not ECN-capable.
+const PLAIN: u8 = !(NOTED | TIMED);
 
 const _: () = assert!(size_of::<Packet>() == 32);
 
@@ -73,15 +78,14 @@ impl Packet {
     /// Creates a packet that carries this segment; the sender fills in the rest.
     #[inline]
     fn new(segment: &Segment, ecn: Ecn) -> Self {
-        let with_options = has_options(&segment.options);
-        // Few packets have options: their length is computed only then.
-        let headers = if with_options {
-            segment.packet_bytes() - segment.payload_bytes
-        } else {
-            IPV4_HEADER_BYTES + TCP_HEADER_BYTES
+        let kind = kind_of(&segment.options);
+        // Few packets have other options: their length is computed only then.
+        let headers = match kind {
+            HAS_OPTIONS => segment.packet_bytes() - segment.payload_bytes,
+            TIMED => IPV4_HEADER_BYTES + TCP_HEADER_BYTES + TIMESTAMPS_BYTES,
+            _ => IPV4_HEADER_BYTES + TCP_HEADER_BYTES,
         };
         let ecn = (ecn as u8) << ECN_SHIFT;
-        let options = with_options as u8 * HAS_OPTIONS;
         let notice = segment.loss_notice as u8 * LOSS_NOTICE;
         Self {
             position: 0,
@@ -93,7 +97,7 @@ impl Packet {
             bytes: length(headers + segment.payload_bytes),
             payload_bytes: length(segment.payload_bytes),
             flags: segment.flags,
-            bits: ecn | options | notice,
+            bits: ecn | kind | notice,
         }
     }
 
@@ -190,12 +194,19 @@ impl Packet {
     }
 }
 
-const fn has_options(options: &Options) -> bool {
-    options.mss.is_some()
+/// [`HAS_OPTIONS`], [`TIMED`], or 0 without options.
+const fn kind_of(options: &Options) -> u8 {
+    let others = options.mss.is_some()
         || options.window_scale.is_some()
         || options.sack_permitted
-        || options.timestamps.is_some()
-        || !options.sack.is_empty()
+        || !options.sack.is_empty();
+    if others {
+        HAS_OPTIONS
+    } else if options.timestamps.is_some() {
+        TIMED
+    } else {
+        0
+    }
 }
 
 /// Buffer for an unpacked segment, reused: most segments have no options, and need none written.
@@ -211,8 +222,10 @@ pub struct Packets {
     slots: Vec<Packet>,
     trails: Vec<Trail>,
     notes: Vec<Notes>,
-    /// Options of the packets that have any, by index.
+    /// Options of the packets with [`HAS_OPTIONS`], by index.
     options: Vec<Options>,
+    /// Timestamps of the packets with [`TIMED`], by index.
+    timestamps: Vec<Timestamps>,
     free: Free,
     twins: Vec<Twins>,
     free_twins: Vec<u32>,
@@ -227,6 +240,8 @@ impl Packets {
         let id = self.take_number();
         if packet.bits & HAS_OPTIONS != 0 {
             self.keep_options(id, &segment.options);
+        } else if let Some(timestamps) = segment.options.timestamps {
+            self.keep_timestamps(id, timestamps);
         }
         self.slots[id as usize] = packet;
         self.trails[id as usize] = Trail::default();
@@ -258,6 +273,35 @@ impl Packets {
             self.options.resize(self.free.all(), Options::default());
         }
         self.options[place] = *options;
+    }
+
+    #[inline(always)]
+    fn keep_timestamps(&mut self, id: u32, timestamps: Timestamps) {
+        if id as usize >= self.timestamps.len() {
+            self.add_timestamps();
+        }
+        self.timestamps[id as usize] = timestamps;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_timestamps(&mut self) {
+        self.timestamps.resize(self.free.all(), Timestamps::default());
+    }
+
+    /// Options of a packet.
+    #[inline]
+    fn options_of(&self, packet: &Packet, id: u32) -> Options {
+        if packet.bits & HAS_OPTIONS != 0 {
+            return self.options[id as usize];
+        }
+        Options { timestamps: self.timestamps_of(packet, id), ..Options::default() }
+    }
+
+    /// Timestamps of a packet that has no other options.
+    #[inline(always)]
+    fn timestamps_of(&self, packet: &Packet, id: u32) -> Option<Timestamps> {
+        if packet.bits & TIMED != 0 { Some(self.timestamps[id as usize]) } else { None }
     }
 
     /// Prefetches a packet.
@@ -306,10 +350,9 @@ impl Packets {
     #[inline]
     pub fn unpack(&self, id: u32, to: &mut Unpacked) {
         let packet = &self.slots[id as usize];
-        let with_options = packet.bits & HAS_OPTIONS != 0;
+        let with_options = packet.bits & (HAS_OPTIONS | TIMED) != 0;
         if with_options || to.has_options {
-            let options = if with_options { self.options[id as usize] } else { Options::default() };
-            to.segment.options = options;
+            to.segment.options = self.options_of(packet, id);
             to.has_options = with_options;
         }
         let segment = &mut to.segment;

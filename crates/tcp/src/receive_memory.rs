@@ -193,6 +193,11 @@ impl ReceiveMemory {
         (if window == 0 && waiting == 0 { free } else { window }, short)
     }
 
+    /// True if this echo was the last one to count.
+    pub const fn knows(&self, echo: u32) -> bool {
+        echo == self.last_echo
+    }
+
     /// The RTT told by a timestamp echo in a full segment; each echo counts once.
     pub fn on_echo(&mut self, echo: u32, rtt: Option<Duration>, at: &Position) {
         if echo == self.last_echo {

@@ -18,7 +18,7 @@ use crate::late::Nothing;
 use crate::ranges::Ranges;
 use crate::ring::Ring;
 use crate::work;
-pub(crate) use in_order::InOrder;
+pub(crate) use in_order::{InOrder, NextArrived};
 use retx_units::Time;
 use retx_wire::SackBlocks;
 use std::cmp::Reverse;
@@ -97,6 +97,8 @@ pub struct Scoreboard {
     by_time: VecDeque<(Time, u64)>,
     /// Those before that were in flight when a later one had arrived; likewise.
     overtaken: VecDeque<(Time, u64)>,
+    /// Position after the highest segment that was ever sent again.
+    resent_end: u64,
     /// Everything below has been examined by [`Self::mark_lost_below`].
     examined: u64,
     /// All segments between these have arrived or been sent again.
@@ -122,6 +124,7 @@ impl Nothing for Scoreboard {
         to_retransmit: BinaryHeap::new(),
         by_time: VecDeque::new(),
         overtaken: VecDeque::new(),
+        resent_end: 0,
         examined: 0,
         exhausted: (0, 0),
         without_times: false,

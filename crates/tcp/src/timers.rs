@@ -82,6 +82,21 @@ impl Timers {
         }
     }
 
+    /// True if at most those run that run in most connections of Linux.
+    pub fn has_no_other_than_usual(&self) -> bool {
+        self.rare.get().is_none_or(|rare| {
+            let unusual = rare.persist.min(rare.reordering).min(rare.compressed_ack);
+            unusual.min(rare.time_wait).min(rare.keepalive) == Time::NEVER
+        })
+    }
+
+    /// The earliest deadline where [`Self::has_no_other_than_usual`].
+    #[inline]
+    pub fn next_detailed(&self) -> Time {
+        let usual = self.next_usual();
+        self.rare.get().map_or(usual, |rare| rare.tail_loss_probe.min(rare.pacing).min(usual))
+    }
+
     /// One of the others is on.
     pub fn has_rare(&self) -> bool {
         self.rare.get().is_some_and(|rare| rare.next() != Time::NEVER)

@@ -217,7 +217,7 @@ impl Segment {
     }
 }
 
-/// Segment without options and loss notice, the most common kind.
+/// Segment without loss notice, and without options but timestamps: the most common kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct PlainSegment {
     /// Sequence number of the first byte.
@@ -230,23 +230,26 @@ pub struct PlainSegment {
     pub flags: Flags,
     /// Payload bytes.
     pub payload_bytes: u32,
+    /// Timestamps (RFC 7323 §3).
+    pub timestamps: Option<Timestamps>,
 }
 
 impl PlainSegment {
     /// Converts to a general [`Segment`].
     pub fn segment(&self) -> Segment {
-        let Self { seq, ack, window, flags, payload_bytes } = *self;
-        let options = Options::default();
+        let Self { seq, ack, window, flags, payload_bytes, timestamps } = *self;
+        let options = Options { timestamps, ..Options::default() };
         Segment { seq, ack, window, flags, payload_bytes, loss_notice: false, options }
     }
 }
 
 impl Segment {
-    /// Drops the options and the loss notice.
+    /// Drops the loss notice and the options, but for the timestamps.
     #[inline]
-    pub const fn without_options(&self) -> PlainSegment {
+    pub const fn plain(&self) -> PlainSegment {
         let Self { seq, ack, window, flags, payload_bytes, .. } = *self;
-        PlainSegment { seq, ack, window, flags, payload_bytes }
+        let timestamps = self.options.timestamps;
+        PlainSegment { seq, ack, window, flags, payload_bytes, timestamps }
     }
 }
 

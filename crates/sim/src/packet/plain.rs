@@ -1,6 +1,8 @@
 //! Packets of plain segments, the usual case: written once in their slot, and read there.
 
-use super::{NONE, PLAIN, Packet, PacketRef, Packets, Trail, Unpacked, length};
+use super::{
+    NONE, PLAIN, Packet, PacketRef, Packets, TIMED, TIMESTAMPS_BYTES, Trail, Unpacked, length,
+};
 use prefetch_index::prefetch_index;
 use retx_tcp::{Connection, PlainTransmit};
 use retx_units::Time;
@@ -23,7 +25,10 @@ impl Packet {
     /// Creates a packet that carries this segment.
     #[inline(always)]
     fn plain(transmit: &PlainTransmit, label: &Label) -> Self {
-        let PlainSegment { seq, ack, window, flags, payload_bytes } = transmit.segment;
+        let PlainSegment { seq, ack, window, flags, payload_bytes, timestamps } = transmit.segment;
+        let (bits, option_bytes) =
+            if timestamps.is_some() { (TIMED, TIMESTAMPS_BYTES) } else { (0, 0) };
+        let headers = IPV4_HEADER_BYTES + TCP_HEADER_BYTES + option_bytes;
         Self {
             position: transmit.position,
             seq,
@@ -31,18 +36,11 @@ impl Packet {
             to: label.to,
             connection: label.connection,
             window,
-            bytes: length(IPV4_HEADER_BYTES + TCP_HEADER_BYTES + payload_bytes),
+            bytes: length(headers + payload_bytes),
             payload_bytes: length(payload_bytes),
             flags,
-            bits: 0,
+            bits,
         }
-    }
-
-    /// Header without options and notice.
-    #[inline]
-    const fn without_options(&self) -> PlainSegment {
-        let Self { seq, ack, window, flags, .. } = *self;
-        PlainSegment { seq, ack, window, flags, payload_bytes: self.payload_bytes() }
     }
 }
 
@@ -53,6 +51,9 @@ impl Packets {
         let id = self.take_number();
         let packet = Packet::plain(transmit, label);
         let bytes = packet.bytes();
+        if let Some(timestamps) = transmit.segment.timestamps {
+            self.keep_timestamps(id, timestamps);
+        }
         self.slots[id as usize] = packet;
         prefetch_index(&self.slots, id as usize + 16);
         self.trails[id as usize] = Trail { copy: label.copy, hop: label.hop, row: NONE };
@@ -70,15 +71,31 @@ pub struct Arriving<'a> {
     pub place: &'a mut Unpacked,
 }
 
+impl PacketRef<'_> {
+    /// Header without notice, and without options but timestamps.
+    #[inline(always)]
+    fn plain(self) -> PlainSegment {
+        let Packet { seq, ack, window, flags, .. } = *self.packet;
+        let timestamps = self.packets.timestamps_of(self.packet, self.id);
+        PlainSegment {
+            seq,
+            ack,
+            window,
+            flags,
+            payload_bytes: self.packet.payload_bytes(),
+            timestamps,
+        }
+    }
+}
+
 impl Arriving<'_> {
     /// Passes its segment to the destination end.
     #[inline(always)]
     pub fn hand_over(self, now: Time, to: &mut Connection) {
         let Self { packet, place } = self;
-        let PacketRef { packet, id, packets } = packet;
         let plain = packet.bits & PLAIN == 0;
-        if !plain || !to.handle_plain(now, packet.without_options()) {
-            packets.hand_over_unpacked(id, place, now, to);
+        if !plain || !to.handle_plain(now, packet.plain()) {
+            packet.packets.hand_over_unpacked(packet.id, place, now, to);
         }
     }
 }
@@ -96,7 +113,7 @@ impl Packets {
 mod tests {
     use super::*;
     use retx_units::SeqNr;
-    use retx_wire::{Ecn, Flags};
+    use retx_wire::{Ecn, Flags, Timestamps};
 
     #[test]
     fn a_plain_packet_is_as_any_other() {
@@ -105,7 +122,8 @@ mod tests {
             ack: SeqNr(9),
             window: 11,
             flags: Flags::ACK.with(Flags::PSH),
-            payload_bytes: 1_460,
+            payload_bytes: 1_448,
+            timestamps: Some(Timestamps { value: 20, echo: 21 }),
         };
         let label = Label { copy: 3, hop: 4, to: 5, connection: 6 };
         let mut packets = Packets::default();

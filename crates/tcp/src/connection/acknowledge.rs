@@ -256,7 +256,9 @@ impl Connection {
     /// the window grows or recovery continues.
     fn decide(&mut self, ack: &congestion_control::Ack, selective: Option<&Delivered>) {
         let now = ack.now;
-        self.tell_segments_acked(ack, selective);
+        if let Some(delivered) = selective {
+            self.tell_segments_acked(ack, delivered.timed_last());
+        }
         let sender = &mut self.sender;
         sender.congestion_control.observe(ack, sender.window.smss);
         sender.loss_cause.on_ack(ack, &sender.window);

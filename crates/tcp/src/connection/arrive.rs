@@ -1,5 +1,6 @@
 //! Arrival of a segment: RFC 9293 §3.10.7, in its order.
 
+use super::fast_path::Sending;
 use super::{Connection, Event, State};
 use crate::RttSamples;
 use crate::loss_detection::LossDetection;
@@ -17,9 +18,9 @@ impl Connection {
     #[inline]
     pub(super) fn take_segment(&mut self, now: Time, segment: &Segment) {
         let taken = if segment.options.sack.is_empty() {
-            !segment.loss_notice && self.take_at_once(now, segment.without_options())
+            !segment.loss_notice && self.take_at_once(now, segment.plain())
         } else {
-            self.course.repairs && self.take_duplicate(now, segment)
+            self.course.sending == Sending::Repair && self.take_duplicate(now, segment)
         };
         if !taken {
             self.examine(now, segment);

@@ -8,7 +8,8 @@
 //! notes it in a [`Course`]. A short way changes nothing of it, so that it need not be looked at
 //! again:
 //! - the connection is established, has nothing to answer by a reset, and neither uses timestamps
-//!   or ECN nor paces its segments, models the path or sends in bursts;
+//!   or ECN nor paces its segments, models the path or sends in bursts (with timestamps and the
+//!   other details of Linux, but not ECN, the paths of `detailed` are open instead);
 //! - to send: everything up to SND.NXT is out for the first time, nothing is known to have arrived
 //!   out of order or to be lost, no duplicate ACK is being counted, no recovery, probe or FIN is
 //!   under way, there is nothing to tell the peer in an option, and loss detection has nothing to
@@ -23,6 +24,7 @@
 //! way. A test takes random connections along both and compares all that they keep.
 
 mod beyond_gap;
+mod detailed;
 mod repair;
 
 use super::repair::Repair;
@@ -35,8 +37,9 @@ use crate::loss_cause::{self, LossCause};
 use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
 use crate::scoreboard::Scoreboard;
-use crate::{Push, RttSamples, spurious};
-use retx_units::Time;
+use crate::spurious::Detector;
+use crate::{Push, RttSamples};
+use retx_units::{SeqNr, Time};
 use retx_wire::{Flags, PlainSegment};
 
 /// Fast paths that are open.
@@ -44,16 +47,42 @@ use retx_wire::{Flags, PlainSegment};
 pub(super) struct Course {
     /// True if the options negotiated in the handshake permit fast paths.
     pub plain: bool,
+    /// True if they permit those of `detailed`.
+    pub detailed: bool,
     /// True if a component has to observe each acknowledgment and each transmission.
     observed: bool,
-    /// For an acknowledgment of new data, and for new data.
-    pub sends: bool,
+    pub sending: Sending,
+    pub receiving: Receiving,
+}
+
+/// Fast path for acknowledgments, and for new data to send.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Sending {
+    /// None.
+    #[default]
+    General,
+    /// For acknowledgments of new data, and for new data.
+    Plain,
     /// In a recovery: for duplicate ACKs, and for new data.
-    pub repairs: bool,
+    Repair,
+    /// As `Plain`, with more to do for each segment.
+    Detailed,
+}
+
+/// Fast path for data that arrive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Receiving {
+    /// None.
+    #[default]
+    General,
     /// For the next data in order.
-    pub receives: bool,
+    Next,
     /// For data beyond a gap, and for their acknowledgments.
-    pub collects: bool,
+    BeyondGap,
+    /// As `Next`, with more to do for each segment.
+    Detailed,
 }
 
 /// Result of the fast path for sending.
@@ -85,22 +114,28 @@ impl Sender {
         room < queued.min(self.window.smss.into()) && room < self.max_snd_wnd / 2
     }
 
+    /// True if everything up to SND.NXT was sent only once, nothing indicates a loss, and loss
+    /// detection ignores acknowledgments of new data.
+    fn is_calm(&self) -> bool {
+        self.has_no_trouble() && self.loss_detection.is_at_rest()
+    }
+
     /// True if everything up to SND.NXT was sent only once, and nothing indicates a loss.
-    pub fn is_calm(&self) -> bool {
+    fn has_no_trouble(&self) -> bool {
         let counts = self.limited_bytes
             | self.timeout_recovery_end
             | u64::from(self.duplicates | self.limited_credit | self.looks | self.forced_new)
             | u64::from(self.timeouts_in_row | self.probes_in_row);
         let asked = self.retransmit_first | self.tail_probe | self.probe | self.fin_queued;
-        let undoes = !matches!(self.spurious, spurious::State::none(_));
-        let is_repaired =
-            |repair: &Repair| repair.reduction.is_none() && (repair.undo.is_none() || !undoes);
+        let undoes = !self.spurious.is_at_rest();
+        let is_repaired = |repair: &Repair| {
+            repair.reduction.is_none() && !repair.waits && (repair.undo.is_none() || !undoes)
+        };
         counts == 0
             && !asked
             && self.snd_nxt == self.snd_max
             && self.repair.get().is_none_or(is_repaired)
             && self.board.get().is_none_or(Scoreboard::is_in_order)
-            && self.loss_detection.is_at_rest()
     }
 }
 
@@ -117,6 +152,7 @@ impl Connection {
             && !own_pace
             && self.parameters.push == Push::End
             && sender.repair.requests.get().is_none();
+        self.choose_detailed_course();
     }
 
     /// Recomputes which fast paths are open, after an event that they do not handle.
@@ -125,14 +161,24 @@ impl Connection {
         let plain = self.course.plain && self.parameters.short_ways;
         let open = plain && self.state == State::Established && self.reply.is_none();
         let (simple, gap) = (open && self.receiver.is_simple(), self.receiver.has_gap());
-        self.course.receives = simple && !gap;
-        self.course.collects = simple && gap;
+        self.course.receiving = match (simple, gap) {
+            (true, false) => Receiving::Next,
+            (true, true) => Receiving::BeyondGap,
+            (false, _) => Receiving::General,
+        };
         let bare = open && !self.selective() && !self.timers.has_rare();
-        self.course.sends = bare && self.sender.is_calm();
         let timed = self.parameters.rtt_samples == RttSamples::Timed;
         let unseen = timed && !self.course.observed;
-        let repairs = bare && unseen && !self.course.sends;
-        self.course.repairs = repairs && self.sender.is_repairing();
+        self.course.sending = if bare && self.sender.is_calm() {
+            Sending::Plain
+        } else if bare && unseen && self.sender.is_repairing() {
+            Sending::Repair
+        } else {
+            Sending::General
+        };
+        if self.course.detailed {
+            self.settle_detailed();
+        }
     }
 
     /// Implementation of [`Self::handle_plain`].
@@ -144,13 +190,22 @@ impl Connection {
         }
         if segment.seq != self.acknowledgment() {
             let PlainSegment { seq, ack, window, payload_bytes, .. } = segment;
-            return self.course.collects && self.take_beyond_gap((seq, payload_bytes), ack, window);
+            return self.course.receiving == Receiving::BeyondGap
+                && self.take_beyond_gap((seq, payload_bytes), ack, window);
         }
         if segment.payload_bytes > 0 {
-            self.course.receives && self.take_next_data(now, segment)
-        } else {
-            self.course.sends && self.take_next_ack(now, segment)
-                || self.course.repairs && self.take_plain_duplicate(segment.ack, segment.window)
+            return match self.course.receiving {
+                Receiving::Next => self.take_next_data(now, segment),
+                Receiving::Detailed => self.take_detailed_data(now, &segment),
+                Receiving::General | Receiving::BeyondGap => false,
+            };
+        }
+        let (ack, window) = (segment.ack, segment.window);
+        match self.course.sending {
+            Sending::Plain => self.take_next_ack(now, ack, window),
+            Sending::Detailed => self.take_detailed_ack(now, &segment),
+            Sending::Repair => self.take_plain_duplicate(ack, window),
+            Sending::General => false,
         }
     }
 
@@ -173,16 +228,16 @@ impl Connection {
 
     /// Handles an acknowledgment of new data, and of nothing that was not sent.
     #[inline(never)]
-    fn take_next_ack(&mut self, now: Time, segment: PlainSegment) -> bool {
+    fn take_next_ack(&mut self, now: Time, number: SeqNr, window: u16) -> bool {
         let sender = &self.sender;
         let flight_before = sender.flight_size();
         let next = self.sequence(sender.snd_una);
-        let bytes_acked = u64::from(segment.ack.0.wrapping_sub(next.0));
+        let bytes_acked = u64::from(number.0.wrapping_sub(next.0));
         if bytes_acked == 0 || bytes_acked > flight_before {
             return false;
         }
         let ack = sender.snd_una + bytes_acked;
-        let window = self.window_of(segment.window);
+        let window = self.window_of(window);
         self.update_window(self.receiver.rcv_nxt, ack, window);
         let sender = &mut self.sender;
         sender.snd_una = ack;
@@ -250,7 +305,7 @@ impl Connection {
     /// Next deadline while the fast paths of sending are open: no other timer runs.
     #[inline]
     pub(super) const fn next_usual_timer(&self) -> Option<Time> {
-        let bare = self.course.sends | self.course.repairs;
+        let bare = matches!(self.course.sending, Sending::Plain | Sending::Repair);
         if bare { Some(self.timers.next_usual()) } else { None }
     }
 
@@ -285,9 +340,9 @@ impl Connection {
     /// Like [`Self::send_at_once`], for all fast paths except that of an undisturbed sender.
     #[inline]
     pub(super) fn send_at_once_otherwise(&mut self, now: Time, to: &mut Transmit) -> Short {
-        if self.course.collects {
+        if self.course.receiving == Receiving::BeyondGap {
             self.acknowledge_gap_at_once(now, to)
-        } else if self.course.repairs {
+        } else if self.course.sending == Sending::Repair {
             self.send_in_repair(now)
         } else {
             Short::Unknown
@@ -328,7 +383,11 @@ impl Connection {
         }
         let flight = self.sender.flight_size();
         // Without loss or reordering all data in flight count.
-        let pipe = if self.course.sends { flight } else { self.sender.pipe_of(flight) };
+        let pipe = if self.course.sending == Sending::Plain {
+            flight
+        } else {
+            self.sender.pipe_of(flight)
+        };
         self.note_flight(pipe, true);
         if self.timers.retransmit == Time::NEVER {
             self.start_retransmit_timer(now);
@@ -361,6 +420,7 @@ impl Connection {
             window,
             flags: if is_last { Flags::ACK.with(Flags::PSH) } else { Flags::ACK },
             payload_bytes: length,
+            timestamps: None,
         };
         if let Some(edge) = edge {
             self.receiver.pending.on_ack_sent(now, length > 0);

@@ -1,6 +1,7 @@
 //! Header of a segment besides its data: window and options.
 
 use super::Connection;
+use super::fast_path::Receiving;
 use retx_units::Time;
 use retx_wire::{Options, SackBlocks, Timestamps};
 
@@ -26,7 +27,7 @@ impl Connection {
         if receiver.has_told_window() {
             return (receiver.told_field, receiver.edge);
         }
-        if self.course.receives {
+        if self.course.receiving == Receiving::Next {
             let (field, edge) = self.field_of(receiver.simple_window(&self.parameters));
             self.receiver.tell_window(field);
             return (field, edge);
@@ -36,6 +37,23 @@ impl Connection {
         if receiver.memory.is_none() {
             receiver.tell_window(field);
         }
+        (field, edge)
+    }
+
+    /// Like [`Self::window_field`], cached if the window does not depend on the one before; notes a
+    /// shortage of memory, too.
+    #[inline(always)]
+    pub(super) fn detailed_window(&mut self) -> (u16, u64) {
+        let receiver = &self.receiver;
+        if receiver.rcv_wscale > 0 && receiver.has_told_window() {
+            return (receiver.told_field, receiver.edge);
+        }
+        let (window, short) = receiver.window_and_shortage(&self.parameters);
+        let (field, edge) = self.field_of(window);
+        if short {
+            self.receiver.pending.on_short_window();
+        }
+        self.receiver.tell_window(field);
         (field, edge)
     }
 

@@ -7,6 +7,7 @@
 //! *Where it ends.* A connection does not know whether its application has more to write, whether
 //! its window was ever reduced and why, or what its peer holds back: who drives it adds that.
 
+use super::fast_path::Sending;
 use super::{Connection, State};
 use crate::loss_detection::LossDetection;
 use crate::spurious::Detector;
@@ -39,7 +40,11 @@ impl Connection {
     /// Limit now in force, once there is nothing more to send.
     #[inline]
     pub fn limit(&self, now: Time) -> Limit {
-        if self.course.sends { self.limit_at_a_glance() } else { self.limit_in_full(now) }
+        match self.course.sending {
+            Sending::Plain => self.limit_at_a_glance(),
+            Sending::Detailed => self.limit_in_detail(now),
+            Sending::Repair | Sending::General => self.limit_in_full(now),
+        }
     }
 
     /// Limit in the usual case, without recovery, pacing, deferral or losses: only the windows

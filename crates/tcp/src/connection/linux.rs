@@ -11,20 +11,19 @@ use retx_units::Time;
 pub const BLOCK_MAX: u64 = 65_536;
 
 impl Connection {
-    /// Passes the RTT of the delivered segments to the congestion control (`tcp_clean_rtx_queue`,
-    /// `pkts_acked`). HyStart may end slow start by it, in a recovery, too, which then ends with
+    /// Passes the RTT of the delivered segments, the last of which was sent at `timed_last` if it
+    /// was sent once, to the congestion control (`tcp_clean_rtx_queue`, `pkts_acked`). HyStart may end slow start by it, in a recovery, too, which then ends with
     /// the new `ssthresh`.
     pub(super) fn tell_segments_acked(
         &mut self,
         ack: &congestion_control::Ack,
-        selective: Option<&Delivered>,
+        timed_last: Option<Time>,
     ) {
         let per_ack = self.parameters.rtt_samples == RttSamples::EveryAck;
-        let Some(delivered) = selective.filter(|_| per_ack) else { return };
-        if !self.sender.loss_detection.as_linux() {
+        if !per_ack || !self.sender.loss_detection.as_linux() {
             return;
         }
-        let last = delivered.timed_last().map(|sent| self.measured_rtt(ack.now, sent));
+        let last = timed_last.map(|sent| self.measured_rtt(ack.now, sent));
         let sender = &mut self.sender;
         let before = sender.window.ssthresh;
         sender.congestion_control.on_segments_acked(&mut sender.window, ack, last.or(ack.rtt));

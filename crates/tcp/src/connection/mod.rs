@@ -46,6 +46,7 @@ use crate::rto::Estimator;
 use crate::timers::Timers;
 use crate::{Config, congestion_control::Window};
 use events::Events;
+use fast_path::{Receiving, Sending};
 pub use info::{Info, LossState};
 pub use limit::Limit;
 pub use outgoing::{PlainTransmit, Polled, Transmit};
@@ -208,6 +209,9 @@ impl Connection {
     /// Time of the next call of `handle_timeout`; [`Time::NEVER`] if none is needed.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
+        if self.course.sending == Sending::Detailed {
+            return self.timers.next_detailed();
+        }
         self.next_usual_timer().unwrap_or_else(|| self.next_timer())
     }
 
@@ -227,7 +231,7 @@ impl Connection {
     /// open the window again, so poll for a segment afterwards.
     #[inline]
     pub fn read(&mut self, bytes: u64) -> u64 {
-        if self.course.receives {
+        if self.course.receiving == Receiving::Next {
             return self.read_at_once(bytes);
         }
         let read = self.receiver.read(bytes);

@@ -11,7 +11,7 @@ use super::{Connection, Sender};
 use crate::congestion_control::{self, CongestionControl, Delivery, Phase, Start};
 use crate::loss_detection::{LossDetection, Reaction};
 use crate::rto::Estimator;
-use crate::scoreboard::Delivered;
+use crate::scoreboard::{Delivered, NextArrived};
 use retx_units::{Duration, Time};
 
 /// State for a model in addition to the acknowledgment.
@@ -145,14 +145,37 @@ impl Connection {
         acked: u64,
         selective: Option<&Delivered>,
     ) {
-        let Some(model) = self.sender.model.as_deref().copied() else { return };
-        let pacing_delay = self.pacing_delay(ack.now);
+        if self.sender.model.is_none() {
+            return;
+        }
         let sender = &mut self.sender;
         let segments = match selective {
             Some(delivered) => delivered.segments,
             None if sender.tracks => sender.in_segments(ack.delivered),
             None => sender.delivered_without_sack(acked),
         };
+        let newest = selective.and_then(|delivered| Some(delivered.newest?.end));
+        self.deliver_to_model(ack, acked, (segments, selective.is_some()), newest);
+    }
+
+    /// Like [`Self::tell_model`], for the next segments in order.
+    #[inline]
+    pub(super) fn tell_model_of_next(&mut self, ack: &congestion_control::Ack, it: &NextArrived) {
+        if self.sender.model.is_some() {
+            self.deliver_to_model(ack, ack.bytes_acked.max(1), (it.segments, true), Some(it.end));
+        }
+    }
+
+    fn deliver_to_model(
+        &mut self,
+        ack: &congestion_control::Ack,
+        acked: u64,
+        (segments, is_selective): (u64, bool),
+        newest: Option<u64>,
+    ) {
+        let Some(model) = self.sender.model.as_deref().copied() else { return };
+        let pacing_delay = self.pacing_delay(ack.now);
+        let sender = &mut self.sender;
         let lost_total = sender.losses(&model);
         let phase = if sender.timeout_recovery_end > sender.snd_una {
             Phase::Loss
@@ -165,8 +188,8 @@ impl Connection {
             now: ack.now,
             snd_una: sender.snd_una,
             segments,
-            is_selective: selective.is_some(),
-            newest: selective.and_then(|delivered| Some(delivered.newest?.end)),
+            is_selective,
+            newest,
             is_short: acked < u64::from(sender.window.smss),
             lost: lost_total - model.losses_before,
             lost_total,

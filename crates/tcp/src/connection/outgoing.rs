@@ -1,6 +1,6 @@
 //! Segments that a connection sends.
 
-use super::fast_path::Short;
+use super::fast_path::{Receiving, Sending, Short};
 use super::{Connection, State};
 use crate::RttSamples;
 use crate::congestion_control::{CongestionControl, Sent};
@@ -21,7 +21,7 @@ pub struct Transmit {
     pub retransmission: bool,
 }
 
-/// Segment without options and ECN, none of whose sequence space was sent before.
+/// Segment without ECN and without options but timestamps, none of whose sequence space was sent before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlainTransmit {
     /// TCP segment.
@@ -47,8 +47,9 @@ impl PlainTransmit {
 impl Transmit {
     /// Writes the fields of a plain segment, and leaves the others unchanged.
     pub(super) const fn put_plain(&mut self, plain: &PlainTransmit) {
-        let PlainSegment { seq, ack, window, flags, payload_bytes } = plain.segment;
+        let PlainSegment { seq, ack, window, flags, payload_bytes, timestamps } = plain.segment;
         let segment = &mut self.segment;
+        segment.options.timestamps = timestamps;
         (segment.seq, segment.ack, segment.window) = (seq, ack, window);
         (segment.flags, segment.payload_bytes) = (flags, payload_bytes);
         self.position = plain.position;
@@ -57,7 +58,7 @@ impl Transmit {
     /// Fields of a plain segment.
     #[inline]
     pub(super) const fn plain(&self) -> PlainTransmit {
-        let segment = self.segment.without_options();
+        let segment = self.segment.plain();
         PlainTransmit { segment, position: self.position, more: true }
     }
 }
@@ -106,14 +107,21 @@ impl Connection {
     /// returned by value at less cost.
     #[inline(always)]
     pub fn poll_transmit_into(&mut self, now: Time, to: &mut Transmit) -> Polled {
-        if self.course.sends {
+        if self.course.sending == Sending::Plain {
             match self.send_at_once(now) {
                 Short::Sent(plain) => return Polled::Plain(plain),
                 Short::Nothing => return Polled::Nothing,
                 Short::Written | Short::Unknown => {}
             }
         }
-        if self.course.collects && self.has_answered() {
+        if self.course.sending == Sending::Detailed {
+            match self.send_detailed(now) {
+                Short::Sent(plain) => return Polled::Plain(plain),
+                Short::Nothing => return Polled::Nothing,
+                Short::Written | Short::Unknown => {}
+            }
+        }
+        if self.course.receiving == Receiving::BeyondGap && self.has_answered() {
             return Polled::Nothing;
         }
         match self.transmit_otherwise(now, to) {

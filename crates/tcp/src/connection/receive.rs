@@ -235,7 +235,8 @@ impl Connection {
     /// Processes the payload and FIN of an acceptable segment that begins at `position` (RFC 9293
     /// §3.10.7.4, seventh and eighth step). Data beyond the window are cut off.
     pub(super) fn receive(&mut self, now: Time, segment: &Segment, position: i64) {
-        self.measure_peer(now, segment);
+        let echo = segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo);
+        self.measure_peer(now, segment.payload_bytes, echo);
         let receiver = &mut self.receiver;
         let start = position.max(0) as u64;
         let limit = receiver.edge.max(receiver.rcv_nxt);
@@ -256,7 +257,8 @@ impl Connection {
             let joins = receiver.out_of_order.contains(left - 1, left);
             receiver.take_with_gap(left, right);
             if receiver.pending.is_linux() && left != old_nxt {
-                self.grow_window(segment, false, if joins { 0 } else { right - left }, now);
+                let payload_bytes = segment.payload_bytes;
+                self.grow_window(payload_bytes, false, if joins { 0 } else { right - left }, now);
             }
             self.acknowledge_gap(now, old_nxt);
         }
@@ -269,12 +271,12 @@ impl Connection {
             self.on_fin(now);
         }
         if !self.receiver.pending.is_linux() {
-            self.grow_window(segment, left == old_nxt && left < right, 0, now);
+            self.grow_window(segment.payload_bytes, left == old_nxt && left < right, 0, now);
             if in_order {
                 self.schedule_counted_ack(now);
             }
         } else if left == old_nxt && left < right {
-            self.receive_as_linux(now, segment, in_order);
+            self.receive_as_linux(now, segment.payload_bytes, segment.flags, in_order);
         }
     }
 
@@ -302,11 +304,11 @@ impl Connection {
     }
 
     /// Passes the RTT of a full segment to the receive buffer, before the segment is processed.
-    fn measure_peer(&mut self, now: Time, segment: &Segment) {
-        if self.receiver.memory.is_none() || segment.payload_bytes < self.receiver.pending.mss() {
+    pub(super) fn measure_peer(&mut self, now: Time, payload_bytes: u32, echo: Option<u32>) {
+        let Some(memory) = &self.receiver.memory else { return };
+        if payload_bytes < self.receiver.pending.mss() || echo.is_none_or(|it| memory.knows(it)) {
             return;
         }
-        let echo = segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo);
         let rtt = echo.and_then(|echo| self.rtt_of_echo(now, echo));
         let position = self.receiver.position();
         if let (Some(memory), Some(echo)) = (&mut self.receiver.memory, echo) {
@@ -316,8 +318,14 @@ impl Connection {
 
     /// Grows the window of a buffer that counts memory after new data (`tcp_event_data_recv`,
     /// `tcp_data_queue_ofo`). Of the waiting bytes, `uncounted` take no memory yet.
-    fn grow_window(&mut self, segment: &Segment, continues: bool, uncounted: u64, now: Time) {
-        if self.receiver.memory.is_none() || segment.payload_bytes == 0 {
+    pub(super) fn grow_window(
+        &mut self,
+        payload_bytes: u32,
+        continues: bool,
+        uncounted: u64,
+        now: Time,
+    ) {
+        if self.receiver.memory.is_none() || payload_bytes == 0 {
             return;
         }
         let position = self.receiver.position();
@@ -326,24 +334,28 @@ impl Connection {
         if continues {
             memory.on_data_in_order(now, &position);
         }
-        if (continues || self.receiver.sack)
-            && memory.grow(segment.payload_bytes, waiting, &position)
-        {
+        if (continues || self.receiver.sack) && memory.grow(payload_bytes, waiting, &position) {
             self.receiver.pending.on_window_growth();
         }
     }
 
     /// Handles new in-order data under Linux's ACK policy: rhythm, then window, then ACK.
-    fn receive_as_linux(&mut self, now: Time, segment: &Segment, in_order: bool) {
-        let arrival = self.arrival(now, segment);
+    pub(super) fn receive_as_linux(
+        &mut self,
+        now: Time,
+        payload_bytes: u32,
+        flags: Flags,
+        in_order: bool,
+    ) {
+        let arrival = self.arrival(now, payload_bytes, flags);
         let position = self.receiver.position();
         let receiver = &mut self.receiver;
         if receiver.pending.on_data(&arrival)
             && let Some(memory) = &mut receiver.memory
         {
-            memory.on_larger_segment(segment.payload_bytes, &position);
+            memory.on_larger_segment(payload_bytes, &position);
         }
-        self.grow_window(segment, true, 0, now);
+        self.grow_window(payload_bytes, true, 0, now);
         if in_order {
             self.schedule_ack_as_linux(&arrival);
         }
@@ -351,18 +363,18 @@ impl Connection {
 
     /// Schedules an ACK for every second segment, and within a bounded time (RFC 5681 §4.2). Except
     /// in Linux's policy, segments count whatever their size, as in ns-2 and ns-3.
-    fn schedule_counted_ack(&mut self, now: Time) {
+    pub(super) fn schedule_counted_ack(&mut self, now: Time) {
         let verdict = self.receiver.pending.count_simple(&self.parameters.delayed_ack);
         self.carry_out(now, verdict);
     }
 
-    fn arrival(&self, now: Time, segment: &Segment) -> Arrival {
+    fn arrival(&self, now: Time, payload_bytes: u32, flags: Flags) -> Arrival {
         Arrival {
             now,
-            bytes: segment.payload_bytes,
+            bytes: payload_bytes,
             header: BARE_HEADER + if self.timestamps { TIMESTAMPS } else { 0 },
-            push: segment.flags.contains(Flags::PSH),
-            fin: segment.flags.contains(Flags::FIN),
+            push: flags.contains(Flags::PSH),
+            fin: flags.contains(Flags::FIN),
             window: self.receiver.position().rcv_wnd,
             rto: self.rto(),
             srtt: self.srtt(),

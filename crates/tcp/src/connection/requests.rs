@@ -133,6 +133,7 @@ impl Connection {
     /// Mutable requests of the application. The fast paths do not handle them and close.
     pub(super) fn requests(&mut self) -> &mut Requests {
         self.course.plain = false;
+        self.course.detailed = false;
         self.settle();
         &mut self.sender.repair.requests
     }

@@ -5,7 +5,7 @@ use crate::RttSamples;
 use crate::rto::Estimator;
 use crate::scoreboard::{Delivered, InOrder};
 use retx_units::{Duration, Time};
-use retx_wire::Segment;
+use retx_wire::{Segment, Timestamps};
 
 /// Number of ticks covered by the first level of the timer wheel (`kernel/time/timer.c`,
 /// `calc_wheel_index`).
@@ -71,7 +71,7 @@ impl Connection {
     }
 
     /// Sample of the timed segment: exact, and never of a retransmitted one (Karn, RFC 6298 §3).
-    fn rtt_of_timed(&mut self, now: Time, ack: u64) -> Option<Duration> {
+    pub(super) fn rtt_of_timed(&mut self, now: Time, ack: u64) -> Option<Duration> {
         let timed = self.sender.timed.filter(|timed| timed.is_covered(ack))?;
         self.sender.timed = None;
         Some(self.measured_rtt(now, timed.sent))
@@ -146,8 +146,13 @@ impl Connection {
 
     /// The peer's timestamp clock, assumed to tick like ours.
     pub(super) fn receiver_time(&self, segment: &Segment) -> Option<Duration> {
-        let value = segment.options.timestamps.filter(|_| self.timestamps)?.value;
-        Some(self.timestamp_tick() * u64::from(value))
+        segment.options.timestamps.filter(|_| self.timestamps).map(|it| self.receiver_time_of(it))
+    }
+
+    /// The peer's timestamp clock, by these timestamps.
+    #[inline]
+    pub(super) fn receiver_time_of(&self, timestamps: Timestamps) -> Duration {
+        self.timestamp_tick() * u64::from(timestamps.value)
     }
 
     /// Tick of the timestamp clock: 1 ms, or the coarser unit of RTT measurements (RFC 7323 §5.4).

@@ -44,6 +44,23 @@ pub struct Ack<'a> {
     pub selective: Option<&'a Delivered>,
 }
 
+/// An acknowledgment of new data, which are the next in order and were each sent once.
+#[derive(Debug, Clone, Copy)]
+pub struct NextAck {
+    /// When it came.
+    pub now: Time,
+    /// Smoothed RTT, if there is one.
+    pub srtt: Option<Duration>,
+    /// Least RTT sample: see [`Ack::least_rtt`].
+    pub least_rtt: Duration,
+    /// True if the ACK gives an RTT sample.
+    pub sampled: bool,
+    /// When the last segment acknowledged was sent, and the position after it.
+    pub sent: Time,
+    /// See `sent`.
+    pub end: u64,
+}
+
 /// Data in flight, as a tail loss probe sees them.
 #[derive(Debug, Clone, Copy)]
 pub struct Flight {
@@ -121,6 +138,17 @@ pub trait LossDetection {
     /// nobody asks for times.
     fn is_at_rest(&self) -> bool {
         false
+    }
+
+    /// True when an acknowledgment of new data would ask for nothing, if these are the next and
+    /// everything was sent once: [`Self::on_next_ack`] then takes the place of [`Self::on_ack`].
+    fn is_at_rest_in_order(&self) -> bool {
+        self.is_at_rest()
+    }
+
+    /// Acknowledgment of the next data while [`Self::is_at_rest_in_order`].
+    fn on_next_ack(&mut self, ack: &NextAck) {
+        let _ = ack;
     }
 
     /// True in a fast recovery in which an acknowledgment of nothing new only marks what is lost,
@@ -227,6 +255,15 @@ impl LossDetection for State {
 
     fn is_at_rest(&self) -> bool {
         dispatch!(self, it => it.is_at_rest())
+    }
+
+    fn is_at_rest_in_order(&self) -> bool {
+        dispatch!(self, it => it.is_at_rest_in_order())
+    }
+
+    #[inline]
+    fn on_next_ack(&mut self, ack: &NextAck) {
+        dispatch!(self, it => it.on_next_ack(ack));
     }
 
     fn only_repairs(&self, selective: bool) -> bool {

@@ -21,6 +21,7 @@ impl Scoreboard {
             }
         }
         record.ever_retransmitted = true;
+        self.resent_end = self.resent_end.max(record.end());
         record.overdue = false;
         record.sent = now;
         self.note_time(now, start);

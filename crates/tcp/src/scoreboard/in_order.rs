@@ -13,11 +13,37 @@ pub(crate) struct InOrder {
     pub first_sent: Option<Time>,
 }
 
+/// Segments, each sent once, that an acknowledgment has taken off the board.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NextArrived {
+    /// Bytes of whole segments.
+    pub bytes: u64,
+    /// Number of segments.
+    pub segments: u64,
+    /// When the first and the last of them were sent.
+    pub first_sent: Time,
+    pub last_sent: Time,
+    /// Position after the last.
+    pub end: u64,
+}
+
 impl Scoreboard {
     /// Nothing is selectively acknowledged, taken for lost, or in flight twice.
     pub fn is_in_order(&self) -> bool {
         let odd = self.lost_bytes | self.doubled_bytes | self.surplus_bytes | self.marked_segments;
         odd == 0 && self.sacked.is_empty()
+    }
+
+    /// True if, besides, everything in flight was sent once, and `by_time` lists just that.
+    pub fn is_in_order_of_time(&self, snd_una: u64) -> bool {
+        let listed = if self.without_times { 0 } else { self.records.len() };
+        self.resent_end <= snd_una && self.by_time.len() == listed && self.overtaken.is_empty()
+    }
+
+    /// True if the first segment in flight ends at this position or before it.
+    #[inline]
+    pub fn has_first_below(&self, position: u64) -> bool {
+        self.records.front().is_some_and(|record| record.end() <= position)
     }
 
     /// When the first segment in flight was sent last.
@@ -62,6 +88,37 @@ impl Scoreboard {
             taken.first_sent = None;
         }
         taken
+    }
+
+    /// [`Scoreboard::acknowledge`] without blocks, for a board [in order of
+    /// time](Self::is_in_order_of_time) that [has a first segment](Self::has_first_below) to take.
+    #[inline]
+    pub(crate) fn take_next(&mut self, snd_una: u64) -> NextArrived {
+        let first = self.records.front().copied().unwrap_or_default();
+        let (mut last, mut segments, mut bursts) = (first, 0, 0);
+        self.records.pop_while(|record| {
+            let goes = record.end() <= snd_una;
+            if goes {
+                work::steps(1);
+                segments += 1;
+                bursts += u64::from(record.opens_burst);
+                last = *record;
+            }
+            goes
+        });
+        self.opened_bursts -= bursts;
+        if !self.without_times {
+            for _ in 0..segments {
+                self.by_time.pop_front();
+            }
+        }
+        NextArrived {
+            bytes: last.end() - first.start,
+            segments,
+            first_sent: first.sent,
+            last_sent: last.sent,
+            end: last.end(),
+        }
     }
 
     /// Brings what is remembered of segments that have gone up to date, so that boards which behave

@@ -189,6 +189,11 @@ impl Detector for State {
         }
     }
 
+    fn is_at_rest(&self) -> bool {
+        let undoes = self.undo_marker.is_some() && self.undo_retrans == Some(0);
+        !self.late_original && !undoes
+    }
+
     fn saw_late_original(&self) -> bool {
         self.late_original
     }

@@ -157,6 +157,12 @@ pub trait Detector {
         Verdict::Undecided
     }
 
+    /// True if, outside recoveries, an acknowledgment of new data without DSACK changes nothing here
+    /// and leads to no verdict.
+    fn is_at_rest(&self) -> bool {
+        false
+    }
+
     /// The acknowledgment at hand has shown that an original filled a hole in a recovery.
     fn saw_late_original(&self) -> bool {
         false
@@ -193,6 +199,10 @@ impl Detector for State {
 
     fn on_ack(&mut self, ack: &Ack) -> Verdict {
         dispatch!(self, it => it.on_ack(ack))
+    }
+
+    fn is_at_rest(&self) -> bool {
+        dispatch!(self, it => it.is_at_rest())
     }
 
     fn saw_late_original(&self) -> bool {

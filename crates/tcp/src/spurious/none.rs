@@ -20,4 +20,8 @@ impl State {
     }
 }
 
-impl Detector for State {}
+impl Detector for State {
+    fn is_at_rest(&self) -> bool {
+        true
+    }
+}

@@ -1,7 +1,7 @@
 //! Two connections, each twice: one uses the fast paths, its double only the general path. Under
 //! any input both produce the same output and keep the same state.
 
-use super::Course;
+use super::{Course, Receiving, Sending};
 use crate::connection::parameters::{Parameters, Prepared};
 use crate::connection::{Connection, Event, Polled, Transmit};
 use crate::{Config, CwndValidation, Size, congestion_control, loss_cause, presets, spurious};
@@ -31,8 +31,8 @@ struct World {
     lost: u64,
     late: u64,
     /// Number of steps at which the fast paths were open: of an undisturbed sender, in its
-    /// recovery, and of a receiver with a gap.
-    open: [u64; 3],
+    /// recovery, of a receiver with a gap, and of a sender and a receiver with more to do.
+    open: [u64; 5],
 }
 
 /// State of a connection, except for the choice of paths.
@@ -48,9 +48,11 @@ fn kept(connection: &Connection) -> String {
 /// Passes a packet to a connection like the engine.
 fn take(connection: &mut Connection, now: Time, transmit: &Transmit) {
     let Transmit { segment, ecn, .. } = transmit;
-    let plain = segment.options == Options::default() && !segment.loss_notice;
+    let timestamps = segment.options.timestamps;
+    let plain = segment.options == Options { timestamps, ..Options::default() };
+    let plain = plain && !segment.loss_notice;
     let at_once = plain && *ecn == Ecn::NotEct;
-    if !at_once || !connection.handle_plain(now, segment.without_options()) {
+    if !at_once || !connection.handle_plain(now, segment.plain()) {
         connection.handle_packet(now, segment, *ecn);
     }
 }
@@ -61,22 +63,25 @@ fn pick<T: Copy>(stream: &mut Stream, of: &[T]) -> T {
 
 /// Preset with some of its values changed at random.
 fn config(stream: &mut Stream) -> Config {
-    let name = match stream.below(4) {
+    let name = match stream.below(8) {
         0 => "newreno",
         1..=2 => "sack",
+        3 => "linux",
+        4 => "linux_bbr",
+        5 => "rack",
         _ => pick(stream, presets::PRESETS).name,
     };
     let mut config = (presets::find(name).expect("a preset").config)();
     config.mss = pick(stream, &[100, 536, 1_460]);
     config.initial_window = Size::Mss(1 + stream.below(10));
     config.delayed_ack.segments = 1 + stream.below(3) as u32;
-    if name == "sack" && stream.below(2) == 0 {
-        // Configuration for the fast paths of a recovery.
+    if stream.below(if name == "sack" { 2 } else { 4 }) == 0 {
+        // Configuration for the fast paths of a recovery, and for those with details.
         return config;
     }
     config.nagle = stream.below(2) == 0;
     config.sack |= stream.below(4) == 0;
-    config.timestamps |= stream.below(8) == 0;
+    config.timestamps ^= stream.below(8) == 0;
     config.ecn = stream.below(8) == 0;
     config.slow_start_after_idle = stream.below(2) == 0;
     config.receive_buffer = Size::Bytes(pick(stream, &[3_000, 60_000, 4 << 20]));
@@ -120,7 +125,7 @@ impl World {
         ];
         let lost = pick(&mut stream, &[u64::MAX, 100, 15]);
         let late = pick(&mut stream, &[u64::MAX, 200, 20]);
-        Self { seed, stream, now: Time::ZERO, ends, flights: vec![], lost, late, open: [0; 3] }
+        Self { seed, stream, now: Time::ZERO, ends, flights: vec![], lost, late, open: [0; 5] }
     }
 
     /// Applies an action to an end and its double, whose results must be equal.
@@ -147,7 +152,13 @@ impl World {
         let now = self.now;
         for end in 0..2 {
             let course = self.ends[end][0].course;
-            let ways = [course.sends, course.repairs, course.collects];
+            let ways = [
+                course.sending == Sending::Plain,
+                course.sending == Sending::Repair,
+                course.receiving == Receiving::BeyondGap,
+                course.sending == Sending::Detailed,
+                course.receiving == Receiving::Detailed,
+            ];
             self.open.iter_mut().zip(ways).for_each(|(open, way)| *open += u64::from(way));
             while self.both(end, Connection::poll_event).is_some_and(|it| it != Event::Reset) {}
             loop {
@@ -249,7 +260,7 @@ impl World {
 
 #[test]
 fn the_short_ways_lead_where_the_long_one_does() {
-    let mut open = [0; 3];
+    let mut open = [0; 5];
     for seed in 0..SEEDS {
         let mut world = World::new(seed);
         for step in 0..STEPS {
@@ -269,4 +280,5 @@ fn the_short_ways_lead_where_the_long_one_does() {
     // Counted for both ends at each step; many connections never use them.
     let steps = SEEDS * u64::from(STEPS);
     assert!(open[0] > steps / 4 && open[1] > steps / 200 && open[2] > steps / 100, "{open:?}");
+    assert!(open[3] > steps / 8 && open[4] > steps / 8, "{open:?}");
 }

@@ -28,6 +28,18 @@ impl Receiver {
         }
     }
 
+    /// Window to advertise now, and true if less than half of a buffer that counts memory is free.
+    pub fn window_and_shortage(&self, parameters: &Parameters) -> (u64, bool) {
+        match &self.memory {
+            Some(memory) if !parameters.holds_window => {
+                let unit = 1 << self.rcv_wscale;
+                let (window, short) = memory.window(self.waiting(), unit, &self.position());
+                (window.max(self.advertised().next_multiple_of(unit)).min(65_535 * unit), short)
+            }
+            _ => (self.window(parameters), false),
+        }
+    }
+
     /// Window of a buffer that counts memory: the right edge never moves left
     /// (`tcp_select_window`), and the window is limited by its field.
     fn window_of_memory(&self, memory: &ReceiveMemory) -> u64 {
@@ -101,7 +113,6 @@ impl Receiver {
     }
 
     /// Forgets the window sent on a fast path.
-    #[cfg(test)]
     pub const fn forget_told(&mut self) {
         (self.told_field, self.told_at) = (0, 0);
     }

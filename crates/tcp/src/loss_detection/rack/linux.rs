@@ -24,6 +24,13 @@ impl Default for Adaptation {
     }
 }
 
+impl Adaptation {
+    /// True if no DSACK waits for an acknowledgment that delivers something.
+    pub const fn is_at_rest(&self) -> bool {
+        !self.pending
+    }
+}
+
 impl State {
     /// Something that lies so many bytes behind the highest selectively acknowledged segment
     /// arrived after it. In Linux DupThresh grows to that distance.

@@ -1,0 +1,345 @@
+//! Fast paths of connections with more to do for each segment: timestamps, RACK-TLP, Linux's
+//! bursts, pushes, buffers and rhythm of acknowledgments, pacing, a model of the path.
+//!
+//! *What must hold.* As for the others (module `fast_path`), and both ends use SACK. What is not at
+//! rest with an acknowledgment of new data is called in the order of the general path: RACK notes
+//! the newest arrival, the tail loss probe is scheduled anew. On the scoreboard the segments lie in
+//! the order in which they were sent ([`Scoreboard::is_in_order_of_time`]). The detector of
+//! unnecessary recoveries has nothing to undo unless a DSACK arrives ([`Detector::is_at_rest`]).
+//!
+//! *What it must never change.* Anything that the connection keeps, or sends, or asks its driver
+//! for.
+
+use super::{Connection, Receiving, Sender, Sending, Short};
+use crate::backoff::{self, Backoff};
+use crate::congestion_control::{Ack, CongestionControl, Sent};
+use crate::connection::sender::Timed;
+use crate::connection::{Limit, PlainTransmit, State};
+use crate::loss_cause::LossCause;
+use crate::loss_detection::{self, LossDetection};
+use crate::rto::Estimator;
+use crate::scoreboard::NextArrived;
+use crate::{Push, RttSamples};
+use retx_units::{Duration, Time};
+use retx_wire::{Flags, PlainSegment, Timestamps};
+
+impl Sender {
+    /// True if an acknowledgment of new data only advances the scoreboard, the estimators and the
+    /// window.
+    fn is_calm_in_detail(&self) -> bool {
+        self.has_no_trouble()
+            && self.loss_detection.is_at_rest_in_order()
+            && self.board.get().is_none_or(|board| board.is_in_order_of_time(self.snd_una))
+    }
+}
+
+impl Connection {
+    /// Permits the detailed fast paths, according to the options negotiated in the handshake.
+    pub(super) fn choose_detailed_course(&mut self) {
+        let sender = &self.sender;
+        self.course.detailed =
+            sender.selective && !self.ecn.is_enabled() && sender.repair.requests.get().is_none();
+    }
+
+    /// Recomputes which detailed fast paths are open.
+    pub(super) fn settle_detailed(&mut self) {
+        let receiver = &mut self.receiver;
+        receiver.forget_told();
+        let reads = receiver.fin.is_none() && !receiver.detached && !receiver.has_news();
+        let open = self.parameters.short_ways
+            && self.state == State::Established
+            && self.reply.is_none()
+            && self.sender.repair.requests.get().is_none();
+        if open && reads && self.course.receiving == Receiving::General {
+            self.course.receiving = Receiving::Detailed;
+        }
+        let bare = open && !self.receiver.has_news() && self.timers.has_no_other_than_usual();
+        let other = self.course.sending != Sending::General;
+        if bare && !other && self.sender.is_calm_in_detail() {
+            self.course.sending = Sending::Detailed;
+        }
+    }
+
+    /// True if the segment has timestamps just when they were negotiated, and they are not old.
+    #[inline(always)]
+    fn has_good_timestamps(&self, segment: &PlainSegment) -> bool {
+        match segment.timestamps {
+            Some(it) if self.timestamps => {
+                (it.value.wrapping_sub(self.receiver.ts_recent) as i32) >= 0
+            }
+            Some(_) => false,
+            None => !self.timestamps,
+        }
+    }
+
+    /// Notes the timestamp to echo (RFC 7323 §4.3), of the segment at `RCV.NXT`.
+    #[inline(always)]
+    fn note_timestamp(&mut self, segment: &PlainSegment) {
+        let receiver = &mut self.receiver;
+        if let Some(timestamps) = segment.timestamps
+            && receiver.rcv_nxt <= receiver.last_ack_sent
+        {
+            receiver.ts_recent = timestamps.value;
+        }
+    }
+
+    /// Handles the next data at an end that has nothing in flight. Returns false, without any
+    /// effect, in other cases.
+    #[inline(never)]
+    pub(super) fn take_detailed_data(&mut self, now: Time, segment: &PlainSegment) -> bool {
+        let (sender, receiver) = (&self.sender, &self.receiver);
+        let right = receiver.rcv_nxt + u64::from(segment.payload_bytes);
+        let idle = sender.snd_una == sender.snd_max && segment.ack == self.sequence(sender.snd_una);
+        if right > receiver.edge || !idle || !self.has_good_timestamps(segment) {
+            return false;
+        }
+        self.note_timestamp(segment);
+        self.sender.prepare_model();
+        let window = self.window_of(segment.window);
+        self.update_window(self.receiver.rcv_nxt, self.sender.snd_una, window);
+        let payload_bytes = segment.payload_bytes;
+        self.measure_peer(now, payload_bytes, segment.timestamps.map(|it| it.echo));
+        self.receiver.rcv_nxt = right;
+        if self.receiver.pending.is_linux() {
+            self.receive_as_linux(now, payload_bytes, segment.flags, true);
+        } else {
+            self.grow_window(payload_bytes, true, 0, now);
+            self.schedule_counted_ack(now);
+        }
+        self.check_send_memory(now);
+        true
+    }
+
+    /// Handles an acknowledgment of new data, and of nothing that was not sent. Returns false,
+    /// without any effect, in other cases.
+    #[inline(never)]
+    pub(super) fn take_detailed_ack(&mut self, now: Time, segment: &PlainSegment) -> bool {
+        let sender = &self.sender;
+        let flight_before = sender.flight_size();
+        let next = self.sequence(sender.snd_una);
+        let bytes_acked = u64::from(segment.ack.0.wrapping_sub(next.0));
+        if bytes_acked == 0 || bytes_acked > flight_before || !self.has_good_timestamps(segment) {
+            return false;
+        }
+        let snd_una = sender.snd_una + bytes_acked;
+        if !sender.board.has_first_below(snd_una) {
+            return false;
+        }
+        self.note_timestamp(segment);
+        self.sender.prepare_model();
+        let taken = self.sender.board.take_next(snd_una);
+        let window = self.window_of(segment.window);
+        self.update_window(self.receiver.rcv_nxt, snd_una, window);
+        self.sender.snd_una = snd_una;
+        self.sender.last_una = snd_una;
+        let rtt = self.sample_rtt_of_next(now, segment.timestamps, &taken);
+        let receiver_time = segment.timestamps.map(|it| self.receiver_time_of(it));
+        let sender = &mut self.sender;
+        sender.backoff.on_ack(&backoff::Ack {
+            advances: true,
+            sampled: rtt.is_some(),
+            loss_state_over: true,
+        });
+        let mut ack = Ack {
+            now,
+            bytes_acked,
+            delivered: taken.bytes,
+            flight_size: flight_before,
+            rtt,
+            srtt: sender.estimator.srtt(),
+            snd_una,
+            snd_nxt: sender.snd_nxt,
+            cwnd_limited: false,
+            in_recovery: false,
+            receiver_time,
+        };
+        sender.validation.on_ack(&ack);
+        ack.cwnd_limited = sender.validation.allows_growth(&sender.window);
+        self.decide_next(&ack, &taken);
+        let sender = &mut self.sender;
+        sender.validation.end_ack();
+        self.note_flight(self.sender.flight_size(), false);
+        self.check_send_memory(now);
+        true
+    }
+
+    /// The part of [`Connection::decide`] that has an effect.
+    #[inline(always)]
+    fn decide_next(&mut self, ack: &Ack, taken: &NextArrived) {
+        let now = ack.now;
+        self.tell_segments_acked(ack, Some(taken.last_sent));
+        let sender = &mut self.sender;
+        if self.course.observed {
+            sender.congestion_control.observe(ack, sender.window.smss);
+            sender.loss_cause.on_ack(ack, &sender.window);
+        }
+        sender.loss_detection.on_next_ack(&loss_detection::NextAck {
+            now,
+            srtt: ack.srtt,
+            least_rtt: sender.least_rtt,
+            sampled: ack.rtt.is_some(),
+            sent: taken.last_sent,
+            end: taken.end,
+        });
+        sender.grow(ack, false);
+        self.tell_model_of_next(ack, taken);
+        self.restart_retransmit_timer(now);
+        self.schedule_probe(now);
+    }
+
+    /// Takes the RTT sample of an acknowledgment as [`Connection::sample_rtt`] does.
+    #[inline(always)]
+    fn sample_rtt_of_next(
+        &mut self,
+        now: Time,
+        timestamps: Option<Timestamps>,
+        taken: &NextArrived,
+    ) -> Option<Duration> {
+        let exact = match self.parameters.rtt_samples {
+            RttSamples::EveryAck => Some(self.measured_rtt(now, taken.first_sent)),
+            RttSamples::Timed => self.rtt_of_timed(now, self.sender.snd_una),
+        };
+        if let Some(rtt) = exact {
+            self.take_rtt_sample(rtt);
+            return exact;
+        }
+        let rtt = self.rtt_of_echo(now, timestamps?.echo)?;
+        self.take_echoed_rtt(rtt);
+        Some(rtt)
+    }
+
+    /// Schedules the tail loss probe after new data were acknowledged or sent.
+    #[inline(always)]
+    fn schedule_probe(&mut self, now: Time) {
+        let sender = &self.sender;
+        if sender.without_times {
+            return;
+        }
+        let segments = sender.board.segments();
+        let srtt = sender.estimator.srtt();
+        let flight = loss_detection::Flight { segments, sacked: false, srtt };
+        let wait = if segments == 0 { None } else { sender.loss_detection.probe_timeout(&flight) };
+        let probe = wait.map_or(Time::NEVER, |wait| {
+            self.deadline(now, wait + self.pacing_delay(now)).min(self.timers.retransmit)
+        });
+        self.timers.set(|rare| &mut rare.tail_loss_probe, probe);
+    }
+
+    /// Sends a full segment if the windows, the pacing gate and bursts allow it, otherwise an
+    /// acknowledgment if one is due.
+    #[inline(never)]
+    pub(in crate::connection) fn send_detailed(&mut self, now: Time) -> Short {
+        if !self.sender.bursts.burst.is_open(now) && self.is_paced_out(now) {
+            return self.acknowledge_in_detail(now);
+        }
+        let sender = &self.sender;
+        let queued = sender.written - sender.snd_nxt;
+        if queued == 0 {
+            return self.acknowledge_in_detail(now);
+        }
+        let smss = u64::from(sender.window.smss);
+        let flight = sender.flight_size();
+        if flight == 0 || self.timers.retransmit == Time::NEVER {
+            return Short::Unknown;
+        }
+        let room = sender.window.cwnd.min(sender.snd_wnd).saturating_sub(flight);
+        if queued.min(room) < smss {
+            if sender.waits_with(room, queued) {
+                return self.acknowledge_in_detail(now);
+            }
+            return Short::Unknown;
+        }
+        if self.defers(now, self.sender.window.smss) {
+            return self.acknowledge_in_detail(now);
+        }
+        Short::Sent(self.send_next_in_detail(now))
+    }
+
+    #[inline(always)]
+    fn acknowledge_in_detail(&mut self, now: Time) -> Short {
+        if !self.receiver.ack_now {
+            return Short::Nothing;
+        }
+        let position = self.sender.ack_position();
+        Short::Sent(self.write_in_detail(now, position, (0, Flags::ACK)))
+    }
+
+    /// Sends a full segment of new data.
+    #[inline(always)]
+    fn send_next_in_detail(&mut self, now: Time) -> PlainTransmit {
+        let sender = &mut self.sender;
+        let position = sender.snd_nxt;
+        let length = sender.window.smss;
+        let right = position + u64::from(length);
+        let forced = self.parameters.push == Push::HalfWindow && sender.pushes(right);
+        let pushed = forced || sender.bursts.burst.ends(now) || right == sender.written;
+        sender.put_on_board(now, position, length);
+        if sender.bursts.memory.is_some() && !sender.bursts.burst.goes_on(now) {
+            sender.board.open_burst();
+        }
+        if sender.timed.is_none() {
+            sender.timed = Timed::new(right, now);
+        }
+        sender.snd_max = right;
+        sender.last_sent = now;
+        let flight_size = right - sender.snd_una;
+        if self.course.observed {
+            let retransmission = false;
+            self.tell_sent(&Sent { now, position, bytes: length, flight_size, retransmission });
+        }
+        self.note_flight(flight_size, true);
+        self.schedule_probe(now);
+        self.note_idle_window(now, right);
+        self.pace(now, length, true);
+        self.sender.snd_nxt = right;
+        let flags = if pushed { Flags::ACK.with(Flags::PSH) } else { Flags::ACK };
+        self.write_in_detail(now, position, (length, flags))
+    }
+
+    /// Builds a segment, without options but timestamps.
+    #[inline(always)]
+    fn write_in_detail(
+        &mut self,
+        now: Time,
+        position: u64,
+        (length, flags): (u32, Flags),
+    ) -> PlainTransmit {
+        let (window, edge) = self.detailed_window();
+        let timestamps = self
+            .timestamps
+            .then(|| Timestamps { value: self.timestamp(now), echo: self.receiver.ts_recent });
+        let segment = PlainSegment {
+            seq: self.sequence(position),
+            ack: self.acknowledgment(),
+            window,
+            flags,
+            payload_bytes: length,
+            timestamps,
+        };
+        self.receiver.pending.on_ack_sent(now, length > 0);
+        self.receiver.acknowledged(&mut self.timers, edge);
+        PlainTransmit { segment, position, more: true }
+    }
+
+    /// [`Self::limit`] while [`Self::send_detailed`] is open.
+    pub(in crate::connection) fn limit_in_detail(&self, now: Time) -> Limit {
+        let sender = &self.sender;
+        let queued = sender.written - sender.snd_nxt;
+        let smss = u64::from(sender.window.smss);
+        let flight = sender.flight_size();
+        let needed = queued.min(smss);
+        if queued == 0 {
+            Limit::Data
+        } else if sender.snd_wnd < flight + needed {
+            Limit::ReceiveWindow
+        } else if sender.window.cwnd < flight + needed {
+            Limit::CongestionWindow
+        } else if sender.pacer.as_ref().and_then(|pacer| pacer.closed_until(now)).is_some() {
+            Limit::Pacing
+        } else if queued < smss {
+            Limit::Nagle
+        } else {
+            Limit::Deferral
+        }
+    }
+}
