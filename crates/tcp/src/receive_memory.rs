@@ -174,14 +174,15 @@ impl ReceiveMemory {
         let mut free = self.free(waiting);
         let short = free < full / 2;
         if short {
-            free = free / unit * unit;
+            // The unit is a power of two.
+            free &= !(unit - 1);
             if free < allowed >> 4 || free < mss {
                 return (0, true);
             }
         }
         let free = free.min(self.window);
         let window = if unit > 1 {
-            free.next_multiple_of(unit)
+            (free + unit - 1) & !(unit - 1)
         } else if at.rcv_wnd + mss <= free || at.rcv_wnd > free {
             free / mss.max(1) * mss
         } else if mss == full && free > at.rcv_wnd + full / 2 {
@@ -191,6 +192,11 @@ impl ReceiveMemory {
         };
         // Rounded down to whole segments, nothing may be left of an empty buffer.
         (if window == 0 && waiting == 0 { free } else { window }, short)
+    }
+
+    /// The window to offer is at most this, rounded up to the unit of its field.
+    pub const fn largest_window(&self) -> u64 {
+        self.window
     }
 
     /// True if this echo was the last one to count.

@@ -171,9 +171,9 @@ impl Connection {
 fn on_wheel(now: Time, wait: Duration, tick: Duration) -> Time {
     let tick = tick.as_nanos();
     let ticks = wait.as_nanos().div_ceil(tick);
-    let level = (0..WHEEL_LEVELS - 1)
-        .find(|level| ticks < WHEEL_LEVEL << (WHEEL_SHIFT * level))
-        .unwrap_or(WHEEL_LEVELS - 1);
+    // The first level L for which `ticks` is less than 63 · 8^L.
+    let level = (ticks / WHEEL_LEVEL).checked_ilog2().map_or(0, |log| log / WHEEL_SHIFT + 1);
+    let level = level.min(WHEEL_LEVELS - 1);
     let shift = WHEEL_SHIFT * level;
     let expires = (now.as_nanos() / tick).saturating_add(ticks);
     Time::from_nanos((((expires >> shift) + 1) << shift).saturating_mul(tick))

@@ -37,8 +37,11 @@ impl Connection {
     /// Permits the detailed fast paths, according to the options negotiated in the handshake.
     pub(super) fn choose_detailed_course(&mut self) {
         let sender = &self.sender;
+        // Otherwise the plain paths do.
+        let has_more_to_do = !self.course.plain || sender.loss_detection.reads_times();
+        let requests = sender.repair.requests.get().is_some();
         self.course.detailed =
-            sender.selective && !self.ecn.is_enabled() && sender.repair.requests.get().is_none();
+            has_more_to_do && sender.selective && !self.ecn.is_enabled() && !requests;
     }
 
     /// Recomputes which detailed fast paths are open.
@@ -281,6 +284,10 @@ impl Connection {
             sender.timed = Timed::new(right, now);
         }
         sender.snd_max = right;
+        // A probe scheduled at this instant stays, but for what a lone segment allows for, and for
+        // what pacing adds.
+        let stays = sender.last_sent == now && sender.board.segments() > 2;
+        let is_scheduled = stays && sender.pacer.is_none();
         sender.last_sent = now;
         let flight_size = right - sender.snd_una;
         if self.course.observed {
@@ -288,7 +295,9 @@ impl Connection {
             self.tell_sent(&Sent { now, position, bytes: length, flight_size, retransmission });
         }
         self.note_flight(flight_size, true);
-        self.schedule_probe(now);
+        if !is_scheduled {
+            self.schedule_probe(now);
+        }
         self.note_idle_window(now, right);
         self.pace(now, length, true);
         self.sender.snd_nxt = right;

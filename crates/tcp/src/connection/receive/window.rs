@@ -78,7 +78,11 @@ impl Receiver {
     /// (as in Linux); otherwise the next acknowledgment contains it.
     #[inline]
     pub fn update_window_after_read(&mut self, parameters: &Parameters) {
-        if self.memory.is_some() || self.may_double_window(parameters) {
+        let may_double = match &self.memory {
+            Some(memory) => self.may_double_memory(memory),
+            None => self.may_double_window(parameters),
+        };
+        if may_double {
             self.widen_window(parameters);
         }
     }
@@ -87,6 +91,13 @@ impl Receiver {
     #[inline]
     pub fn may_double_window(&self, parameters: &Parameters) -> bool {
         2 * self.advertised() <= parameters.largest_window
+    }
+
+    /// False if a buffer that counts memory cannot offer twice the window that the peer knows.
+    #[inline]
+    fn may_double_memory(&self, memory: &ReceiveMemory) -> bool {
+        let (unit, known) = (1 << self.rcv_wscale, self.advertised());
+        unit == 1 || known < unit || memory.largest_window() + unit > 2 * known
     }
 
     /// Sends a window update: see [`Self::update_window_after_read`].
