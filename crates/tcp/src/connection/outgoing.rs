@@ -21,7 +21,8 @@ pub struct Transmit {
     pub retransmission: bool,
 }
 
-/// Segment without ECN and without options but timestamps, none of whose sequence space was sent before.
+/// Segment without ECN, and without options but timestamps, none of whose sequence space was sent
+/// before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlainTransmit {
     /// TCP segment.

@@ -1,9 +1,10 @@
 //! Receiving half: reassembly, and the timing of acknowledgments.
 
+mod linux;
 mod window;
 
 use super::{Connection, Parameters, State};
-use crate::delayed_ack::{Arrival, PendingAck, Verdict};
+use crate::delayed_ack::{PendingAck, Verdict};
 use crate::reassembly::Reassembly;
 use crate::receive_memory::{Position, ReceiveMemory};
 use crate::rto::Estimator;
@@ -13,10 +14,6 @@ use crate::{Buffers, Config, late::Late};
 use retx_units::{SeqNr, Time};
 use retx_wire::{Flags, SackBlock, SackBlocks, Segment};
 use std::num::NonZeroU64;
-
-/// Length of a TCP header without options, and of timestamps with their alignment, bytes.
-const BARE_HEADER: u32 = 20;
-const TIMESTAMPS: u32 = 12;
 
 /// Receiving half of a connection. The fields that each segment needs come last.
 #[derive(Debug, Clone)]
@@ -339,61 +336,11 @@ impl Connection {
         }
     }
 
-    /// Handles new in-order data under Linux's ACK policy: rhythm, then window, then ACK.
-    pub(super) fn receive_as_linux(
-        &mut self,
-        now: Time,
-        payload_bytes: u32,
-        flags: Flags,
-        in_order: bool,
-    ) {
-        let arrival = self.arrival(now, payload_bytes, flags);
-        let position = self.receiver.position();
-        let receiver = &mut self.receiver;
-        if receiver.pending.on_data(&arrival)
-            && let Some(memory) = &mut receiver.memory
-        {
-            memory.on_larger_segment(payload_bytes, &position);
-        }
-        self.grow_window(payload_bytes, true, 0, now);
-        if in_order {
-            self.schedule_ack_as_linux(&arrival);
-        }
-    }
-
     /// Schedules an ACK for every second segment, and within a bounded time (RFC 5681 §4.2). Except
     /// in Linux's policy, segments count whatever their size, as in ns-2 and ns-3.
     pub(super) fn schedule_counted_ack(&mut self, now: Time) {
         let verdict = self.receiver.pending.count_simple(&self.parameters.delayed_ack);
         self.carry_out(now, verdict);
-    }
-
-    fn arrival(&self, now: Time, payload_bytes: u32, flags: Flags) -> Arrival {
-        Arrival {
-            now,
-            bytes: payload_bytes,
-            header: BARE_HEADER + if self.timestamps { TIMESTAMPS } else { 0 },
-            push: flags.contains(Flags::PSH),
-            fin: flags.contains(Flags::FIN),
-            window: self.receiver.position().rcv_wnd,
-            rto: self.rto(),
-            srtt: self.srtt(),
-        }
-    }
-
-    fn schedule_ack_as_linux(&mut self, arrival: &Arrival) {
-        let receiver = &mut self.receiver;
-        if arrival.fin {
-            receiver.pending.on_fin();
-        }
-        if !receiver.ack_now {
-            let receiver = &self.receiver;
-            let parameters = &self.parameters;
-            let verdict = receiver.pending.verdict(arrival, &parameters.delayed_ack, || {
-                receiver.memory.is_none() || receiver.window(parameters) >= arrival.window
-            });
-            self.carry_out(arrival.now, verdict);
-        }
     }
 
     /// Schedules an acknowledgment now or later, unless one is due now already.

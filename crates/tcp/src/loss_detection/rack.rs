@@ -15,7 +15,9 @@
 //! *Where we differ.* min_RTT is the smallest of the connection. Without SACK this is `newreno`, or
 //! with Linux's details what `without_sack` says.
 
+mod in_order;
 mod linux;
+mod probe;
 mod without_sack;
 
 use super::{Ack, Flight, LossDetection, NextAck, Probe, Reaction, newreno};
@@ -230,21 +232,6 @@ impl State {
         Reaction::SelectiveRecovery
     }
 
-    /// §7.4.2: what the acknowledgment says about a probe. Where the loss was that it repaired, if
-    /// it did.
-    fn probe_repaired(&mut self, ack: &Ack) -> Option<u64> {
-        let probe = self.probe.filter(|probe| ack.snd_una >= probe.end)?;
-        let delivered = ack.selective?;
-        // The original had arrived, too: a DSACK says so, or an ACK that says nothing else.
-        let both_arrived =
-            delivered.twice_end == Some(probe.end) || ack.bytes_acked == 0 && !delivered.reported;
-        let beyond = ack.snd_una > probe.end;
-        if !probe.is_retransmission || both_arrived || beyond {
-            self.probe = None;
-        }
-        (probe.is_retransmission && !both_arrived && beyond).then_some(probe.position)
-    }
-
     fn on_selective(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
         let seen_before = self.reordering_seen;
         self.note_delivery(ack, board);
@@ -314,33 +301,11 @@ impl LossDetection for State {
     }
 
     fn is_at_rest_in_order(&self) -> bool {
-        !self.in_recovery()
-            && !self.in_timeout_recovery
-            && self.probe.is_none()
-            && self.reordering_deadline == Time::NEVER
-            // Else `adapt_as_linux` has something to do.
-            && self.adaptation.is_at_rest()
+        self.takes_only_note()
     }
 
-    /// §6.2, steps 1 to 4. Nothing was sent before what has arrived, so that step 5 finds nothing.
     fn on_next_ack(&mut self, ack: &NextAck) {
-        let rtt = ack.now.since(ack.sent);
-        self.min_rtt = self.min_rtt.min(ack.least_rtt).min(rtt);
-        self.rtt = rtt;
-        if self.newest.is_none_or(|known| (ack.sent, ack.end) > (known.sent, known.end)) {
-            self.newest = Some(Newest { sent: ack.sent, end: ack.end, retransmitted: false });
-        }
-        self.sampled_since_probe |= ack.sampled;
-        if self.as_linux() {
-            self.advanced = false;
-            if self.reo_wnd_persist == 0 {
-                self.reo_wnd_mult = 1;
-            }
-        } else {
-            self.advanced = true;
-        }
-        let window = self.min_rtt.saturating_mul(self.reo_wnd_mult.into()) / 4;
-        self.window = window.min(ack.srtt.unwrap_or(Duration::MAX));
+        self.note_next(ack);
     }
 
     fn on_timeout(&mut self, snd_max: u64) {

@@ -157,8 +157,8 @@ pub trait Detector {
         Verdict::Undecided
     }
 
-    /// True if, outside recoveries, an acknowledgment of new data without DSACK changes nothing here
-    /// and leads to no verdict.
+    /// True if, outside recoveries, an acknowledgment of new data without DSACK changes nothing
+    /// here and leads to no verdict.
     fn is_at_rest(&self) -> bool {
         false
     }

@@ -1,0 +1,62 @@
+//! Arrival of in-order data under Linux's ACK policy.
+
+use super::Connection;
+use crate::delayed_ack::Arrival;
+use retx_units::Time;
+use retx_wire::Flags;
+
+/// Length of a TCP header without options, and of timestamps with their alignment, bytes.
+const BARE_HEADER: u32 = 20;
+const TIMESTAMPS: u32 = 12;
+
+impl Connection {
+    /// Handles new in-order data under Linux's ACK policy: rhythm, then window, then ACK.
+    pub(in crate::connection) fn receive_as_linux(
+        &mut self,
+        now: Time,
+        payload_bytes: u32,
+        flags: Flags,
+        in_order: bool,
+    ) {
+        let arrival = self.arrival(now, payload_bytes, flags);
+        let position = self.receiver.position();
+        let receiver = &mut self.receiver;
+        if receiver.pending.on_data(&arrival)
+            && let Some(memory) = &mut receiver.memory
+        {
+            memory.on_larger_segment(payload_bytes, &position);
+        }
+        self.grow_window(payload_bytes, true, 0, now);
+        if in_order {
+            self.schedule_ack_as_linux(&arrival);
+        }
+    }
+
+    fn arrival(&self, now: Time, payload_bytes: u32, flags: Flags) -> Arrival {
+        Arrival {
+            now,
+            bytes: payload_bytes,
+            header: BARE_HEADER + if self.timestamps { TIMESTAMPS } else { 0 },
+            push: flags.contains(Flags::PSH),
+            fin: flags.contains(Flags::FIN),
+            window: self.receiver.position().rcv_wnd,
+            rto: self.rto(),
+            srtt: self.srtt(),
+        }
+    }
+
+    fn schedule_ack_as_linux(&mut self, arrival: &Arrival) {
+        let receiver = &mut self.receiver;
+        if arrival.fin {
+            receiver.pending.on_fin();
+        }
+        if !receiver.ack_now {
+            let receiver = &self.receiver;
+            let parameters = &self.parameters;
+            let verdict = receiver.pending.verdict(arrival, &parameters.delayed_ack, || {
+                receiver.memory.is_none() || receiver.window(parameters) >= arrival.window
+            });
+            self.carry_out(arrival.now, verdict);
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Acknowledgments of tail loss probes (RFC 8985 §7.4).
+
+use super::State;
+use crate::loss_detection::Ack;
+
+impl State {
+    /// §7.4.2: what the acknowledgment says about a probe. Where the loss was that it repaired, if
+    /// it did.
+    pub(super) fn probe_repaired(&mut self, ack: &Ack) -> Option<u64> {
+        let probe = self.probe.filter(|probe| ack.snd_una >= probe.end)?;
+        let delivered = ack.selective?;
+        // The original had arrived, too: a DSACK says so, or an ACK that says nothing else.
+        let both_arrived =
+            delivered.twice_end == Some(probe.end) || ack.bytes_acked == 0 && !delivered.reported;
+        let beyond = ack.snd_una > probe.end;
+        if !probe.is_retransmission || both_arrived || beyond {
+            self.probe = None;
+        }
+        (probe.is_retransmission && !both_arrived && beyond).then_some(probe.position)
+    }
+}
