@@ -10,6 +10,7 @@ import numpy as np
 from retx.plots import style
 from retx.study import Estimate, Figure, Measured, new_figure
 
+from . import front
 from .runs import RATES, SEGMENT_BYTES, Runs, rate, ratio
 from .tables import HARM_TICKS, LOADS, QUEUES
 from .values import READINGS, TCPS, round_trips
@@ -33,6 +34,7 @@ def figures(measured: Measured) -> Iterator[Figure]:
         yield _curves(measured, 3, "7")
         yield _short(measured)
         yield _windows(measured, "clean", "9", "A wired connection")
+        yield front.figure(measured)
         yield _tcps(measured)
         yield _remedies(measured)
         yield _fairness(measured)

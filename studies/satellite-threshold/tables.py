@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from retx.study import Cell, Column, Measured, Table
 
+from . import front
 from .runs import BER, COUNTS, QUEUE, RATES, Runs, power, rate, ratio
 from .switch_tables import switch_tables
 from .switches import FAR, NEAR, NONE, level
@@ -22,6 +23,7 @@ HARM_TICKS = (51, 52, 53, 55, 59, 67, 83, 115)
 def tables(measured: Measured) -> Iterator[Table]:
     """Tables in the order of the report."""
     yield _trends(measured)
+    yield front.table(measured)
     yield _short(measured)
     yield _open(measured)
     yield from switch_tables(measured)

@@ -47,6 +47,7 @@ def values(measured: Measured) -> Named:
         | _fairness(runs["fairness"])
         | _delays(runs["delays"])
         | _harm(runs["harm"])
+        | _joint(runs["joint"])
         | _single(measured)
     )
 
@@ -86,6 +87,16 @@ def _threshold(runs: Runs) -> Named:
                 found[f"taken_{end}"] = runs.estimate(reading, "taken", count, ber, "550 ms")
             found |= _orders(runs, reading, count)
     return found | _least(found)
+
+
+def _joint(runs: Runs) -> Named:
+    """Gains at 53 ticks where several things are changed at once."""
+    return {
+        f"joint_{case}_{count}_{power(ber)}": gain(runs, case, "530 ms", "510 ms", count, ber)
+        for case in runs.measured.study.experiments["joint"].cases
+        for count in COUNTS
+        for ber in RATES
+    }
 
 
 def _orders(runs: Runs, reading: str, count: int) -> Named:
