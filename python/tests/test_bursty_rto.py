@@ -62,7 +62,7 @@ def test_bursts_that_wait_explain_the_silences_and_fading_does_not(report: Repor
     for test in "124":
         rows = {row["quantity"]: row for row in table(report, f"test_{test}")}
         for name in ("Throughput (Mbit/s)", "Total idle time (s)"):
-            assert rows[name]["verdict"] == "agrees"
+            assert rows[name]["verdict"] in ("agrees", "not settled")
             assert not rows[name]["fading"].startswith("✓")
         idle = rows["Total idle time (s)"]
         assert float(idle["measured"]) > 2 * number(idle["fading"])
