@@ -12,7 +12,7 @@ from conftest import QuickReports
 
 import retx
 from retx.study import Report, Verdict, load
-from retx.study.reproduction import _module
+from retx.study.reproduction import module_of
 from retx.sweeps.grid import read_grid
 
 
@@ -24,7 +24,7 @@ def report(quick_reports: QuickReports) -> Report:
 @pytest.fixture(scope="module")
 def ranking() -> ModuleType:
     """The study's own module of that name."""
-    name = _module(load("atlas")).__name__
+    name = module_of(load("atlas")).__name__
     return sys.modules[f"{name}.ranking"]
 
 
