@@ -29,8 +29,6 @@ ALIKE = 0.02
 """Shares that differ by less, of the life, agree: no table has what a sender takes for lost within
 a recovery."""
 HEADERS, ACK, BUSY = 40, 52, 0.95
-LONGEST = 10.0
-"""Seconds between sending a segment and its acknowledgment, at most."""
 NOW = 1e-10
 """Seconds; times of tables are nanoseconds written as seconds."""
 
@@ -132,7 +130,8 @@ class Reading:
         if not heard or not self.tcp["sack"]:
             return 0
         last = max(heard)
-        low = bisect_left(self.sent, time - LONGEST)
+        # Earlier ones end before the gap.
+        low = bisect_right(self.reach, una)
         found = {
             to
             for _, to, arrived in self.segments[low : bisect_right(self.sent, time)]
