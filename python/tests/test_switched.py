@@ -12,6 +12,10 @@ from retx.study import Verdict
 from retx.study.shipped import names
 
 
+READINGS = ("dynamic-response",)
+"""Studies whose tables have every reading of the paper side by side, instead of single switches."""
+
+
 @pytest.mark.parametrize("name", names())
 def test_what_differs_names_runs_that_switch_one_thing(
     quick_reports: QuickReports, name: str
@@ -26,6 +30,6 @@ def test_what_differs_names_runs_that_switch_one_thing(
     assert differ
     for line in differ:
         assert line.because, line.id
-        assert line.switched, line.id
+        assert line.switched or name in READINGS, line.id
         assert all(str(escape(one)) in text for one in line.switched), line.id
         assert line.command or line.rule == "arithmetic", line.id
