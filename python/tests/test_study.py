@@ -236,7 +236,7 @@ def test_the_study_of_the_guide_runs(tmp_path: Path) -> None:
         ("study.toml", 'reference    = "0"', 'reference    = "2"', "no case '2'"),
         ("study.toml", "{ quick = 2, full = 5 }", "{ quick = 1, full = 5 }", "of 2 at least"),
         ("study.toml", '"https://doi.org', '"javascript:alert(1)//doi.org', "write https://"),
-        ("claims.toml", 'rule       = "within"', 'rule       = "near"', "no rule 'near'"),
+        ("claims.toml", 'rule       = "number"', 'rule       = "near"', "no rule 'near'"),
         ("claims.toml", '"throughput"\nunit', '"thruput"\nunit', "has no 'thruput'"),
         ("claims.toml", '"clean_s"', '"clean_h"', "computes no value 'clean_h'"),
         (
