@@ -11,7 +11,6 @@ from markupsafe import escape
 from retx.study import Verdict
 from retx.study.shipped import names
 
-
 READINGS = ("dynamic-response",)
 """Studies whose tables have every reading of the paper side by side, instead of single switches."""
 
