@@ -1,7 +1,7 @@
 """Thresholds of the verdict rules, in one place, each with its reason.
 
-They are conventions. A report prints the tally at half and at double of each, so that a reader sees
-which verdicts hang on one of them.
+They are conventions. `Thresholds.scaled` makes one of them wider or narrower, to see which verdicts
+hang on it.
 """
 
 from __future__ import annotations
