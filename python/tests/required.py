@@ -1,4 +1,4 @@
-"""What may not be missing: with RETX_REQUIRE_ALL a test that skips for want of it fails.
+"""Requirements of tests: with RETX_REQUIRE_ALL a test that skips for want of one fails.
 
 `RETX_REQUIRE_ALL=1` requires everything, `RETX_REQUIRE_ALL=tshark,emulation` these two.
 """
@@ -13,7 +13,7 @@ MACHINE = {
     "ns-3": r"ns-3",
     "vsftpd": r"(vsftpd|curl) (is not installed|takes root)",
 }
-"""What a machine may lack: the reason of a skip that says so."""
+"""Things that a machine may lack, with the reason of a skip that says so."""
 
 
 def required(environment: str) -> list[str]:

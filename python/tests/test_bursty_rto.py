@@ -66,7 +66,7 @@ def test_bursts_that_wait_explain_the_silences_and_fading_does_not(report: Repor
             assert not rows[name]["fading"].startswith("✓")
         idle = rows["Total idle time (s)"]
         assert float(idle["measured"]) > 2 * number(idle["fading"])
-        # What the channels are fitted to agrees on all kinds.
+        # Numbers that the channels are fitted to agree on all kinds.
         for name in ("Frame error rate", "Longest burst of erroneous frames (frames)"):
             assert rows[name]["fading"].startswith("✓"), (test, name)
 

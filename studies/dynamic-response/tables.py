@@ -49,7 +49,7 @@ def _readings(measured: Measured) -> Table:
 
 
 def _excluding(measured: Measured) -> Table:
-    """What the readings of equation 5 give of what the paper claims, one beside the other."""
+    """Claims that each reading of equation 5 reaches, side by side."""
     named = values(measured)
     cases = measured.study.experiments["loss"].cases
     columns = [

@@ -316,7 +316,7 @@ def _sharing(measured: Measured) -> Named:
 
 
 def _paper(measured: Measured) -> Named:
-    """What follows from the paper's own numbers."""
+    """Numbers that follow from the paper's own."""
     series = measured.study.published.series
     goodput, resent = (
         {case: float(value) for case, value in series[name].values.items()}

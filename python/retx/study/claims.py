@@ -10,7 +10,7 @@ from retx.study.data import StudyError, Target, last_digit, rounded
 from retx.study.rules import FORMER, Criterion
 
 USES = ("", "calibrate", "held out")
-"""What a claim may serve in a joint calibration."""
+"""Uses of a claim in a joint calibration."""
 NOT_COUNTED = ("", "fitted", "definition")
 """Reasons to show a claim and not to count it: its number was used up by a fit, or it follows from
 how the model was written."""

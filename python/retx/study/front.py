@@ -18,7 +18,7 @@ class Trial:
     values: dict[str, Any]
     bent: tuple[str, ...]
     scores: dict[str, float]
-    """By claim; 1 where it agrees."""
+    """Score of each claim; 1 where it agrees."""
     means: dict[str, float | None]
     broken: tuple[str, ...] = ()
     """Facts that the set-up breaks: it is not admitted."""
@@ -29,7 +29,7 @@ class Trial:
         return frozenset(name for name, score in self.scores.items() if score >= 1)
 
     def net(self, without: Iterable[str] = ()) -> tuple[float, int, float]:
-        """What a base is chosen by: claims less bends, few bends, closeness of the rest.
+        """Order by which a base is chosen: claims less bends, few bends, closeness of the rest.
 
         A bend must win a claim.
         """

@@ -38,7 +38,7 @@ class Thresholds:
     """Relative difference from which on the reverse of a claimed order counts as settled."""
 
     def scaled(self, name: str, factor: float) -> Thresholds:
-        """The same limits with one of them wider (factor above 1) or narrower.
+        """Limits with one of them wider (factor above 1) or narrower.
 
         Rank correlation and tau are widened in their distance from 1, the slope in its logarithm.
         """

@@ -12,7 +12,7 @@ impl State {
             && !self.in_timeout_recovery
             && self.probe.is_none()
             && self.reordering_deadline == Time::NEVER
-            // Else `adapt_as_linux` has something to do.
+            // Otherwise `adapt_as_linux` has something to do.
             && self.adaptation.is_at_rest()
     }
 
