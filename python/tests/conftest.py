@@ -12,6 +12,7 @@ import pytest
 from required import missing, required
 
 from retx.study import Plan, Report, load, reproduce
+from retx.study.set_up import at_set_up
 
 LOSSY = """\
 title = "A short download over a noisy channel"
@@ -127,7 +128,8 @@ class QuickReports:
     def __getitem__(self, name: str) -> Report:
         if name not in self._made:
             plan = Plan("quick", emulations=0, replications=FEWER.get(name))
-            self._made[name] = reproduce(load(name), plan, self.home / name)
+            study = at_set_up(load(name), None, plan, self.home / name)
+            self._made[name] = reproduce(study, plan, self.home / name)
         return self._made[name]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,11 @@ from retx.study.verdicts import Judged
 
 COMPUTED = ("arithmetic", "undecidable")
 """Rules that need no run: numbers of the paper's own, and what its text does not say."""
+FOLDED = ("details", "svg", "style", "script")
+"""Parts of a page that nobody reads before unfolding them, or that are no text."""
+MOST_UNFOLDED = 6000
+MOST_OF_A_REASON = 60
+"""Words of a report, and of a reason for what differs."""
 
 
 def everything(report: Report) -> list[Judged]:
@@ -43,6 +49,47 @@ def test_whatever_does_not_agree_says_why(quick_reports: QuickReports, name: str
     for line in everything(quick_reports[name]):
         if line.verdict not in (Verdict.AGREES, Verdict.UNSETTLED):
             assert line.because.strip(), f"{name}: {line.id} {line.verdict.value}, because …?"
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_reason_is_short(quick_reports: QuickReports, name: str) -> None:
+    for line in everything(quick_reports[name]):
+        if line.verdict is Verdict.DIFFERS:
+            count = len(re.sub(r"<[^>]+>", " ", line.because).split())
+            assert count <= MOST_OF_A_REASON, f"{name}: {line.id}: {count} words"
+
+
+class Unfolded(HTMLParser):
+    """Words of a page that a reader sees without unfolding anything."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.words = 0
+        self.inside: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in FOLDED:
+            self.inside.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in FOLDED:
+            assert self.inside.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.inside:
+            self.words += len(data.split())
+
+
+def test_words_in_folds_are_not_counted() -> None:
+    page = "<style>a b</style><p>one <b>two</b></p><details>x<details>y</details>z</details>three"
+    assert Unfolded(page).words == 3
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_report_can_be_read(quick_reports: QuickReports, name: str) -> None:
+    words = Unfolded(quick_reports[name].page.read_text(encoding="utf-8")).words
+    assert words <= MOST_UNFOLDED, f"{name}: {words} words unfolded"
 
 
 @pytest.mark.parametrize("name", names())

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import retx
-from retx.study import Plan, Verdict, load, reproduce
-from retx.study.calibration import Search
+from retx.study import Measured, Plan, Verdict, load, reproduce
+from retx.study.asked import Known
+from retx.study.calibration import PROMISING, Search
+from retx.study.chosen import Chosen, kept
 from retx.study.data import StudyError
 from retx.study.front import (
     Trial,
@@ -160,10 +162,12 @@ def test_the_known_set_up_is_found_frozen_and_taken(toy: Path) -> None:
     assert (toy / "front.csv").read_text().startswith("trial,kind,agree,bends,breaks,rate,delay,T ")
     plan = Plan("quick", threads=1)
     base = at_set_up(study, None, plan, toy.parent / "out")
-    assert "2 of 2 open parameters bent" in base.set_up
+    assert base.chosen is not None
+    assert "2 of 2 open parameters bent" in base.chosen.said
     report = reproduce(base, plan, toy.parent / "out")
     assert {line.verdict for line in report.rows["T"]} == {Verdict.AGREES}
-    assert base.set_up in report.page.read_text()
+    assert base.chosen.said in report.page.read_text()
+    assert f"Of {len(trials)} set-ups searched" in report.page.read_text()
     default = at_set_up(study, "default", plan, toy.parent / "out")
     assert default.experiments["sizes"].set["link.cloud.delay"] == "5 ms"
     (toy / "open.toml").write_text(OPEN.replace("250 ms", "300 ms"))
@@ -207,6 +211,76 @@ def test_few_claims_allow_few_parameters(toy: Path) -> None:
     (toy / "open.toml").write_text(f"[[open]]{third}{OPEN}")
     with pytest.raises(StudyError, match="3 open parameters and 6 calibrating claims"):
         load_openings(load(str(toy)))
+
+
+PLACES = """
+[[open]]
+name   = "queue"
+asks   = "How long is the queue, and what loses?"
+values = [
+    { is = "short", source = "guess", sets = { "link.cloud.queue.packets" = 20 } },
+    { is = "long", source = "", sets = { "link.cloud.queue.packets" = 90, "duration" = "9 s" } },
+]
+in     = ["sizes/1000"]
+also   = [{ in = ["sizes"], sets = { "title" = "queue: {}" } }]
+"""
+
+
+def test_a_choice_sets_several_keys_in_cases_and_elsewhere(toy: Path) -> None:
+    (toy / "open.toml").write_text(PLACES + OPEN[OPEN.index("[search]") :])
+    study = load(str(toy))
+    openings = load_openings(study)
+    sizes = openings.applied(study, {"queue": "long"}).experiments["sizes"]
+    assert sizes.set == {"title": "queue: long"}
+    own = {"link.cloud.queue.packets": 90, "duration": "9 s"}
+    assert sizes.cases["1000"].set == {"flow.download.app.bytes": 1000} | own
+    assert set(sizes.cases["3000"].set) == {"flow.download.app.bytes"}
+    (to,) = Chosen.of("base", openings, {"queue": "long"}, {}).parameters
+    assert (to.default, to.value, to.bent) == ("short", "long", True)
+
+
+def test_only_points_that_are_asked_for_are_run_and_once(toy: Path) -> None:
+    study, known = load(str(toy)), Known()
+    measured = Measured(study, Plan("quick", threads=1))
+    quantity = "flow.download.response_time_s"
+
+    def asked(of: Measured) -> float:
+        return of.mean("sizes", "3000") / of.mean("sizes", "1000")
+
+    found = measured.run_asked(asked, known)
+    assert known.cases == {"sizes": {"1000", "3000"}}
+    assert {name for _, name in known.values} == {quantity}
+    assert len(known.values) == 2
+    assert list(known.within(study).experiments["sizes"].cases) == ["1000", "3000"]
+    whole = Measured(study, Plan("quick", threads=1))
+    whole.run_all(progress=False)
+    assert found == asked(whole) != 1
+    # What is known is not run again: a number put in its place comes back.
+    known.values = {key: [2.0] for key in known.values}
+    assert Measured(study, Plan("quick", threads=1)).run_asked(asked, known) == 1
+    with pytest.raises(StudyError, match="asks for a whole table"):
+        measured.run_asked(lambda of: of.table("sizes"), known)
+
+
+def test_trials_that_are_far_behind_have_few_draws(toy: Path) -> None:
+    (toy / "open.toml").write_text(OPEN + "draws = [1, 2]\n")
+    trials = search(toy).run()
+    most = 0.0
+    for it in trials:
+        assert it.draws == (2 if it.number == 0 or it.net()[0] >= most - PROMISING else 1)
+        most = max(most, it.net()[0])
+    assert {it.draws for it in trials} == {1, 2}
+
+
+def test_a_base_says_what_reaching_a_claim_would_cost() -> None:
+    found = kept(TRIALS, TRIALS[0], (1, 3))
+    assert found["missed"]["b"] == {"reached": True, "trial": 1, "costs": ["a"]}
+    assert found["missed"]["d"] == {"reached": False}
+    chosen = Chosen("Set-up: base", [], found)
+    assert chosen.reach("b") == "Set-up 1 of the search reaches it, and loses a."
+    assert chosen.reach("d") == "None of 4 set-ups in the declared ranges reaches it."
+    assert chosen.reach("a") == ""
+    assert "a and b; a and c." in chosen.sentences()[1]
 
 
 def trial(number: int, agree: str, bent: str = "", broken: str = "") -> Trial:

@@ -13,6 +13,7 @@ from .quantities import quantities as quantities
 from .runs import pictures
 from .searched import landscapes, search_table
 from .tables import tables as own_tables
+from .values import calibration as calibration
 from .values import values as values
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import polars as pl
@@ -76,39 +77,63 @@ def quotients(above: Runs, below: Runs) -> Runs:
     return [None if a is None or not b else a / b for a, b in zip(above, below, strict=True)]
 
 
+def calibration(measured: Measured) -> Named:
+    """What the calibrating claims name: Reno and the proposal, each figure's own points alone."""
+    cases = ("reno", "dynamic")
+    found = _recoveries(measured, "table_2", "", cases) | _goodputs(measured, cases)
+    found["dynamic_gain"] = _gain(measured, "dynamic", (0, 1, 5, 6))
+    found |= _mixes(measured, ("dynamic",), ("1_9", "8_2"))
+    return found | _dumbbell(measured, ("reno", "dynamic", "frto"))
+
+
 def _table_2(measured: Measured) -> Named:
     """Table 2 and figure 7, by what loses the packets."""
+    cases = ("reno", *READINGS)
     found: Named = {}
     for experiment, tag in (("table_2", ""), ("table_2_errors", "_errors"), ("cell", "_cell")):
-        for case in ("reno", *READINGS):
-            for quantity in (
-                "goodput", "rto", "frr", "resent", "unnecessary_share", "cwnd_after_rto",
-"cwnd_kept_frr", "resent_of_an_rto", "recovery", "first_rto",
-            ):  # fmt: skip
-                found[f"{case}_{quantity}{tag}"] = measured.estimate(experiment, case, quantity)
-            for quantity in ("goodput", "resent", "rto", "recovery"):
-                runs = [measured.values(experiment, name, quantity) for name in (case, "reno")]
-                found[f"{case}_{quantity}_times{tag}"] = over(*runs)
-    for case in ("reno", *READINGS):
+        found |= _recoveries(measured, experiment, tag, cases)
+    return found | _goodputs(measured, cases)
+
+
+def _recoveries(measured: Measured, experiment: str, tag: str, cases: Sequence[str]) -> Named:
+    found: Named = {}
+    for case in cases:
+        for quantity in (
+            "goodput", "rto", "frr", "resent", "unnecessary_share", "cwnd_after_rto",
+            "cwnd_kept_frr", "resent_of_an_rto", "recovery", "first_rto",
+        ):  # fmt: skip
+            found[f"{case}_{quantity}{tag}"] = measured.estimate(experiment, case, quantity)
+        for quantity in ("goodput", "resent", "rto", "recovery"):
+            runs = [measured.values(experiment, name, quantity) for name in (case, "reno")]
+            found[f"{case}_{quantity}_times{tag}"] = over(*runs)
+    return found
+
+
+def _goodputs(measured: Measured, cases: Sequence[str]) -> Named:
+    found: Named = {}
+    for case in cases:
         kbit = measured.estimate("table_2", case, "flow.ftp.goodput_bit_s")
         found[f"{case}_bit_s"] = kbit
         found[f"{case}_lost"] = measured.estimate("table_2", case, "lost_percent")
     return found
 
 
+def _gain(measured: Measured, case: str, percents: Iterable[int]) -> Points:
+    """Figure 9a: goodput over Reno's, by the loss rate."""
+    curve = {}
+    for percent in percents:
+        at = {COUNT: LOST[percent]}
+        runs = [measured.values("loss", name, "goodput", at=at) for name in (case, "reno")]
+        curve[str(percent)] = quotients(*runs)
+    return Points(curve, geometric=True)
+
+
 def _gains(measured: Measured) -> Named:
-    """Figure 9a: goodput over Reno's."""
     found: Named = {}
     for case in READINGS:
-        curve: dict[str, Runs] = {}
-        for percent, count in LOST.items():
-            runs = [
-                measured.values("loss", name, "goodput", at={COUNT: count})
-                for name in (case, "reno")
-            ]
-            curve[str(percent)] = quotients(*runs)
-            found[f"{case}_gain_{percent}"] = over(*runs)
-        found[f"{case}_gain"] = Points(curve, geometric=True)
+        found[f"{case}_gain"] = curve = _gain(measured, case, LOST)
+        for point, runs in curve.runs.items():
+            found[f"{case}_gain_{point}"] = estimate(list(runs))
         for percent in (1, 5, 6):
             found[f"{case}_gain_errors_{percent}"] = measured.ratio(
                 "errors", case, "reno", at={P: percent / 100}
@@ -185,7 +210,9 @@ def _causes(measured: Measured) -> Named:
     }
 
 
-def _mixes(measured: Measured) -> Named:
+def _mixes(
+    measured: Measured, readings: Sequence[str] = READINGS[:3], gains: Iterable[str] = MIXES
+) -> Named:
     """Figures 5b to 5d, and 9b."""
     found: Named = {}
     for tag, case in MIXES.items():
@@ -194,7 +221,7 @@ def _mixes(measured: Measured) -> Named:
                 "mixes", case, quantity, at={TCP: "reno"}
             )
         reno = measured.values("mixes", case, "goodput", at={TCP: "reno"})
-        for tcp in READINGS[:3]:
+        for tcp in readings if tag in gains else ():
             own = measured.values("mixes", case, "goodput", at={TCP: tcp})
             found[f"{tcp}_mix_gain_{tag}"] = over(own, reno)
             found[f"{tcp}_mix_lost_{tag}"] = measured.estimate(
@@ -240,7 +267,7 @@ def _parameters(measured: Measured) -> Named:
     return found
 
 
-def _dumbbell(measured: Measured) -> Named:
+def _dumbbell(measured: Measured, senders: Sequence[str] = ()) -> Named:
     """Figure 11: the senders at the end of each axis, and the proposal over the best rival."""
     found: Named = {}
     for tag, experiment, at, quantity in (
@@ -249,7 +276,7 @@ def _dumbbell(measured: Measured) -> Named:
         ("delay", "dumbbell_delay", {DELAY: "90 ms"}, "goodput"),
         ("unnecessary", "dumbbell_faults", {COUNT: 75}, "unnecessary"),
     ):
-        cases = list(measured.study.experiments[experiment].cases)
+        cases = senders or list(measured.study.experiments[experiment].cases)
         runs = {case: measured.values(experiment, case, quantity, at=at) for case in cases}
         found[f"dumbbell_{tag}"] = Points(runs)
         for case in cases:

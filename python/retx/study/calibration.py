@@ -11,8 +11,9 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from retx import _native
@@ -20,6 +21,9 @@ from retx.directory import new_file
 from retx.errors import UsageError
 from retx.extras import install_command, is_installed
 from retx.source import toml_value
+from retx.study.asked import Known
+from retx.study.chosen import kept
+from retx.study.estimates import Estimate
 from retx.study.front import Trial, best, by_bends, conflicts, costs, leave_one_out, out_of_reach
 from retx.study.library import Study
 from retx.study.measured import Measured, Plan
@@ -35,12 +39,15 @@ from retx.study.openings import (
 from retx.study.points import Points
 from retx.study.reproduction import computed_values, module_of
 from retx.study.rules import judge
+from retx.study.verdicts import Finding
 
 FRONT = "front.csv"
 FRONT_ROWS = 100
 SEED_AHEAD = 1000
 """Draws of a search are never those of a report: the winner's luck would be reported."""
 LEADERS = 3
+PROMISING = 2
+"""Claims less bends by which a trial with few draws may be behind the best to get more."""
 
 Progress = Callable[[Trial], None]
 
@@ -55,6 +62,8 @@ class Search:
     seed: int
     file: Path
     threads: int | None = None
+    _known: Known = field(default_factory=Known)
+    _module: ModuleType | None = None
 
     @classmethod
     def of(
@@ -96,7 +105,8 @@ class Search:
         for number, (kind, values) in enumerate(proposals):
             if number < len(done):
                 continue
-            trial = self._judged(number, kind, values)
+            admitted = [it.net()[0] for it in done if not it.broken]
+            trial = self._judged(number, kind, values, max(admitted, default=None))
             done.append(trial)
             with self.file.open("a", encoding="utf-8") as log:
                 log.write(_line(trial))
@@ -150,48 +160,53 @@ class Search:
             for name, it in self.openings.parameters.items()
         }
 
-    def _judged(self, number: int, kind: str, values: Values) -> Trial:
-        """Runs the experiments of the calibrating claims at a set-up, and judges these."""
+    def _judged(self, number: int, kind: str, values: Values, most: float | None) -> Trial:
+        """Judges the calibrating claims at a set-up; with more draws where few are promising.
+
+        Args:
+            number: Of the trial.
+            kind: Of the trial.
+            values: The set-up.
+            most: Claims less bends of the best trial so far.
+        """
+        draws = self.openings.draws
+        trial = self._with_draws(number, kind, values, draws[0])
+        for more in draws[1:]:
+            if most is None or trial.net()[0] >= most - PROMISING:
+                trial = self._with_draws(number, kind, values, more)
+        return trial
+
+    def _with_draws(self, number: int, kind: str, values: Values, draws: int) -> Trial:
         study = self.openings.applied(self.study, values)
-        wanted = set(calibrating(study))
-        rows = [row for row in study.rows if row.use == "calibrate"]
-        claims = [claim for claim in study.claims if claim.id in wanted]
-        kept = {row.experiment for row in rows} | {it.experiment for it in claims}
-        kept |= set(self.openings.experiments)
-        only = {name: it for name, it in study.experiments.items() if name in kept}
-        module = module_of(study)
-        plan = Plan(self.form, self.seed + SEED_AHEAD, self.openings.replications, self.threads, 0)
+        module = self._module = self._module or module_of(study)
+        plan = Plan(self.form, self.seed + SEED_AHEAD, draws, self.threads, 0)
         measured = Measured(
-            replace(study, experiments=only, searches={}),
+            replace(self._known.within(study), searches={}),
             plan,
             derive=getattr(module, "quantities", None),
         )
-        measured.run_all(progress=False)
-        computed = computed_values(module, measured, "calibration")
-        scores: dict[str, float] = {}
-        means: dict[str, float | None] = {}
-        for row in rows:
-            for case in study.published.series[row.published].values:
-                target = study.published.series[row.published].target(case)
-                assert target is not None
-                found = measured.estimate(row.experiment, case, row.quantity)
-                scores[f"{row.id} {case}"] = judge(row.criterion(target), found).score
-                means[f"{row.id} {case}"] = None if found is None else found.mean
-        for claim in claims:
-            finding = judge(study.criterion(claim), computed.get(claim.measured))
-            scores[claim.id] = finding.score
-            means[claim.id] = None if finding.measured is None else finding.measured.mean
-        broken = [fact.name for fact in self.openings.facts if not _holds(fact, computed)]
-        bent = tuple(self.openings.bent(values))
-        return Trial(number, kind, values, bent, scores, means, tuple(broken))
+
+        def judged(of: Measured) -> tuple[dict[str, Finding], list[str]]:
+            computed = computed_values(module, of, "calibration")
+            broken = [it.name for it in self.openings.facts if not _holds(it, computed)]
+            return dict(_findings(study, of, computed)), broken
+
+        findings, broken = measured.run_asked(judged, self._known)
+        return Trial(
+            number,
+            kind,
+            values,
+            tuple(self.openings.bent(values)),
+            {name: it.score for name, it in findings.items()},
+            {name: it.measured.mean if it.measured else None for name, it in findings.items()},
+            tuple(broken),
+            draws,
+        )
 
     def summary(self, trials: Sequence[Trial]) -> list[str]:
         """Sentences on what was found."""
         base, default = best(trials), trials[0]
-        figures: dict[str, list[str]] = {}
-        for claim, source in self._sources().items():
-            figures.setdefault(source, []).append(claim)
-        left, of = leave_one_out(trials, figures)
+        left, of = self._left_out(trials)
         said = [
             f"{len(trials)} trials. Best set-up: trial {base.number}, "
             f"{len(base.bent)} of {len(base.values)} open parameters bent"
@@ -209,6 +224,13 @@ class Search:
         if pairs:
             said.append("Not together: " + "; ".join(f"{a} or {b}" for a, b in pairs[:10]) + ".")
         return said
+
+    def _left_out(self, trials: Sequence[Trial]) -> tuple[int, int]:
+        """Claims that agree where each figure is left out of the choice, and all."""
+        figures: dict[str, list[str]] = {}
+        for claim, source in self._sources().items():
+            figures.setdefault(source, []).append(claim)
+        return leave_one_out(trials, figures)
 
     def _sources(self) -> dict[str, str]:
         wanted = set(calibrating(self.study))
@@ -229,17 +251,22 @@ class Search:
         trials = self.trials()
         trial = self.trial(number)
         path = self.study.folder / BASE
+        found = kept(trials, trial, self._left_out(trials))
+        missed = found.pop("missed")
         lines = [
-            "# Written by `retx study --freeze`: the set-up of all runs.",
+            "# Written by `retx study --freeze`: the set-up of all runs, and what was searched.",
             f"trial = {trial.number}",
             f"digest = {toml_value(digest(self.study))}",
             f"bent = {toml_value(list(trial.bent))}",
-            f"agree = {len(trial.agreeing)}",
-            f"agree_at_default = {len(trials[0].agreeing)}",
-            f"of = {len(trial.scores)}",
             "",
             "[value]",
             *(f"{name} = {toml_value(value)}" for name, value in trial.values.items()),
+            "",
+            "[search]",
+            *(f"{name} = {toml_value(value)}" for name, value in found.items()),
+            "",
+            "[search.missed]",
+            *(f"{toml_value(name)} = {toml_value(it)}" for name, it in missed.items()),
         ]
         with new_file(path) as file:
             file.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -270,6 +297,23 @@ class Search:
                 scores = [f"{trial.scores[claim]:.2f}" for claim in claims]
                 values = [trial.values[name] for name in names]
                 writer.writerow([*head, " ".join(trial.broken), *values, *scores])
+
+
+def _findings(
+    study: Study, measured: Measured, computed: dict[str, Estimate | Points]
+) -> Iterator[tuple[str, Finding]]:
+    """Verdicts on the calibrating claims, by their id."""
+    wanted = set(calibrating(study))
+    for row in study.rows:
+        series = study.published.series[row.published]
+        for case in series.values:
+            target = series.target(case)
+            if f"{row.id} {case}" in wanted and target is not None:
+                found = measured.estimate(row.experiment, case, row.quantity)
+                yield f"{row.id} {case}", judge(row.criterion(target), found)
+    for claim in study.claims:
+        if claim.id in wanted:
+            yield claim.id, judge(study.criterion(claim), computed.get(claim.measured))
 
 
 def _line(trial: Trial) -> str:

@@ -22,6 +22,8 @@ class Trial:
     means: dict[str, float | None]
     broken: tuple[str, ...] = ()
     """Facts that the set-up breaks: it is not admitted."""
+    draws: int = 0
+    """Runs of each random point."""
 
     @property
     def agreeing(self) -> frozenset[str]:

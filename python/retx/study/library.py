@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retx.errors import UsageError
 from retx.study import shipped
@@ -36,6 +36,9 @@ from retx.study.rules import OF_POINTS, RULES, Criterion
 from retx.study.searches import Search
 from retx.study.shipped import names
 from retx.study.switched import check_rows, check_switched
+
+if TYPE_CHECKING:
+    from retx.study.chosen import Chosen
 
 FORMS = ("quick", "full")
 KICKER = "A published study, run again"
@@ -102,7 +105,8 @@ class Experiment:
         """The values that a case sets, in this order, its forerunners' included."""
         this = self.cases[case]
         before = self.overrides(this.builds_on) if this.builds_on else self.set
-        return before | this.set
+        # A table that a case sets anew comes after parts of it that were set before.
+        return {key: it for key, it in before.items() if key not in this.set} | this.set
 
     def in_form(self, form: str) -> Experiment:
         """The experiment as it is run in this form."""
@@ -146,8 +150,8 @@ class Study:
     claims: list[Claim]
     assumptions: list[Assumption]
     searches: dict[str, Search] = field(default_factory=dict)
-    set_up: str = ""
-    """Sentence on the set-up of the runs, where parameters are open."""
+    chosen: Chosen | None = None
+    """Set-up of the runs, where parameters are open."""
 
     def in_form(self, form: str) -> Study:
         """The study as it is run in this form."""

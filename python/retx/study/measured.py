@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
 import retx
 from retx.progress import Progress
 from retx.source import toml_value
+from retx.study.asked import Asked, Known
 from retx.study.data import StudyError
 from retx.study.emulated import (
     EMULATIONS,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 SHOWN = 32
 """Single runs that are held, with all their tables."""
 
+Answer = TypeVar("Answer")
 At = Mapping[str, Any] | None
 """Point of an experiment's grid: a value by each key."""
 
@@ -92,13 +94,7 @@ class Measured:
             out: Keep what is found there; what is there already is not run again.
             progress: As for `retx.sweep`.
         """
-        counts = {
-            (name, case): self.plan.replications_of(experiment, case)
-            for name, experiment in self.study.experiments.items()
-            for case in experiment.cases
-        }
-        whole = Whole.of(self.study, Draws(self.plan.seed, counts), self.derive)
-        self._runs = Runs.make(whole, out, self.plan.threads, progress)
+        self._runs = Runs.make(self._whole(), out, self.plan.threads, progress)
         kept = None if out is None else out.parent / EMULATIONS
         self._emulated = emulate_all(self.study, self._to_emulate(), self.plan.seed, kept)
         beside = None if out is None else out.parent / SEARCHES
@@ -106,6 +102,34 @@ class Measured:
             self._searches[name] = search.found(
                 self.study.folder, self.plan.form, self.plan.seed, beside
             )
+
+    def _whole(self) -> Whole:
+        counts = {
+            (name, case): self.plan.replications_of(experiment, case)
+            for name, experiment in self.study.experiments.items()
+            for case in experiment.cases
+        }
+        return Whole.of(self.study, Draws(self.plan.seed, counts), self.derive)
+
+    def run_asked(self, compute: Callable[[Measured], Answer], known: Known) -> Answer:
+        """What a function computes, with only the points run that it asks for.
+
+        Args:
+            compute: Is called twice.
+            known: What was found before; grows.
+        """
+        whole = self._whole()
+        self._runs = asked = Asked(whole, known)
+        compute(self)
+        missing = known.missing(asked.asked)
+        if missing:
+            keys = {key for key, _ in missing}
+            found = Runs.make(whole.only(keys), None, self.plan.threads, progress=False)
+            for point, quantity in asked.asked:
+                if point in missing:
+                    known.values[point, quantity] = found.values(*point, quantity)
+        self._runs = Asked(whole, known)
+        return compute(self)
 
     def search(self, name: str) -> Tuning | None:
         """Result of a search; None where Optuna is not installed."""

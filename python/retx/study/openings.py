@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp, isclose, log
 from pathlib import Path
@@ -33,12 +33,15 @@ class Opening:
     name: str
     asks: str
     """Question that the paper leaves open."""
-    sets: dict[str, Any]
-    """Keys of the scenario, with `{}` for the value."""
     into: list[str]
-    """Scenarios or experiments in which it is set."""
+    """Scenarios, experiments, cases (`EXPERIMENT/CASE`) or searches in which it is set."""
+    sets: dict[str, Any] = field(default_factory=dict)
+    """Keys of the scenario, with `{}` for the value."""
+    also: list[dict[str, Any]] = field(default_factory=list)
+    """Other places `{ in, sets }`, where the keys have other names."""
     values: list[dict[str, Any]] = field(default_factory=list)
-    """Choices `{ is, source }`; the first is the default."""
+    """Choices `{ is, source }`; the first is the default. One that stands for several keys has them
+    as `sets`."""
     range: dict[str, Any] = field(default_factory=dict)
     """`{ from, to, default, unit, whole, scale }`."""
     source: str = ""
@@ -47,8 +50,10 @@ class Opening:
     def __post_init__(self) -> None:
         if bool(self.values) == bool(self.range):
             raise StudyError(f"{self.name}: give either `values` or `range`")
-        if not all({"is", "source"} == set(choice) for choice in self.values):
+        if not all({"is", "source"} == set(choice) - {"sets"} for choice in self.values):
             raise StudyError(f"{self.name}: each of `values` needs `is` and `source`")
+        if not self.sets and not all("sets" in choice for choice in self.values or [{}]):
+            raise StudyError(f"{self.name}: sets nothing")
         if self.range and not (self.source and {"from", "to", "default"} <= set(self.range)):
             raise StudyError(f"{self.name}: a range needs `from`, `to`, `default` and `source`")
 
@@ -63,6 +68,14 @@ class Opening:
         if self.values:
             return [choice["is"] for choice in self.values[1:]]
         return [it for it in (self.range["from"], self.range["to"]) if it != self.default]
+
+    def shown(self, value: Any) -> str:  # noqa: ANN401
+        """A value with its unit."""
+        return f"{value} {self.range.get('unit', '')}".strip()
+
+    def source_of(self, value: Any) -> str:  # noqa: ANN401
+        """Source of a value."""
+        return next((it["source"] for it in self.values if it["is"] == value), self.source)
 
     def at(self, share: float) -> Any:  # noqa: ANN401
         """The value at a share of the range or list, from 0 to below 1."""
@@ -85,11 +98,19 @@ class Opening:
             low, high, found = log(low), log(high), log(found)
         return float(min(max((found - low) / (high - low), 0.0), 1.0))
 
-    def settings(self, value: Any) -> dict[str, Any]:  # noqa: ANN401
-        """Scenario keys with the value."""
+    def places(self, value: Any) -> list[tuple[list[str], dict[str, Any]]]:  # noqa: ANN401
+        """Scenarios and the like, each with the keys to set there."""
         unit = self.range.get("unit")
         shown = f"{value} {unit}" if unit else value
-        return {key: _filled(text, shown) for key, text in self.sets.items()}
+        own: dict[str, Any] = next(
+            (it.get("sets", {}) for it in self.values if it["is"] == value), {}
+        )
+        here = {key: _filled(text, shown) for key, text in self.sets.items()} | own
+        others = [
+            (it["in"], {key: _filled(text, shown) for key, text in it["sets"].items()})
+            for it in self.also
+        ]
+        return [(self.into, here), *others]
 
 
 def _filled(pattern: Any, value: Any) -> Any:  # noqa: ANN401
@@ -127,10 +148,8 @@ class Openings:
     parameters: dict[str, Opening]
     facts: list[Fact]
     budgets: dict[str, Budget]
-    replications: int
-    """Draws of each point in a trial."""
-    experiments: list[str]
-    """Experiments that a trial runs, beside those that calibrating claims name."""
+    draws: tuple[int, ...]
+    """Draws of each point: first, and of trials that promise to be the best."""
 
     @property
     def default(self) -> Values:
@@ -143,13 +162,27 @@ class Openings:
 
     def applied(self, study: Study, values: Mapping[str, Any]) -> Study:
         """The study at a set-up. What a single case sets itself stays."""
-        experiments = dict(study.experiments)
         for name, parameter in self.parameters.items():
-            settings = parameter.settings(values[name])
-            for key, experiment in experiments.items():
-                if {key, experiment.scenario} & set(parameter.into):
-                    experiments[key] = replace(experiment, set=experiment.set | settings)
-        return replace(study, experiments=experiments)
+            for into, settings in parameter.places(values[name]):
+                study = _with(study, into, settings)
+        return study
+
+
+def _with(study: Study, into: Sequence[str], settings: dict[str, Any]) -> Study:
+    """The study with values set in some of its scenarios, experiments, cases and searches."""
+    experiments = dict(study.experiments)
+    for key, it in study.experiments.items():
+        common = it.set | settings if {key, it.scenario} & set(into) else it.set
+        cases = {
+            name: replace(case, set=case.set | settings) if f"{key}/{name}" in into else case
+            for name, case in it.cases.items()
+        }
+        experiments[key] = replace(it, set=common, cases=cases)
+    searches = {
+        key: replace(it, set=it.set | settings) if key in into else it
+        for key, it in study.searches.items()
+    }
+    return replace(study, experiments=experiments, searches=searches)
 
 
 def _same(one: object, other: object) -> bool:
@@ -175,7 +208,7 @@ def load_openings(study: Study) -> Openings:
             raise StudyError(f"{path}: {it.name}: stands twice")
         parameters[it.name] = it
     search = dict(tables.get("search", {}))
-    replications, experiments = search.pop("replications", 2), search.pop("experiments", [])
+    draws = tuple(search.pop("draws", [2]))
     if set(search) != set(FORMS):
         raise StudyError(f"{path}: search: needs {' and '.join(FORMS)}")
     facts = [
@@ -183,7 +216,7 @@ def load_openings(study: Study) -> Openings:
         for number, it in enumerate(tables.get("fact", []))
     ]
     budgets = {form: build(Budget, search[form], f"{path}: search.{form}") for form in FORMS}
-    made = Openings(parameters, facts, budgets, replications, experiments)
+    made = Openings(parameters, facts, budgets, draws)
     _check(study, made, path)
     return made
 
@@ -196,9 +229,15 @@ def _parameters(path: Path, tables: dict[str, Any]) -> Iterator[Opening]:
 
 def _check(study: Study, made: Openings, path: Path) -> None:
     known = set(study.experiments) | {it.scenario for it in study.experiments.values()}
-    wanted = [name for it in made.parameters.values() for name in it.into]
+    known |= set(study.searches)
+    known |= {f"{name}/{case}" for name, it in study.experiments.items() for case in it.cases}
+    wanted = [
+        name
+        for it in made.parameters.values()
+        for into, _ in it.places(it.default)
+        for name in into
+    ]
     lost = [name for name in wanted if name not in known]
-    lost += [name for name in made.experiments if name not in study.experiments]
     if lost:
         raise StudyError(f"{path}: no scenario or experiment {lost[0]!r}")
     claims = len(calibrating(study))
@@ -237,6 +276,16 @@ def read_base(study: Study) -> Values | None:
     Raises:
         StudyError: It was frozen for other open parameters or other claims.
     """
+    found = read_frozen(study)
+    return None if found is None else dict(found["value"])
+
+
+def read_frozen(study: Study) -> dict[str, Any] | None:
+    """All that `base.toml` says; None where there is none.
+
+    Raises:
+        StudyError: It was frozen for other open parameters or other claims.
+    """
     path = study.folder / BASE
     if not path.is_file():
         return None
@@ -246,4 +295,4 @@ def read_base(study: Study) -> Values | None:
             f"{path}: frozen for other open parameters or calibrating claims: "
             f"run `retx study {study.name} --calibrate`, then `--freeze`"
         )
-    return dict(tables["value"])
+    return tables

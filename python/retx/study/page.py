@@ -22,7 +22,7 @@ from retx.study.measured import Measured
 from retx.study.overview import overview
 from retx.study.points import Points
 from retx.study.tables import Column, Noted, Table
-from retx.study.verdicts import Doubt, Verdict
+from retx.study.verdicts import Doubt, Tally, Verdict
 
 if TYPE_CHECKING:
     from retx.study.reproduction import Report
@@ -99,6 +99,7 @@ class Writer:
             resolved=resolved,
             assumptions=[(item, self.text(item.effect)) for item in study.assumptions],
             tally=report.tally,
+            held_out=Tally.of(line for line in everything if line.use == "held out"),
             places=overview(everything),
             verdicts=Verdict,
             chance=sentences(chance_of(everything)),

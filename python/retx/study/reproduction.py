@@ -178,6 +178,7 @@ def _judge_rows(
                     miss=finding.miss,
                     use=rows.use,
                     shown=_shown(rows, finding),
+                    reach=_reach(measured.study, f"{rows.id} {case}", finding),
                 )
             )
         judged[rows.id] = lines
@@ -218,6 +219,7 @@ def _judge(
         miss=finding.miss,
         use=claim.use,
         shown=_shown(claim, finding),
+        reach=_reach(measured.study, claim.id, finding),
         ours=claim.ours,
     )
 
@@ -225,6 +227,13 @@ def _judge(
 def _doubt(finding: Finding) -> Doubt | None:
     unsettled = finding.verdict is Verdict.UNSETTLED
     return doubt(finding.bounds, finding.measured) if unsettled else None
+
+
+def _reach(study: Study, claim: str, finding: Finding) -> str:
+    """What the search for the set-up says of a claim that does not agree."""
+    if study.chosen is None or finding.verdict not in (Verdict.UNSETTLED, Verdict.DIFFERS):
+        return ""
+    return study.chosen.reach(claim)
 
 
 def _shown(claim: Claim | Rows, finding: Finding) -> str:

@@ -79,6 +79,19 @@ class Whole:
         whole = Prepared(_joined(plans), scenarios, recordings, warms_up=warms_up)
         return cls(whole, plans)
 
+    def only(self, keys: set[str]) -> Whole:
+        """The same with a queue of these points alone."""
+        plan = self.prepared.plan
+        kept = [index for index, key in enumerate(plan.keys) if key in keys]
+        fewer = replace(
+            plan,
+            grid=replace(plan.grid, points=tuple(plan.grid.points[index] for index in kept)),
+            keys=tuple(plan.keys[index] for index in kept),
+            counts=tuple(plan.counts[index] for index in kept),
+        )
+        scenarios = {key: it for key, it in self.prepared.scenarios.items() if key in keys}
+        return replace(self, prepared=replace(self.prepared, plan=fewer, scenarios=scenarios))
+
 
 def _prepared(
     study: Study, experiment: Experiment, draws: Draws, function: Function | None

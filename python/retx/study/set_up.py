@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from retx.errors import UsageError
+from retx.study.chosen import Chosen
 from retx.study.library import Study
 from retx.study.measured import Plan
-from retx.study.openings import FILE, load_openings, read_base
+from retx.study.openings import FILE, load_openings, read_frozen
 
 
 def at_set_up(study: Study, wanted: str | None, plan: Plan, home: Path) -> Study:
@@ -29,11 +31,14 @@ def at_set_up(study: Study, wanted: str | None, plan: Plan, home: Path) -> Study
             raise UsageError(f"--set-up {wanted}: {study.name} has no {FILE}")
         return study
     openings = load_openings(study)
+    searched: dict[str, Any] = {}
     if wanted in (None, "base"):
-        values = read_base(study)
-        if values is None and wanted:
+        found = read_frozen(study)
+        if found is None and wanted:
             raise UsageError(f"--set-up base: {study.name} is not frozen yet (--freeze TRIAL)")
-        values, name = (openings.default, "default") if values is None else (values, "base")
+        name = "default" if found is None else "base"
+        values = openings.default if found is None else dict(found["value"])
+        searched = {} if found is None else found["search"]
     elif wanted == "default":
         values, name = openings.default, "default"
     else:
@@ -43,8 +48,5 @@ def at_set_up(study: Study, wanted: str | None, plan: Plan, home: Path) -> Study
             raise UsageError(f"--set-up {wanted}: default, base, or the number of a trial")
         values = Search.of(study, plan.form, plan.seed, home).trial(int(wanted)).values
         name = f"trial {wanted}"
-    bent = openings.bent(values)
-    listed = "; ".join(f"{it}: {values[it]}" for it in bent)
-    said = f"Set-up: {name}, {len(bent)} of {len(values)} open parameters bent"
-    said += f" ({listed})." if bent else "."
-    return replace(openings.applied(study, values), set_up=said)
+    chosen = Chosen.of(name, openings, values, searched)
+    return replace(openings.applied(study, values), chosen=chosen)

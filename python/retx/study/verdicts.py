@@ -90,6 +90,8 @@ class Judged:
     """`calibrate`, `held out`, or neither."""
     shown: str = ""
     """Why the claim is shown and not counted, such as `fitted`; empty for one that counts."""
+    reach: str = ""
+    """Whether the search for the set-up reached the claim, where the set-up misses it."""
     ours: bool = False
     """The bound is the study's own, not the paper's."""
 

@@ -1,0 +1,83 @@
+"""Runs only the points of a study that a function asks for: for the trials of a calibration.
+
+The function is called twice: first with ones in the place of all numbers, to see what it asks for,
+then with what was found. Points that were asked for before, in another trial, are not run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from retx.study.data import StudyError
+from retx.study.library import Experiment, Study
+from retx.study.runs import Runs, Values, Whole
+from retx.sweeps.result import Sweep
+
+Point = tuple[str, int]
+"""Key of a point, and the number of its runs."""
+
+
+@dataclass
+class Known:
+    """Quantities of points that were run, and the cases that were asked for."""
+
+    values: dict[tuple[Point, str], Values | None] = field(default_factory=dict)
+    cases: dict[str, set[str]] = field(default_factory=dict)
+
+    def within(self, study: Study) -> Study:
+        """The study with only the cases that were asked for; all of them before the first time."""
+        if not self.cases:
+            return study
+        return replace(
+            study,
+            experiments={
+                name: replace(it, cases={case: it.cases[case] for case in it.cases if case in kept})
+                for name, it in study.experiments.items()
+                if (kept := self._with_forerunners(it, self.cases.get(name, set())))
+            },
+        )
+
+    @staticmethod
+    def _with_forerunners(experiment: Experiment, cases: set[str]) -> set[str]:
+        found = set(cases)
+        while (
+            more := {before for it in found if (before := experiment.cases[it].builds_on)} - found
+        ):
+            found |= more
+        return found
+
+    def missing(self, asked: set[tuple[Point, str]]) -> set[Point]:
+        """Points of which some quantity is not known yet."""
+        return {point for point, quantity in asked if (point, quantity) not in self.values}
+
+
+class Asked(Runs):
+    """Notes what is asked for; answers with what is known, and with ones."""
+
+    def __init__(self, whole: Whole, known: Known) -> None:
+        super().__init__(whole, lambda name: None)
+        self._known = known
+        self.asked: set[tuple[Point, str]] = set()
+
+    def sweep(self, experiment: str) -> Sweep:
+        """No table is there.
+
+        Raises:
+            StudyError: Always.
+        """
+        raise StudyError(
+            f"{experiment}: `calibration` asks for a whole table; a trial runs single points"
+        )
+
+    def point(self, experiment: str, case: str, at: Mapping[str, Any] | None) -> tuple[str, int]:
+        """Key of a point, and how often it is run."""
+        self._known.cases.setdefault(experiment, set()).add(case)
+        return super().point(experiment, case, at)
+
+    def values(self, key: str, count: int, quantity: str) -> Values | None:
+        """A quantity of each run of a point."""
+        wanted = ((key, count), quantity)
+        self.asked.add(wanted)
+        return self._known.values.get(wanted, [1.0] * count)

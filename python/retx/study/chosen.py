@@ -1,0 +1,115 @@
+"""How the set-up of a report was chosen: for its readers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from retx.study.front import Trial, conflicts, costs, out_of_reach
+from retx.study.openings import Openings, Values
+
+CONFLICTS = 12
+"""Pairs of claims that exclude each other: so many are kept."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An open parameter with its value in the runs of a report."""
+
+    asks: str
+    default: Any
+    value: Any
+    source: str
+    bent: bool
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The set-up of all runs, and what the search for it found."""
+
+    said: str
+    """Sentence on the set-up."""
+    parameters: list[Parameter]
+    searched: dict[str, Any] = field(default_factory=dict)
+    """What `base.toml` keeps of the search; empty for another set-up than the base."""
+
+    @classmethod
+    def of(
+        cls, name: str, openings: Openings, values: Values, searched: Mapping[str, Any]
+    ) -> Chosen:
+        """The set-up with the sentence on it."""
+        bent = openings.bent(values)
+        listed = "; ".join(f"{it}: {values[it]}" for it in bent)
+        said = f"Set-up: {name}, {len(bent)} of {len(values)} open parameters bent"
+        said += f" ({listed})." if bent else "."
+        parameters = [
+            Parameter(
+                it.asks,
+                it.shown(it.default),
+                it.shown(values[key]),
+                it.source_of(values[key]),
+                key in bent,
+            )
+            for key, it in openings.parameters.items()
+        ]
+        return cls(said, parameters, dict(searched))
+
+    def sentences(self) -> list[str]:
+        """What the search found, for readers."""
+        if not self.searched:
+            return []
+        it = self.searched
+        left, of = it["left_out"]
+        said = [
+            f"Of {it['trials']} set-ups searched this one has most claims for its bends: "
+            f"{it['agree']} of {it['of']} that the search looks at agree, {it['agree_at_default']} "
+            f"without any bend, in the search's own draws. With each figure or table left out of "
+            f"the choice, {left} of {of}."
+        ]
+        if it["not_together"]:
+            pairs = "; ".join(f"{one} and {other}" for one, other in it["not_together"])
+            said.append(f"Reached one by one and in no set-up together: {pairs}.")
+        return said
+
+    def reach(self, claim: str) -> str:
+        """Whether another set-up reaches a claim that this one misses; empty if unknown."""
+        found = self.searched.get("missed", {}).get(claim)
+        if found is None:
+            return ""
+        if not found["reached"]:
+            return f"None of {self.searched['trials']} set-ups in the declared ranges reaches it."
+        lost = ", ".join(found["costs"]) or "no other claim, and one bend more than it wins"
+        return f"Set-up {found['trial']} of the search reaches it, and loses {lost}."
+
+
+def kept(trials: Sequence[Trial], base: Trial, left_out: tuple[int, int]) -> dict[str, Any]:
+    """What `base.toml` keeps of a search.
+
+    Args:
+        trials: All of them.
+        base: The one that is frozen.
+        left_out: Claims that agree where each figure is left out of the choice, and all.
+    """
+    lost = costs(trials, base)
+    reaching = {
+        name: next(
+            it.number
+            for it in trials
+            if name in it.agreeing and not it.broken and base.agreeing - it.agreeing == lost[name]
+        )
+        for name in lost
+    }
+    missed = {name: {"reached": False} for name in out_of_reach(trials)} | {
+        name: {"reached": True, "trial": reaching[name], "costs": sorted(lost[name])}
+        for name in lost
+    }
+    return {
+        "trials": len(trials),
+        "agree": len(base.agreeing),
+        "agree_at_default": len(trials[0].agreeing),
+        "of": len(base.scores),
+        "left_out": list(left_out),
+        "not_together": [list(pair) for pair in conflicts(trials)[:CONFLICTS]],
+        "missed": missed,
+    }
