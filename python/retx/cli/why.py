@@ -25,7 +25,7 @@ Flow = Annotated[
 Budget = Annotated[
     str | None,
     typer.Option(
-        metavar="TIME", help='How long to try, such as "10 s"; eight million packets by default.'
+        metavar="TIME", help='How long to try, such as "10 s"; five million packets by default.'
     ),
 ]
 Draws = Annotated[
@@ -146,13 +146,15 @@ def _table(answer: Answer) -> Table:
     answers = content["measure"] == "response time"
     made = table(
         f"\nWhat would make {plain(answer.flow)} faster",
-        "Change", f">{content['measure']}", ">gain", ">95 % interval", "price",
+        "Change", f">{content['measure']}", ">gain", ">95 % interval", ">draws", "price",
     )  # fmt: skip
 
     def add(row: Mapping[str, Any]) -> None:
         measured = seconds(row["response_s"]) if answers else rate(row["goodput_bit_s"])
         paid = price(row) if "price" in row else ""
-        made.add_row(escape(row["text"]), measured, factor(row["gain"]), interval(row), paid)
+        draws = str(row["draws"] or "")
+        gained = (factor(row["gain"]), interval(row), draws)
+        made.add_row(escape(row["text"]), measured, *gained, paid)
 
     usable, others = _shown(answer)
     sections = (
@@ -192,6 +194,7 @@ def _shown(answer: Answer) -> tuple[list[Mapping[str, Any]], list[Mapping[str, A
 
 def _print_rest(answer: Answer, out: Any) -> None:  # noqa: ANN401
     from retx.cli.tables import plain
+    from retx.explaining.wording import factor
     from retx.quantities import seconds
 
     content = answer.content
@@ -199,6 +202,10 @@ def _print_rest(answer: Answer, out: Any) -> None:  # noqa: ANN401
     hidden = [row["name"] for row in answer.remedies if row["name"] not in shown]
     if hidden:
         out.print(f"Tried, and less or no gain: {plain(', '.join(hidden))}.")
+    if content["behind"]:
+        part = " to ".join(seconds(content["behind"][0][key]) for key in ("start_s", "end_s"))
+        told = ", ".join(f"{row['name']} {factor(row['gain'])}" for row in content["behind"])
+        out.print(f"In short runs alone, from {part}: {plain(told)}.")
     stop = content["stopped"]
     out.print(f"{stop['runs']} runs in {seconds(stop['took_s'])}; ended as {plain(stop['text'])}.")
     if content["left_out"]:

@@ -31,7 +31,8 @@ class Answer:
 
     `remedies` and `combinations` hold dicts with `name`, `change` (overrides, as `--set` takes
     them), `text`, `gain`, `gain_low`, `gain_high`, `draws`, `goodput_bit_s`, `price`, `apply`;
-    best first.
+    best first. `behind` of `content` holds changes that had only a short run, and gained less than
+    others there, between `start_s` and `end_s` of the scenario.
     """
 
     content: Mapping[str, Any]
@@ -124,6 +125,7 @@ def answer_of(search: Search) -> Answer:
         "fix": search.fix.name if search.fix else None,
         "remedies": remedies,
         "combinations": combinations,
+        "behind": [_behind(search, trial) for trial in search.behind],
         "left_out": [{"name": it.name, "reason": it.reason} for it in search.left_out],
         "bounds": _bounds(search),
         "stopped": stopped(search),
@@ -173,6 +175,13 @@ def _row(search: Search, trial: Trial) -> dict[str, Any]:
     }
 
 
+def _behind(search: Search, trial: Trial) -> dict[str, Any]:
+    """A change that ran over a part of the scenario alone, with its gain in that."""
+    part = search.stretch
+    bounds = {"start_s": part.start_s, "end_s": part.end_s} if part else {}
+    return {"name": trial.name, "text": trial.text, "gain": trial.early_gain, **bounds}
+
+
 def _bounds(search: Search) -> list[dict[str, Any]]:
     """The link's limit, and the gain that a channel without losses would bring."""
     situation = search.situation
@@ -185,14 +194,13 @@ def _bounds(search: Search) -> list[dict[str, Any]]:
         gain = limit / own if own else None
         bounds.append(_bound("link", text, limit, gain))
     lossless = _lossless([*situation.path.forward, *situation.path.back])
-    if lossless:
-        found = search.bound(lossless)
-        if found:
-            text = "the same without the losses of the channels"
-            rate = found.mean * geometric([run.goodput_bit_s for run in search.baseline.values()])
-            now = _mean([run.response_s for run in search.baseline.values()])
-            response_s = now / found.mean if now else None
-            bounds.append(_bound("no_channel_losses", text, rate, found, response_s))
+    trial = search.bound(lossless) if lossless else None
+    if trial:
+        text = "the same without the losses of the channels"
+        runs = list(trial.runs.values())
+        rate = geometric([run.goodput_bit_s for run in runs])
+        response_s = _mean([run.response_s for run in runs])
+        bounds.append(_bound("no_channel_losses", text, rate, search.gain(trial), response_s))
     return bounds
 
 
@@ -213,6 +221,7 @@ def _bound(
         "gain": mean,
         "gain_low": low,
         "gain_high": high,
+        "draws": gain.draws if isinstance(gain, Gain) else None,
     }
 
 

@@ -60,6 +60,14 @@ def measured(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Measured:
     )
 
 
+def flow_in(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The flow's table in a changed scenario, which may have another count."""
+    found: Mapping[str, Any] = next(
+        it for it in summary["scenario"]["flow"] if it["name"] == flow["name"]
+    )
+    return found
+
+
 def _goodput(
     rows: Sequence[Mapping[str, Any]], flow: Mapping[str, Any], simulated_s: float
 ) -> float:

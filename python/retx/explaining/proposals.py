@@ -69,12 +69,14 @@ def _meet(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return any(a == b or a.startswith(f"{b}.") or b.startswith(f"{a}.") for a in one for b in other)
 
 
-def fitting(runs: Runs, trials: list[Trial]) -> tuple[list[tuple[Trial, Parsed]], list[LeftOut]]:
-    """Trials with their scenarios; those that the scenario refuses are left out."""
+def fitting(
+    runs: Runs, trials: list[Trial], overrides: Mapping[str, Any] | None = None
+) -> tuple[list[tuple[Trial, Parsed]], list[LeftOut]]:
+    """Trials with their scenarios, under these overrides; those that are refused are left out."""
     found, left_out = [], []
     for trial in trials:
         try:
-            found.append((trial, runs.parse(trial.overrides)))
+            found.append((trial, runs.parse({**trial.overrides, **(overrides or {})})))
         except ScenarioError as error:
             reason = str(error.args[-1] if error.args else error)
             left_out.append(LeftOut(trial.name, f"does not fit: {reason}"))

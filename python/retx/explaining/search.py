@@ -1,38 +1,46 @@
-"""Tries remedies on the same draws until their ranks are clear or the budget is spent."""
+"""Tries remedies on the same draws until their ranks are clear or the budget is spent.
+
+A race: each remedy has a first draw, over a part of the scenario where whole runs are long
+(`stretch.py`); more draws go to those whose rank beside a neighbour is not clear.
+"""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf
 from typing import Any
 
-from retx.explaining.measured import Measured, measured
+from retx.explaining.measured import Measured, flow_in, measured
 from retx.explaining.proposals import LeftOut, fitting, proposals
 from retx.explaining.ranking import WORTH, easiest, is_worth
 from retx.explaining.runs import Limit, Runs
 from retx.explaining.situation import Situation
+from retx.explaining.stretch import Stretch, front, stretch_for
 from retx.explaining.trial import Gain, Trial
 from retx.running import Parsed
 from retx.shares import shares
 
 TOP = 5
 """Number of ranks that have to be clear."""
-CONTENDERS = 6
 MOST_DRAWS = 30
 ALIKE = 1.02
 """Gains that differ by less, intervals included, need not be told apart."""
 SAME = 1.01
 """A larger size of the same remedy is preferred when it gains so much more."""
-FIRST_SHARE, SINGLE_SHARE, LAST_SHARE = 0.5, 0.75, 0.9
+PHASES, LONG_PHASES = (0.6, 0.8, 0.9), (0.8, 0.95, 1.0)
 """Shares of the budget at which each phase ends: the first draw of each remedy, single remedies,
-combinations."""
+combinations. Where whole runs are long, single remedies take most."""
+PACKETS_PER_S = 1_500_000
+"""About as many are simulated on two cores: tells for which time budgets whole runs are long."""
 MOST_COMBINED = 12
-SHOWN, FEW_DRAWS = 5, 3
+SHOWN, FEW_DRAWS = 3, 3
 """Combinations that are kept, and the draws of each."""
+LEAST_LEFT = 0.03
+"""With a smaller share of what is left, a remedy on top of another cannot gain `WORTH`."""
 DEEPEST = 3
 """Remedies of a combination."""
 
@@ -69,6 +77,9 @@ class Search:
     left_out: list[LeftOut] = field(default_factory=list)
     singles: list[Trial] = field(default_factory=list)
     combined: list[Trial] = field(default_factory=list)
+    behind: list[Trial] = field(default_factory=list)
+    """Remedies that had a short run and no whole one."""
+    stretch: Stretch | None = None
     fix: Trial | None = None
     """The single change to recommend."""
     is_separated: bool = False
@@ -98,26 +109,46 @@ class Search:
     def search(self) -> None:
         """Tries single remedies, then the best ones together."""
         trials, self.left_out = proposals(self.situation)
-        tried = self._try(trials, self._until(FIRST_SHARE))
-        self.untried = (
-            len(trials) - len(tried) - sum("not fit" in it.reason for it in self.left_out)
-        )
-        self.singles = self._best_of_each(tried)
-        self._sharpen_fix(self._until(SINGLE_SHARE))
-        self._sharpen(self.singles, self._until(SINGLE_SHARE))
-        self._combine()
+        trials = self._fitting(trials)
+        usable = [it for it in trials if it.in_linux]
+        others = [it for it in trials if not it.in_linux]
+        self.stretch = self._stretch((len(usable), len(others)))
+        first, single, last = LONG_PHASES if self.stretch else PHASES
+        # Short runs come first, as they are cheap; what no kernel has runs whole last.
+        others = self._ahead(others, self._until(first))
+        tried = self._try(self._ahead(usable, self._until(first)), self._until(first))
+        self.singles = _best_of_each(tried, self._mean)
+        self._sharpen_fix(self._until(single))
+        tried += self._try(others, self._until(single))
+        self.singles = _best_of_each(tried, self._mean)
+        self._note_rest(trials)
+        self._sharpen(self.singles, self._until(single))
+        self._combine(single, last)
         # All of them: a rank from three draws may be that of luck.
         self._sharpen([*self.singles, *self.combined], self._until(1.0))
         self._sharpen_fix(self._until(1.0))
         self.fix = self.preferred(self.singles)
         self.singles, self.combined = self._ranked(self.singles), self._better()
-        self.is_separated = self._separated(self.singles)
+        self.is_separated = not self._unclear(self.singles)
+
+    def _note_rest(self, trials: Sequence[Trial]) -> None:
+        """Remembers which changes had short runs alone, and counts those that had none."""
+        names = {trial.name for trial in self.singles}
+        short = [it for it in trials if it.early_gain is not None and it.name not in names]
+        self.behind = sorted(_best_of_each(short, _early), key=lambda it: -_early(it))
+        self.untried = sum(it.early_gain is None and not it.runs for it in trials)
 
     def preferred(self, trials: Sequence[Trial]) -> Trial | None:
         """About the best gain, and the easiest to have; what no kernel has only if nothing else."""
         worth = [it for it in self._ranked(trials) if self._is_worth(it)]
-        usable = [it for it in worth if it.in_linux]
-        return easiest(usable or worth[:1], self._mean, lambda trial: trial.ease)
+        usable = [it for it in worth if it.in_linux] or worth[:1]
+
+        def beside_the_best(trial: Trial) -> float:
+            """Ratio of the gains, on the draws of both: the luck of other draws is in neither."""
+            ratio = trial.over(usable[0])
+            return ratio.mean if ratio else 0.0
+
+        return easiest(usable, beside_the_best, lambda trial: trial.ease)
 
     def _is_worth(self, trial: Trial) -> bool:
         gain = self.gain(trial)
@@ -126,15 +157,16 @@ class Search:
     def _mean(self, trial: Trial) -> float:
         return self.gain(trial).mean
 
-    def bound(self, overrides: Mapping[str, Any]) -> Gain | None:
-        """The gain of a change that is no remedy, such as a channel without losses."""
+    def bound(self, overrides: Mapping[str, Any]) -> Trial | None:
+        """Runs of a change that is no remedy, such as a channel without losses."""
         trial = Trial((), (), 1.0)
         self._parsed[id(trial)] = self.runs.parse(overrides)
         limit = Limit() if self.plan.draws else self._until(1.5)
         # A bound is no rank: a few draws say enough, and each costs as much as the best remedy.
-        draws = sorted(self.baseline)[: self.plan.draws or FEW_DRAWS]
+        few = 1 if self.stretch else FEW_DRAWS
+        draws = sorted(self.baseline)[: self.plan.draws or few]
         self._run([(trial, draw) for draw in draws], limit)
-        return self.gain(trial) if trial.runs else None
+        return trial if trial.runs else None
 
     def _until(self, part: float) -> Limit:
         """Limit at which a part of the budget is spent."""
@@ -144,15 +176,37 @@ class Search:
             inf if plan.packets is None else part * plan.packets,
         )
 
-    def _try(self, trials: Sequence[Trial], limit: Limit) -> list[Trial]:
-        """First draws; with a given number of draws all of them."""
+    def _fitting(self, trials: Sequence[Trial]) -> list[Trial]:
+        """Trials that the scenario takes; of the first ones, says which it refuses."""
         fit, refused = fitting(self.runs, list(trials))
         if not self.singles:
             self.left_out += refused
         self._parsed |= {id(trial): parsed for trial, parsed in fit}
+        return [trial for trial, _ in fit]
+
+    def _try(self, trials: Sequence[Trial], limit: Limit) -> list[Trial]:
+        """First draws, over the whole; with a given number of draws all of them."""
         draws = range(self.plan.draws or 1)
-        self._run([(trial, draw) for draw in draws for trial, _ in fit], limit)
-        return [trial for trial, _ in fit if trial.runs.keys() & self.baseline]
+        self._run([(trial, draw) for draw in draws for trial in trials], limit)
+        return [trial for trial in trials if trial.runs.keys() & self.baseline]
+
+    def _stretch(self, counts: tuple[int, int]) -> Stretch | None:
+        """The part over which so many changes are compared first; None where all run whole."""
+        plan = self.plan
+        if plan.draws:
+            return None
+        budget = plan.packets or (plan.budget_s or inf) * PACKETS_PER_S
+        return stretch_for(self.runs, self.situation, counts, budget)
+
+    def _ahead(self, trials: Sequence[Trial], limit: Limit) -> list[Trial]:
+        """Trials that short runs do not rule out; all where whole runs are cheap."""
+        stretch = self.stretch
+        if not stretch or (trials and trials[0].in_linux and not stretch.for_all):
+            return list(trials)
+        judged = [it for it in trials if stretch.judges(it.remedies, self.situation)]
+        stretch.compare(self.runs, self.flow, judged, limit)
+        known = [it for it in judged if it.early_gain is not None]
+        return [*front(_best_of_each(known, _early)), *(it for it in trials if it not in known)]
 
     def _run(self, wanted: Sequence[tuple[Trial, int]], limit: Limit) -> int:
         """Makes draws of trials, those of the unchanged scenario first; returns how many ended."""
@@ -169,27 +223,10 @@ class Search:
             if trial is None:
                 self.baseline[draw] = measured(summary, self.flow)
                 continue
-            trial.runs[draw] = measured(summary, self._flow_in(summary))
+            trial.runs[draw] = measured(summary, flow_in(summary, self.flow))
             if draw == 0:
                 trial.summary, trial.scenario = summary, summary["scenario"]
         return done
-
-    def _flow_in(self, summary: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The flow's table in a changed scenario, which may have another count."""
-        name = self.flow["name"]
-        found: Mapping[str, Any] = next(
-            flow for flow in summary["scenario"]["flow"] if flow["name"] == name
-        )
-        return found
-
-    def _best_of_each(self, trials: Sequence[Trial]) -> list[Trial]:
-        """One trial per remedy: of several sizes the one that gains more."""
-        best: dict[str, Trial] = {}
-        for trial in trials:
-            other = best.get(trial.name)
-            if not other or self.gain(trial).mean > SAME * self.gain(other).mean:
-                best[trial.name] = trial
-        return list(best.values())
 
     def _ranked(self, trials: Sequence[Trial]) -> list[Trial]:
         return sorted(trials, key=lambda trial: -self.gain(trial).mean)
@@ -209,16 +246,16 @@ class Search:
         return [it for it in self._ranked(self.combined) if self._mean(it) > WORTH * best]
 
     def _sharpen(self, trials: Sequence[Trial], limit: Limit) -> None:
-        """More draws for those in front, until their ranks are clear."""
+        """More draws for those in front whose ranks are not clear."""
         if self.plan.draws:
             return
-        while not self._is_over(limit) and not self._separated(self._ranked(trials)):
-            front = [it for it in self._ranked(trials) if it.in_linux][:CONTENDERS]
-            least = min((len(trial.runs) for trial in front), default=MOST_DRAWS)
+        while not self._is_over(limit):
+            unclear = self._unclear(self._ranked(trials))
+            least = min((len(trial.runs) for trial in unclear), default=0)
             self.is_exhausted = least >= MOST_DRAWS
-            if self.is_exhausted:
+            if not unclear or self.is_exhausted:
                 return
-            behind = [trial for trial in front if len(trial.runs) == least]
+            behind = [trial for trial in unclear if len(trial.runs) == least]
             # A variance from two draws says little: the second and the third come together, and
             # first those of the best, for the budget may not reach all.
             steps = 2 if least == 1 else 1
@@ -231,27 +268,38 @@ class Search:
     def _is_over(self, limit: Limit) -> bool:
         return limit.is_reached(self.runs.packets)
 
-    def _separated(self, ranked: Sequence[Trial]) -> bool:
-        """True where the ranks of the best that people can have are clear."""
-        usable = [trial for trial in ranked if trial.in_linux]
-        gains = [self.gain(trial) for trial in usable[: TOP + 1]]
-        return all(_apart(one, other) for one, other in pairwise(gains))
+    def _unclear(self, ranked: Sequence[Trial]) -> list[Trial]:
+        """Of the best that people can have, those that are not told apart from a neighbour."""
+        usable = [trial for trial in ranked if trial.in_linux][: TOP + 1]
+        found: list[Trial] = []
+        for one, other in pairwise(usable):
+            if not _apart(one, other):
+                found += [it for it in (one, other) if it not in found]
+        return found
 
-    def _combine(self) -> None:
+    def _combine(self, single: float, last: float) -> None:
         """Adds to the remedy to recommend what helps most against the limits that remain."""
         best = self.preferred(self.singles)
-        part = SINGLE_SHARE
-        while best and best.in_linux and len(best.remedies) < DEEPEST:
-            part = (LAST_SHARE + part) / 2
+        part = single
+        while best and best.in_linux and len(best.remedies) < DEEPEST and self._has_room(best):
+            part = (last + part) / 2
+            limit = self._until(part)
             trials, _ = proposals(_after(best, self._flow_of(best)), best)
-            wanted = [it for it in trials if it.in_linux][:MOST_COMBINED]
-            front = self._ranked(self._try(wanted, self._until(part)))[:SHOWN]
+            wanted = [it for it in trials if it.in_linux and it.weight >= LEAST_LEFT]
+            front = self._ranked(self._try(self._fitting(wanted[:MOST_COMBINED]), limit))[:SHOWN]
             if not self.plan.draws:
-                more = [(it, draw) for draw in range(FEW_DRAWS) for it in front]
-                self._run(more, self._until(part))
+                self._run([(it, draw) for draw in range(FEW_DRAWS) for it in front], limit)
             self.combined += front
             better = [it for it in front if self.gain(it).mean > ALIKE * self.gain(best).mean]
             best = self.preferred(better)
+
+    def _has_room(self, trial: Trial) -> bool:
+        """False where a change fills the link so that nothing on top of it is worth more."""
+        limit = self.situation.link_limit_bit_s
+        if not limit or self.flow["app"]["kind"] != "bulk":
+            return True
+        got = [run.goodput_bit_s for run in trial.runs.values()]
+        return WORTH * sum(got) / len(got) < limit
 
     def _flow_of(self, trial: Trial) -> Mapping[str, Any]:
         flows = (trial.scenario or self.scenario)["flow"]
@@ -271,8 +319,23 @@ def _after(trial: Trial, flow: Mapping[str, Any]) -> Situation:
     return Situation(trial.scenario, flow, shares(first.seconds), trial.summary)
 
 
-def _apart(one: Gain, other: Gain) -> bool:
-    """True where the ranks of two gains are clear, or do not matter."""
-    if one.low is None or one.high is None or other.low is None or other.high is None:
+def _apart(one: Trial, other: Trial) -> bool:
+    """True where the first gains more, on the draws of both, or the difference does not matter."""
+    ratio = one.over(other)
+    if ratio is None or ratio.low is None or ratio.high is None:
         return False
-    return one.low > other.high or max(one.high, other.high) < ALIKE * min(one.low, other.low)
+    return ratio.low > 1 or (ratio.low > 1 / ALIKE and ratio.high < ALIKE)
+
+
+def _best_of_each(trials: Sequence[Trial], gain: Callable[[Trial], float]) -> list[Trial]:
+    """One trial per remedy: of several sizes the one that gains more."""
+    best: dict[str, Trial] = {}
+    for trial in trials:
+        other = best.get(trial.name)
+        if not other or gain(trial) > SAME * gain(other):
+            best[trial.name] = trial
+    return list(best.values())
+
+
+def _early(trial: Trial) -> float:
+    return trial.early_gain or 0.0

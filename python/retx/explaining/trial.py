@@ -11,6 +11,7 @@ from typing import Any
 from retx.explaining.measured import Measured
 from retx.explaining.ranking import WHERE
 from retx.explaining.remedy import Change, Remedy
+from retx.explaining.students_t import two_sided
 
 CONFIDENCE = 0.95
 
@@ -45,9 +46,7 @@ def gain_of(ratios: list[float]) -> Gain:
     if n < 2:
         return Gain(exp(mean), None, None, n)
     deviation = sqrt(sum((it - mean) ** 2 for it in logs) / (n - 1))
-    from scipy.special import stdtrit
-
-    half = float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2)) * deviation / sqrt(n)
+    half = two_sided(n - 1, CONFIDENCE) * deviation / sqrt(n)
     return Gain(exp(mean), exp(mean - half), exp(mean + half), n)
 
 
@@ -56,7 +55,7 @@ def geometric(values: Sequence[float]) -> float:
     return exp(sum(map(log, values)) / len(values)) if all(value > 0 for value in values) else 0.0
 
 
-@dataclass
+@dataclass(eq=False)
 class Trial:
     """A change, and what its runs measured.
 
@@ -73,6 +72,8 @@ class Trial:
     summary: Mapping[str, Any] | None = None
     """Summary of draw 0."""
     scenario: Mapping[str, Any] | None = None
+    early_gain: float | None = None
+    """Gain in short runs (`stretch.py`); None without any."""
 
     @property
     def name(self) -> str:
@@ -120,6 +121,13 @@ class Trial:
     def gain(self, baseline: Mapping[int, Measured]) -> Gain:
         """Against runs without the change."""
         return gain_of([run.speed / base.speed for run, base in self._pairs(baseline)])
+
+    def over(self, other: Trial) -> Gain | None:
+        """Against another change, on the draws of both; None without any."""
+        draws = sorted(self.runs.keys() & other.runs.keys())
+        if not draws:
+            return None
+        return gain_of([self.runs[draw].speed / other.runs[draw].speed for draw in draws])
 
     def _pairs(self, baseline: Mapping[int, Measured]) -> list[tuple[Measured, Measured]]:
         return [(self.runs[draw], baseline[draw]) for draw in sorted(self.runs.keys() & baseline)]
