@@ -1,7 +1,7 @@
 //! *What it does.* Lets a share of the frames be overtaken: by a number of packets, or by whatever
 //! comes within a time.
 //!
-//! *Reference.* RFC 4737 §4.2.1: a packet that `packets` others overtake arrives with a reordering
+//! *Reference.* RFC 4737 §4.2: a packet that `packets` others overtake arrives with a reordering
 //! extent of `packets`.
 //!
 //! *Equations.* Share of frames taken out of line: p. Of these all have the extent `packets`,

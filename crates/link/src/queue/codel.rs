@@ -36,7 +36,7 @@ pub struct Config {
 checked!(Config);
 
 impl Default for Config {
-    /// RFC 8289 §4.2 to §4.4; limit and `noecn` as in Linux.
+    /// Target and interval of RFC 8289 §4.3 and §4.4; limit and `noecn` as in Linux.
     fn default() -> Self {
         Self {
             target: Duration::from_millis(5),

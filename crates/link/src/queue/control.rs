@@ -24,7 +24,7 @@ pub(super) trait Source {
     fn bytes(&self) -> u64;
 }
 
-/// State of the control law (RFC 8289 §5.3).
+/// State of the control law (RFC 8289 §5.2).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Control {
     /// `first_above_time_`: time at which the delay will have exceeded the target for an interval.
@@ -41,7 +41,7 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// Next packet to transmit (RFC 8289 §5.4, `dequeue`).
+    /// Next packet to transmit (RFC 8289 §5.5, `dequeue`).
     pub fn dequeue(
         &mut self,
         now: Time,

@@ -173,7 +173,7 @@ fn copies_come_behind_frames_that_are_held() {
     }
 }
 
-/// RFC 4737 §4.2.1: the reordering extent of a late packet is the number of packets that have
+/// RFC 4737 §4.2: the reordering extent of a late packet is the number of packets that have
 /// overtaken it.
 #[test]
 fn a_held_frame_is_overtaken_by_so_many() {
