@@ -1,9 +1,9 @@
 """retx finds out why TCP is slow over links that lose, corrupt and delay packets.
 
 `run` simulates one scenario, `replicate` many draws of it, `emulate` takes this machine's kernel in
-place of the simulated TCP, `compare` sets both side by side; all give tables as data frames.
-`CongestionControl` and `LossCause` are what to start from for a decision of your own. What is not
-used is not loaded: the names below come in when they are first asked for.
+place of the simulated TCP, `compare` runs both and compares them; all return tables as data frames.
+`CongestionControl` and `LossCause` are base classes for your own algorithms. The names below are
+imported at their first use, to keep the start short.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`KEY=VALUE`, as options of the command line have it."""
+"""`KEY=VALUE` options of the command line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PARTS = re.compile(r"""((?:"(?:[^"\\]|\\.)*"|'[^']*'|[^"'=])*)=(.*)""", re.DOTAL
 
 
 def assignment(text: str) -> tuple[str, str] | None:
-    """Key and value, without spaces around them; None if the text has no key or no `=`."""
+    """Key and value without surrounding spaces; None if the text has no key or no `=`."""
     found = PARTS.fullmatch(text)
     key, value = (part.strip() for part in found.groups()) if found else ("", "")
     return (key, value) if key else None

@@ -1,4 +1,4 @@
-"""Arguments of the wrong kind are refused by one sentence."""
+"""Checks of arguments, each with one sentence as its error."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ MOST = 2**63 - 1
 
 
 def whole(name: str, value: Any, least: int) -> int:  # noqa: ANN401
-    """A whole number of at least `least`.
+    """Checks that a value is a whole number of at least `least`.
 
     Raises:
-        UsageError: It is none.
+        UsageError: The value is not such a number.
     """
     try:
         number = index(value)
@@ -33,10 +33,10 @@ def whole(name: str, value: Any, least: int) -> int:  # noqa: ANN401
 
 
 def place(name: str, value: str | os.PathLike[str] | None) -> Path | None:
-    """A file or directory that is named; None where none is.
+    """Path of a file or directory; None for None.
 
     Raises:
-        UsageError: It is no path, or an empty one.
+        UsageError: The value is not a path, or empty.
     """
     return None if value is None else there(name, value)
 
@@ -51,10 +51,10 @@ def there(name: str, value: str | os.PathLike[str]) -> Path:
 
 
 def capture_points(pcap: Path | None, pcap_at: str | Sequence[str]) -> list[tuple[str, str]]:
-    """Links and nodes of places given as `LINK@NODE`; one may stand alone.
+    """Capture points given as `LINK@NODE`, one or several.
 
     Raises:
-        UsageError: One is not written so, or there is no capture.
+        UsageError: A point has another form, or no capture is written.
     """
     if pcap_at and pcap is None:
         raise UsageError("pcap_at says where to capture: add pcap, the file")

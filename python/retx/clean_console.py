@@ -1,4 +1,4 @@
-"""A console of rich's that shows control characters in texts as escapes."""
+"""Console of rich that shows control characters in texts as escapes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from retx.terminal import clean, unfiltered
 
 
 class CleanConsole(Console):
-    """The standard output, or with `stderr` the standard error."""
+    """Console for the standard output, or with `stderr` for the standard error."""
 
     def __init__(self, *, stderr: bool = False, width: int | None = None) -> None:
         stream = unfiltered(sys.stderr if stderr else sys.stdout)
         super().__init__(file=stream, width=width, highlight=False)
 
     def on_broken_pipe(self) -> None:
-        """Leaves a closed pipe to `main`; rich would end with 1."""
+        """Passes a closed pipe on to `main`; rich would exit with code 1."""
         raise BrokenPipeError
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """The segments, as Console has them."""
+        """Segments of a renderable, as `Console` returns them."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else clean(text), style, control)

@@ -1,9 +1,9 @@
-"""Decisions of your own: how fast to send (`CongestionControl`), why was it lost (`LossCause`).
+"""Base classes for your own decisions: congestion control and the cause of losses.
 
-A scenario names a class by its file, `{ name = "python", file = "aimd.py", class = "Aimd" }`; from
-Python the class itself may stand there. Each end of a connection that sends data gets an instance;
-further keys of the scenario's table are arguments of the constructor. Bytes are whole numbers,
-times are seconds. The methods are those of the Rust traits of the same names.
+A scenario names a class by its file, `{ name = "python", file = "aimd.py", class = "Aimd" }`; in
+Python the class itself may be given. Each end of a connection that sends data gets an instance;
+other keys of the scenario's table are arguments of the constructor. Bytes are whole numbers, times
+are in seconds. The methods are those of the Rust traits of the same names.
 """
 
 from __future__ import annotations
@@ -19,102 +19,105 @@ Class = TypeVar("Class", bound="type[Any]")
 class CongestionControl(ABC):
     """Decides how fast to send: sets `window.cwnd` and `window.ssthresh`.
 
-    A class need not inherit from this one to be used: `on_ack`, `on_loss` and `on_timeout` will do.
-    Which segments are sent again, and what fast recovery adds to the window, is decided elsewhere.
-    After each call `cwnd` is held to one SMSS … `max_cwnd` (2^30 bytes without one), and after a
-    loss or a timeout `ssthresh` to two SMSS or more.
+    A class need not inherit from this one: `on_ack`, `on_loss` and `on_timeout` are sufficient.
+    Loss detection chooses the segments to retransmit; window inflation in fast recovery is added
+    outside. After each call `cwnd` is clamped to the range from one SMSS to `max_cwnd` (by default
+    2^30 bytes), and after a loss or a timeout `ssthresh` to at least two SMSS.
     """
 
     @abstractmethod
     def on_ack(self, window: Window, ack: Ack) -> None:
-        """New data were acknowledged, outside fast recovery: the window may grow.
+        """Handles an acknowledgment of new data outside fast recovery; the window may grow.
 
-        It does so only while it limits (`ack.cwnd_limited`, `cwnd_validation`), whatever is set.
+        An increase takes effect only while the window limits the sender (`ack.cwnd_limited`,
+        `cwnd_validation`).
         """
 
     @abstractmethod
     def on_loss(self, window: Window, loss: Loss) -> None:
-        """Duplicate or selective ACKs found a loss.
+        """Handles a loss found by duplicate or selective ACKs.
 
         Sets `ssthresh`, and `cwnd` for the time after recovery.
         """
 
     @abstractmethod
     def on_timeout(self, window: Window, loss: Loss, repeated: bool) -> None:
-        """The retransmission timer expired.
+        """Handles the expiry of the retransmission timer.
 
-        `repeated`: for the same segment as the time before, in which case `ssthresh` has been set
-        already (RFC 5681 §3.1).
+        `repeated` is true if the previous timeout was for the same segment; `ssthresh` has then
+        been
+        set already (RFC 5681 §3.1).
         """
 
     def observe(self, ack: Ack, smss: int) -> None:  # noqa: B027
-        """Any acknowledgment, duplicates and those during recovery too, before what follows."""
+        """Handles any acknowledgment, also duplicates and in recovery, before other methods."""
 
     def on_sent(self, sent: Sent) -> None:  # noqa: B027
-        """Data were sent."""
+        """Handles transmitted data."""
 
     def on_recovery_end(self, window: Window, now: float) -> None:  # noqa: B027
-        """Fast recovery is over; `cwnd` is as it will go on."""
+        """Handles the end of fast recovery; `cwnd` has its value for the time after it."""
 
     def on_undo(self, window: Window) -> None:  # noqa: B027
-        """The last reduction was wrong and has been taken back."""
+        """Handles the undo of the last reduction, which was spurious."""
 
     def pacing_rate(self, window: Window, srtt: float | None) -> float | None:
-        """The rate at which segments are to leave, in bit/s.
+        """Pacing rate in bit/s.
 
-        A class that has this method paces. None: at twice, later 1.2 times, cwnd/SRTT, as with
-        `pacing = true`.
+        A class with this method is paced. None: 2 · cwnd/SRTT in slow start, later 1.2 · cwnd/SRTT,
+        as
+        with `pacing = true`.
         """
         return None
 
     def bandwidth_delay_bytes(self) -> float | None:
-        """Bandwidth-delay product, where it is estimated (for the backoff `reset_if_bdp`)."""
+        """Bandwidth-delay product for the backoff `reset_if_bdp`; None without an estimate."""
         return None
 
     def is_overdue(self, now: float) -> bool:
-        """On a duplicate ACK: the first segment in flight has been out too long (as in Vegas)."""
+        """True on a duplicate ACK if the first segment in flight is overdue (as in Vegas)."""
         return False
 
     def repeats_window(self) -> bool:
-        """After a loss: send everything unacknowledged once more (as Westwood's bulk repeat)."""
+        """True after a loss to retransmit all unacknowledged data (Westwood's bulk repeat)."""
         return False
 
     def holds_rto(self) -> bool:
-        """At a timeout: do not back the timer off (as Westwood's fixed RTO)."""
+        """True at a timeout if the timer is not backed off (Westwood's fixed RTO)."""
         return False
 
 
 class LossCause(ABC):
-    """Decides why a segment was lost. "corruption" means: retransmit, and leave the window alone.
+    """Decides why a segment was lost; after "corruption" it is retransmitted without a reduction.
 
-    A class need not inherit from this one to be used: `cause` will do.
+    A class need not inherit from this one: `cause` is sufficient.
     """
 
     @abstractmethod
     def cause(self, loss: UnexplainedLoss) -> Literal["congestion", "corruption"]:
-        """The verdict on a loss."""
+        """Cause of a loss."""
 
     def on_ack(self, ack: Ack, window: Window) -> None:  # noqa: B027
-        """Any acknowledgment, duplicates too, with the window as it was when it came."""
+        """Handles any acknowledgment, also duplicate ACKs, with the window at its arrival."""
 
     def on_sent(self, sent: Sent) -> None:  # noqa: B027
-        """Data were sent."""
+        """Handles transmitted data."""
 
 
 def congestion_control(cls: Class) -> Class:
-    """Checks a class, and lets scenarios of this process name it without its file.
+    """Checks and registers a class, so that scenarios of this process can name it.
 
     Raises:
-        UsageError: It lacks a method, or one takes other arguments.
+        UsageError: The class lacks a method, or a method takes other arguments.
     """
     return _registered("congestion_control", cls)
 
 
 def loss_cause(cls: Class) -> Class:
-    """Checks a class, and lets scenarios of this process name it without its file.
+    """Checks and registers a class, so that scenarios of this process can name it.
 
     Raises:
-        UsageError: It lacks a method, or one takes other arguments.
+        UsageError: The class lacks a method, or a method takes other arguments.
     """
     return _registered("loss_cause", cls)
 

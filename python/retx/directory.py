@@ -1,8 +1,8 @@
-"""A result directory, which is there as a whole or not at all.
+"""Atomic writing of result directories.
 
-Files go into a temporary directory beside the target; it takes the target's name when everything is
-on the disk. Whatever ends the process before that leaves the target as it was; the temporary
-directory of a killed process is removed by the next one that writes there (`left_behind`).
+Files are written to a temporary directory next to the target, which is renamed when everything is
+on the disk. If the process ends before that, the target is unchanged; the temporary directory of a
+killed process is removed by the next process that writes there (`left_behind`).
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ LIBRARIES = ("polars.exceptions", "zlib")
 
 @contextmanager
 def new_directory(target: Path, *, replace: bool = False) -> Iterator[Path]:
-    """A directory to write into, which becomes `target` when the block ends well.
+    """Directory to write into, which becomes `target` when the block succeeds.
 
     Args:
-        target: Where it is to be. Must not exist, or be an empty directory.
-        replace: An earlier result there gives way; any other directory never does.
+        target: Final path. Must not exist, or be an empty directory.
+        replace: Replace an earlier result there; other directories are never replaced.
 
     Raises:
-        OSError: The target is taken, or cannot be written.
+        OSError: The target exists, or cannot be written.
     """
     target = target.resolve()
     _check(target, replace=replace)
@@ -61,12 +61,12 @@ def new_directory(target: Path, *, replace: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def new_file(target: Path) -> Iterator[Path]:
-    """A file to write, which becomes `target`, in place of what is there, when the block ends well.
+    """File to write, which replaces `target` when the block succeeds.
 
-    If the block takes it away, `target` stays as it is.
+    If the block removes the file, `target` is unchanged.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     target = target.resolve()
     if target.is_dir():
@@ -95,7 +95,7 @@ def writing(path: Path) -> Iterator[None]:
     """Turns system errors while a file is written, such as a full disk, into OSErrors that name it.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     try:
         yield
@@ -107,7 +107,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def _number(error: BaseException | None) -> int | None:
-    """Number of a system error, also where a library has wrapped it in an error of its own."""
+    """Number of a system error, also if a library has wrapped it in an exception of its own."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
     ours = isinstance(error, OSError) or type(error).__module__ in LIBRARIES
@@ -121,11 +121,11 @@ def _number(error: BaseException | None) -> int | None:
 
 @contextmanager
 def _blaming(target: Path, partial: Path | None = None) -> Iterator[None]:
-    """Errors name the file that is wanted, not the temporary one.
+    """Makes errors name the target instead of the temporary file.
 
     Args:
-        target: What is wanted.
-        partial: The temporary one, once it has a name: errors about other files are left alone.
+        target: Path that the caller asked for.
+        partial: Temporary path, once known: errors about other files are not changed.
     """
     try:
         yield
@@ -142,10 +142,10 @@ def _blaming(target: Path, partial: Path | None = None) -> Iterator[None]:
 
 
 def check_place(target: Path, *, replace: bool) -> None:
-    """Refuses a place where `new_directory` could not put a result, as it does.
+    """Refuses a path where `new_directory` could not put a result.
 
     Raises:
-        OSError: The target is taken.
+        OSError: The target exists.
     """
     _check(target.resolve(), replace=replace)
 
@@ -191,7 +191,7 @@ def _names(target: Path) -> list[str]:
 
 
 def _make_parents(parent: Path) -> list[Path]:
-    """Makes what is missing of a path; the directories made, innermost first."""
+    """Creates missing parent directories; returns those created, innermost first."""
     missing = []
     while not parent.exists():
         missing.append(parent)
@@ -208,14 +208,14 @@ def _umask() -> int:
 
 
 def sync(directory: Path) -> None:
-    """Puts everything in a directory on the disk."""
+    """Flushes all files in a directory to the disk."""
     for entry in directory.rglob("*"):
         sync_path(entry)
     sync_path(directory)
 
 
 def sync_path(path: Path) -> None:
-    """Puts a file, or the names in a directory, on the disk; Windows does so by itself."""
+    """Flushes a file or a directory's entries to the disk; on Windows the system does so."""
     if os.name == "nt":
         return
     handle = os.open(path, os.O_RDONLY)

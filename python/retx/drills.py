@@ -41,11 +41,11 @@ class Drill:
 
     @property
     def passed(self) -> bool:
-        """True when the endpoint did all that the script says."""
+        """True if the endpoint did everything that the script expects."""
         return self.verdict == "passed"
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as plain data."""
+        """Result as plain data."""
         return asdict(self)
 
 
@@ -55,18 +55,18 @@ def drill(
     overrides: Mapping[str, Any] | None = None,
     trace: bool = False,
 ) -> Iterator[Drill]:
-    """Plays scripts, one after the other.
+    """Plays scripts one after another.
 
     Args:
         paths: Files, and directories whose `.pkt` files are all played, in the order of their
             names.
-        tcp: The preset for scripts that name none with `--retx-tcp`.
-        overrides: Fields of it, such as `{"delayed_ack.segments": 1}`.
+        tcp: Preset for scripts that name none with `--retx-tcp`.
+        overrides: Fields of the preset, such as `{"delayed_ack.segments": 1}`.
         trace: Keep packets and calls with their times.
 
     Raises:
         OSError: A file cannot be read.
-        UsageError: A directory without scripts, a file that is no text, a TCP that is none.
+        UsageError: A directory has no scripts, a file is not text, or the TCP is unknown.
     """
     settings = override_pairs(overrides)
     _check(tcp, settings)
@@ -90,7 +90,7 @@ NOTHING = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
 
 
 def _check(tcp: str, settings: list[tuple[str, str]]) -> None:
-    """Refuses a TCP that no script could be played with: the scripts are not to blame."""
+    """Refuses an invalid TCP before any script is played, so that the error names no script."""
     played = _native.play_drill(NOTHING, tcp, settings, trace=False)
     if played.verdict != "passed":
         raise UsageError(played.message)

@@ -1,4 +1,4 @@
-"""Tells an earlier result, which may give way, from a directory that retx did not write."""
+"""Distinguishes replaceable earlier results from directories that retx did not write."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def is_result_file(name: PurePosixPath) -> bool:
 
 
 def foreign_to_result(directory: Path) -> str | None:
-    """Reason why a directory is no result, in words; None if it is one."""
+    """Reason why a directory is not a result, in words; None if it is one."""
     text = _summary(directory / SUMMARY)
     for path in sorted(_inside(directory)):
         name = path.relative_to(directory).as_posix()
@@ -57,7 +57,7 @@ def _inside(directory: Path) -> Iterator[Path]:
 
 
 def _summary(path: Path) -> str:
-    """The text of a summary; empty if it is none of retx's."""
+    """Text of a summary; empty if the file is not one of retx's."""
     try:
         text = path.read_text(encoding="utf-8")
         keys = set(json.loads(text))

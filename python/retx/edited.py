@@ -1,4 +1,4 @@
-"""Tells whether a class that was imported is still the one that its file holds."""
+"""Detects whether an imported class still equals the one in its file."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from retx.fingerprint import Walk, alone, globals_used
 
 
 def edited(cls: type, path: str, content: bytes) -> str | None:
-    """First part of an imported class that differs from its file; None where nothing differs.
+    """First part of an imported class that differs from its file; None if nothing differs.
 
-    Compared are the functions of the file that the class uses, and the constants which these and
-    the class's body name: those bound once, to a number or text.
+    The comparison covers the functions of the file that the class uses, and the constants named in
+    these and in the class's body: names bound once, to a number or text.
     """
     module = sys.modules.get(cls.__module__)
     loader = getattr(module, "__loader__", None)
@@ -66,7 +66,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _standing(code: CodeType) -> tuple[str, int]:
-    """Code with its place in the file."""
+    """Source code with its position in the file."""
     return alone(code), code.co_firstlineno
 
 
@@ -76,7 +76,7 @@ def _differing(
     names: set[str],
     tree: ast.Module,
 ) -> Iterator[str]:
-    """Constants with another value in memory than in the file, unless the code itself sets them."""
+    """Constants that differ between memory and file, unless the code itself assigns them."""
     stored = [
         node.id
         for statement in body
@@ -116,5 +116,5 @@ def _is_constant(node: ast.AST | None) -> bool:
 
 
 def _evaluated(node: ast.expr) -> object:
-    """The value of an expression that consists of constants."""
+    """Value of an expression that consists of constants."""
     return eval(compile(ast.Expression(node), "", "eval"), {"__builtins__": {}})

@@ -57,39 +57,40 @@ def emulate(
     """Emulates one scenario in real time.
 
     The kernel's TCP sends between network namespaces, over the scenario's links. A scenario that
-    names code of its own is refused before any of it is loaded.
+    names user code is refused before any code is loaded.
 
     Args:
         scenario: As for `run`.
         backend: `"tun"`, or `"precise"` for packets stamped by the kernel.
-        programs: Programs to run in hosts, as pairs of a node and a shell command; `None` in its
-            place is a shell for the user. The emulation lasts until they have ended, too, and
-            with a shell longer than the scenario's `duration`.
-        background: Programs that the emulation does not wait for, such as servers; they end with
-            it.
-        programs_to_error: What programs print goes where errors go.
-        seed: Takes the place of the scenario's.
+        programs: Programs to run in hosts, as pairs of a node and a shell command; `None` instead
+            of a command starts an interactive shell. The emulation lasts at least until they have
+            ended; with a shell it may exceed the scenario's `duration`.
+        background: Programs that the emulation does not wait for, such as servers; they are ended
+            with it.
+        programs_to_error: Redirect the output of programs to the standard error.
+        seed: Seed that replaces the scenario's.
         overrides: Values by their key in the scenario.
-        replication: Which of the draws that the seed has in store the models take.
-        lateness_bound_s: The 99th percentile of lateness above which the result is not valid.
+        replication: Number of the replication, which selects the random draws together with the
+            seed.
+        lateness_bound_s: 99th percentile of lateness above which the result is invalid.
         tables: Record drops.
         segments: Record the fate of every segment and acknowledgment, as the links saw them.
-        pcap: Write a capture (pcapng) of the scenario's flows there.
+        pcap: Path of a capture (pcapng) of the scenario's flows.
         pcap_at: As for `run`.
-        out: Write the result directory there, as `Result.save` does.
-        force: Let an earlier result at `out` give way.
+        out: Result directory to write, as `Result.save` does.
+        force: Replace an earlier result at `out`.
         files_anywhere: As for `run`.
         progress: As for `run`.
 
-    The result has the columns and keys of a simulation's; what the kernel does not tell is null.
-    `result.summary["emulation"]` says how it was done, and whether it is valid.
+    The result has the columns and keys of a simulation's; values that the kernel does not report
+    are null. `result.summary["emulation"]` describes the emulation and says whether it is valid.
 
     Raises:
         OSError: A file cannot be read or written.
         ScenarioError: The scenario is wrong.
-        EmulationRefusedError: The kernel cannot run this scenario, or this machine does not allow
+        EmulationRefusedError: The kernel cannot run this scenario, or this machine does not permit
             it or lacks something; the message says what.
-        RunError: The emulation broke off.
+        RunError: The emulation failed.
     """
     check_linux()
     target, capture = place("out", out), place("pcap", pcap)
@@ -134,17 +135,17 @@ def emulate(
 
 
 def no_code_in_the_kernel() -> Exception:
-    """The error for a scenario that names code of its own."""
+    """Error for a scenario that names user code."""
     return _native.EmulationRefusedError(
         "the kernel does not run code of your own: name a congestion control that the kernel has"
     )
 
 
 def check_lateness(bound_s: float) -> None:
-    """Refuses a bound that is no time.
+    """Refuses an invalid bound.
 
     Raises:
-        UsageError: It is below 0, or not finite.
+        UsageError: The bound is below 0, or not finite.
     """
     if not 0 <= bound_s < math.inf:
         raise UsageError(f"the lateness bound is {bound_s} s: it is a time from 0 s on")
@@ -157,10 +158,10 @@ def worker_command() -> list[str]:
 
 
 def check_linux() -> None:
-    """Refuses other systems, where `_native` is without emulation.
+    """Refuses other systems, where `_native` has no emulation.
 
     Raises:
-        EmulationRefusedError: This is none.
+        EmulationRefusedError: The system is not Linux.
     """
     if sys.platform != "linux":
         raise _native.EmulationRefusedError(
@@ -170,9 +171,9 @@ def check_linux() -> None:
 
 
 def calibrate(backend: str = "tun", progress: Progress = None) -> dict[str, Any]:
-    """Finds out which rates this machine can hold, and remembers it for `emulate`.
+    """Measures which rates this machine sustains, and stores them for `emulate`.
 
-    Returns a dict: `backend`, `rate_max_bit_s` (the highest rate held; 0 if none), `trials`.
+    Returns a dict: `backend`, `rate_max_bit_s` (the highest sustained rate; 0 if none), `trials`.
     """
     check_linux()
     text = watched(
@@ -192,7 +193,7 @@ def calibrate(backend: str = "tun", progress: Progress = None) -> dict[str, Any]
 
 
 def calibration(backend: str) -> dict[str, Any] | None:
-    """Latest result of `calibrate`; None if it was never called on this machine."""
+    """Latest result of `calibrate`; None if there is none for this machine."""
     try:
         found: dict[str, Any] = json.loads(calibration_file(backend).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -201,16 +202,17 @@ def calibration(backend: str) -> dict[str, Any] | None:
 
 
 def calibration_file(backend: str) -> Path:
-    """File that keeps the result of a calibration."""
+    """File that stores the result of a calibration."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "retx" / f"calibration-{backend}.json"
 
 
 def clean() -> int:
-    """Ends what emulations that were killed have left; returns the number of processes.
+    """Ends processes left behind by killed emulations; returns their number.
 
     Hosts and devices end with the processes that hold them, which end with their emulation; this is
-    for those that were stopped or hang. `emulate` does the same when it starts.
+    for
+    processes that were stopped or hang. `emulate` calls it when it starts.
     """
     check_linux()
     return _native.emulate_clean()

@@ -1,4 +1,4 @@
-"""Errors that are the user's to mend; the command line shows their message alone. Warnings."""
+"""Errors that the user can correct, of which the command line shows only the message; warnings."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from retx.terminal import clean
 
 
 class NothingMeasuredWarning(UserWarning):
-    """A run was over within its warmup: its counters are 0, and rates and shares null."""
+    """A run ended within its warmup: its counters are 0, and rates and shares are null."""
 
 
 class UsageError(ValueError):
-    """A request that cannot be carried out; the message says what to ask for instead."""
+    """A request that cannot be carried out; the message says what is possible instead."""
 
 
 def warn_of_unmeasured(count: int, of: int) -> None:
-    """Warns of runs that were over within their warmup, if there are any."""
+    """Warns of runs that ended within their warmup, if any."""
     if count:
         message = f"{count} of {of} runs were over within their warmup: nothing was measured there"
         warnings.warn(message, NothingMeasuredWarning, stacklevel=3)
 
 
 def warn(message: str) -> None:
-    """Tells the user of something that stops nothing."""
+    """Warns the user of something that does not stop the run."""
     print(f"warning: {clean(message)}", file=sys.stderr)

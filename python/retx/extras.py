@@ -1,4 +1,4 @@
-"""Packages that only a part of retx needs: the extras of pyproject.toml."""
+"""Packages that only parts of retx need: the extras of pyproject.toml."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def is_installed(extra: str) -> bool:
 
 
 def install_command(extra: str) -> str:
-    """The command that installs the package of an extra, in the version that retx needs.
+    """Command that installs the package of an extra, in the version that retx needs.
 
-    The package itself rather than `retx[extra]`, since that works however retx was installed.
+    It names the package itself rather than `retx[extra]`, which works however retx was installed.
     """
     return f"pip install '{_requirement(extra)}'"
 

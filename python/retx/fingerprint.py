@@ -1,4 +1,4 @@
-"""Names code by what it does: the same name for the same code, in any process of one Python."""
+"""Hashes of code, equal for equal code in any process of one version of Python."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ _INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist
 
 
 class _UnknownError(Exception):
-    """A value that cannot be read, such as a lock."""
+    """A value that cannot be hashed, such as a lock."""
 
 
 def fingerprint(cls: type) -> str | None:
-    """A hash of a class's code and of the values that it uses; None where one cannot be read.
+    """Hash of a class's code and of the values that it uses; None if one cannot be hashed.
 
-    Bytecode, constants, names, defaults, values of closures and globals, base classes and what all
-    these use in turn are read; modules and classes that are installed count by their name.
+    The hash covers bytecode, constants, names, defaults, closures, globals and base classes,
+    recursively; installed modules and classes enter by their names.
     """
     walk = Walk()
     try:
@@ -63,7 +63,7 @@ def fingerprint(cls: type) -> str | None:
 
 
 class Walk:
-    """Reads values one after the other into a hash, each object once."""
+    """Hashes values one after another, each object once."""
 
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
@@ -75,7 +75,7 @@ class Walk:
         self._alive: list[object] = []
 
     def take(self, value: Any) -> None:  # noqa: ANN401
-        """Reads a value and what it consists of."""
+        """Hashes a value and its parts."""
         if isinstance(value, _ATOMS) and type(value).__module__ == "builtins":
             self._count()
             if isinstance(value, bytes):
@@ -170,7 +170,7 @@ class Walk:
                 self.hash.update(opened.read())
 
     def _reduced(self, value: Any) -> None:  # noqa: ANN401
-        """Any other object, as pickle takes it apart."""
+        """Hashes any other object by its pickle reduction."""
         parts = value.__reduce_ex__(4)
         if isinstance(parts, str):
             self._say(type(value).__module__, parts)
@@ -179,7 +179,7 @@ class Walk:
 
 
 def is_found(cls: type) -> bool:
-    """True where a class's module and name lead to this very class."""
+    """True if a class's module and name lead to this class."""
     found: object = sys.modules.get(cls.__module__)
     for part in cls.__qualname__.split("."):
         found = getattr(found, part, None)
@@ -187,7 +187,7 @@ def is_found(cls: type) -> bool:
 
 
 def alone(value: object) -> str:
-    """A hash of one value."""
+    """Hash of a single value."""
     walk = Walk()
     walk.take(value)
     return walk.hash.hexdigest()
@@ -209,7 +209,7 @@ def _is_code(value: object) -> bool:
 
 
 def is_installed(name: str | None) -> bool:
-    """True for modules that the user has not written: Python's, retx, and what pip installs."""
+    """True for modules that are not the user's: Python's, retx, and packages installed by pip."""
     top = (name or "").partition(".")[0]
     if top == "__main__":
         return False
@@ -220,7 +220,7 @@ def is_installed(name: str | None) -> bool:
 
 
 def globals_used(code: CodeType) -> Iterator[str]:
-    """Names that a function, or one in it, looks up in its module or among Python's."""
+    """Names that a function, or one nested in it, looks up in its module or in builtins."""
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             yield str(instruction.argval)

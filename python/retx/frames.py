@@ -20,16 +20,16 @@ OPTIONAL_COUNTS = ("exchanges_count",)
 
 
 def frame(columns: Mapping[str, Column]) -> pl.DataFrame:
-    """A table as a data frame; absent values become nulls.
+    """Table as a data frame; absent values become nulls.
 
-    Numbers come as arrays, in which NaN and `NO_INTEGER` are absent; texts as an array of codes and
-    the list of what the codes stand for, and become an `Enum` column.
+    Numbers are arrays in which NaN and `NO_INTEGER` stand for absent values; texts are an array of
+    codes and a list of the texts, and become an `Enum` column.
     """
     return pl.DataFrame([_series(name, column) for name, column in columns.items()])
 
 
 def summary_frame(columns: Mapping[str, Column]) -> pl.DataFrame:
-    """Data frame as from `frame`, with plain texts: nearly all are names that no two rows share."""
+    """Data frame as from `frame`, with plain texts: most are names that occur in one row only."""
     table = frame(columns)
     texts = [name for name, kind in table.schema.items() if kind == pl.Enum]
     whole = [name for name in OPTIONAL_COUNTS if name in table.columns]
@@ -69,6 +69,6 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _column(name: str) -> str:
-    """The column of a key; what limits a flow is in seconds, as the columns of a run say."""
+    """Column of a key; the keys of `limited_by` get the suffix of seconds."""
     limit = name.removeprefix("limited_by_")
     return name if limit == name else f"limited_{limit}_s"

@@ -1,4 +1,4 @@
-"""Results as a notebook shows them."""
+"""HTML of results in notebooks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_ROWS = 20
 
 
 def result_html(summary: dict[str, Any]) -> str:
-    """A heading and a table of the flows."""
+    """Heading and table of the flows."""
     title = summary["scenario"].get("title") or "retx result"
     rows: dict[bool, list[str]] = {True: [], False: []}
     for flow in summary["flows"]:
@@ -33,7 +33,7 @@ def result_html(summary: dict[str, Any]) -> str:
 
 
 def frame_html(head: str, table: pl.DataFrame) -> str:
-    """A heading with a data frame under it."""
+    """Heading with a data frame below it."""
     return f"<p><b>{escape(head)}</b></p>{table._repr_html_()}"
 
 
@@ -58,7 +58,7 @@ MEANS = {
 
 
 def replications_html(runs: Replications) -> str:
-    """A heading and a table of means with their 95 % intervals."""
+    """Heading and table of means with their 95 % intervals."""
     title = runs.scenario.get("title") or "retx replications"
     head = "".join(f"<th>{name}</th>" for name in ("flow", *(name for name, _ in MEANS.values())))
     found = {(row["flow"], row["quantity"]): row for row in runs.mean().iter_rows(named=True)}

@@ -1,4 +1,4 @@
-"""Finds the modules of the user's own that code of the user's own imports."""
+"""Finds the user's modules that user code imports."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from retx.fingerprint import is_installed
 
 
 def own_imports(sources: Mapping[str, bytes]) -> dict[str, str]:
-    """A hash of each module that these files import, and that those import, by its path.
+    """Hash of each module that these files import directly or indirectly, by its path.
 
-    Modules that are installed are left out, and those that nobody has imported yet.
+    Installed modules are left out, as are modules that are not imported yet.
 
     Args:
-        sources: What is in files, by their paths.
+        sources: Contents of files, by their paths.
     """
     found: dict[str, str] = {}
     pending = [(content, "") for content in sources.values()]
@@ -36,7 +36,7 @@ def own_imports(sources: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def _names(content: bytes, package: str) -> Iterator[str]:
-    """Names that a text may import: of `from a import b` both `a` and `a.b`, and their packages."""
+    """Names that a text may import: `a`, `a.b` and their packages for `from a import b`."""
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError):  # such as a compiled module

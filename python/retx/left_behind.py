@@ -1,7 +1,7 @@
 """Temporary files and folders of runs that were killed, found and removed by the next run.
 
-Whoever writes a temporary file holds a lock on it, which the system releases when the process ends,
-however it ends. A temporary file that nobody holds is left over from a killed process.
+A process that writes a temporary file holds a lock on it, which the system releases when the
+process ends for any reason. A temporary file without a lock is left over from a killed process.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def remove_folders_for(target: Path, ending: str, is_own: IsOwn) -> None:
 
     Args:
         target: The directory that was to be written.
-        ending: `partial` for new directories, `old` for earlier ones that gave way.
-        is_own: Which files in them retx wrote; folders with others stay.
+        ending: `partial` for new directories, `old` for replaced ones.
+        is_own: Function that recognises files of retx; folders with other files are kept.
     """
     ours = re.compile(rf"\.{re.escape(target.name)}\.{RANDOM}\.{ending}")
     for path in _named(target.parent, ours):
@@ -65,7 +65,7 @@ def _named(folder: Path, name: re.Pattern[str]) -> list[Path]:
 
 
 def _is_free(path: Path) -> bool:
-    """True when no process holds it."""
+    """True if no process holds the lock."""
     if not RENAMES_HELD:
         return False
     try:

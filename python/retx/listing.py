@@ -16,9 +16,7 @@ Entry = dict[str, Any]
 
 
 def describe() -> dict[str, list[Entry]]:
-    """Every choice by kind: `tcp` (presets), `congestion_control`, `channel`, `queue`, ….
-
-    `template` has those of `retx init --like`.
+    """All choices by kind: `tcp` (presets), `congestion_control`, `channel`, `template`, ….
 
     Each entry has `name`, `summary` and `parameters`; each parameter `name`, `type`, `required` and
     `doc`, and, where they apply, `default` and `values`.
@@ -32,16 +30,16 @@ def describe() -> dict[str, list[Entry]]:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of scenario files, for editors that complete and check."""
+    """JSON Schema of scenario files, for editors that complete and check."""
     parsed: dict[str, Any] = json.loads(_native.json_schema())
     return parsed
 
 
 def find(kind: str, name: str | None = None) -> list[Entry]:
-    """The entries of a kind, or the one of that name.
+    """Entries of a kind, or the entry of this name.
 
     Raises:
-        UsageError: There is no such kind or name.
+        UsageError: The kind or name is unknown.
     """
     kinds = describe()
     if kind not in kinds and kind.removesuffix("s") in kinds:

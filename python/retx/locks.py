@@ -1,7 +1,7 @@
-"""Locks on open files, which the system releases when the process ends, however it ends.
+"""Locks on open files, which the system releases when the process ends for any reason.
 
-Where Python has no `fcntl`, on Windows, the lock is on a byte that no file of retx has; directories
-and files that are about to be renamed cannot be held there.
+On Windows, where Python has no `fcntl`, the lock is on a byte beyond the end of any file of retx;
+directories, and files that will be renamed, cannot be locked there.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def take(handle: int, *, shared: bool = False) -> bool:
 
     Args:
         handle: The descriptor; closing it releases the lock.
-        shared: Others may hold it in the same way.
+        shared: Take a shared lock.
 
     Raises:
-        OSError: The file system has no locks.
+        OSError: The file system does not support locks.
     """
     try:
         if sys.platform == "win32":

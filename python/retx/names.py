@@ -1,4 +1,4 @@
-"""Names of flows and links in the tables of runs, known from the scenario before a run."""
+"""Names of flows and links in result tables, determined from the scenario before a run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ SHOWN = 9
 
 
 def flow_names(scenario: Mapping[str, Any]) -> list[str]:
-    """Those that `flows` may have: of `[[flow]]` with a count all, and legs behind proxies.
+    """Names in `flows`: one for each flow of a `[[flow]]` with a count, and legs behind proxies.
 
     Args:
-        scenario: With every value written out.
+        scenario: Resolved scenario.
     """
     names = [name for flow in scenario["flow"] for name in _each(flow)]
     proxies = [it["name"] for it in scenario.get("relay", []) if it["kind"] == "split"]
@@ -22,12 +22,12 @@ def flow_names(scenario: Mapping[str, Any]) -> list[str]:
 
 
 def link_names(scenario: Mapping[str, Any]) -> list[str]:
-    """Those that `links` has."""
+    """Names in `links`."""
     return [link["name"] for link in scenario.get("link", [])]
 
 
 def told(names: Iterable[str]) -> str:
-    """The first of them, for a message."""
+    """First names of a list, for a message."""
     return ", ".join(islice(names, SHOWN)) or "none"
 
 

@@ -1,4 +1,4 @@
-"""The code of the user's own that a scenario names."""
+"""User code that a scenario names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class OwnCode:
-    """The user's own code that ran or is to run."""
+    """User code that ran or is to run."""
 
     files: Mapping[str, bytes] = field(default_factory=dict)
     """The text of each file that was named, by its full path."""
@@ -19,14 +19,14 @@ class OwnCode:
 
     @property
     def hashes(self) -> dict[str, str | None]:
-        """A hash of the content of each, by file, class or module."""
+        """Hash of each content, by file, class or module."""
         import hashlib
 
         files = {path: hashlib.sha256(text).hexdigest() for path, text in self.files.items()}
         return {**files, **self.classes, **self.imported}
 
     def digests(self, scenario: str) -> list[str]:
-        """Files, modules, and classes that a scenario's text names, each with its hash."""
+        """Files, modules and classes that a scenario's text names, each with its hash."""
         return [
             f"{name} {content}"
             for name, content in sorted(self.hashes.items())
@@ -35,12 +35,12 @@ class OwnCode:
 
     @property
     def unknown(self) -> list[str]:
-        """Classes of which it cannot be told whether they are the same another time."""
+        """Classes without a hash, which may differ at the next run."""
         return [name for name, content in self.classes.items() if content is None]
 
 
 def unknown_code(names: list[str]) -> str:
-    """Says that nothing can be kept of runs with these classes."""
+    """Message that results cannot be stored for runs with these classes."""
     return (
         f"the class {names[0]} uses what cannot be compared with another time, such as a lock or "
         "an open file: put it into a file of its own"

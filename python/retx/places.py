@@ -1,4 +1,4 @@
-"""Keeps what a command writes apart from what it reads, and from what else it writes."""
+"""Checks that the outputs of a command do not overwrite its inputs or each other."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def check_places(
     directory: str | os.PathLike[str] | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> None:
-    """Refuses outputs in the place of what is read, of each other, or within the directory.
+    """Refuses outputs that would overwrite an input or each other, or lie within the directory.
 
     Args:
         scenario: As for `retx.run`; its file is read, and the traces and code that it names are.
-        files: Those that will be written; None stands for one that will not.
-        directory: One that will be written, or replaced, as a whole.
+        files: Files that will be written; None stands for no file.
+        directory: Directory that will be written, or replaced, as a whole.
         overrides: Values by their key in the scenario.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Runs native work in a thread, so that the main thread can show progress and heed Ctrl-C."""
+"""Runs native work in a thread, so that the main thread can show progress and handle Ctrl-C."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ LEAVE_S = 0.05
 
 
 def watched(work: Callable[[Control], T], progress: Progress = None, *, leave: bool = False) -> T:
-    """The result of `work(control)`, which runs in a thread of its own.
+    """Runs `work(control)` in a separate thread, and returns its result.
 
-    An exception in the main thread, Ctrl-C above all, cancels the work and waits for its end. Code
-    of the user's own that does not return is interrupted.
+    An exception in the main thread, especially Ctrl-C, cancels the work and waits for its end. User
+    code that does not return is interrupted.
 
     Args:
-        work: Does it.
-        progress: Shows a bar, or is called with the part that is done.
-        leave: Leave cancelled work to itself after `LEAVE_S`. For work that touches nothing but its
-            memory: a million flows take seconds to build, and as long to free.
+        work: Function that does the work.
+        progress: True to show a bar, or a function called with the fraction done.
+        leave: Abandon cancelled work after `LEAVE_S`. Only for work without side effects: a million
+            flows take seconds to build, and as long to free.
     """
     control = Control()
     begun = Event()
@@ -64,7 +64,7 @@ def watched(work: Callable[[Control], T], progress: Progress = None, *, leave: b
 
 
 def interrupt_user_code(worker: Thread) -> bool:
-    """Raises KeyboardInterrupt where the work, in whatever thread, is in Python code; if it is."""
+    """Raises KeyboardInterrupt in the thread that runs user code, if there is one."""
     import ctypes
 
     interrupted = False

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers formatted for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def rate(bit_s: float | None) -> str:
-    """A rate with three digits: `1.21 Mbit/s`."""
+    """Rate with three digits: `1.21 Mbit/s`."""
     if bit_s is None:
         return "–"
     for scale, prefix in PREFIXES:
@@ -16,7 +16,7 @@ def rate(bit_s: float | None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """A time: `50.2 s`, `44.1 ms`, `0.93 µs`."""
+    """Time: `50.2 s`, `44.1 ms`, `0.93 µs`."""
     if value is None:
         return "–"
     if value != 0 and abs(value) < 1e-3:
@@ -27,7 +27,7 @@ def seconds(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """A whole number with thin groups: `6 853`; a mean with one decimal."""
+    """Whole number with thin spaces between groups: `6 853`; a mean with one decimal."""
     if value is None:
         return "–"
     if isinstance(value, int) or float(value).is_integer():
@@ -36,7 +36,7 @@ def count(value: float | None) -> str:
 
 
 def mean_count(value: float | None) -> str:
-    """A mean of whole numbers, with three digits: `0.43`, `12.6`, `4 953`."""
+    """Mean of whole numbers, with three digits: `0.43`, `12.6`, `4 953`."""
     if value is None:
         return "–"
     if 0 < value < 0.01:
@@ -45,7 +45,7 @@ def mean_count(value: float | None) -> str:
 
 
 def size(value: float | None) -> str:
-    """A number of bytes with three digits: `65.5 kB`."""
+    """Number of bytes with three digits: `65.5 kB`."""
     if value is None:
         return "–"
     for scale, prefix in PREFIXES:
@@ -55,5 +55,5 @@ def size(value: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """A share of one, in per cent: `17.4 %`."""
+    """Fraction as a percentage: `17.4 %`."""
     return "–" if value is None else f"{100 * value:.3g} %"

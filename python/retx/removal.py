@@ -1,8 +1,8 @@
 """Removal of files that retx wrote; nothing else is ever removed.
 
-Every place where retx removes a folder goes through `remove_own`. The caller says which paths are
-retx's own; links, special files and all other paths stay where they are, and so do the folders that
-hold them. Damaged files may still be of use to their owner: `move_aside` keeps them.
+All code that removes a folder calls `remove_own`. The caller identifies retx's own paths; links,
+special files, all other paths and the folders that contain them are kept. Damaged files may still
+be useful to their owner: `move_aside` keeps them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def foreign_in(folder: Path, is_own: IsOwn, empty: Collection[str] = ()) -> str 
 
     Args:
         folder: Where to look.
-        is_own: Which files retx wrote.
-        empty: Folders of retx's own that may be empty; any other empty folder is foreign.
+        is_own: Function that recognises files of retx.
+        empty: Folders of retx that may be empty; any other empty folder is foreign.
     """
     for path, is_file in _walk(folder):
         name = PurePosixPath(path.relative_to(folder))
@@ -32,10 +32,10 @@ def foreign_in(folder: Path, is_own: IsOwn, empty: Collection[str] = ()) -> str 
 
 
 def remove_own(folder: Path, is_own: IsOwn) -> bool:
-    """Removes a folder's own files, the folders below it that held them, and the folder itself.
+    """Removes a folder's own files, the folders below that contained them, and the folder itself.
 
     Returns:
-        True if the folder is gone. False if it holds something else, which stays.
+        True if the folder is gone. False if it contains other files, which are kept.
     """
     if folder.is_symlink() or not folder.is_dir():
         return False
@@ -51,10 +51,10 @@ def remove_own(folder: Path, is_own: IsOwn) -> bool:
 
 
 def move_aside(path: Path, into: Path) -> Path:
-    """Moves a file or folder into another folder, under a name that is free there.
+    """Moves a file or folder into another folder, under an unused name.
 
     Returns:
-        Where it is now.
+        The new path.
 
     Raises:
         OSError: It cannot be moved.
@@ -69,7 +69,7 @@ def move_aside(path: Path, into: Path) -> Path:
 
 
 def _walk(folder: Path) -> Iterator[tuple[Path, bool]]:
-    """Every path below a folder that is no folder with something in it: is it a regular file?"""
+    """Every path below a folder, except folders with contents, with a flag for regular files."""
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if entry.is_dir(follow_symlinks=False):
             inside = list(_walk(Path(entry.path)))

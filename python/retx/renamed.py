@@ -1,4 +1,4 @@
-"""Names that results had before: read for one more version, with one notice.
+"""Former names in results: accepted for one more version, with one notice.
 
 Columns are renamed where a user names them and where a stored table or summary is read.
 """
@@ -26,7 +26,7 @@ _noticed = set[str]()
 
 
 def current(column: str) -> str:
-    """Name of a column today; notices an old one once in a process."""
+    """Current name of a column; a former name is reported once in a process."""
     found = _column(column)
     if found != column and column not in _noticed:
         _noticed.add(column)
@@ -35,7 +35,7 @@ def current(column: str) -> str:
 
 
 def current_table(table: pl.DataFrame) -> pl.DataFrame:
-    """A stored table under today's names: its columns, and kinds of episodes in `kind`, `cause`."""
+    """Stored table with current names: its columns, and kinds of episodes in `kind` and `cause`."""
     import polars as pl
 
     table = table.rename({name: _column(name) for name in table.columns})
@@ -46,7 +46,7 @@ def current_table(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def current_summary(summary: dict[str, Any]) -> dict[str, Any]:
-    """A stored summary under today's names; the scenario is the user's and stays as it is."""
+    """Stored summary with current names; its scenario is the user's and stays unchanged."""
     return {key: value if key == "scenario" else _renamed(value) for key, value in summary.items()}
 
 

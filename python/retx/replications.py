@@ -26,7 +26,7 @@ PER_RUN = ("flows", "links", "wlans", "relays", "engine")
 
 
 class Replications:
-    """The runs of one scenario with different draws: their tables, with a column `replication`.
+    """Runs of one scenario with different random draws: their tables, with a column `replication`.
 
     It is a sequence of `Result`s: `len(r)`, `r[0]`, `for result in r`.
     """
@@ -104,19 +104,19 @@ class Replications:
         return self._joined("exchanges")
 
     def confusion(self) -> pl.DataFrame:
-        """Causes said and true causes, with rows for each replication; see `Result.confusion`."""
+        """Reported and true causes, with rows for each replication; see `Result.confusion`."""
         from retx.analysis.confusion import confusion
 
         return confusion(self.flows)
 
     @property
     def scenario(self) -> dict[str, Any]:
-        """The scenario with every value written out."""
+        """Scenario with every value written out."""
         return self._runs[0].scenario
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Scenario, version and seed once; under `runs` flows, links, … and engine of each."""
+        """Scenario, version and seed once; under `runs` flows, links, … and engine of each run."""
         shared = {key: self._runs[0].summary[key] for key in ("scenario", "version", "seed")}
         each = [
             {"replication": number} | {key: result.summary[key] for key in PER_RUN}
@@ -127,15 +127,15 @@ class Replications:
     def mean(self, quantity: str | None = None, *, confidence: float = 0.95) -> pl.DataFrame:
         """Mean and confidence interval over the replications, one row per flow and quantity.
 
-        Columns: `flow quantity n mean low high`. A flow that did not finish has no response time:
-        `n` says how many replications went into a row.
+        Columns: `flow quantity n mean low high`. A flow that did not finish has no response time;
+            `n` is the number of values in a row.
 
         Args:
-            quantity: Only this column of `flows`.
+            quantity: Column of `flows`; all by default.
             confidence: Level of the intervals (Student's t).
 
         Raises:
-            UsageError: There is no such column, or it holds no numbers.
+            UsageError: The column is unknown, or not numeric.
         """
         from retx.analysis.intervals import flow_means
 
@@ -149,12 +149,12 @@ class Replications:
         return chosen
 
     def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Writes the files of `Result.save`; tables have the column `replication` first."""
+        """Writes the files of `Result.save`; `replication` is the first column of each table."""
         with new_directory(there("directory", directory), replace=force) as path:
             self.write(path)
 
     def write(self, directory: Path) -> None:
-        """Writes the files of `save` into a directory that is there."""
+        """Writes the files of `save` into an existing directory."""
         first = self._runs[0]
         code = write_code(directory, first._code)
         summary = self.summary | {

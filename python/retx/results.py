@@ -35,14 +35,13 @@ HOW_TO_RECORD = {
 
 
 class NotRecordedError(LookupError):
-    """A table that this run did not record; the message says which option records it."""
+    """A table that the run did not record; the message names the option that records it."""
 
 
 class Result:
     """One run: tables as data frames, a summary, and plots.
 
-    Columns are described in docs/how-to/read-the-results.md. A table comes over from the
-    simulation when it is first asked for.
+    Columns are described in docs/how-to/read-the-results.md. A table is converted at its first use.
     """
 
     def __init__(self, raw: _native.RawResult, code: OwnCode | None = None) -> None:
@@ -64,15 +63,14 @@ class Result:
 
     @cached_property
     def outline(self) -> dict[str, Any]:
-        """Summary like `summary`, for code that goes through it only once.
+        """Summary like `summary`, for code that iterates over it only once.
 
-        `flows` and `links` are made a few at a time, as they are gone through; the scenario is
-        without its lists.
+        `flows` and `links` are created lazily during iteration; the scenario lacks its lists.
         """
         return outline(self._raw)
 
     def write_summary(self, file: TextIO) -> None:
-        """Writes `summary` as JSON: what `json.dump` would write with `indent=2`, much sooner."""
+        """Writes `summary` as JSON, equal to `json.dump` with `indent=2` but much faster."""
         self._raw.write_summary(file, False, {})
 
     @cached_property
@@ -97,7 +95,7 @@ class Result:
 
     @cached_property
     def wlans(self) -> pl.DataFrame:
-        """One row per wlan, all its stations together."""
+        """One row per wlan, with the totals of its stations."""
         return self._summed_up("wlans")
 
     @cached_property
@@ -121,9 +119,10 @@ class Result:
 
     @cached_property
     def link_samples(self) -> pl.DataFrame:
-        """Packets that wait in each queue over time; recorded together with the samples.
+        """Packets waiting in each queue over time; recorded together with the samples.
 
-        At `"every_ack"` each change of each queue has a row, otherwise each queue at each instant.
+        With `"every_ack"` there is a row for each change of a queue, otherwise one per queue and
+        instant.
 
         Raises:
             NotRecordedError: The scenario has no `sample_interval`.
@@ -132,7 +131,7 @@ class Result:
 
     @cached_property
     def segments(self) -> pl.DataFrame:
-        """One row per copy of a segment sent, with its fate.
+        """One row per transmission of a segment, with its fate.
 
         Raises:
             NotRecordedError: The run was made with `segments=False`.
@@ -146,7 +145,7 @@ class Result:
 
     @cached_property
     def drops(self) -> pl.DataFrame:
-        """One row per packet dropped: where and why."""
+        """One row per dropped packet, with place and reason."""
         return self._table("drops")
 
     @cached_property
@@ -156,14 +155,15 @@ class Result:
 
     @cached_property
     def exchanges(self) -> pl.DataFrame:
-        """One row per request that was answered, of flows whose app is `request_response`."""
+        """One row per answered request of flows whose app is `request_response`."""
         return self._table("exchanges")
 
     def confusion(self) -> pl.DataFrame:
-        """Causes said beside causes true: how well each sender told corruption from congestion.
+        """Reported and true causes: how well each sender distinguished corruption from congestion.
 
         Columns: `flow kind said_cause congestion wireless spurious`; the last three count the
-        episodes that were said to be `said_cause` by their true cause.
+            episodes with
+        the reported cause `said_cause` by their true cause.
         """
         from retx.analysis.confusion import confusion
 
@@ -184,21 +184,21 @@ class Result:
     def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> None:
         """Writes summary.json, scenario.toml and a Parquet file per table into a new directory.
 
-        The same run gives the same bytes: what the clock said (`engine.wall_s`) is left out. Warns
-        where a class of your own is in no file, as the scenario cannot be run again elsewhere.
+        Equal runs give equal bytes: the wall-clock time (`engine.wall_s`) is left out. Warns if a
+        user class is not in a file, since the scenario can then not be run elsewhere.
 
         Args:
             directory: Must not exist, or be empty.
-            force: An earlier result there gives way.
+            force: Replace an earlier result there.
 
         Raises:
-            OSError: The directory is taken, or cannot be written.
+            OSError: The directory exists, or cannot be written.
         """
         with new_directory(there("directory", directory), replace=force) as path:
             self.write(path)
 
     def write(self, directory: Path) -> None:
-        """Writes the files of `save` into a directory that is there."""
+        """Writes the files of `save` into an existing directory."""
         code = write_code(directory, self._code)
         summary = directory / "summary.json"
         with writing(summary), summary.open("w", encoding="utf-8") as file:
@@ -241,14 +241,14 @@ class Result:
 
 
 def without_clock(summary: dict[str, Any]) -> dict[str, Any]:
-    """The summary less what the clock said, which no two runs share."""
+    """Summary without wall-clock times, which differ between runs."""
     summary = deepcopy(summary)
     summary["engine"].pop("wall_s", None)
     return summary
 
 
 def rows_of(summary: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """The rows of a table in a summary."""
+    """Rows of a table in a summary."""
     if name == "wlans":
         return [{k: v for k, v in row.items() if k != "stations"} for row in summary["wlans"]]
     if name == "stations":
@@ -259,7 +259,7 @@ def rows_of(summary: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def write_code(directory: Path, code: OwnCode) -> dict[str, str]:
-    """Writes the user's own code beside the scenario; returns the names that it has there."""
+    """Writes user code next to the scenario; returns its file names there."""
     if code.classes:
         warn(
             f"{next(iter(code.classes))} is in no file: the scenario that is saved can be run "

@@ -1,4 +1,4 @@
-"""The rows of a summary, without holding them all."""
+"""Lazy rows of a summary."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AT_ONCE = 256
 
 
 class Rows:
-    """`flows` or `links` of a summary, made a few at a time: there may be many thousands."""
+    """`flows` or `links` of a summary, created lazily, since there may be many thousands."""
 
     def __init__(self, raw: _native.RawResult, table: str) -> None:
         self._raw = raw
@@ -30,12 +30,12 @@ class Rows:
 def outline(raw: _native.RawResult) -> dict[str, Any]:
     """Summary with `Rows` for its flows and links.
 
-    Its scenario is without links, wlans, routes and flows.
+    Its scenario lacks links, wlans, routes and flows.
     """
     head: dict[str, Any] = json.loads(raw.head())
     return head | rows_of_raw(raw)
 
 
 def rows_of_raw(raw: _native.RawResult) -> dict[str, Rows]:
-    """The tables of a summary that may have many rows."""
+    """Tables of a summary that may have many rows."""
     return {table: Rows(raw, table) for table in ("flows", "links")}

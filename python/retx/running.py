@@ -1,4 +1,4 @@
-"""Runs scenarios: one (`run`), or many draws of one on all cores (`replicate`)."""
+"""Runs scenarios: one run (`run`), or many replications on all cores (`replicate`)."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def resolve(
     code: bool = True,
     files_anywhere: bool = False,
 ) -> dict[str, Any]:
-    """The scenario checked and with every value written out, as `Result.scenario` has it.
+    """Checked scenario with every value written out, as in `Result.scenario`.
 
     `code` and `files_anywhere` are those of `run`.
 
     Raises:
         OSError: The file cannot be read.
-        ScenarioError: The scenario is wrong; the message says where, what, and what instead.
+        ScenarioError: The scenario is invalid; the message says where, why, and what is valid.
     """
     with trusting(code=code, files_anywhere=files_anywhere):
         parsed, _ = parsed_scenario(scenario, seed, overrides)
@@ -80,33 +80,33 @@ def run(
     Args:
         scenario: The path of a scenario file, the TOML text itself, or the same as a dict, in which
             a congestion control or loss cause may be a class (see `retx.CongestionControl`).
-        seed: Takes the place of the scenario's.
+        seed: Seed that replaces the scenario's.
         overrides: Values by their key in the scenario, such as
             `{"link.cloud.forward.channel.p": 0.01}`.
-        replication: Which of the draws that the seed has in store; 0 is the first.
-        tables: Record drops and episodes. Without them, segments and samples, the memory that a run
-            takes does not grow with its length.
+        replication: Number of the replication, which selects the random draws together with the
+            seed; 0 is the first.
+        tables: Record drops and episodes. Without them, segments and samples, the memory of a run
+            does not grow with its length.
         segments: Record the fate of every segment and acknowledgment.
-        pcap: Write a capture (pcapng) there.
-        pcap_at: Where packets are captured, as `"LINK@NODE"`, or several of these: at that node's
-            end of the link, before its queue. By default where the first flow's data enter the
-            network.
-        reference: Simulate without anything that exists only for speed: each hop by its own event,
-            each segment the long way through its connection. All results are the same but the
-            count of events; the run takes about twice as long.
-        out: Write the result directory there, as `Result.save` does.
-        force: Let an earlier result at `out` give way.
-        code: False refuses a scenario that names code of its own, before any of it is loaded.
+        pcap: Path of a capture (pcapng) to write.
+        pcap_at: Capture points, as one or several `"LINK@NODE"`: that node's end of the link,
+            before its queue. By default the point where the first flow's data enter the network.
+        reference: Simulate without optimisations: each hop by its own event, each segment by the
+            general path through its connection. All results are equal except the count of events;
+            the run takes about twice as long.
+        out: Result directory to write, as `Result.save` does.
+        force: Replace an earlier result at `out`.
+        code: False refuses a scenario that names user code, before any code is loaded.
         files_anywhere: Data files that the scenario names may lie outside its folder.
-        progress: True shows a bar, False none; by default there is one on a terminal when the run
+        progress: True shows a bar, False none; by default a bar is shown on a terminal if the run
             lasts over a second. A function is called with the fraction done.
 
     Raises:
         OSError: A file cannot be read or written.
-        ScenarioError: The scenario is wrong; the message says where, what, and what instead.
-        UsageError: An argument is wrong.
-        RunError: The run could not be carried out.
-        UserCodeError: Code of your own failed; what it raised is the `__cause__`.
+        ScenarioError: The scenario is invalid; the message says where, why, and what is valid.
+        UsageError: An argument is invalid.
+        RunError: The run failed.
+        UserCodeError: User code failed; its exception is the `__cause__`.
     """
     target = place("out", out)
     check_places(scenario, [pcap], target, overrides)
@@ -141,7 +141,7 @@ def run_parsed(
     reference: bool = False,
     progress: Progress = None,
 ) -> Result:
-    """Runs a scenario that has been read; see `run`."""
+    """Runs a scenario that has been parsed; see `run`."""
     replication = whole("replication", replication, 0)
     file = place("pcap", pcap)
     points = capture_points(file, pcap_at)
@@ -183,10 +183,10 @@ def replicate(
     files_anywhere: bool = False,
     progress: Progress = None,
 ) -> Replications:
-    """Simulates a scenario several times, each with draws of its own, on all cores.
+    """Simulates several replications of a scenario with independent random draws, on all cores.
 
-    The result does not depend on the number of threads. Arguments as for `run`; `threads` defaults
-    to the number of cores.
+    The result does not depend on the number of threads. Arguments are those of `run`; `threads`
+    defaults to the number of cores.
     """
     replications = whole("replications", replications, 1)
     threads = os.cpu_count() or 1 if threads is None else whole("threads", threads, 1)
@@ -217,7 +217,7 @@ def replicate(
 
 
 def warn_of(results: Sequence[Result]) -> None:
-    """Warns of runs of which there is something to be known that is easily overlooked."""
+    """Shows warnings of runs that are easily overlooked."""
     found = [result.warning for result in results if result.warning]
     if found:
         several = f" ({len(found)} of {len(results)} runs)" if len(results) > 1 else ""
@@ -225,7 +225,7 @@ def warn_of(results: Sequence[Result]) -> None:
 
 
 class Parsed(NamedTuple):
-    """A scenario, and the user's own code that it names."""
+    """A scenario, and the user code that it names."""
 
     scenario: _native.Scenario
     code: OwnCode
@@ -254,7 +254,7 @@ def _parsed(source: Source, pairs: list[tuple[str, str]]) -> tuple[_native.Scena
 
 
 def _whole_names(scenario: _native.Scenario, names: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Overrides that name classes of this process by their whole names."""
+    """Overrides that name classes of this process by their qualified names."""
     return [
         (f"tcp.{tcp}.{kind}.class", toml_value(names[choice["class"]]))
         for tcp, decisions in json.loads(scenario.to_json())["tcp"].items()
@@ -266,7 +266,7 @@ def _whole_names(scenario: _native.Scenario, names: Mapping[str, str]) -> list[t
 
 
 class CodeFinder:
-    """Files that a scenario names: code, by a `user_code.Finder` made at need, and data.
+    """Files that a scenario names: code, through a `user_code.Finder` created on demand, and data.
 
     Args:
         source: The scenario.
@@ -281,10 +281,10 @@ class CodeFinder:
         self._trust = current()
 
     def data(self, file: str) -> str:
-        """The text of a data file.
+        """Text of a data file.
 
         Raises:
-            DataFileError: It may not be read, or is no text file.
+            DataFileError: The file may not be read, or is not a text file.
         """
         return read_data(self._trust, self._source.base, file, self._named)
 
@@ -305,7 +305,7 @@ class CodeFinder:
 
     @property
     def code(self) -> OwnCode:
-        """The user's own code that was found."""
+        """User code found so far."""
         if self._finder is None:
             return OwnCode()
         from retx.imported import own_imports

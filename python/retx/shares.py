@@ -56,7 +56,7 @@ def flat(limited_by: Mapping[str, Any] | None) -> dict[str, float]:
     """Seconds by key, nested keys with a dot: `window.congestion`.
 
     Raises:
-        NoAccountingError: There is nothing to flatten.
+        NoAccountingError: `limited_by` is empty.
     """
     found: dict[str, float | None] = {}
     for key, value in (limited_by or {}).items():
@@ -71,13 +71,13 @@ def flat(limited_by: Mapping[str, Any] | None) -> dict[str, float]:
 
 
 def shares(seconds: Mapping[str, float]) -> dict[str, float]:
-    """Shares of the life; all 0 of a life that took no time."""
+    """Shares of the life; all 0 if the life has no duration."""
     life = sum(seconds.values())
     return {key: value / life if life > 0 else 0.0 for key, value in seconds.items()}
 
 
 def summed(flows: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """Seconds of several flows together."""
+    """Sums of seconds over several flows."""
     total = dict.fromkeys(KEYS, 0.0)
     for flow in flows:
         for key, value in flow.items():
@@ -86,17 +86,17 @@ def summed(flows: Iterable[Mapping[str, float]]) -> dict[str, float]:
 
 
 def ranked(of_life: Mapping[str, float]) -> list[tuple[str, float]]:
-    """Keys with their shares, the largest first; those of equal share in the order of `KEYS`."""
+    """Keys with their shares, the largest first; equal shares in the order of `KEYS`."""
     return sorted(of_life.items(), key=lambda item: -item[1])
 
 
 def sentence(of_life: Mapping[str, float], least: float = 0.01, most: int = 5) -> str:
-    """`limited 63 % by the receiver's window, 21 % by slow start`; "" where nothing limited.
+    """`limited 63 % by the receiver's window, 21 % by slow start`; "" if nothing limited the flow.
 
     Args:
         of_life: Shares by key.
-        least: Smaller shares are left out.
-        most: So many parts.
+        least: Smallest share that is listed.
+        most: Maximum number of parts.
     """
     shown = [(key, share) for key, share in ranked(of_life) if share >= least][:most]
     parts = [f"{per_cent(share)} {PHRASES.get(key, f'by {key}')}" for key, share in shown]
@@ -104,7 +104,7 @@ def sentence(of_life: Mapping[str, float], least: float = 0.01, most: int = 5) -
 
 
 def line(limited_by: Mapping[str, Any] | None) -> str:
-    """Sentence for a flow's `limited_by`, as from `sentence`; "" where it was not kept."""
+    """Sentence for a flow's `limited_by`, as from `sentence`; "" if it was not recorded."""
     try:
         return sentence(shares(flat(limited_by)))
     except NoAccountingError:
@@ -112,7 +112,7 @@ def line(limited_by: Mapping[str, Any] | None) -> str:
 
 
 def per_cent(share: float) -> str:
-    """`63 %`; `0.4 %` of what is small, and never 100 of what is not all."""
+    """`63 %`; `0.4 %` for small shares; never 100 % for a share below 1."""
     if 0 < share < 0.01:
         return f"{100 * share:.1g} %"
     if 0.99 <= share < 1:

@@ -25,7 +25,7 @@ LIMIT_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class Source:
-    """The text of a scenario, and what errors call it."""
+    """Text of a scenario, and its name in errors."""
 
     text: str
     name: str
@@ -37,15 +37,15 @@ class Source:
 
 
 def read(scenario: Scenario) -> Source:
-    """The scenario's text.
+    """Text of a scenario.
 
-    A mapping is taken as the parsed file; decisions in it may be classes (see `retx.decisions`).
+    A mapping is treated as the parsed file; decisions in it may be classes (see `retx.decisions`).
     A string with a line break is TOML; any other string, and any path object, is the path of a
     file.
 
     Raises:
         OSError: The file cannot be read.
-        ScenarioError: It is no text.
+        ScenarioError: The file is not text.
     """
     if isinstance(scenario, Mapping):
         return _from_mapping(scenario)
@@ -67,7 +67,7 @@ def _from_mapping(scenario: Mapping[str, Any]) -> Source:
 
 
 def with_names(value: Any, classes: dict[Place, type]) -> Any:  # noqa: ANN401
-    """Value with names in place of classes, which are collected."""
+    """Value with names in place of classes; the classes are collected."""
     if isinstance(value, type):
         from retx.user_code import named
 
@@ -84,7 +84,7 @@ def with_names(value: Any, classes: dict[Place, type]) -> Any:  # noqa: ANN401
 
 
 def plain(value: Any) -> object:  # noqa: ANN401
-    """A number of numpy as Python's own; an array, or a column of polars, as a list."""
+    """A NumPy number as Python's own type; an array, or a column of polars, as a list."""
     for name in ("item", "tolist", "to_list"):
         with suppress(ValueError, AttributeError):  # an array is no single item
             return getattr(value, name)()
@@ -111,11 +111,11 @@ def _from_file(path: Path) -> Source:
 def override_pairs(
     overrides: Mapping[str, Any] | None, classes: dict[Place, type] | None = None
 ) -> list[tuple[str, str]]:
-    """Overrides as `--set` takes them: key and TOML value. Classes in them are collected.
+    """Overrides as `--set` takes them: key and TOML value; classes in them are collected.
 
     Raises:
-        ScenarioError: A value is none of TOML's.
-        UsageError: They are no mapping, or a key is no text.
+        ScenarioError: TOML has no such value.
+        UsageError: The overrides are not a mapping, or a key is not text.
     """
     collected = {} if classes is None else classes
     if not isinstance(overrides, Mapping | None):
@@ -133,7 +133,7 @@ def override_pairs(
 
 
 class TomlText(str):
-    """Text that is TOML already, as `--set` has it."""
+    """Text that is already TOML, as from `--set`."""
 
     __slots__ = ()
 

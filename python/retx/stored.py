@@ -30,16 +30,16 @@ PLAN = "sweep.json"
 
 
 def load(directory: str | os.PathLike[str]) -> Result | Replications | Sweep:
-    """The result that a directory holds: of `run`, `replicate`, `emulate` or `sweep`.
+    """Result in a directory, of `run`, `replicate`, `emulate` or `sweep`.
 
-    Tables are read when they are first asked for. A sweep need not be complete.
+    Tables are read at their first use. A sweep may be incomplete.
 
     Args:
         directory: Written with `out` or `save`, or by `--out` on the command line.
 
     Raises:
-        OSError: It cannot be read.
-        UsageError: It is no result of retx, or damaged.
+        OSError: The directory cannot be read.
+        UsageError: The directory is not a result of retx, or is damaged.
     """
     path = there("directory", directory)
     if not path.exists():
@@ -62,9 +62,9 @@ class StoredResult(Result):
     """A run read back; tables that were not stored raise `NotRecordedError`.
 
     Args:
-        directory: Where its files are.
-        summary: What `summary.json` says of it.
-        draw: Of several replications in one directory, the number of this one.
+        directory: Directory of its files.
+        summary: Content of `summary.json`.
+        draw: Number of the replication, if the directory holds several.
     """
 
     def __init__(self, directory: Path, summary: dict[str, Any], draw: int | None = None) -> None:
@@ -74,12 +74,12 @@ class StoredResult(Result):
 
     @property
     def warning(self) -> str | None:
-        """None: the run itself has warned."""
+        """None: the original run has shown its warning."""
         return None
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """See `Result`; without what the clock said (`engine.wall_s`), which is not stored."""
+        """See `Result`; the wall-clock time (`engine.wall_s`) is not stored."""
         return self._stored
 
     @cached_property
@@ -133,11 +133,11 @@ class StoredResult(Result):
 
 
 class StoredReplications(Replications):
-    """Several draws of one scenario read back.
+    """Several replications of one scenario read back.
 
     Args:
-        directory: Where their files are.
-        summary: What `summary.json` says of them.
+        directory: Directory of their files.
+        summary: Content of `summary.json`.
     """
 
     def __init__(self, directory: Path, summary: dict[str, Any]) -> None:
@@ -184,7 +184,7 @@ def _summary(path: Path) -> dict[str, Any]:
     """Content of `summary.json`.
 
     Raises:
-        UsageError: There is none, or it is not what retx writes of a run.
+        UsageError: The file is missing, or is not a summary of retx.
     """
     file = path / SUMMARY
     if not file.is_file():
@@ -207,7 +207,7 @@ def _summary(path: Path) -> dict[str, Any]:
 
 
 def _hint(path: Path) -> str:
-    """The directories of results within one that is none."""
+    """Hint that names result directories within a directory that is not one."""
     try:
         inside = sorted(
             entry.name
@@ -239,7 +239,7 @@ def _parquet(directory: Path, name: str) -> pl.DataFrame:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[Path]:
-    """Says in one sentence that a file is no Parquet file, or a damaged one."""
+    """Rephrases errors about a file that is not Parquet, or is damaged."""
     from polars.exceptions import PolarsError
 
     try:
@@ -250,7 +250,7 @@ def _readable(path: Path) -> Iterator[Path]:
 
 
 def _copy_code(directory: Path, into: Path) -> None:
-    """Code of the user's own, which the scenario names by its place in the directory."""
+    """Copies user code, which the scenario names by its path in the directory."""
     if (directory / CODE).is_dir():
         shutil.copytree(directory / CODE, into / CODE)
 

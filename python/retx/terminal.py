@@ -1,8 +1,9 @@
-r"""Output without control characters that came from somebody else's text.
+r"""Output without control characters from foreign texts.
 
-Scripts, file names, scenarios and stores can hold escape sequences, which move the cursor, change
-the title or the colours of a terminal, or hide text. `protect` makes the standard streams show such
-characters as escapes (`\x1b`). Control sequences of retx's own go through `unfiltered`.
+Scripts, file names, scenarios and stores may contain escape sequences, which move the cursor,
+change the title or the colours of a terminal, or hide text. `protect` makes the standard streams
+show such characters as escapes (`\x1b`). retx's own control sequences are written through
+`unfiltered`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def clean(text: str) -> str:
-    """The text with control characters shown as escapes."""
+    """Text with control characters shown as escapes."""
     return CONTROL.sub(lambda found: _escape(found[0], "\\x{:02x}"), text)
 
 
@@ -29,7 +30,7 @@ def _escape(character: str, form: str) -> str:
 
 
 class _CleanStream(TextIOWrapper):
-    """A text stream whose `write` shows control characters as escapes."""
+    """Text stream whose `write` shows control characters as escapes."""
 
     as_json = False
 
@@ -39,7 +40,7 @@ class _CleanStream(TextIOWrapper):
 
 
 class _Unfiltered:
-    """A stream without the filter."""
+    """Stream without the filter."""
 
     def __init__(self, stream: TextIOWrapper) -> None:
         self._stream = stream
@@ -73,12 +74,12 @@ def expect_json() -> None:
 
 
 def unfiltered(stream: TextIO) -> TextIO:
-    """The stream for control sequences of retx's own."""
+    """Stream for retx's own control sequences."""
     return cast("TextIO", _Unfiltered(stream)) if isinstance(stream, _CleanStream) else stream
 
 
 def show_status(text: str, end: str = "") -> None:
-    """Shows a line on the terminal in place of the one before."""
+    """Shows a line on the terminal that replaces the previous one."""
     stream = unfiltered(sys.stderr)
     stream.write(f"\r\x1b[2K{clean(text)}{end}")
     stream.flush()

@@ -1,8 +1,8 @@
-"""Shapes of networks as scenarios: plain dicts, to be changed at will and run by `retx.run`.
+"""Network topologies as scenarios: plain dicts that can be modified and passed to `retx.run`.
 
-Each function writes the links and the flows of a shape that the literature uses; every key of a
-link or a flow can be given for all of them, and what comes back is what a scenario file holds. The
-same shapes stand in a file under `[topology]`; they are written out in one place for both.
+Each function returns the links and flows of a topology from the literature as the content of a
+scenario file; keys of links and flows can be set for all of them. Scenario files have the same
+topologies under `[topology]`; both use the same code.
 
     scenario = retx.topology.dumbbell(n=4, bottleneck={"rate": "10 Mbit/s"}, duration="60 s")
     scenario["flow"][0]["tcp"] = "cubic"
@@ -27,12 +27,12 @@ Table = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Cross:
-    """Flows of UDP beside those of a shape.
+    """UDP flows added to a topology.
 
     Attributes:
-        forward: So many in the direction of the shape's flows.
-        reverse: So many against it.
-        flow: Keys of each of them; else 512-byte packets at a constant 100 kbit/s.
+        forward: Number of flows in the direction of the topology's flows.
+        reverse: Number of flows in the opposite direction.
+        flow: Keys of each flow; by default 512-byte packets at a constant 100 kbit/s.
     """
 
     forward: int = 0
@@ -50,16 +50,16 @@ def dumbbell(
     cross: Cross | None = None,
     **scenario: object,
 ) -> dict[str, Any]:
-    """`n` senders at the left of one bottleneck, `n` receivers at its right, a flow for each pair.
+    """Dumbbell: `n` senders, one bottleneck, `n` receivers, and a flow for each pair.
 
     Args:
-        n: Pairs, from 1.
+        n: Number of pairs, at least 1.
         bottleneck: Keys of the link in the middle; else 10 Mbit/s, 10 ms, 100 packets of queue.
         access: Keys of the links of hosts; else 100 Mbit/s and 1 ms.
         flow: Keys of all flows; else `newreno` and `bulk`.
-        reverse: So many pairs, from the first, have a flow from right to left as well.
-        cross: Flows of UDP beside those: `Cross(forward=2)` from left to right, `reverse` from
-            right to left, one for each pair in turn.
+        reverse: Number of pairs, from the first, that also have a flow from right to left.
+        cross: Additional UDP flows: `forward` from left to right, `reverse` from right to left,
+            assigned to the pairs in turn.
         scenario: Keys of the scenario itself; without `duration`, 60 s.
 
     Returns:
@@ -67,7 +67,7 @@ def dumbbell(
         flows `flow0` …, `reverse0` …, `udp0` … and `udp_reverse0` ….
 
     Raises:
-        ScenarioError: Numbers out of range, keys that the shape itself gives.
+        ScenarioError: A number is out of range, or a key is set by the topology itself.
     """
     given = {"n": n, "reverse": reverse, "bottleneck": bottleneck, "access": access, "flow": flow}
     return _scenario(scenario, "dumbbell", given, cross)
@@ -80,17 +80,17 @@ def chain(
     """One flow over `hops` equal links in a row.
 
     Args:
-        hops: Links, from 1.
+        hops: Number of links, at least 1.
         link: Keys of all links; else 10 Mbit/s, 10 ms, 100 packets of queue.
         flow: Keys of the flow; else `newreno` and `bulk`.
-        cross: Flows of UDP over all links, with the flow or against it.
+        cross: Additional UDP flows over all links, in either direction.
         scenario: Keys of the scenario itself; without `duration`, 60 s.
 
     Returns:
         Nodes `n0` … `nHOPS`; links `hop0` …; the flow `flow`; `udp0` … and `udp_reverse0` ….
 
     Raises:
-        ScenarioError: Numbers out of range, keys that the shape itself gives.
+        ScenarioError: A number is out of range, or a key is set by the topology itself.
     """
     return _scenario(scenario, "chain", {"hops": hops, "link": link, "flow": flow}, cross)
 
@@ -99,13 +99,13 @@ def parking_lot(
     hops: int, *, link: Table | None = None, flow: Table | None = None,
     cross: Cross | None = None, **scenario: object,
 ) -> dict[str, Any]:  # fmt: skip
-    """A flow over all of `hops` bottlenecks in a row, and one over each of them alone.
+    """A flow over `hops` consecutive bottlenecks, and one flow over each of them.
 
     Args:
-        hops: Bottlenecks, from 1.
+        hops: Number of bottlenecks, at least 1.
         link: Keys of all links; else 10 Mbit/s, 10 ms, 100 packets of queue.
         flow: Keys of all flows; else `newreno` and `bulk`.
-        cross: Flows of UDP, over each bottleneck in turn.
+        cross: Additional UDP flows, assigned to the bottlenecks in turn.
         scenario: Keys of the scenario itself; without `duration`, 60 s.
 
     Returns:
@@ -113,7 +113,7 @@ def parking_lot(
         `udp_reverse0` ….
 
     Raises:
-        ScenarioError: Numbers out of range, keys that the shape itself gives.
+        ScenarioError: A number is out of range, or a key is set by the topology itself.
     """
     return _scenario(scenario, "parking_lot", {"hops": hops, "link": link, "flow": flow}, cross)
 
@@ -122,7 +122,7 @@ def satellite(
     *, space: Table | None = None, ground: Table | None = None, flow: Table | None = None,
     cross: Cross | None = None, **scenario: object,
 ) -> dict[str, Any]:  # fmt: skip
-    """A flow from a server by a gateway over a geostationary satellite to a terminal.
+    """A flow from a server through a gateway over a geostationary satellite to a terminal.
 
     Args:
         space: Keys of the link from gateway to terminal; else 2 Mbit/s, 250 ms each way
@@ -130,7 +130,7 @@ def satellite(
             packets of queue.
         ground: Keys of the link from server to gateway; else 100 Mbit/s and 10 ms.
         flow: Keys of the flow; else `newreno` and `bulk`.
-        cross: Flows of UDP from the server to the terminal or back.
+        cross: Additional UDP flows from the server to the terminal or back.
         scenario: Keys of the scenario itself; without `duration`, 60 s.
 
     Returns:
@@ -138,13 +138,13 @@ def satellite(
         `udp0` … and `udp_reverse0` ….
 
     Raises:
-        ScenarioError: Keys that the shape itself gives.
+        ScenarioError: A key is set by the topology itself.
     """
     return _scenario(scenario, "satellite", {"space": space, "ground": ground, "flow": flow}, cross)
 
 
 def _scenario(scenario: Table, shape: str, given: Table, cross: Cross | None) -> dict[str, Any]:
-    """Scenario with the shape's links and flows, followed by the scenario's own."""
+    """Scenario with the topology's links and flows, followed by the caller's own."""
     table = {"shape": shape, **given}
     if cross is not None:
         table["cross"] = _given(vars(cross))

@@ -1,9 +1,9 @@
-"""Limits on what a scenario may do besides describing a run: scenarios may come from strangers.
+"""Limits on the side effects of a scenario, which may come from a stranger.
 
-A scenario can name Python files, which run on this machine, and data files, which are read. By
-default code runs, and data files are read only below the scenario's folder. `code=False` (in a
-shell `--no-code`) refuses code before anything of it is loaded; `files_anywhere=True`
-(`--files-anywhere`) reads data files wherever they are.
+A scenario can name Python files, which are run, and data files, which are read. By default code is
+run, and data files are read only below the scenario's folder. `code=False` (`--no-code`) refuses
+code before it is loaded; `files_anywhere=True` (`--files-anywhere`) permits data files in any
+folder.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Refuse = Callable[[], Exception]
 
 @dataclass(frozen=True)
 class Trust:
-    """Limits on the scenarios that are read."""
+    """Limits for the scenarios that are read."""
 
     refuse_code: Refuse | None = None
     """Makes the error for a scenario that names code; None where code may run."""
@@ -40,10 +40,10 @@ _TRUST: ContextVar[Trust | None] = ContextVar("trust", default=None)
 
 @contextmanager
 def trusting(*, code: bool = True, files_anywhere: bool = False) -> Iterator[None]:
-    """Sets limits for the scenarios that are read in the block; stricter limits stay in force.
+    """Sets limits for the scenarios that are read in the block; stricter limits remain in force.
 
     Args:
-        code: Code that a scenario names may run.
+        code: Code that a scenario names may be run.
         files_anywhere: Data files may lie outside the scenario's folder.
     """
     refuse = current().refuse_code if code else _no_code
@@ -57,7 +57,7 @@ def trusting(*, code: bool = True, files_anywhere: bool = False) -> Iterator[Non
 
 @contextmanager
 def without_code(refuse: Refuse) -> Iterator[None]:
-    """Refuses scenarios that name code, with this error, in the block."""
+    """Refuses scenarios that name code, with this error, while the block runs."""
     token = _TRUST.set(replace(current(), refuse_code=current().refuse_code or refuse))
     try:
         yield
@@ -66,14 +66,14 @@ def without_code(refuse: Refuse) -> Iterator[None]:
 
 
 def limit_process(*, code: bool = True, files_anywhere: bool = False) -> None:
-    """Sets limits until the process ends, as options of the command line do."""
+    """Sets limits until the process ends, for the options of the command line."""
     before = current()
     refuse = before.refuse_code if code else _no_code
     _TRUST.set(Trust(refuse, files_anywhere or before.files_anywhere))
 
 
 def current() -> Trust:
-    """The limits in force."""
+    """Limits in force."""
     return _TRUST.get() or Trust()
 
 
@@ -84,16 +84,16 @@ def _no_code() -> Exception:
 
 
 def read_data(trust: Trust, base: Path, file: str, named_by_user: Collection[str]) -> str:
-    """The text of a data file that a scenario names.
+    """Text of a data file that a scenario names.
 
     Args:
         trust: The limits.
         base: The scenario's folder.
-        file: As the scenario has it.
-        named_by_user: Files that the user named, by overrides: they may lie anywhere.
+        file: Path as in the scenario.
+        named_by_user: Files that the user named in overrides, which may lie anywhere.
 
     Raises:
-        DataFileError: It may not be read, or is no text file; the message says why.
+        DataFileError: The file may not be read, or is not text; the message says why.
     """
     path = base / file
     anywhere = trust.files_anywhere or file in named_by_user
@@ -120,4 +120,4 @@ def read_data(trust: Trust, base: Path, file: str, named_by_user: Collection[str
 
 
 class DataFileError(Exception):
-    """A data file is not read; the scenario's error says so."""
+    """A data file may not be read; the scenario's error says why."""

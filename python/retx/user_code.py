@@ -1,4 +1,4 @@
-"""Finds classes of the user's own, checks them, and makes instances for the simulation."""
+"""Finds user classes, checks them, and creates instances for the simulation."""
 
 from __future__ import annotations
 
@@ -42,10 +42,13 @@ def register(cls: type, name: str | None = None) -> None:
 
 
 def place_of(cls: type) -> Place:
-    """Place of a class: its file, unless it was made in a function or a session.
+    """Place of a class: its file, unless it was defined in a function or an interactive session.
 
-    One without a file is registered, so that this process finds it. Its name ends in a hash of its
-    code: another class has another name, and the same code has the same in another session.
+    A class without a file is registered, so that this process finds it. Its name ends in a hash of
+    its
+
+    code: different classes have different names, and equal code has the same name in another
+        session.
     """
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
@@ -57,12 +60,12 @@ def place_of(cls: type) -> Place:
 
 
 def _number(cls: type) -> str:
-    """Tells classes apart of which no hash can be had."""
+    """Number that distinguishes classes for which no hash can be computed."""
     return _numbers.setdefault(cls, str(len(_numbers) + 1))
 
 
 def named(cls: type, classes: dict[Place, type]) -> dict[str, str]:
-    """A class as a scenario writes it; it joins those that stand in the scenario."""
+    """Class as a scenario names it; it is added to the classes given in the scenario."""
     file, first = place_of(cls)
     name, number = first, 1
     # The same code twice, each with objects of its own.
@@ -79,8 +82,8 @@ class Finder:
     """Finds the code that one scenario names; see `_native.parse`.
 
     Args:
-        base: Where relative paths begin.
-        given: Classes that stand in the scenario themselves: they are used as they are.
+        base: Base of relative paths.
+        given: Classes given in the scenario itself, which are used unchanged.
     """
 
     def __init__(self, base: Path, given: Mapping[Place, type]) -> None:
@@ -96,10 +99,10 @@ class Finder:
         """A hash of each class that is in no file, by its name."""
 
     def __call__(self, kind: str, file: str | None, name: str, parameters: str) -> Found:
-        """The class, checked.
+        """The class after its checks.
 
         Raises:
-            CodeRefusedError: There is none, or it does not take these parameters.
+            CodeRefusedError: The class is missing, or does not take these parameters.
             UserCodeError: The user's code failed.
         """
         path = os.path.normpath((self._base / file).absolute()) if file else None
@@ -146,7 +149,7 @@ class Finder:
         raise CodeRefusedError("class", f'"{name}" {what} in {path}{_meant(name, defined)}')
 
     def _check_unedited(self, cls: type, path: str) -> None:
-        """Refuses a class that is another than its file, which is what a result would keep."""
+        """Refuses a class that differs from its file, since a result stores the file."""
         if cls in self._unedited:
             return
         from retx.edited import edited
@@ -174,7 +177,7 @@ class Finder:
         self.sources[path] = content
 
     def _run(self, path: str) -> ModuleType:
-        """The file as a module of its own. Compiled anew each time: nothing stale is ever run."""
+        """The file as a separate module, compiled anew each time, so that no stale code is run."""
         module = ModuleType(f"retx_user_code.{Path(path).stem}")
         module.__file__ = path
         # Where dataclasses and the like look for it.
@@ -204,7 +207,7 @@ _LATE = (inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgene
 
 
 def fault_of(kind: str, cls: type) -> str | None:
-    """Reason why a class cannot be of that kind; None if it can."""
+    """Reason why a class is not of that kind; None if it is."""
     base = _BASES[kind]
     needed = sorted(base.__abstractmethods__)  # type: ignore[attr-defined]
     words = kind.replace("_", " ")
@@ -226,7 +229,7 @@ def fault_of(kind: str, cls: type) -> str | None:
 
 
 def _own_methods(kind: str, cls: type) -> list[str]:
-    """The methods of that kind that the class does not merely inherit from the base."""
+    """Methods of that kind that the class overrides."""
     base = _BASES[kind]
     names = [name for name in vars(base) if not name.startswith("_")]
     return [
@@ -235,10 +238,10 @@ def _own_methods(kind: str, cls: type) -> list[str]:
 
 
 def _check_parameters(cls: type, parameters: dict[str, Any]) -> None:
-    """Refuses arguments that the constructor does not take.
+    """Refuses arguments that the constructor does not accept.
 
     Raises:
-        CodeRefusedError: One is unknown, missing, or of another type than it says.
+        CodeRefusedError: An argument is unknown, missing, or of another type than annotated.
     """
     try:
         signature = inspect.signature(cls)
@@ -267,7 +270,7 @@ _TYPES = {int: "a whole number", float: "a number", bool: "true or false", str: 
 
 
 def _types(cls: type) -> dict[str, type]:
-    """Parameters whose type is plain; the class checks others itself."""
+    """Parameters with a plain type; the class checks others itself."""
     constructor: Any = cls.__init__  # type: ignore[misc]
     try:
         hints = typing.get_type_hints(constructor)
@@ -283,11 +286,11 @@ def _is_a(value: object, wanted: type) -> bool:
 
 
 def _try(cls: type, make: Callable[[], object]) -> None:
-    """Makes an instance for nothing but to see that it can be made.
+    """Creates an instance only to check that this is possible.
 
     Raises:
         CodeRefusedError: The constructor refuses a value by `ValueError`.
-        UserCodeError: It fails in another way.
+        UserCodeError: The constructor fails in another way.
     """
     try:
         make()
@@ -304,7 +307,7 @@ def _try(cls: type, make: Callable[[], object]) -> None:
 
 
 def _since(path: str, traceback: TracebackType | None) -> TracebackType | None:
-    """The part of a traceback that begins in the user's file."""
+    """Part of a traceback that begins in the user's file."""
     while traceback and traceback.tb_frame.f_code.co_filename != path:
         traceback = traceback.tb_next
     return traceback
@@ -322,7 +325,7 @@ def _meant(word: str, known: list[str]) -> str:
 
 
 def saved_names(files: Mapping[str, bytes]) -> dict[str, str]:
-    """A name in the result directory for each file of code."""
+    """Name in the result directory for each file of code."""
     names: dict[str, str] = {}
     for path in files:
         stem, number = Path(path).stem, 1

@@ -1,10 +1,10 @@
 """`--vary KEY=VALUES`, as `sweep` and `tune` take it.
 
 KEY=A,B,C                values, as for `--set`
-KEY=[1, 2]               the same as TOML has it
-KEY=5..100               numbers from 5 to 100, whole ones as both ends are
-KEY=5..100 ms:log:4      with a unit; evenly over orders of magnitude; 4 of them
-KEY={ from = 5, to = 100, steps = 4 }    a range as `[sweep]` has it
+KEY=[1, 2]               the same in TOML
+KEY=5..100               numbers from 5 to 100; whole numbers, since both ends are
+KEY=5..100 ms:log:4      with a unit; 4 values at equal ratios
+KEY={ from = 5, to = 100, steps = 4 }    a range as in `[sweep]`
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OPENING, CLOSING = "[{", "]}"
 
 @dataclass(frozen=True)
 class Span:
-    """Numbers from `low` to `high`, both included."""
+    """Numbers from `low` to `high`, inclusive."""
 
     low: float
     high: float
@@ -45,12 +45,12 @@ class Span:
 
     @property
     def whole(self) -> bool:
-        """Only whole numbers."""
+        """True if only whole numbers are meant."""
         return isinstance(self.low, int) and isinstance(self.high, int)
 
     @property
     def table(self) -> dict[str, object]:
-        """The range as `[sweep]` has it."""
+        """Range as in `[sweep]`."""
         ends = (f"{it} {self.unit}" if self.unit else it for it in (self.low, self.high))
         found: dict[str, object] = dict(zip(("from", "to"), ends, strict=True))
         if self.steps is not None:
@@ -72,7 +72,7 @@ def read_vary(word: str) -> tuple[str, Varied]:
     """Key and values of one `--vary`; values of a list without brackets are `TomlText`.
 
     Raises:
-        UsageError: It is written in none of the ways above.
+        UsageError: The text has none of the forms above.
     """
     key, text = assignment(word) or ("", "")
     if not text:
@@ -99,7 +99,7 @@ def read_vary(word: str) -> tuple[str, Varied]:
 
 
 def plain_value(value: object) -> object:
-    """A value as Python has it: what is no TOML is a text, as for `--set`."""
+    """Value as Python has it; text that is not TOML stays text, as for `--set`."""
     if not isinstance(value, TomlText):
         return value
     try:
@@ -109,7 +109,7 @@ def plain_value(value: object) -> object:
 
 
 def quantity(value: object) -> tuple[float, str] | None:
-    """Number and unit of an end of a range; None if it is none."""
+    """Number and unit of an end of a range; None if it is not a quantity."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value, ""
     found = QUANTITY.fullmatch(value) if isinstance(value, str) else None
@@ -117,15 +117,15 @@ def quantity(value: object) -> tuple[float, str] | None:
 
 
 def number(text: str) -> float:
-    """A whole number as such."""
+    """Whole numbers as int, others as float."""
     return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
 
 
 def read_grid_options(words: Sequence[str]) -> dict[str, Any] | None:
-    """All `--vary` of a sweep as a `[sweep]`; None without any.
+    """All `--vary` options of a sweep as a `[sweep]`; None without any.
 
     Raises:
-        UsageError: One is wrong, or a range does not say how many values it stands for.
+        UsageError: An option is invalid, or a range lacks its number of values.
     """
     grid: dict[str, Any] = {}
     for word in words:
@@ -157,7 +157,7 @@ def _toml(word: str, text: str) -> Any:  # noqa: ANN401
 
 
 def _checked(word: str, found: Any) -> Varied:  # noqa: ANN401
-    """A list, or a range; any other table is one value, as of a choice with parameters."""
+    """A list or a range; any other table is a single value, such as a choice with parameters."""
     if isinstance(found, list) and not found:
         raise UsageError(f"--vary {word}: the list is empty: write the values")
     if isinstance(found, dict) and not {"from", "to"} <= found.keys():
@@ -167,7 +167,7 @@ def _checked(word: str, found: Any) -> Varied:  # noqa: ANN401
 
 
 def split_values(text: str) -> Iterator[str]:
-    """The parts between commas that stand outside of quotes and brackets."""
+    """Parts between commas outside quotes and brackets."""
     part, depth, quote = "", 0, ""
     for character in text:
         if quote:

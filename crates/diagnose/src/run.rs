@@ -3,7 +3,7 @@
 use crate::answer::{Answer, Capture};
 use crate::flow::table::Flows;
 use crate::flow::watch::{Observed, Watched};
-use crate::layers::{Otherwise, decode};
+use crate::layers::{NoSegment, decode};
 use crate::order::Order;
 use crate::packet::Packet;
 use crate::reader::{ReadError, Reader};
@@ -21,13 +21,13 @@ struct Passed {
 }
 
 impl Passed {
-    fn add(&mut self, why: Otherwise) {
+    fn add(&mut self, why: NoSegment) {
         match why {
-            Otherwise::Protocol => self.other += 1,
-            Otherwise::Fragment => self.fragments += 1,
-            Otherwise::Cut => self.cut += 1,
-            Otherwise::Malformed => self.malformed += 1,
-            Otherwise::LinkType(link_type) => {
+            NoSegment::Protocol => self.other += 1,
+            NoSegment::Fragment => self.fragments += 1,
+            NoSegment::Cut => self.cut += 1,
+            NoSegment::Malformed => self.malformed += 1,
+            NoSegment::LinkType(link_type) => {
                 self.other += 1;
                 self.link_types.insert(link_type);
             }

@@ -3,8 +3,8 @@
 use crate::clock::Clock;
 use crate::error::EmulateError;
 use crate::protocol::{
-    Command, DatagramReport, FlowReport, Order, ProxyReport, Told, receive, receive_descriptor,
-    send, send_descriptor,
+    Command, DatagramReport, FlowReport, Order, ProxyReport, WorkerMessage, receive,
+    receive_descriptor, send, send_descriptor,
 };
 use crate::worker;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -163,12 +163,12 @@ impl Worker {
         if order.has_input {
             send_descriptor(&self.socket, io::stdin().as_fd()).map_err(lost())?;
         }
-        match receive::<Told>(&self.socket).map_err(lost())? {
-            Told::Ready { sysctls, offloads_off } => {
+        match receive::<WorkerMessage>(&self.socket).map_err(lost())? {
+            WorkerMessage::Ready { sysctls, offloads_off } => {
                 self.sysctls = sysctls;
                 self.offloads_off = offloads_off;
             }
-            Told::Refused(sentence) => return Err(EmulateError::Machine(sentence)),
+            WorkerMessage::Refused(sentence) => return Err(EmulateError::Machine(sentence)),
             other => unreachable!("{other:?} before it is ready"),
         }
         for _ in &order.hosts {
@@ -185,8 +185,8 @@ impl Worker {
 
     /// Prefers a refusal that the worker sent before it ended.
     fn failure(&self, error: EmulateError) -> EmulateError {
-        match receive::<Told>(&self.socket) {
-            Ok(Told::Refused(sentence)) => EmulateError::Machine(sentence),
+        match receive::<WorkerMessage>(&self.socket) {
+            Ok(WorkerMessage::Refused(sentence)) => EmulateError::Machine(sentence),
             _ => error,
         }
     }
@@ -258,29 +258,29 @@ fn allow_files(order: &Order) -> Result<(), EmulateError> {
 
 fn listen(socket: &UnixStream, progress: &Progress, sender: &mpsc::Sender<Report>) {
     loop {
-        match receive::<Told>(socket) {
-            Ok(Told::FlowDone) => {
+        match receive::<WorkerMessage>(socket) {
+            Ok(WorkerMessage::FlowDone) => {
                 progress.flows_done.fetch_add(1, Ordering::Relaxed);
             }
-            Ok(Told::ProgramDone(number, code)) => {
+            Ok(WorkerMessage::ProgramDone(number, code)) => {
                 let mut codes = progress.exit_codes.lock().unwrap_or_else(PoisonError::into_inner);
                 codes.insert(number, code);
             }
-            Ok(Told::Awaited) => {
+            Ok(WorkerMessage::Awaited) => {
                 progress.programs_done.fetch_add(1, Ordering::Relaxed);
             }
-            Ok(Told::AllSent { flow, packets }) => {
+            Ok(WorkerMessage::AllSent { flow, packets }) => {
                 let mut all = progress.all_sent.lock().unwrap_or_else(PoisonError::into_inner);
                 all.insert(flow, packets);
             }
-            Ok(Told::Report { flows, proxies, datagrams, device_drops }) => {
+            Ok(WorkerMessage::Report { flows, proxies, datagrams, device_drops }) => {
                 let _ = sender.send(Report { flows, proxies, datagrams, device_drops });
             }
-            Ok(Told::Refused(sentence)) => {
+            Ok(WorkerMessage::Refused(sentence)) => {
                 let mut refusal = progress.refusal.lock().unwrap_or_else(PoisonError::into_inner);
                 *refusal = Some(sentence);
             }
-            Ok(Told::Ready { .. }) | Err(_) => {
+            Ok(WorkerMessage::Ready { .. }) | Err(_) => {
                 progress.lost.store(true, Ordering::Relaxed);
                 return;
             }

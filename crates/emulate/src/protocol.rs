@@ -235,7 +235,7 @@ pub enum Command {
 
 /// Messages of the worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub enum Told {
+pub enum WorkerMessage {
     /// Everything is set up. The devices follow, one for each host, then a socket for each UDP flow
     /// that keeps its first hop full.
     Ready {

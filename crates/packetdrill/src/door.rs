@@ -26,7 +26,7 @@ pub struct Door {
     /// Signals an event at the machine.
     happened: Condvar,
     /// Signals that the waiting call has seen all events.
-    settled: Condvar,
+    idle: Condvar,
     main: ThreadId,
 }
 
@@ -50,7 +50,7 @@ struct Waiter {
 }
 
 impl Inner {
-    fn is_settled(&self) -> bool {
+    fn is_idle(&self) -> bool {
         self.returned.is_none() && self.waiter.is_none_or(|it| it.seen == self.happenings)
     }
 }
@@ -61,7 +61,7 @@ impl Door {
         Self {
             inner: Mutex::new(Inner { machine, happenings: 0, waiter: None, returned: None }),
             happened: Condvar::new(),
-            settled: Condvar::new(),
+            idle: Condvar::new(),
             main: std::thread::current().id(),
         }
     }
@@ -113,7 +113,7 @@ impl Door {
                 if waited {
                     inner.waiter = None;
                     inner.returned = Some(std::thread::current().id());
-                    self.settled.notify_all();
+                    self.idle.notify_all();
                 }
                 return answer;
             }
@@ -127,7 +127,7 @@ impl Door {
             } else {
                 waited = true;
                 inner.waiter = Some(Waiter { seen: inner.happenings, deadline });
-                self.settled.notify_all();
+                self.idle.notify_all();
                 let seen = inner.happenings;
                 inner = self
                     .happened
@@ -155,12 +155,12 @@ impl Door {
 
     /// Lets the second thread see all events, and react.
     fn let_thread_react<'a>(&'a self, inner: MutexGuard<'a, Inner>) -> MutexGuard<'a, Inner> {
-        if inner.is_settled() {
+        if inner.is_idle() {
             return inner;
         }
         let (mut inner, waited) = self
-            .settled
-            .wait_timeout_while(inner, GRACE, |inner| !inner.is_settled())
+            .idle
+            .wait_timeout_while(inner, GRACE, |inner| !inner.is_idle())
             .unwrap_or_else(PoisonError::into_inner);
         if waited.timed_out() {
             inner.waiter = None;
@@ -178,7 +178,7 @@ impl Door {
         }
         if inner.returned == Some(std::thread::current().id()) {
             inner.returned = None;
-            self.settled.notify_all();
+            self.idle.notify_all();
         }
         inner.machine.now
     }

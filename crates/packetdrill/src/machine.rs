@@ -194,7 +194,7 @@ impl Machine {
     /// The number of the error.
     pub fn option(&mut self, fd: i32, option: &SocketOption) -> Result<i32, c_int> {
         let found = self.host.option(fd, option).map_err(|_| libc::ENOPROTOOPT)?;
-        options::told(&found)
+        options::reported_number(&found)
     }
 
     /// `TCP_INFO` of a connection; `None` for a socket without one.

@@ -51,7 +51,7 @@ pub fn option(level: c_int, name: c_int, value: &[u8]) -> Result<SocketOption, c
 ///
 /// # Errors
 /// `ENOPROTOOPT` for an option that is not a number.
-pub fn told(option: &SocketOption) -> Result<i32, c_int> {
+pub fn reported_number(option: &SocketOption) -> Result<i32, c_int> {
     match option {
         SocketOption::Error(name) if name.is_empty() => Ok(0),
         SocketOption::Error(name) => Ok(number_of(name)),
@@ -113,7 +113,7 @@ mod tests {
         let on = 1_i32.to_ne_bytes();
         let read = option(libc::IPPROTO_TCP, libc::TCP_NODELAY, &on);
         assert_eq!(read, Ok(SocketOption::NoDelay(1)));
-        assert_eq!(read.and_then(|option| told(&option)), Ok(1));
+        assert_eq!(read.and_then(|option| reported_number(&option)), Ok(1));
         let linger = [1_i32.to_ne_bytes(), 0_i32.to_ne_bytes()].concat();
         let read = option(libc::SOL_SOCKET, libc::SO_LINGER, &linger);
         assert_eq!(read, Ok(SocketOption::Linger(Some(0))));
@@ -126,7 +126,10 @@ mod tests {
 
     #[test]
     fn errors_have_their_numbers() {
-        assert_eq!(told(&SocketOption::Error("ECONNREFUSED".into())), Ok(libc::ECONNREFUSED));
-        assert_eq!(told(&SocketOption::Error(String::new())), Ok(0));
+        assert_eq!(
+            reported_number(&SocketOption::Error("ECONNREFUSED".into())),
+            Ok(libc::ECONNREFUSED)
+        );
+        assert_eq!(reported_number(&SocketOption::Error(String::new())), Ok(0));
     }
 }

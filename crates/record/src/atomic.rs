@@ -45,7 +45,7 @@ fn replace(
         Err(error) if error.kind() == io::ErrorKind::NotFound => (path.to_owned(), None),
         Err(error) => return Err(error),
     };
-    let (temporary, file) = Temporary::beside(&target)?;
+    let (temporary, file) = Temporary::in_directory_of(&target)?;
     if let Some(permissions) = permissions {
         file.set_permissions(permissions)?;
     }
@@ -61,7 +61,7 @@ struct Temporary(PathBuf);
 
 impl Temporary {
     /// Creates a temporary file in the directory of `target`.
-    fn beside(target: &Path) -> io::Result<(Self, File)> {
+    fn in_directory_of(target: &Path) -> io::Result<(Self, File)> {
         static CALLS: AtomicU64 = AtomicU64::new(0);
         let name = target.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
         loop {

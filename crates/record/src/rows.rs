@@ -107,10 +107,11 @@ impl FlowRows {
         for (name, of_tcp) in tcp {
             let at = udp.iter().position(|(other, _)| *other == name);
             let of_udp = at.map(|at| udp.remove(at).1);
-            columns.push((name, woven(&self.order, Some(of_tcp), of_udp)));
+            columns.push((name, interleaved(&self.order, Some(of_tcp), of_udp)));
         }
         columns.extend(
-            udp.into_iter().map(|(name, of_udp)| (name, woven(&self.order, None, Some(of_udp)))),
+            udp.into_iter()
+                .map(|(name, of_udp)| (name, interleaved(&self.order, None, Some(of_udp)))),
         );
         columns
     }
@@ -133,7 +134,7 @@ fn columns_or(rows: Rows, row: &impl Serialize) -> Vec<(String, Column)> {
 }
 
 /// Interleaves the columns of two kinds of rows, of which one may be missing.
-fn woven(order: &[bool], first: Option<Column>, second: Option<Column>) -> Column {
+fn interleaved(order: &[bool], first: Option<Column>, second: Option<Column>) -> Column {
     match (first, second) {
         (Some(Column::Float(a)), Some(Column::Float(b))) => {
             Column::Float(taken(order, Some(a), Some(b), f64::NAN))

@@ -19,13 +19,13 @@ pub fn parse_points(
     let document = Document::parse(source.name, source.text)?;
     let one = |changes: &Vec<(String, String)>| {
         let all = [source.overrides, changes].concat();
-        read(&document, &all, outside).map_err(|error| told(error, &document, source, changes))
+        read(&document, &all, outside).map_err(|error| rephrased(error, &document, source, changes))
     };
     points.iter().map(one).collect()
 }
 
 /// Rephrases an error in terms of the sweep.
-fn told(
+fn rephrased(
     error: ScenarioError,
     document: &Document<'_>,
     source: &Source<'_>,

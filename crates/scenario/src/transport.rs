@@ -81,13 +81,13 @@ pub fn fit(flow: &mut Flow, tcps: &[NamedTcp], links: &[Link]) -> Result<(), Pro
         }
         Transport::Udp(udp) => {
             let crate::Spread::Constant(packet) = udp.packet else {
-                return settle_backlog(flow, links);
+                return set_default_backlog(flow, links);
             };
             (packet, format!("packets of {packet} bytes do"), "udp")
         }
     };
     let Some(hop) = flow.forward_path.iter().find(|hop| u64::from(mtu(hop)) < packet) else {
-        return settle_backlog(flow, links);
+        return set_default_backlog(flow, links);
     };
     let place = match hop {
         Hop::Link { link, way } => {
@@ -101,7 +101,7 @@ pub fn fit(flow: &mut Flow, tcps: &[NamedTcp], links: &[Link]) -> Result<(), Pro
 
 /// Default backlog of a saturating source in the first hop: one packet in transmission, one
 /// waiting, and on a link as many as are in flight at its highest rate.
-fn settle_backlog(flow: &mut Flow, links: &[Link]) -> Result<(), Problem> {
+fn set_default_backlog(flow: &mut Flow, links: &[Link]) -> Result<(), Problem> {
     let (Transport::Udp(udp), App::Bulk(_)) = (&mut flow.transport, &flow.app) else {
         return Ok(());
     };

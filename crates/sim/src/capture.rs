@@ -139,7 +139,7 @@ impl Capture {
             return;
         }
         if packets.get(id).captured() == NONE {
-            let twin = packets.captured_twin(id);
+            let twin = packets.captured_copy(id);
             let captured = self.add(packets.get(id), packets.segment(id), twin);
             packets.note_captured(id, captured);
         }

@@ -200,7 +200,7 @@ impl Books {
     }
 
     /// True if the fate of all packets is known.
-    pub const fn are_settled(&self) -> bool {
+    pub const fn all_fates_known(&self) -> bool {
         self.on_their_way == 0
     }
 }
@@ -267,7 +267,7 @@ impl DatagramFlow {
     /// Called after all events of an instant. True once, when a finite flow ends.
     pub fn finish_instant(&mut self, now: Time) -> bool {
         self.sender.finish_instant(now);
-        let over = self.finish.is_none() && self.books.are_settled() && self.sender.is_over();
+        let over = self.finish.is_none() && self.books.all_fates_known() && self.sender.is_over();
         if over {
             self.finish = Some(now);
         }

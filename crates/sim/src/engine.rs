@@ -138,7 +138,7 @@ impl<'a> Engine<'a> {
         let datagrams = layout::datagrams(plan, key, &mut ways);
         let mut engine = Self::between(plan, options, ways, flows, datagrams)?;
         engine.chains = chains;
-        engine.check_samples_to_come()?;
+        engine.check_future_samples()?;
         Ok(engine)
     }
 
@@ -228,7 +228,7 @@ impl<'a> Engine<'a> {
             }
         }
         for index in 0..self.datagrams.len() {
-            self.settle_datagrams(index as u32);
+            self.rearm_datagrams(index as u32);
         }
     }
 

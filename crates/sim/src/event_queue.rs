@@ -125,7 +125,7 @@ impl EventQueue {
             self.count_out(event.0);
             return Some(event);
         }
-        match self.take_first_otherwise() {
+        match self.skip_superseded() {
             (Time::NEVER, _) => None,
             event => Some(event),
         }
@@ -133,7 +133,7 @@ impl EventQueue {
 
     // Two words, which are returned in registers: no event is due at `NEVER`.
     #[inline(never)]
-    fn take_first_otherwise(&mut self) -> (Time, Target) {
+    fn skip_superseded(&mut self) -> (Time, Target) {
         loop {
             let Some((time, target)) = self.pop() else { return (Time::NEVER, 0) };
             // Otherwise an earlier event has superseded it.

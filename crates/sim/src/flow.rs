@@ -231,7 +231,7 @@ impl Flow {
         self.record.note_sender_wakes();
         self.ends[side as usize].handle_timeout(now);
         match side {
-            Side::Sender => self.drive_sender_apart(now, context.recorder),
+            Side::Sender => self.drive_sender_out_of_line(now, context.recorder),
             Side::Receiver => {
                 self.read_on(now, context.recorder);
                 self.drive_receiver(now, context.recorder);
@@ -319,7 +319,7 @@ impl Flow {
     }
 
     #[inline(never)]
-    fn drive_sender_apart(&mut self, now: Time, recorder: &mut Recorder) {
+    fn drive_sender_out_of_line(&mut self, now: Time, recorder: &mut Recorder) {
         self.drive_sender(now, recorder);
     }
 

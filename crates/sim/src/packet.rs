@@ -6,17 +6,17 @@ use retx_link::channel::Frame;
 use retx_units::SeqNr;
 use retx_wire::{Ecn, Flags, IPV4_HEADER_BYTES, Options, Segment, TCP_HEADER_BYTES, Timestamps};
 
-mod beside;
+mod copies;
+mod fields;
 mod free;
 mod plain;
-mod twins;
 
-use beside::{Notes, Trail};
-pub use beside::{PacketMut, PacketRef, Transmission};
+use copies::Copies;
+pub use copies::Others;
+use fields::{Notes, Trail};
+pub use fields::{PacketMut, PacketRef, Transmission};
 use free::Free;
 pub use plain::{Arriving, Label};
-pub use twins::Others;
-use twins::Twins;
 
 /// Stands for no row in a table, no packet in a capture, no group of copies.
 pub const NONE: u32 = u32::MAX;
@@ -24,7 +24,7 @@ pub const NONE: u32 = u32::MAX;
 /// Packet: its header and destination, which is all that the receiving end needs. Half a cache
 /// line, because with thousands of flows each packet is written once and read once in memory that
 /// no cache holds. TCP options, which few packets have, and all other fields are stored separately
-/// ([`beside`]).
+/// ([`fields`]).
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 pub struct Packet {
@@ -227,8 +227,8 @@ pub struct Packets {
     /// Timestamps of the packets with [`TIMED`], by index.
     timestamps: Vec<Timestamps>,
     free: Free,
-    twins: Vec<Twins>,
-    free_twins: Vec<u32>,
+    copies: Vec<Copies>,
+    free_groups: Vec<u32>,
 }
 
 impl Packets {

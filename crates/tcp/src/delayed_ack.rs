@@ -186,7 +186,7 @@ impl PendingAck {
     /// are sent at once.
     pub fn on_mark(&mut self, window: u64) {
         if let Some(rhythm) = &mut self.rhythm {
-            rhythm.quicken(window, 2);
+            rhythm.enter_quickack(window, 2);
             rhythm.interactive = false;
             rhythm.wait = WAIT_MIN;
         }
@@ -195,7 +195,7 @@ impl PendingAck {
     /// Handles repeated data, or data outside the window.
     pub fn on_repeated_data(&mut self, window: u64) {
         if let Some(rhythm) = &mut self.rhythm {
-            rhythm.quicken(window, QUICK_MAX);
+            rhythm.enter_quickack(window, QUICK_MAX);
             rhythm.interactive = false;
             rhythm.wait = WAIT_MIN;
         }
@@ -261,7 +261,7 @@ impl Rhythm {
         let is_larger = self.measure(arrival);
         let gap = arrival.now.since(self.last_arrival);
         if self.wait.is_zero() {
-            self.quicken(arrival.window, QUICK_MAX);
+            self.enter_quickack(arrival.window, QUICK_MAX);
             self.wait = WAIT_MIN;
         } else if gap <= WAIT_MIN / 2 {
             self.wait = self.wait / 2 + WAIT_MIN / 2;
@@ -269,7 +269,7 @@ impl Rhythm {
             self.wait = (self.wait / 2 + gap).min(arrival.rto);
         } else if gap > arrival.rto {
             // The sender did not restart its window: it needs ACKs.
-            self.quicken(arrival.window, QUICK_MAX);
+            self.enter_quickack(arrival.window, QUICK_MAX);
         }
         self.last_arrival = arrival.now;
         is_larger
@@ -299,7 +299,7 @@ impl Rhythm {
         false
     }
 
-    fn quicken(&mut self, window: u64, most: u64) {
+    fn enter_quickack(&mut self, window: u64, most: u64) {
         let half = (window / (2 * u64::from(self.mss))).min(most);
         self.quick = self.quick.max(if half == 0 { 2 } else { half });
     }

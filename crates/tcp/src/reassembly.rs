@@ -86,8 +86,8 @@ impl Reassembly {
         let mut blocks = SackBlocks::default();
         let mut count = 0;
         for (index, Arrival { range, .. }) in self.recent.iter().enumerate() {
-            let told = self.recent[..index].iter().any(|before| before.range.0 == range.0);
-            if count < limit && range.1 > 0 && !told {
+            let reported = self.recent[..index].iter().any(|before| before.range.0 == range.0);
+            if count < limit && range.1 > 0 && !reported {
                 count += 1;
                 blocks.push(SackBlock { left: wire(range.0), right: wire(range.1) });
             }
@@ -144,10 +144,10 @@ mod tests {
             let mut reassembly = Reassembly::default();
             for (left, length) in arrivals {
                 reassembly.insert(left, left + length);
-                let told = blocks(&reassembly);
-                prop_assert!((told[0].0..told[0].1).contains(&(left as u32)));
-                for (index, block) in told.iter().enumerate() {
-                    prop_assert!(!told[..index].contains(block));
+                let reported = blocks(&reassembly);
+                prop_assert!((reported[0].0..reported[0].1).contains(&(left as u32)));
+                for (index, block) in reported.iter().enumerate() {
+                    prop_assert!(!reported[..index].contains(block));
                     prop_assert!(reassembly.contains(block.0.into(), block.1.into()));
                 }
             }

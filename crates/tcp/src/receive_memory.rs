@@ -268,8 +268,11 @@ impl ReceiveMemory {
         }
         let payload = u64::from(bytes);
         let memory = self.window_of(memory::of_packet(payload + self.headers));
-        let step =
-            if memory <= payload { 2 * self.mss } else { self.careful_step(memory, payload, at) };
+        let step = if memory <= payload {
+            2 * self.mss
+        } else {
+            self.step_of_costly_segment(memory, payload, at)
+        };
         if step == 0 {
             return false;
         }
@@ -279,7 +282,7 @@ impl ReceiveMemory {
 
     /// A segment that is worth less than its memory: a small window may grow by it all the same
     /// (`__tcp_grow_window`).
-    fn careful_step(&self, memory: u64, payload: u64, at: &Position) -> u64 {
+    fn step_of_costly_segment(&self, memory: u64, payload: u64, at: &Position) -> u64 {
         let mut memory = memory / 2;
         let mut window = self.window_of(self.most.unwrap_or(memory::LARGEST_RECEIVE_BUFFER)) / 2;
         while self.window <= window && window > 0 {

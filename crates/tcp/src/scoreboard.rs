@@ -85,7 +85,7 @@ pub struct Scoreboard {
     /// Segments taken for lost, those that were sent again included.
     marked_segments: u64,
     /// The blocks of the last acknowledgment: those that were new have been marked.
-    pub told: Option<Box<SackBlocks>>,
+    pub last_sack: Option<Box<SackBlocks>>,
     /// Segments in flight that were the first of a burst.
     opened_bursts: u64,
     /// Segments that duplicate ACKs stand for.
@@ -118,7 +118,7 @@ impl Nothing for Scoreboard {
         surplus_bytes: 0,
         surplus_segments: 0,
         marked_segments: 0,
-        told: None,
+        last_sack: None,
         opened_bursts: 0,
         assumed: Assumed::NONE,
         to_retransmit: BinaryHeap::new(),
@@ -260,7 +260,7 @@ impl Scoreboard {
                 record.sacked = false;
             }
             self.sacked = Ranges::default();
-            self.told = None;
+            self.last_sack = None;
             self.exhausted = (0, 0);
             self.sacked_bytes = 0;
             self.sacked_segments = 0;

@@ -13,12 +13,12 @@ LOST_BY_CHANNEL = ("channel", "retry_limit")
 def burst_lengths(segments: pl.DataFrame, flow: str | None = None) -> pl.DataFrame:
     """Counts of loss bursts by length: consecutive losses by the channel, in the order of sending.
 
-    Columns: `length runs share`, without gaps from 1 to the longest. What a queue dropped did not
-    meet the channel, and is left out.
+    Columns: `length runs share`, without gaps from 1 to the longest. Packets dropped by a queue
+        never reached the channel and are left out.
 
     Args:
         segments: The `segments` table; of one flow, or of flows that share the lossy link.
-        flow: Only this one.
+        flow: Name of the flow; all flows by default.
 
     Raises:
         TableError: Nothing was lost by a channel.

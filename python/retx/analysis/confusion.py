@@ -13,8 +13,8 @@ def confusion(flows: pl.DataFrame) -> pl.DataFrame:
     """Episodes by flow, kind and cause said, counted by true cause.
 
     Columns: `flow kind said_cause congestion wireless spurious`, with `replication` before them
-    where the table has it. A flow over TCP has four rows: fast retransmits, then timeouts, of each
-    what was said to be congestion, then corruption.
+    where the table has it. A TCP flow has four rows: fast retransmits attributed to congestion and
+    to corruption, then timeouts attributed to each.
 
     Args:
         flows: The `flows` table of a run or of several replications.

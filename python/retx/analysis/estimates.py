@@ -23,10 +23,9 @@ def means(table: pl.DataFrame, column: str, by: Sequence[str], confidence: float
 
     Args:
         table: One row per run.
-        column: The quantity; null where a run has none.
-        by: What tells groups apart.
-        confidence: Share of such intervals that hold the true mean, if runs are independent and
-            their mean about normal.
+        column: Column of the quantity; null where a run has no value.
+        by: Columns that define the groups.
+        confidence: Confidence level, valid if runs are independent and their mean is about normal.
     """
     _check(confidence)
     groups = _grouped(table, by).agg(
@@ -41,7 +40,7 @@ def means(table: pl.DataFrame, column: str, by: Sequence[str], confidence: float
 
 
 def half_widths(deviations: pl.Series, counts: pl.Series, confidence: float) -> pl.Series:
-    """Half the widths of intervals for means; null where there are fewer than two values."""
+    """Half-widths of confidence intervals for means; null where there are fewer than two values."""
     n = counts.to_numpy().astype(float)
     quantile = stdtrit(np.maximum(n - 1, 1), 0.5 + confidence / 2)
     half = quantile * deviations.cast(pl.Float64).to_numpy() / np.sqrt(np.maximum(n, 1))
@@ -58,10 +57,10 @@ def quantiles(
 
     Args:
         table: One row per run.
-        column: The quantity; null where a run has none.
-        by: What tells groups apart.
-        share: Of the values, that lie below the quantile.
-        confidence: Of the intervals.
+        column: Column of the quantity; null where a run has no value.
+        by: Columns that define the groups.
+        share: Share of the values that lie below the quantile.
+        confidence: Confidence level of the intervals.
     """
     _check(confidence)
     name = "median" if share == 0.5 else "quantile"

@@ -12,13 +12,13 @@ from retx.models.fairness import jain
 def jain_of_runs(table: pl.DataFrame, column: str, keys: Sequence[str]) -> pl.DataFrame:
     """Jain's index over the flows of each run: `keys`, `replication`, `jain`.
 
-    See `retx.models.fairness`; null where all have nothing. Flows that have no value, such as those
-    that were over before the warmup was, are left out.
+    See `retx.models.fairness`; null where all values are 0. Flows without a value, such as those
+    that ended within the warmup, are left out.
 
     Args:
         table: One row per run and flow.
-        column: What is shared.
-        keys: What tells the points of a sweep apart.
+        column: Column of the shared quantity.
+        keys: Columns that define the points of a sweep.
     """
     shares = pl.col(column).cast(pl.Float64).drop_nulls()
     runs = table.group_by(*keys, "replication", maintain_order=True).agg(shares.alias("jain"))

@@ -28,10 +28,10 @@ def numeric(table: pl.DataFrame, name: str) -> pl.Series:
 
 
 def needed(table: pl.DataFrame, names: Sequence[str]) -> None:
-    """Makes sure that columns are there.
+    """Checks that columns exist.
 
     Raises:
-        TableError: One is missing.
+        TableError: A column is missing.
     """
     for name in names:
         if name not in table.columns:
@@ -48,7 +48,7 @@ def means(
 
     Args:
         table: One row per group and replication, as a sweep's tidy frame.
-        keys: Columns that make the groups.
+        keys: Columns that define the groups.
         quantity: The column to average.
         confidence: Level of the intervals.
 
@@ -67,7 +67,7 @@ def means(
 
 
 def _apart(table: pl.DataFrame, keys: Sequence[str]) -> str:
-    """Advice on how to separate several rows of one replication: by a further key or a filter."""
+    """Advice for several rows of one replication: a further key or a filter."""
     # Keys of a grid stand before the replication.
     of_grid = table.columns[: table.columns.index("replication")]
     varying = [name for name in of_grid if name not in keys and table[name].n_unique() > 1]
@@ -79,13 +79,13 @@ def _apart(table: pl.DataFrame, keys: Sequence[str]) -> str:
 def distribution(table: pl.DataFrame, quantity: str, keys: Sequence[str] = ()) -> pl.DataFrame:
     """The empirical distribution of each group.
 
-    Columns: the keys, the quantity in rising order, and `share`, the part of the group's rows that
-    have this value or less.
+    Columns: the keys, the quantity in ascending order, and `share`, the share of the group's rows
+        with this value or less.
 
     Args:
-        table: Any; missing values are left out.
-        quantity: The column of numbers.
-        keys: Columns that make the groups.
+        table: Any table; missing values are left out.
+        quantity: Column of numbers.
+        keys: Columns that define the groups.
     """
     needed(table, keys)
     numeric(table, quantity)

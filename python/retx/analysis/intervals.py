@@ -11,14 +11,14 @@ from retx.analysis import estimates
 
 
 def half_width(deviation: float, n: int, confidence: float = 0.95) -> float:
-    """Half the width of the interval for the mean of `n` independent draws.
+    """Half-width of the confidence interval for the mean of `n` independent draws.
 
     Student's t with n − 1 degrees of freedom; NaN for fewer than two draws.
 
     Args:
         deviation: Standard deviation of the sample (divisor n − 1).
         n: Number of draws.
-        confidence: Share of such intervals that hold the true mean.
+        confidence: Confidence level.
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is {confidence}: it lies between 0 and 1")

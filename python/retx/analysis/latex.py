@@ -18,18 +18,18 @@ LEAST_P = 0.001
 
 
 def escaped(text: object) -> str:
-    """Text as LaTeX takes it."""
+    """Text escaped for LaTeX."""
     return "".join(SPECIAL.get(character, character) for character in str(text))
 
 
 def tabular(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int, note: str) -> str:
-    """A `tabular` between rules.
+    """A LaTeX `tabular` with rules.
 
     Args:
-        heads: Of the columns, in LaTeX.
+        heads: Column heads, in LaTeX.
         rows: Cells, in LaTeX.
-        texts: So many of the first columns hold texts; numbers stand at the right.
-        note: A comment above it: how it was made.
+        texts: Number of leading columns that hold texts; the others are aligned to the right.
+        note: Comment above the table that says how it was made.
     """
     columns = "l" * texts + "r" * (len(heads) - texts)
     lines = [" & ".join(cells) + r" \\" for cells in rows]
@@ -49,9 +49,9 @@ def tabular(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int, not
 
 
 def with_interval(value: float | None, low: float | None, high: float | None) -> str:
-    """A value with its interval: 5.08 ± 0.13, or 1.00 [0.92, 1.10] where it is not even.
+    """A value with its interval: 5.08 ± 0.13, or 1.00 [0.92, 1.10] if it is asymmetric.
 
-    The interval has two digits, and the value no more than they are worth.
+    The interval is rounded to two significant digits, and the value to the same place.
     """
     if value is None or not isfinite(value):
         return MISSING
@@ -65,7 +65,7 @@ def with_interval(value: float | None, low: float | None, high: float | None) ->
 
 
 def p_value(value: float | None) -> str:
-    """A probability with two digits."""
+    """A probability rounded to two digits."""
     if value is None:
         return MISSING
     return f"$<{LEAST_P}$" if value < LEAST_P else f"${value:.2g}$"
@@ -81,11 +81,11 @@ def means_table(
     """Means with intervals, one row per point.
 
     Args:
-        table: As `Sweep.summary`.
-        keys: Columns that tell rows apart.
+        table: Table as from `Sweep.summary`.
+        keys: Columns that identify a row.
         names: Heads of these columns.
-        value: The column, its head, and what it is divided by.
-        note: How it was made.
+        value: Column of the value, its head, and its divisor.
+        note: Comment that says how the table was made.
     """
     column, head, scale = value
     rows = [
@@ -110,11 +110,11 @@ def paired_table(
     """Differences and ratios run by run with intervals, one row per point.
 
     Args:
-        table: As `Sweep.paired`.
-        keys: Columns that tell rows apart.
+        table: Table as from `Sweep.paired`.
+        keys: Columns that identify a row.
         names: Heads of these columns.
-        value: The head of the difference, and what it is divided by.
-        note: How it was made.
+        value: Head of the difference, and its divisor.
+        note: Comment that says how the table was made.
     """
     head, scale = value
     rows = [
@@ -135,11 +135,11 @@ def paired_table(
 
 
 def comparison_table(table: pl.DataFrame, note: str) -> str:
-    """Simulated beside emulated means, one row per flow and quantity.
+    """Simulated and emulated means, one row per flow and quantity.
 
     Args:
-        table: As `Comparison.table`.
-        note: How it was made.
+        table: Table as from `Comparison.table`.
+        note: Comment that says how the table was made.
     """
     from retx.plots.labels import axis
 
@@ -171,7 +171,7 @@ def _scaled(value: float | None, scale: float) -> float | None:
 
 
 def _places(half: float) -> int:
-    """Decimal places that give an interval two digits."""
+    """Number of decimal places that leaves an interval two significant digits."""
     if half <= 0 or not isfinite(half):
         return 3
     # Rounded first: 0.0999 is written as 0.10.

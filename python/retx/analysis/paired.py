@@ -23,16 +23,16 @@ def paired(
     A replication that lacks a value on either side is left out of both (`missing`); a ratio needs
     values above 0. The interval of the ratio is that of the mean of its logarithm.
 
-    The more groups, the more of them differ by chance: of `comparisons` true zeros, a share of
-    1 − `confidence` shows an interval without 0. `p_holm` (Holm 1979, Scand. J. Statist. 6(2)) and
+    With many groups, some differ by chance: if all `comparisons` differences are zero, a share of 1
+    − `confidence` of the intervals excludes 0. `p_holm` (Holm 1979, Scand. J. Statist. 6(2)) and
     the wider intervals `low_all` to `high_all` (Bonferroni) hold for all groups together.
 
     Args:
-        first: One row per run, with `replication`.
-        second: The same with the other setting.
-        column: The quantity.
-        by: What tells groups apart.
-        confidence: Of the intervals.
+        first: One row per run with the first setting, with the column `replication`.
+        second: One row per run with the second setting.
+        column: Column of the quantity.
+        by: Columns that define the groups.
+        confidence: Confidence level of the intervals.
     """
     on = [*by, "replication"]
     pairs = first.select(*on, pl.col(column).cast(pl.Float64).alias("a")).join(
@@ -66,7 +66,7 @@ def paired(
 
 
 def _p_values(found: pl.DataFrame) -> pl.Series:
-    """Two-sided, that the mean difference is 0 (paired t test)."""
+    """Two-sided p-values of the paired t-test for a mean difference of 0."""
     n = found["n"].to_numpy().astype(float)
     mean, deviation = found["difference"].to_numpy(), found["sd"].cast(pl.Float64).to_numpy()
     with np.errstate(divide="ignore", invalid="ignore"):

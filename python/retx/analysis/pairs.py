@@ -18,16 +18,15 @@ def pairs(
 ) -> pl.DataFrame:
     """One row per replication (and group): the quantity under both values, and the difference.
 
-    Columns: the keys, `replication first second difference ratio`; the difference is the first
-    less the second, the ratio the first over the second, as in `Sweep.paired`. Pairs without one of
-    the values are left out.
+    Columns: the keys, `replication first second difference ratio`; the difference is first − second
+        and the ratio first / second, as in `Sweep.paired`. Pairs with a missing value are left out.
 
     Args:
         table: One row per group and replication, as a sweep's tidy frame.
         key: The column whose values are compared, such as `flow.download.tcp`.
         values: The two values.
-        quantity: The column of numbers.
-        keys: Columns that make further groups.
+        quantity: Column of numbers.
+        keys: Columns that define further groups.
 
     Raises:
         TableError: A column or a value is missing.

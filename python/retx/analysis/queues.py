@@ -8,12 +8,14 @@ import polars as pl
 def course(
     link_samples: pl.DataFrame, place: str, span: tuple[float, float] | None = None
 ) -> pl.DataFrame:
-    """A queue's rows within the span, and how long it is at its ends: a row holds until the next.
+    """Samples of one queue within a span, completed at both ends of the span.
+
+    Each sample holds until the next.
 
     Args:
         link_samples: The `link_samples` table.
-        place: Which queue.
-        span: From and to, in seconds of the run; without one all that the table tells of.
+        place: Name of the queue, such as `cloud.forward`.
+        span: Start and end, in seconds of the run; the whole table by default.
     """
     time = pl.col("time_s")
     rows = link_samples.filter(pl.col("place").cast(pl.String) == place)

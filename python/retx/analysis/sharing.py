@@ -10,9 +10,9 @@ from retx.models import fairness
 
 
 def shares(samples: pl.DataFrame, interval_s: float) -> pl.DataFrame:
-    """Goodput of each flow in successive intervals, from what was acknowledged.
+    """Goodput of each flow in successive intervals, from acknowledged data.
 
-    Columns: `time_s flow goodput_bit_s`; the time is the end of the interval. A flow counts from
+    Columns: `time_s flow goodput_bit_s`; the time is the end of the interval. A flow has rows from
     its first sample to its last.
 
     Args:
@@ -48,7 +48,7 @@ def shares(samples: pl.DataFrame, interval_s: float) -> pl.DataFrame:
 def jain_over_time(samples: pl.DataFrame, interval_s: float) -> pl.DataFrame:
     """Jain's index of the goodputs in successive intervals.
 
-    Columns: `time_s flows jain`; `flows` counts those that are there in the interval.
+    Columns: `time_s flows jain`; `flows` counts the flows with data in the interval.
 
     Args:
         samples: The `samples` table.

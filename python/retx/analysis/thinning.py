@@ -1,8 +1,8 @@
-"""Long tables thinned to what a figure can show, without losing what stands out.
+"""Reduction of long tables to the resolution of a figure, without losing extremes.
 
 *Reference.* Jugel, Jerzak, Hackenbroich & Markl 2014, "M4: a visualization-oriented time series
-data aggregation", PVLDB 7(10): first, last, least and greatest value of each column of pixels draw
-the same line as all of them.
+data aggregation", PVLDB 7(10): the first, last, smallest and largest value of each column of pixels
+draw the same line as all values.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ COLUMNS = 2000
 
 
 def envelope(table: pl.DataFrame, time: str, value: str, columns: int = COLUMNS) -> pl.DataFrame:
-    """First, last, least and greatest value in each column of pixels, in order of time.
+    """First, last, smallest and largest value in each column of pixels, in order of time.
 
-    A column without values, and one that contains a missing value, keep their gap. A table that is
-    short already comes back as it is.
+    Columns of pixels without values, or with a missing value, keep their gap. A table that is short
+    enough is returned unchanged.
 
     Args:
-        table: In order of `time`.
+        table: Rows in order of `time`.
         time: Name of the column of times.
-        value: Name of the column of values; the others are dropped.
-        columns: Into how many parts of equal length the time is divided.
+        value: Name of the column of values; other columns are dropped.
+        columns: Number of equal intervals into which the time is divided.
     """
     table = table.select(time, pl.col(value).cast(pl.Float64).fill_nan(None))
     if table.height <= 4 * columns:
@@ -50,12 +50,12 @@ def envelope(table: pl.DataFrame, time: str, value: str, columns: int = COLUMNS)
 
 
 def distinct(table: pl.DataFrame, axes: Sequence[str], pixels: int = COLUMNS) -> pl.DataFrame:
-    """One row of those that fall onto the same pixel in every column named.
+    """One row for each set of rows that fall onto the same pixel in every named column.
 
     Args:
         table: The rows; their order is kept.
         axes: Columns of numbers.
-        pixels: Into how many parts of equal length the range of each is divided.
+        pixels: Number of equal intervals into which the range of each column is divided.
     """
     if table.height <= 4 * pixels:
         return table

@@ -1,9 +1,9 @@
-"""Length of a run's warm-up, its beginning that is not yet typical of the rest.
+"""Length of a run's warm-up: its beginning that is not yet in the steady state.
 
-MSER: of all beginnings to leave out, the one after which the mean of the rest is known best, by the
-marginal standard error (White 1997, Simulation 69(6)); on means of five values each, MSER-5 (White,
-Cobb & Spratt 2000, Proc. Winter Simulation Conf.). When it would leave out half or more, the series
-is too short to say.
+MSER chooses the truncation point that minimises the marginal standard error of the mean of the
+remaining values (White 1997, Simulation 69(6)); MSER-5 applies it to means of five values each
+(White, Cobb & Spratt 2000, Proc. Winter Simulation Conf.). If it would remove half of the series or
+more, the series is too short for a decision.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Warmup:
 
 
 def mser(series: ArrayLike, batch: int = BATCH) -> Warmup:
-    """The beginning of a series that is to be left out.
+    """Warm-up of a series by MSER.
 
     Args:
-        series: Values at equal distances.
-        batch: Values that are taken together; those at the end that fill none are left out.
+        series: Equidistant values.
+        batch: Number of values in a batch; an incomplete batch at the end is left out.
     """
     values = np.asarray(series, dtype=np.float64)
     count = len(values) // batch

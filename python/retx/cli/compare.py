@@ -192,7 +192,7 @@ def _check_grid_only(quantity: str | None, families: str | None, grid: int | Non
 
 
 def _check_quantity(quantity: str | None) -> None:
-    """Finds before hours of emulations what could not be shown after them."""
+    """Checks before hours of emulation that the requested quantity can be shown."""
     if quantity is None:
         return
     from retx.comparing.comparison import QUANTITIES
@@ -228,7 +228,7 @@ def _write_table(table: Any, target: Path) -> None:  # noqa: ANN401
 
 
 class _Report:
-    """Says on a terminal how far it is."""
+    """Progress of a comparison, on a terminal."""
 
     def __init__(self) -> None:
         self._conditions = ""

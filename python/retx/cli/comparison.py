@@ -1,4 +1,4 @@
-"""Comparisons for people."""
+"""Comparisons, printed for people."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SHORT = {
 
 
 def print_comparison(found: Comparison) -> None:
-    """Prints means side by side, and where the two part."""
+    """Prints simulated and emulated means, and the first recovery that differs."""
     out, summary = console(), found.summary
     title = escape(summary["scenario"].get("title") or "A scenario without a title")
     kernel = f", Linux {summary['kernel']}" if summary["kernel"] else ""
@@ -88,7 +88,7 @@ def print_comparison(found: Comparison) -> None:
 
 
 def print_grid(found: Grid, rows: pl.DataFrame, written: Path) -> None:
-    """Prints a row per condition, and how many agree."""
+    """Prints a row per condition, and the number of conditions that agree."""
     out = console()
     quantity = str(rows["quantity"][0])
     shown = _of(quantity)

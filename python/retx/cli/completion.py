@@ -1,6 +1,6 @@
-"""Words that a shell offers in place of one that is not yet complete.
+"""Shell completion.
 
-A scenario that cannot be read offers nothing: a shell that completes is no place for its errors.
+If the scenario cannot be read, nothing is completed and no error is shown.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def names(ctx: typer.Context, incomplete: str) -> Described:
 
 
 def presets(incomplete: str) -> Described:
-    """TCPs, each with what it is."""
+    """Completes names of TCP presets, each with its description."""
     return _named("tcp", incomplete)
 
 
@@ -69,7 +69,7 @@ def settings(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def metrics(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Completes `--metric`: columns of flows, and those of one flow or link by its name."""
+    """Completes `--metric`: columns of `flows`, and columns of a named flow or link."""
     from retx import _native
 
     columns = dict(_native.measures())
@@ -84,7 +84,7 @@ def metrics(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def keys_of(value: object, before: str = "") -> Iterator[str]:
-    """The keys of a resolved scenario as `--set` takes them, such as `link.radio.delay`."""
+    """Keys of a resolved scenario as `--set` takes them, such as `link.radio.delay`."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key != "name" or not before:
@@ -104,7 +104,7 @@ def _named(kind: str, incomplete: str) -> Described:
 
 
 def _scenario(ctx: typer.Context) -> dict[str, Any]:
-    """The resolved scenario that the command names; empty without one."""
+    """Resolved scenario that the command line names; empty without one."""
     from retx.running import resolve
 
     # An option that still lacks its value leaves the words before it unread.

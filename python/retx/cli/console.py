@@ -16,7 +16,7 @@ BETWEEN = 2
 
 
 class _Screen(CleanConsole):
-    """Shows tables row by row where they would have to break words."""
+    """Screen that shows tables row by row where columns would have to break words."""
 
     def print(self, *objects: Any, **options: Any) -> None:  # noqa: ANN401
         """Prints like `Console.print`, with tables fitted to the width."""
@@ -25,7 +25,7 @@ class _Screen(CleanConsole):
 
 
 def console() -> CleanConsole:
-    """The standard output."""
+    """Console for the standard output."""
     made = _Screen()
     return made if made.is_terminal else _Screen(width=WIDTH)
 

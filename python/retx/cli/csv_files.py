@@ -28,15 +28,15 @@ Csv = Annotated[
 
 
 def is_file(place: Path) -> bool:
-    """True for the place of one table, false for a directory of all."""
+    """True for the path of a single table, false for a directory of all tables."""
     return place.suffix.lower() == SUFFIX
 
 
 def check_csv(place: Path | None) -> None:
-    """Refuses a directory that has something in it, before any run.
+    """Refuses a directory that is not empty, before any run.
 
     Raises:
-        UsageError: The message says which.
+        UsageError: The directory is not empty; the message names it.
     """
     if place is None or is_file(place) or not place.exists():
         return
@@ -52,7 +52,7 @@ def write_csv(
     """Writes the main table into a file, or every table into a directory.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: A file cannot be written.
     """
     if is_file(place):
         with new_file(place) as path:

@@ -28,7 +28,7 @@ PICTURES, DATA = (".png", ".svg", ".pdf"), (".csv", ".parquet")
 
 @dataclass(frozen=True)
 class Drawing:
-    """A plot asked for, and where it goes."""
+    """Requested plot and its file."""
 
     kind: str
     file: Path | None
@@ -41,19 +41,19 @@ class Drawing:
 
     @property
     def shows_segments(self) -> bool:
-        """True when it has something of the table of segments."""
+        """True if the plot shows the table of segments."""
         return self.kind in OF_SEGMENTS
 
     def place(self, directory: Path | None) -> Path:
-        """File of the figure: in the result directory, or here, unless another is named."""
+        """File of the figure: the named one, or one in the result or current directory."""
         return self.file or (directory or Path()) / f"{self.kind}.png"
 
     def needs_samples(self, scenario: dict[str, Any]) -> bool:
-        """True if it shows samples and the resolved scenario records none."""
+        """True if the plot shows samples but the resolved scenario records none."""
         return self.kind in SAMPLED and "sample_interval" not in scenario
 
     def check(self, scenario: dict[str, Any]) -> None:
-        """Finds before a run what would be missing after it.
+        """Checks before a run that it will record what the plot shows.
 
         Raises:
             UsageError: The scenario records no samples, or has no such flow.
@@ -67,7 +67,7 @@ class Drawing:
 
     @contextmanager
     def open(self, directory: Path | None) -> Iterator[Path]:
-        """The path to write to; a file of its own takes its name when the block ends well."""
+        """Path to write to; a named file is replaced only when the block succeeds."""
         if directory and not self.file:
             yield self.place(directory)
         else:
@@ -75,10 +75,10 @@ class Drawing:
                 yield path
 
     def attempt(self, figure: Callable[[Drawing], Figure], path: Path) -> str | None:
-        """Draws it, or says why that cannot be done and leaves no file.
+        """Draws the plot; returns the reason if it cannot be drawn, and then leaves no file.
 
         Args:
-            figure: Makes its figure.
+            figure: Function that creates the figure.
             path: The file.
 
         Raises:
@@ -97,7 +97,7 @@ class Drawing:
         return None
 
     def figure_of(self, result: Result) -> Figure:
-        """The figure of a run."""
+        """Figure of a run."""
         options: dict[str, Any] = {}
         if self.kind not in OF_ALL_FLOWS:
             options["flow"] = self.flow
@@ -110,11 +110,12 @@ class Drawing:
 
 
 def draw_all(drawings: list[Drawing], figure: Callable[[Drawing], Figure]) -> list[Path]:
-    """Draws each that can be drawn, here or in its own file; the files.
+    """Draws all plots that can be drawn; returns the files.
 
     Raises:
         OSError: A file cannot be written.
-        UsageError: Two go to one file, or some cannot be drawn; the others are there.
+        UsageError: Two plots have the same file, or some plots cannot be drawn; the others are
+            written.
     """
     places = [drawing.place(None) for drawing in drawings]
     for place in places:
@@ -139,11 +140,11 @@ def drawings(
     span: tuple[float, float] | None,
     width: str | None = None,
 ) -> list[Drawing]:
-    """The figures of a run that the `--plot` options ask for.
+    """Plots of a run that the `--plot` options request.
 
     Raises:
-        UsageError: An unknown kind or ending of a file, an empty span, or options of plots
-            without a plot, or with one that they would not change.
+        UsageError: An unknown kind or file extension, an empty span, or an option without effect on
+            any plot.
     """
     if not words and (flow or span):
         raise UsageError("--flow and --span choose what is plotted: add --plot KIND")
@@ -153,10 +154,10 @@ def drawings(
 
 
 def in_width(figures: list[Drawing], width: str | None) -> list[Drawing]:
-    """Figures with the width that was asked for.
+    """Plots with the requested width.
 
     Raises:
-        UsageError: There is no such width.
+        UsageError: The width is unknown.
     """
     if width is None:
         return figures
@@ -166,10 +167,10 @@ def in_width(figures: list[Drawing], width: str | None) -> list[Drawing]:
 
 
 def check_no_segments(figures: list[Drawing]) -> None:
-    """Refuses figures of a table that is to be left out; that of `rtt` has others, too.
+    """Refuses plots of a table that is not recorded; `rtt` can be drawn from other tables, too.
 
     Raises:
-        UsageError: The message says which.
+        UsageError: The plot needs segments; the message names it.
     """
     for figure in figures:
         if figure.shows_segments and figure.kind not in SAMPLED:
@@ -179,11 +180,12 @@ def check_no_segments(figures: list[Drawing]) -> None:
 def of_run(
     word: str, flow: str | None, span: tuple[float, float] | None, option: str = "--plot "
 ) -> Drawing:
-    """A figure of a run from `KIND[=FILE]`.
+    """Plot of a run from `KIND[=FILE]`.
 
     Raises:
-        UsageError: An unknown kind or ending of a file, an empty span, or an option that would not
-            change the figure.
+        UsageError: An unknown kind or file extension, an empty span, or an option without effect on
+            the
+            plot.
     """
     if span and not all(map(isfinite, span)):
         raise UsageError(f"--span {span[0]:g} {span[1]:g}: write two times in seconds")
@@ -204,7 +206,7 @@ def file_of(word: str, option: str) -> tuple[str, Path | None]:
     """Kind and file of `KIND[=FILE]`.
 
     Raises:
-        UsageError: No file is named after the equals sign, or one with another ending.
+        UsageError: No file is named after the equals sign, or its extension is not supported.
     """
     kind, equals, name = word.partition("=")
     if equals and not name:

@@ -20,7 +20,7 @@ GREEK = "GREEK SMALL LETTER "
 
 
 def print_plainly() -> None:
-    """Lets no character be an error: the outputs show another one, or a question mark."""
+    """Replaces characters that an output cannot encode instead of raising an error."""
     codecs.register_error(PLAIN, _plainly)
     codecs.register_error(IN_JSON, _escaped)
     protect()
@@ -30,14 +30,14 @@ def print_plainly() -> None:
 
 
 def print_only_json() -> None:
-    """Reserves the standard output for JSON, in which no character may be replaced."""
+    """Reserves the standard output for JSON, in which characters must not be replaced."""
     expect_json()
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors=IN_JSON)
 
 
 def near(character: str) -> str:
-    """Nearest ASCII text of a character, or a question mark."""
+    """ASCII approximation of a character, or a question mark."""
     if character in INSTEAD:
         return INSTEAD[character]
     name = unicodedata.name(character, "")

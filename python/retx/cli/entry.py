@@ -1,4 +1,4 @@
-"""The command `retx`: its commands, and what becomes of errors."""
+"""The command `retx`: its subcommands, and its handling of errors."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ HELP = """Finds out why TCP is slow over links that lose, corrupt and delay pack
 
 
 def command_line(arguments: Sequence[str]) -> typer.Typer:
-    """The commands: of all only the one that is named, if one is; the others take time to load."""
+    """Command line with only the named subcommand, if any: the others are slow to import."""
     app = typer.Typer(
         name="retx",
         help=HELP,
@@ -82,7 +82,7 @@ def options(
         bool, typer.Option("--debug", help="On an error, show where in the code it arose.")
     ] = False,
 ) -> None:
-    """Options before the command; `main` has acted on --debug by now."""
+    """Options before the subcommand; `main` has handled `--debug` already."""
 
 
 def main() -> NoReturn:
@@ -134,7 +134,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Shows what runs warn of in one line, and other warnings as Python does."""
+    """Shows warnings of runs in one line, and other warnings as Python does."""
     if issubclass(category, NothingMeasuredWarning):
         print(f"warning: {message}", file=sys.stderr)
     else:
@@ -151,10 +151,10 @@ def _open_missing() -> None:
 
 
 def _check_text(arguments: list[str]) -> None:
-    """Refuses arguments that are bytes without meaning, or empty as where a variable is not set.
+    """Refuses arguments that are not valid text, or empty because a shell variable is not set.
 
     Raises:
-        UsageError: The message says which.
+        UsageError: An argument is refused; the message says which.
     """
     for before, word in zip(["", *arguments], arguments, strict=False):
         name, equals, value = word.partition("=")
@@ -168,7 +168,7 @@ def _check_text(arguments: list[str]) -> None:
 
 
 class _Terminated(BaseException):
-    """SIGTERM or SIGHUP has come: unwinds like Ctrl-C, so that nothing half-written stays."""
+    """SIGTERM or SIGHUP was received; unwinds like Ctrl-C, so that no file is left half-written."""
 
 
 def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
@@ -201,7 +201,7 @@ def _told(error: BaseException) -> tuple[str, int]:
 
 
 def _users_traceback(error: BaseException) -> str:
-    """Traceback of an error in the user's own code, with its frames alone; empty for others."""
+    """Traceback of an error in user code, without retx's frames; empty for other errors."""
     cause = error.__cause__
     if cause is None or (cause.__traceback__ is None and not isinstance(cause, SyntaxError)):
         return ""
@@ -211,5 +211,5 @@ def _users_traceback(error: BaseException) -> str:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Errors meant for the user are of a class of retx; a bare ValueError is a fault of ours."""
+    """True for errors meant for the user: those of retx's classes. A bare ValueError is a bug."""
     return type(error).__module__.split(".")[0] == "retx"

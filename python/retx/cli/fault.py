@@ -1,4 +1,4 @@
-"""The report of an internal error: a block of lines that a user can copy."""
+"""Report of an internal error: a block of lines that a user can copy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FRAMES = 4
 
 
 def report(error: BaseException, arguments: Sequence[str]) -> str:
-    """The text of the report: error, place, command, versions, and where to send it."""
+    """Text of the report: error, location, command, versions, and where to send it."""
     text = str(error).partition("\n")[0]
     lines = [
         f"internal error: {type(error).__name__}: {text}",
@@ -38,14 +38,14 @@ def report(error: BaseException, arguments: Sequence[str]) -> str:
 
 
 def _frames(error: BaseException) -> list[tuple[int, str]]:
-    """The innermost frames first, each as file, line and function."""
+    """Innermost frames first, each as file, line and function."""
     frames = extract_tb(error.__traceback__)[: -FRAMES - 1 : -1]
     shown = (f"{Path(it.filename).name}:{it.lineno} in {it.name}" for it in frames)
     return list(enumerate(shown))
 
 
 def _seed(arguments: Sequence[str]) -> str:
-    """The seed of the run, from `--seed` or the scenario, as far as either can be read."""
+    """Seed of the run, from `--seed` or the scenario, if either can be read."""
     joined = "\0".join(arguments)
     found = re.search(r"--seed[\0=]([^\0]+)", joined) or re.search(r"\0seed=([^\0]+)", joined)
     if found:

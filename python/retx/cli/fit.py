@@ -75,7 +75,7 @@ def command(
     convert: Convert = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Fit a path to a capture or a measured series, and write the scenario that behaves like it.
+    """Fit a path to a capture or a measured series, and write a scenario that behaves like it.
 
     \b
     Examples:

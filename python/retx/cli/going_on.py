@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def say_how_to_go_on(directory: Path) -> None:
-    """After an error or Ctrl-C: how many runs of a sweep there are, and the command that goes on.
+    """Prints, after an error or Ctrl-C, the number of completed runs and the command to continue.
 
-    Says nothing when there is no sweep in the directory.
+    Prints nothing if the directory holds no sweep.
     """
     from retx.sweeps.status import read_plan, sweep_status
 

@@ -1,4 +1,4 @@
-"""`retx init`: a scenario to start from, and the schema by which editors check it."""
+"""`retx init`: a scenario to start from, and the schema with which editors check it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def write_schema(file: Path) -> bool:
     """Writes the schema that a scenario's first line names, so that editors need no network.
 
     Returns:
-        False where another file has this name: it stays as it is.
+        False if another file has this name; it is left unchanged.
     """
     from retx.directory import new_file
     from retx.listing import schema

@@ -69,7 +69,7 @@ def schema_command() -> None:
 
 
 def _print_names(kinds: dict[str, list[dict[str, Any]]]) -> None:
-    """Prints each kind with its names; rich would take longer to lay out the table than to read."""
+    """Prints each kind with its names, without rich, whose table layout would be slow."""
     from shutil import get_terminal_size
     from textwrap import fill
 

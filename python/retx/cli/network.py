@@ -1,4 +1,4 @@
-"""Tables of the wlans and relays of a run, for people."""
+"""Tables of the wlans and relays of a run, printed for people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from retx.quantities import count, share, size
 
 
 def wlans_table(wlans: list[dict[str, Any]]) -> Table:
-    """Packets and frames of each station."""
+    """Table of the packets and frames of each station."""
     marks = any(wlan["packets_marked"] for wlan in wlans)
     columns = (
         "Wlan", "station", ">packets", ">lost: queue", ">retry limit",
@@ -69,7 +69,7 @@ def relays_table(relays: list[dict[str, Any]]) -> Table:
 
 
 def _stations(wlans: list[dict[str, Any]]) -> list[tuple[str, str, dict[str, Any]]]:
-    """Wlan, station, counts: each station, and behind them all together."""
+    """Wlan, station and counters: each station, followed by the totals of its wlan."""
     rows = []
     for wlan in wlans:
         rows += [(wlan["name"], station["name"], station) for station in wlan["stations"]]
@@ -78,7 +78,7 @@ def _stations(wlans: list[dict[str, Any]]) -> list[tuple[str, str, dict[str, Any
 
 
 def airtime_table(wlans: list[dict[str, Any]]) -> Table:
-    """Table of the time on the air by its use."""
+    """Table of the airtime by its use."""
     kinds = ("data", "erroneous", "collided", "ack", "rts_cts")
     made = table(
         "Time on the air", "Wlan", "station", ">attempts", ">max", ">lost burst", ">max",

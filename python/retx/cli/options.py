@@ -12,10 +12,10 @@ from retx.errors import UsageError
 
 
 def check_with_out(out: Path | None, force: bool, no_segments: bool, figures: bool = False) -> None:
-    """Refuses options that would change nothing, as there is no result directory.
+    """Refuses options that have no effect without a result directory.
 
     Raises:
-        UsageError: The message says which.
+        UsageError: An option has no effect; the message says which.
     """
     if out is None and force:
         raise UsageError("--force lets the result at --out give way: add --out DIR")
@@ -24,10 +24,10 @@ def check_with_out(out: Path | None, force: bool, no_segments: bool, figures: bo
 
 
 def check_latex(file: Path | None) -> None:
-    """Refuses a file that LaTeX would not take for one of its own.
+    """Refuses a file without LaTeX's extension.
 
     Raises:
-        UsageError: The message says which.
+        UsageError: The file has another extension.
     """
     if file and file.suffix != ".tex":
         raise UsageError(f"--latex {file}: the file must end in .tex")

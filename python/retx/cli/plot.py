@@ -1,4 +1,4 @@
-"""`retx plot`: figures of results that are stored."""
+"""`retx plot`: figures of stored results."""
 
 from __future__ import annotations
 
@@ -123,10 +123,10 @@ def command(
 
 
 def _check_run(asked: Asked) -> None:
-    """Refuses options that figures of one run do not take.
+    """Refuses options that figures of a single run do not take.
 
     Raises:
-        UsageError: The message says which.
+        UsageError: An option is refused; the message says which.
     """
     given = {
         "--metric": asked.metric != METRIC, "--x": asked.x, "--y": asked.y, "--by": asked.by,

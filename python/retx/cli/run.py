@@ -34,15 +34,15 @@ class Outputs:
 
     @property
     def files(self) -> list[Path]:
-        """Files and directories that are there after the run."""
+        """Files and directories that the run writes."""
         figures = [figure.place(self.directory) for figure in self.figures]
         return [path for path in (self.directory, self.pcap, self.csv, *figures) if path]
 
     def check(self, scenario: Path, overrides: Mapping[str, Any]) -> None:
-        """Refuses places of which one would take another's, or the scenario's.
+        """Refuses outputs that would overwrite each other or the scenario.
 
         Raises:
-            UsageError: The message says which.
+            UsageError: Two paths conflict; the message says which.
         """
         inside = [it.kind for it in self.figures if self.directory and not it.file]
         twice = [kind for kind in inside if inside.count(kind) > 1]
@@ -187,10 +187,10 @@ def overrides_of(settings: list[str], such_as: str = "seed=3") -> dict[str, Toml
 
 
 def check_set(overrides: Mapping[str, object], varied: Iterable[str]) -> None:
-    """Refuses a key that is set and varies.
+    """Refuses a key that is both set and varied.
 
     Raises:
-        UsageError: The message says which.
+        UsageError: A key is set and varied; the message says which.
     """
     for key in varied:
         if key in overrides:
@@ -198,7 +198,7 @@ def check_set(overrides: Mapping[str, object], varied: Iterable[str]) -> None:
 
 
 def print_json(summary: Any) -> None:  # noqa: ANN401
-    """Prints a summary, or what else there is, as one JSON value."""
+    """Prints a summary or another value as one JSON value."""
     print_only_json()
     json.dump(summary, sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
     sys.stdout.write("\n")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shown:
-    """Outputs of a sweep, and where they go."""
+    """Outputs of a sweep, and their paths."""
 
     metric: str
     as_json: bool
@@ -46,10 +46,10 @@ class Shown:
         return Asked(self.metric, paired=self.pair)
 
     def check(self, plan: Plan) -> None:
-        """Finds before the first run what could not be shown after the last.
+        """Checks before the first run that the requested output can be shown.
 
         Raises:
-            UsageError: The message says what.
+            UsageError: The output cannot be shown; the message says why.
         """
         from retx.sweeps.result import Sweep
 
@@ -62,7 +62,7 @@ class Shown:
             axes_of(found, figure.kind, self._asked)
 
     def show(self, found: Sweep, directory: Path) -> None:
-        """Prints, writes and draws."""
+        """Prints, writes and draws the output."""
         summary = found.summary(self.metric)
         paired = self._paired(found)
         if self.csv:
@@ -90,7 +90,7 @@ class Shown:
         return found.paired({key: first}, {key: second}, self.metric)
 
     def _latex(self, found: Sweep) -> str:
-        """The means, or the differences where some are asked for."""
+        """Means, or differences if a comparison was requested."""
         if self.pair is None:
             return found.to_latex(self.metric)
         key, (first, second) = pair_of(found, self.pair)
@@ -116,10 +116,10 @@ class Shown:
 
 
 def of_sweep(word: str, option: str) -> Drawing:
-    """A figure of a sweep from `KIND[=FILE]`.
+    """Plot of a sweep from `KIND[=FILE]`.
 
     Raises:
-        UsageError: There is no such kind.
+        UsageError: The kind is unknown.
     """
     kind, file = file_of(word, option)
     if kind not in KINDS:
@@ -130,7 +130,7 @@ def of_sweep(word: str, option: str) -> Drawing:
 
 
 def _means_of(found: Sweep, means: pl.DataFrame, metric: str) -> Table:
-    """A table of the metric at every point."""
+    """Table of the metric at every point."""
     from retx.cli.tables import plain, table
 
     labels = [name for name in (*found.keys, "name", "direction") if name in means.columns]
@@ -148,7 +148,7 @@ def _means_of(found: Sweep, means: pl.DataFrame, metric: str) -> Table:
 
 
 def _differences(found: Sweep, paired: pl.DataFrame, title: str, metric: str) -> Table:
-    """A table of differences run by run."""
+    """Table of differences run by run."""
     from retx.cli.tables import plain, table
 
     labels = [name for name in (*found.keys, "name", "direction") if name in paired.columns]

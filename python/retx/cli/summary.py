@@ -1,4 +1,4 @@
-"""Results of a run, for people."""
+"""Results of a run, printed for people."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BESIDE = {"packets_marked": "marked", "frames_repeated": "repeated", "frames_par
 
 
 def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
-    """Prints tables of flows, episodes and links, and where files lie."""
+    """Prints tables of flows, episodes and links, and the paths of the files."""
     out = console()
     engine = summary["engine"]
     out.print(_heading(summary["scenario"], f"seed {summary['seed']}"))
@@ -84,7 +84,7 @@ def _heading(scenario: dict[str, Any], draws: str) -> str:
 
 
 class _Flows:
-    """Rows of the tables of flows, gathered in one pass: there may be many thousands of flows."""
+    """Rows of the tables of flows, collected in one pass over possibly many thousands."""
 
     def __init__(self, scenario: dict[str, Any], flows: Iterable[dict[str, Any]]) -> None:
         self.tcp, self.udp, self.exchanges = First(), First(), First()
@@ -125,7 +125,7 @@ def _flows(flows: First) -> Table:
 
 
 def _print_limits(out: Console, flows: First) -> None:
-    """Prints what limited each flow, in one line, above the table of links."""
+    """Prints what limited each flow, one line each, above the table of links."""
     for flow in flows:
         limits = line(flow.get("limited_by"))
         if limits:
@@ -182,7 +182,7 @@ def _episodes(rows: First) -> Table:
 
 
 def _add_said(rows: First, scenario: dict[str, Any], flow: dict[str, Any]) -> None:
-    """Rows of a flow, if it tells causes apart."""
+    """Rows of a flow, if it distinguishes causes."""
     if not _tells_causes(scenario, flow["tcp"]):
         return
     for kind, label in KINDS.items():
@@ -193,7 +193,7 @@ def _add_said(rows: First, scenario: dict[str, Any], flow: dict[str, Any]) -> No
 
 
 def _said_in_all(replications: Replications) -> First:
-    """The rows of all flows that tell causes apart, summed over the replications."""
+    """Rows of all flows that distinguish causes, summed over the replications."""
     import polars as pl
 
     from retx.analysis.confusion import confusion
@@ -230,7 +230,7 @@ def _confusion(rows: First) -> Table:
 
 
 def _print_emulation(out: Console, summary: dict[str, Any]) -> None:
-    """Prints how the emulation was done, how late packets left, and its faults."""
+    """Prints the parameters of the emulation, the lateness of its packets, and its faults."""
     emulation, late = summary["emulation"], summary["emulation"]["lateness"]
     out.print(
         f"Emulated {seconds(summary['engine']['simulated_s'])} with Linux "

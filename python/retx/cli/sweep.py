@@ -110,7 +110,7 @@ def command(
     pair: Pair = None,
     status: Status = None,
 ) -> None:
-    """Run a scenario at every point of a grid; one that was broken off goes on.
+    """Run a scenario at every point of a grid; an interrupted sweep is continued.
 
     \b
     Examples:
@@ -170,7 +170,7 @@ def command(
 
 
 def _check_alone(others: dict[str, object]) -> None:
-    """Refuses what `--status` would leave unread."""
+    """Refuses options that have no effect with `--status`."""
     for name, given in others.items():
         # A seed of 0 is given.
         if given is not None and given is not False and given != []:

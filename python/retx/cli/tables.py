@@ -14,7 +14,7 @@ MOST_ROWS = 20
 
 
 def plain(text: str) -> str:
-    """Text that rich takes as it is; control characters, which terminals obey, are escaped."""
+    """Text that rich prints unchanged; control characters are escaped."""
     from rich.markup import escape
 
     shown = (repr(it)[1:-1] if unicodedata.category(it) == "Cc" else it for it in text)
@@ -22,7 +22,7 @@ def plain(text: str) -> str:
 
 
 def table(title: str, *columns: str) -> Table:
-    """A table whose first columns, up to one that starts with `>`, hold texts."""
+    """Table whose first columns, up to one that starts with `>`, hold texts."""
     made = Table(
         title=title,
         title_justify="left",
@@ -38,14 +38,14 @@ def table(title: str, *columns: str) -> Table:
 
 
 class First:
-    """The rows that a table shows, and how many there are: of thousands no others are kept."""
+    """First rows of a table, and the number of all rows; the others are not kept."""
 
     def __init__(self) -> None:
         self._rows: list[Any] = []
         self._count = 0
 
     def append(self, row: Any) -> None:  # noqa: ANN401
-        """One more."""
+        """Adds a row."""
         self._count += 1
         if self._count <= MOST_ROWS:
             self._rows.append(row)
@@ -58,7 +58,7 @@ class First:
 
 
 def shortened(made: Table, rows: list[Any] | First, add: Callable[[Any], None]) -> Table:
-    """The first rows, and how many more there are."""
+    """First rows, and the number of rows left out."""
     for row in islice(rows, MOST_ROWS):
         add(row)
     if len(rows) > MOST_ROWS:

@@ -81,7 +81,7 @@ def command(
     pareto: Pareto = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Search the values of scenario keys that serve an objective best (needs retx[tune]).
+    """Search the values of scenario keys that optimise an objective (needs retx[tune]).
 
     \b
     Examples:

@@ -1,1 +1,1 @@
-"""Sets simulations and emulations of a scenario side by side (`retx.compare`, `retx compare`)."""
+"""Comparison of simulations and emulations (`retx.compare`, `retx compare`)."""

@@ -1,4 +1,4 @@
-"""`compare`: simulations of one scenario beside emulations of it."""
+"""`compare`: simulations of one scenario compared with emulations of it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """Simulations of a scenario beside emulations of it."""
+    """Simulations of a scenario compared with emulations of it."""
 
     simulations: Replications
     paired: Replications
@@ -84,33 +84,33 @@ class Comparison:
 
     @cached_property
     def emulations(self) -> Replications:
-        """The emulations that were valid; there may be none."""
+        """Valid emulations; there may be none."""
         return Replications([it.result for it in self.attempts if it.result])
 
     @property
     def invalid(self) -> int:
-        """Emulations that were not valid as often as they were tried; no mean has them."""
+        """Number of emulations that were invalid at every attempt; they enter no mean."""
         return sum(it.result is None for it in self.attempts)
 
     @property
     def repeated(self) -> int:
-        """Emulations that were repeated because they were not valid."""
+        """Number of emulations that were repeated because they were invalid."""
         return sum(len(it.faults) for it in self.attempts) - self.invalid
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """One row per flow and quantity that both sides know.
+        """One row per flow and quantity that both sides report.
 
         Means with t-intervals; their `ratio`, simulated over emulated, with Fieller's interval
         (null where the divisor may be zero); Welch's interval of the difference, and whether it
-        holds zero (`agrees`); the `p_value` of the Kolmogorov–Smirnov test. A flow that did not
-        finish has no response time: `simulated_n` and `emulated_n` count those that have one.
-        `paired…` is of simulations that lose the same packets as the emulations did, each set
-        against its own: the ratio has a narrower interval, and `paired_agrees` if that holds one.
-        `agreement` is the first of these that holds: `interval` (`agrees`), `3 %` (the means differ
-        by no more), `pairs` (`paired_agrees`, unless `perturbed`); `none` if none does. In place of
-        `interval` stands `cannot tell` where the interval of the difference holds zero and half the
-        emulated mean, too: that takes more emulations.
+        contains zero (`agrees`); the `p_value` of the Kolmogorov–Smirnov test. A flow that did not
+        finish has no response time: `simulated_n` and `emulated_n` count the values. The columns
+        `paired…` compare each emulation with a simulation that loses the same packets: the interval
+        of the ratio is narrower, and `paired_agrees` is true if it contains 1. `agreement` is the
+        first of these that holds: `interval` (`agrees`), `3 %` (the means differ by at most 3 %),
+        `pairs` (`paired_agrees`, unless `perturbed`); otherwise `none`. `cannot tell` replaces
+        `interval` where the interval of the difference contains both zero and half the emulated
+        mean: more emulations are needed.
         """
         rows = []
         for it in self.values:
@@ -132,9 +132,10 @@ class Comparison:
 
     @cached_property
     def values(self) -> list[dict[str, Any]]:
-        """Values of each run: `flow quantity`, and the values.
+        """Values of each run, by flow and quantity.
 
-        They are under `simulated` and `emulated`; `pairs` holds those with the same draws.
+        `simulated` and `emulated` hold the values of each side; `pairs` holds those with equal
+        draws.
         """
         sides = {"simulated": self.simulations, "emulated": self.emulations}
         found = [
@@ -148,7 +149,7 @@ class Comparison:
 
     @cached_property
     def partings(self) -> list[Parting]:
-        """First recovery that differs, for each flow that differs (`retx.comparing.parting`)."""
+        """First recovery that differs, for each such flow (`retx.comparing.parting`)."""
         sides = list(self.simulations), list(self.emulations)
         return [it for flow in self._flows if (it := parting(flow, *sides))]
 
@@ -176,7 +177,7 @@ class Comparison:
         }
 
     def to_latex(self) -> str:
-        """The table for a paper (`booktabs`), with intervals."""
+        """Table for a paper (`booktabs`), with intervals."""
         from retx.analysis.latex import comparison_table
 
         level = f"{100 * self.confidence:g} % intervals"
@@ -195,7 +196,7 @@ class Comparison:
         return [(values[0], values[1]) for values in both if len(values) == 2]
 
     def _lateness(self) -> float | None:
-        """The worst of the valid emulations."""
+        """Largest lateness of the valid emulations."""
         late = [it.summary["emulation"]["lateness"]["p99_s"] for it in self.emulations]
         return max((it for it in late if it is not None), default=None)
 
@@ -226,27 +227,27 @@ def compare(
     files_anywhere: bool = False,
     report: Report | None = None,
 ) -> Comparison:
-    """Sets simulations of a scenario beside emulations with this machine's kernel.
+    """Compares simulations of a scenario with emulations by this machine's kernel.
 
-    Every one has draws of its own. Beside them there are as many simulations with the draws of the
-    emulations as there are emulations: they lose the same packets, as far as both send the same.
-    Simulations go first, on all cores, as emulations need the machine for themselves. Where draws
-    change nothing, simulations are perturbed as emulations are (`Comparison.perturbed`).
+    Every run has its own random draws. For each emulation there is one more simulation with the
+    same draws: it loses the same packets as long as both send the same. Simulations run first, on
+    all cores, since emulations need the machine for themselves. If the scenario uses no random
+    draws, simulations are perturbed as emulations are (`Comparison.perturbed`).
 
     Args:
         scenario: As for `run`.
-        simulations: How many.
-        emulations: How many.
-        retries: An emulation that is not valid (packets left too late) is repeated so often, with
-            the same draws; then it is left out and counted in `Comparison.invalid`.
-        jobs: So many emulations at once; by default one for each two cores.
+        simulations: Number of simulations.
+        emulations: Number of emulations.
+        retries: Number of times that an invalid emulation (packets left too late) is repeated with
+            the same draws; after that it is left out and counted in `Comparison.invalid`.
+        jobs: Number of emulations at a time; by default one for each two cores.
         backend: As for `emulate`.
         lateness_bound_s: As for `emulate`.
-        seed: Takes the place of the scenario's.
+        seed: Seed that replaces the scenario's.
         overrides: Values by their key in the scenario.
         confidence: Level of all intervals.
         files_anywhere: As for `run`.
-        report: Called with `"emulation"`, the number done and that of all.
+        report: Function called with `"emulation"`, the number done and the total.
 
     Raises:
         OSError: The file cannot be read.
@@ -262,10 +263,10 @@ def compare(
 
 
 def check(simulations: int, confidence: float, plan: Plan) -> None:
-    """Refuses numbers that make no sense.
+    """Refuses numbers out of range.
 
     Raises:
-        UsageError: The message says which.
+        UsageError: A number is out of range; the message says which.
     """
     plan.check()
     if simulations < 2:
@@ -282,7 +283,7 @@ def compared(
     confidence: float = CONFIDENCE,
     report: Report | None = None,
 ) -> Comparison:
-    """Compares like `compare`, with the settings of the emulations in one `Plan`."""
+    """Comparison like that of `compare`, with the settings of the emulations in a `Plan`."""
     check(simulations, confidence, plan)
     seed, overrides = changes
     parsed, code = parsed_scenario(scenario, seed, overrides)
@@ -294,9 +295,9 @@ def compared(
 def beside(
     runs: tuple[Replications, bool], attempts: Sequence[Emulated], confidence: float
 ) -> Comparison:
-    """Simulations beside emulations, of which the last simulations have the draws.
+    """Comparison of simulations with emulations; the last simulations have the emulations' draws.
 
-    `runs` is as from `simulated`.
+    `runs` is the result of `simulated`.
     """
     ours, perturbed = runs
     alone = len(ours) - len(attempts)

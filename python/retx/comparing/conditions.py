@@ -1,8 +1,8 @@
-"""Conditions drawn from a seed, to compare simulations and emulations over.
+"""Conditions drawn from a seed, under which simulations and emulations are compared.
 
-What it does: condition `number` of `seed` and `families` is the same whatever is drawn beside it,
-so that a grid can be continued and made larger. The families (`retx.comparing.families`) take
-turns; `classic` alone draws what grids drew before there were others.
+What it does: condition `number` of `seed` and `families` does not depend on other conditions, so
+that a grid can be continued and extended. The families (`retx.comparing.families`) take turns;
+`classic` alone draws the conditions of earlier versions, which had no other family.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Condition:
-    """One path, its TCPs and what they carry."""
+    """One path, its TCPs and their traffic."""
 
     number: int
     """Number of the condition, from 0."""
@@ -43,7 +43,7 @@ class Condition:
         }
 
     def scenario(self) -> dict[str, Any]:
-        """The scenario, as `retx.run` takes it."""
+        """Scenario, as `retx.run` takes it."""
         drawn = self.drawn
         path = {
             "name": "path",
@@ -68,7 +68,7 @@ def condition(number: int, seed: int, families: str = ALL) -> Condition:
     """One of the conditions of a seed.
 
     Raises:
-        UsageError: There is no such family.
+        UsageError: The family is unknown.
     """
     names = chosen(families)
     family = names[number % len(names)]
@@ -79,10 +79,10 @@ def condition(number: int, seed: int, families: str = ALL) -> Condition:
 
 
 def chosen(families: str) -> tuple[str, ...]:
-    """The names of the families that take turns: one, or `all`.
+    """Names of the families that take turns: a single one, or all for `all`.
 
     Raises:
-        UsageError: There is no such family.
+        UsageError: The family is unknown.
     """
     if families == ALL:
         return tuple(FAMILIES)

@@ -1,4 +1,4 @@
-"""Several emulations of one scenario, some at once, with those repeated that were not valid."""
+"""Several emulations of one scenario, some at a time; invalid ones are repeated."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Report = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Plan:
-    """Number of emulations, and how to make them."""
+    """Number of emulations, and their settings."""
 
     count: int = 10
     retries: int = 2
@@ -33,10 +33,10 @@ class Plan:
     """Replication of the first; the others follow."""
 
     def check(self) -> None:
-        """Refuses numbers that make no sense.
+        """Refuses numbers out of range.
 
         Raises:
-            UsageError: The message says which.
+            UsageError: A number is out of range; the message says which.
         """
         for name, value, least in (
             ("emulations", self.count, 2),
@@ -59,19 +59,19 @@ class Emulated:
 
 
 def default_jobs() -> int:
-    """An emulation keeps one core for the links and another for the hosts."""
+    """Default number of emulations at a time: each needs a core for links and one for hosts."""
     return max(1, (os.cpu_count() or 1) // 2)
 
 
 def emulated(
     scenario: _native.Scenario, code: OwnCode, plan: Plan, report: Report | None
 ) -> list[Emulated]:
-    """Carries out a plan; the results are in the order of their replications.
+    """Carries out a plan; returns the results in the order of their replications.
 
     Raises:
-        EmulationRefusedError: The kernel cannot run this scenario, or this machine does not allow
+        EmulationRefusedError: The kernel cannot run this scenario, or this machine does not permit
             it or lacks something.
-        RunError: An emulation broke off.
+        RunError: An emulation failed.
     """
     check_linux()
     jobs = plan.jobs or default_jobs()

@@ -1,9 +1,9 @@
 """Families of conditions: kinds of paths, TCPs and traffic, each drawn at random.
 
-How it draws: rates, RTTs, queues and buffers evenly by their logarithm, probabilities evenly.
-How large a transfer is: what `SPAN_S` seconds bring at the line's rate, or at that of the loss by
-Mathis et al. 1997 (MSS / RTT · √(3 / 2p)) if it is lower; at least `LEAST_BYTES`. So each takes a
-few seconds in real time, and none more than `CAP`.
+Distributions: rates, RTTs, queues and buffers are log-uniform, probabilities uniform. Size of a
+transfer: the bytes sent in `SPAN_S` seconds at the line's rate, or at the rate of Mathis et al.
+1997 for the loss (MSS / RTT · √(3 / 2p)) if that is lower; at least `LEAST_BYTES`. Each thus takes
+a few seconds in real time, and none more than `CAP`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,10 @@ class Line:
         rtt: tuple[float, float] = (15, 120),
         queue: tuple[float, float] = (0.5, 2),
     ) -> Line:
-        """Rate in Mbit/s, RTT in ms, queue as a multiple of their product, at least a packet."""
+        """Draws a bottleneck.
+
+        Rate in Mbit/s, RTT in ms, queue as a multiple of their product, at least one packet.
+        """
         line = cls(by_log(draws, rate), by_log(draws, rtt), 1)
         bdp_packets = line.rate * 1e6 * line.rtt / 1e3 / 8 / PACKET_BYTES
         return cls(line.rate, line.rtt, max(1, round(_by_log(draws, queue) * bdp_packets)))
@@ -73,7 +76,7 @@ class Line:
     def transfer(
         self, tcp: str, about: str, path: dict[str, Any] | None = None, loss: float = 0
     ) -> Drawn:
-        """A download over it."""
+        """A download over this line."""
         flow = _flow("download", "server", tcp, {"kind": "transfer", "bytes": self.size(loss)})
         return Drawn(self.rate, self.rtt, self.queue, tcp, about, [flow], path or {})
 
@@ -86,7 +89,7 @@ class Line:
 
 
 def classic(draws: random.Random, number: int, _turn: int) -> Drawn:
-    """Loss of data, independent or in bursts; Reno and CUBIC, and both kinds, take turns."""
+    """Data losses, independent or in bursts; both kinds take turns, as do Reno and CUBIC."""
     line = Line.draw(draws, (1, 50), (10, 200), (0.5, 4))
     loss = round(0.03 * draws.random(), 4)
     kind = ("random", "bursty")[number // 2 % 2]
@@ -99,7 +102,7 @@ def classic(draws: random.Random, number: int, _turn: int) -> Drawn:
 
 
 def long_fat(draws: random.Random, number: int, turn: int) -> Drawn:
-    """Much data under way, and a queue for less than that."""
+    """A long fat network with a queue below its bandwidth-delay product."""
     line = Line.draw(draws, (10, 40), (150, 300), (0.1, 1))
     return line.transfer(_tcp(number, turn), "long and fat")
 
@@ -161,7 +164,7 @@ def outage(draws: random.Random, number: int, turn: int) -> Drawn:
 
 
 def delay_spikes(draws: random.Random, number: int, turn: int) -> Drawn:
-    """A few packets late by more than an RTO; those behind wait for them."""
+    """A few packets delayed by more than an RTO; those behind them wait."""
     line = Line.draw(draws, (2, 10))
     late, spikes = by_log(draws, (0.2, 1)), 1 + 2 * draws.random()
     share = round(spikes * PACKET_BYTES / line.size(0), 6)
@@ -170,7 +173,7 @@ def delay_spikes(draws: random.Random, number: int, turn: int) -> Drawn:
 
 
 def two_flows(draws: random.Random, number: int, turn: int) -> Drawn:
-    """Two flows, the second later and from further away."""
+    """Two flows, the second with a later start and a longer RTT."""
     line = Line.draw(draws, (5, 20), (15, 50))
     further, start = by_log(draws, (1, 80)), round(0.3 + draws.random(), 2)
     first = _tcp(number, turn)
@@ -191,7 +194,7 @@ def two_flows(draws: random.Random, number: int, turn: int) -> Drawn:
 
 
 def short_flows(draws: random.Random, number: int, turn: int) -> Drawn:
-    """Responses of a few kB to requests, each over a connection of its own or all over one."""
+    """Responses of a few kB to requests, each over a new connection or all over one."""
     line = Line.draw(draws)
     tcp, size = _tcp(number, turn), 100 * round(_by_log(draws, (2_000, 100_000)) / 100)
     loss, reuse = _share(draws, (0, 0.03)), draws.choice(("one", "each"))
@@ -244,7 +247,7 @@ def small_segments(draws: random.Random, number: int, turn: int) -> Drawn:
 
 
 def bbr(draws: random.Random, _number: int, _turn: int) -> Drawn:
-    """BBR where it loses: at random, or at a queue of less than half a bandwidth-delay product."""
+    """BBR with losses: random ones, or those of a queue below half a bandwidth-delay product."""
     shallow = draws.random() < 0.5
     line = Line.draw(draws, (5, 20), (40, 200), (0.1, 0.4) if shallow else (0.5, 2))
     loss = 0 if shallow else _share(draws, (0.01, 0.08))
@@ -264,7 +267,7 @@ FAMILIES: dict[str, Family] = {
 
 
 def _tcp(number: int, turn: int) -> str:
-    """The TCPs take turns within a family, and among neighbours."""
+    """TCP preset; presets take turns within a family, and between neighbouring conditions."""
     return TCPS[(number + turn) % len(TCPS)]
 
 
@@ -273,24 +276,24 @@ def _flow(name: str, server: str, tcp: str, app: str | dict[str, Any]) -> dict[s
 
 
 def _like(tcps: dict[str, dict[str, Any]], drawn: Drawn) -> Drawn:
-    """With a TCP of its own, which is like the one drawn."""
+    """The drawn condition with TCPs of its own, derived from the drawn presets."""
     ((name, keys),) = tcps.items()
     flows = [flow | {"tcp": name} for flow in drawn.flows]
     return replace(drawn, flows=flows, tcps={name: {"like": drawn.tcp} | keys})
 
 
 def bernoulli(loss: float) -> dict[str, Any]:
-    """A channel that loses this share."""
+    """Channel with this loss probability."""
     return {"model": "bernoulli", "p": loss}
 
 
 def forward(channel: dict[str, Any]) -> dict[str, Any]:
-    """A link on which data pass this channel."""
+    """Link with this channel in the direction of the data."""
     return {"forward": {"channel": channel}}
 
 
 def by_log(draws: random.Random, bounds: tuple[float, float]) -> float:
-    """A draw that is even by its logarithm, with three digits."""
+    """Log-uniform random number, rounded to three digits."""
     return float(f"{_by_log(draws, bounds):.3g}")
 
 

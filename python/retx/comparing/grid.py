@@ -1,4 +1,4 @@
-"""`compare_grid`: comparisons under many conditions, which can be interrupted and go on."""
+"""`compare_grid`: comparisons under many conditions, which can be interrupted and continued."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Grid:
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """One row per condition and quantity: the condition, then as `Comparison.table`."""
+        """One row per condition and quantity, with the columns of `Comparison.table`."""
         rows = []
         for result in self.results:
             summary = result["summary"]
@@ -91,10 +91,10 @@ class Grid:
         return pl.DataFrame(rows, schema=ABOUT | COLUMNS)
 
     def of(self, quantity: str = "response_time_s") -> pl.DataFrame:
-        """The rows of one quantity.
+        """Rows of one quantity.
 
         Raises:
-            UsageError: It was not compared.
+            UsageError: The quantity was not compared.
         """
         rows = self.table.filter(pl.col("quantity") == quantity)
         if rows.is_empty():
@@ -106,11 +106,11 @@ class Grid:
         """Numbers of conditions that were compared and that agree, and the largest deviation.
 
         A condition is compared if it has the quantity, and agrees if all its flows do: the interval
-        of the difference holds zero (`agree_by_interval` counts those), the means differ by at most
-        3 %, or runs with the same draws agree (`Comparison.table`). `off_by_max` and `off_by_more`
-        (than 15 %) go by the ratio, those with `paired` by the ratio of runs with the same draws,
-        which chance moves less; `paired_within` counts conditions in which that is off by at most
-        2 %.
+        of the difference contains zero (`agree_by_interval` counts those), the means differ by at
+        most 3 %, or runs with the same draws agree (`Comparison.table`). `off_by_max` and
+        `off_by_more` (than 15 %) use the ratio of means; those with `paired` use the ratio of runs
+        with the same draws, which varies less by chance; `paired_within` counts conditions in which
+        that ratio deviates by at most 2 %.
         """
         rows = self._judged(quantity)
         found: dict[str, Any] = {
@@ -128,9 +128,9 @@ class Grid:
         return found
 
     def by_family(self, quantities: Sequence[str] = SHOWN) -> pl.DataFrame:
-        """One row per family: its conditions, and how many agree in each quantity (`3 of 4`).
+        """One row per family: conditions, and how many agree in each quantity (`3 of 4`).
 
-        Compared are the conditions that have the quantity; a condition agrees as in `verdict`.
+        Only conditions that have the quantity are compared; a condition agrees as in `verdict`.
         """
         rows = []
         for (family,), about in self.table.group_by("family", maintain_order=True):
@@ -143,7 +143,7 @@ class Grid:
         return pl.DataFrame(rows)
 
     def _judged(self, quantity: str) -> pl.DataFrame:
-        """The rows that were compared in this quantity."""
+        """Rows that were compared in this quantity."""
         return self.table.filter(
             (pl.col("quantity") == quantity) & pl.col("agreement").is_not_null()
         )
@@ -176,25 +176,25 @@ def compare_grid(
     """Compares under conditions drawn from a seed; see `retx.comparing.conditions`.
 
     Args:
-        conditions: How many. Those of a smaller number are among those of a larger.
-        seed: What they are drawn from.
+        conditions: Number of conditions; a larger number includes those of a smaller one.
+        seed: Seed of the conditions.
         families: `all` take turns, or the name of one; `classic` is random and bursty loss.
-        simulations: As for `compare`, as the others.
-        emulations: Of each condition.
-        retries: Of each emulation.
-        jobs: Emulations at once.
+        simulations: Number of simulations of each condition.
+        emulations: Number of emulations of each condition.
+        retries: Number of repetitions of an invalid emulation.
+        jobs: Number of emulations at a time.
         backend: As for `emulate`.
         lateness_bound_s: As for `emulate`.
         confidence: Level of all intervals.
-        out: A directory; each condition's result is written there when it is complete
-            (`condition-0000.json`). Called again with the same settings, it goes on from there.
-        report: Called with `"condition"` or `"emulation"`, the number done and that of all.
+        out: Directory to which each condition's result is written when complete
+            (`condition-0000.json`). A later call with the same settings continues from there.
+        report: Function called with `"condition"` or `"emulation"`, the number done and the total.
 
     Raises:
         OSError: The directory cannot be written, or holds something else.
-        EmulationRefusedError: This machine does not allow it or lacks something.
+        EmulationRefusedError: This machine does not permit emulation or lacks something.
         RunError: A run could not be carried out.
-        UsageError: A number makes no sense, or the directory holds a grid with other settings.
+        UsageError: A number is out of range, or the directory holds a grid with other settings.
     """
     if conditions < 1:
         raise UsageError(f"conditions is {conditions}: at least 1 is needed")
@@ -219,14 +219,14 @@ def compare_grid(
 
 
 def simulate_again(directory: str | os.PathLike[str], report: Report | None = None) -> Grid:
-    """Compares the emulations that a grid keeps with new simulations, as after a change of retx.
+    """Compares stored emulations of a grid with new simulations, as after a change of retx.
 
     Args:
-        directory: Where `compare_grid` has written; the results there are written anew.
-        report: Called with `"condition"`, the number done and that of all.
+        directory: Directory that `compare_grid` has written; its results are overwritten.
+        report: Function called with `"condition"`, the number done and the total.
 
     Raises:
-        UsageError: There is no grid, or its conditions are drawn in another way by now.
+        UsageError: There is no grid, or this version draws its conditions differently.
     """
     directory = Path(directory)
     paths = _results(directory)
@@ -250,7 +250,7 @@ def load_grid(directory: str | os.PathLike[str]) -> Grid:
     """Results that `compare_grid` has written so far.
 
     Raises:
-        UsageError: There is nothing.
+        UsageError: The directory holds no results.
     """
     return Grid([json.loads(path.read_text(encoding="utf-8")) for path in _results(directory)])
 
@@ -304,7 +304,7 @@ def _result(drawn: Condition, found: Comparison) -> dict[str, Any]:
 
 
 def _all_of(rows: pl.DataFrame, agrees: pl.Expr) -> int:
-    """Number of conditions in which this is true of all rows."""
+    """Number of conditions all of whose rows satisfy this."""
     whole = rows.group_by("number").agg(agrees.fill_null(value=False).all().alias("all"))
     return int(whole["all"].sum())
 
@@ -317,11 +317,11 @@ def _write(path: Path, content: dict[str, Any]) -> None:
 
 @contextmanager
 def _kept(directory: Path) -> Iterator[Path]:
-    """The directory, from which others are kept while the block runs.
+    """Directory that no other process uses while the block runs.
 
     Raises:
-        FileExistsError: What is there is no grid.
-        UsageError: Another grid is written there.
+        FileExistsError: The directory holds something other than a grid.
+        UsageError: Another process writes a grid there.
     """
     if directory.exists() and not directory.is_dir():
         raise FileExistsError(errno.EEXIST, "exists and is no directory", str(directory))

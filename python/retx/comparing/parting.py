@@ -1,12 +1,11 @@
 """First recovery in which simulations and emulations of a flow differ.
 
-What it does: the runs' recoveries are gone through in order. At each place it asks whether one kind
-is there in another share of the simulations than of the emulations (Fisher's exact test), and stops
-at the first such place.
-How it counts: with episodes recorded on both sides, the place is the number of the episode in the
-run; otherwise each kind that both sides count is gone through by itself (the n-th RTO).
-Level: the n-th place is tested at 0.05 / (n (n + 1)), shared by the kinds, which sums to 0.05 over
-all places. Long transfers with many recoveries thus do not find a difference by chance.
+What it does: examines the runs' recoveries in order. At each place it tests whether the shares of
+simulations and of emulations with one kind of recovery differ (Fisher's exact test), and stops at
+the first difference. Places: if both sides recorded episodes, the number of the episode in the run;
+otherwise the number within each kind that both sides count (the n-th RTO). Level: the n-th place is
+tested at 0.05 / (n (n + 1)), shared by the kinds, which sums to 0.05 over all places. Long
+transfers with many recoveries thus yield no difference by chance.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ History = list[str]
 
 @dataclass(frozen=True)
 class Parting:
-    """The first place where the two sides differ."""
+    """First place where the two sides differ."""
 
     flow: str
     place: int
@@ -59,7 +58,7 @@ class Parting:
 
 
 def parting(flow: str, simulated: Sequence[Result], emulated: Sequence[Result]) -> Parting | None:
-    """First recovery in which the two differ; None if they do not, as far as the records tell."""
+    """First recovery that differs between both sides; None if there is none in the records."""
     if not simulated or not emulated:
         return None
     ours = [_episodes(result, flow) for result in simulated]
@@ -77,7 +76,7 @@ def parting(flow: str, simulated: Sequence[Result], emulated: Sequence[Result]) 
 
 
 def first(flow: str, of: str, ours: list[History], theirs: list[History]) -> Parting | None:
-    """The first place where two sets of histories differ."""
+    """First place where two sets of histories differ."""
     from scipy.stats import fisher_exact
 
     for place in range(1, max(map(len, [*ours, *theirs]), default=0) + 1):

@@ -1,11 +1,11 @@
 """Simulations of a scenario, perturbed where random draws change nothing.
 
-What it does: without random draws all simulations are equal, their mean has no interval, and every
-emulation differs from it, as its packets are late by up to tenths of a millisecond; which of two
-packets meets a full queue may hang on that. Simulations that are as good as equal therefore get
-links that delay each packet for a random time (order is kept), drawn from the seed.
-How much: on average 0.1 ms in a round trip over one link, as an emulator adds 0.11 ms on an idle
-machine (row B of the reference measurements in docs/compare-with-the-kernel.md).
+What it does: without random draws all simulations are equal and their mean has no interval. Every
+emulation differs from it, because its packets are late by up to tenths of a millisecond, which may
+decide which of two packets finds the queue full. Simulations that are nearly equal therefore get
+links that delay each packet for a random time drawn from the seed; the order is kept. Delay: 0.1 ms
+on average per round trip over one link, because an emulator adds 0.11 ms on an idle machine (row B
+of the reference measurements in docs/compare-with-the-kernel.md).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def simulated(
 
 
 def alike(results: Sequence[Result]) -> bool:
-    """Whether every flow has as many retransmissions in each, and the same goodput (to 0.1 %)."""
+    """True if the results have equal retransmissions, and goodputs within 0.1 %, for each flow."""
     for flow in zip(*(result.summary["flows"] for result in results), strict=True):
         if len({row["segments_retransmitted"] for row in flow}) > 1:
             return False
@@ -56,7 +56,7 @@ def alike(results: Sequence[Result]) -> bool:
 
 
 def late(resolved: Mapping[str, Any]) -> dict[str, Any]:
-    """Overrides by which the links of a resolved scenario make packets late."""
+    """Overrides with which the links of a resolved scenario delay packets."""
     changed = {}
     for link in resolved["link"]:
         for direction in DIRECTIONS:

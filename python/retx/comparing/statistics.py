@@ -1,4 +1,4 @@
-"""Two samples of one quantity: their means, difference and ratio, and whether they differ.
+"""Two samples of one quantity: means, difference and ratio, and tests of equality.
 
 Reference: Welch 1947 for the difference of means; Fieller 1954 for the ratio of means; the
 two-sample Kolmogorov–Smirnov test for whole distributions.
@@ -22,7 +22,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Sample:
-    """Number, mean and standard deviation of some values."""
+    """Number, mean and standard deviation of a sample."""
 
     n: int
     mean: float
@@ -31,18 +31,18 @@ class Sample:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Sample:
-        """The sample of some values, at least one."""
+        """Sample of the given values, at least one."""
         array = np.asarray(values, dtype=float)
         deviation = float(array.std(ddof=1)) if len(array) > 1 else float("nan")
         return cls(len(array), float(array.mean()), deviation)
 
     @property
     def error2(self) -> float:
-        """The square of the mean's standard error."""
+        """Squared standard error of the mean."""
         return self.deviation**2 / self.n
 
     def interval(self, confidence: float) -> Interval | None:
-        """Student's t; None of one value."""
+        """Interval of Student's t; None for a single value."""
         if self.n < 2:
             return None
         half = half_width(self.deviation, self.n, confidence)
@@ -50,7 +50,7 @@ class Sample:
 
 
 def quantile(parts: Sequence[tuple[float, int]], confidence: float) -> float:
-    """Student's t for a sum of squared errors, each with the number of its draws (Welch)."""
+    """Quantile of Student's t for a sum of squared errors with their sample sizes (Welch)."""
     total = sum(error2 for error2, _ in parts)
     spread = sum(error2**2 / (n - 1) for error2, n in parts)
     freedom = total**2 / spread if spread > 0 else inf
@@ -59,7 +59,7 @@ def quantile(parts: Sequence[tuple[float, int]], confidence: float) -> float:
 
 
 def difference(first: Sample, second: Sample, confidence: float = 0.95) -> Interval | None:
-    """The interval for the first mean less the second (Welch); None if a sample has one value."""
+    """Interval for the first mean minus the second (Welch); None if a sample has one value."""
     if min(first.n, second.n) < 2:
         return None
     parts = [(first.error2, first.n), (second.error2, second.n)]
@@ -69,9 +69,9 @@ def difference(first: Sample, second: Sample, confidence: float = 0.95) -> Inter
 
 
 def ratio(first: Sample, second: Sample, confidence: float = 0.95) -> Interval | None:
-    """The interval for the ratio of the means, first over second (Fieller).
+    """Interval for the ratio of the means, first over second (Fieller).
 
-    None where there is none: a sample of one value, or a divisor that may be zero.
+    None if a sample has one value, or if the divisor may be zero.
     """
     if min(first.n, second.n) < 2 or second.mean == 0:
         return None
@@ -90,8 +90,7 @@ def paired_ratio(
 ) -> Interval | None:
     """The interval for the ratio of the means of pairs, first over second (Fieller).
 
-    It holds one just when the paired t-test finds no difference. None where there is none, as for
-    `ratio`.
+    It contains 1 exactly when the paired t-test finds no difference. None in the cases of `ratio`.
     """
     n = len(first)
     if n < 2 or not np.mean(second):
@@ -115,7 +114,7 @@ def paired_ratio(
 def same_distribution(first: Sequence[float], second: Sequence[float]) -> float:
     """Probability of samples at least this different if both come from one distribution.
 
-    The two-sided Kolmogorov–Smirnov test; of values with ties, such as counts, an upper bound.
+    The two-sided Kolmogorov–Smirnov test; an upper bound for values with ties, such as counts.
     """
     from scipy.stats import ks_2samp
 

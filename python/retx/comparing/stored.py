@@ -1,4 +1,4 @@
-"""Emulations as a grid keeps them, to be compared with other simulations later."""
+"""Emulations stored by a grid, for comparison with later simulations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EPISODES: dict[str, type[pl.DataType]] = {
 
 
 class Stored(Result):
-    """Flows and episodes of an emulation: what a comparison asks for, and nothing else."""
+    """Flows and episodes of an emulation, as far as a comparison needs them."""
 
     def __init__(self, kept: dict[str, Any]) -> None:
         self._kept = kept
@@ -38,12 +38,12 @@ class Stored(Result):
 
 
 def kept(attempts: Sequence[Emulated]) -> list[dict[str, Any]]:
-    """Emulations in a form that JSON can hold, in their order."""
+    """Emulations as values for JSON, in their order."""
     return [{"faults": it.faults, "run": _run(it.result)} for it in attempts]
 
 
 def attempts(kept: Sequence[dict[str, Any]]) -> list[Emulated]:
-    """The emulations that `kept` has made these of."""
+    """Emulations from the values that `kept` returned."""
     return [Emulated(Stored(it["run"]) if it["run"] else None, it["faults"]) for it in kept]
 
 

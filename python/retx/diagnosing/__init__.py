@@ -1,1 +1,1 @@
-"""Diagnosis of a capture: what limited its flows, and why they sent data again."""
+"""Diagnosis of captures: limits of the flows, and reasons of their retransmissions."""

@@ -1,4 +1,4 @@
-"""The answer for a capture."""
+"""Diagnosis of a capture."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class Diagnosis:
 
     @property
     def findings(self) -> Sequence[str]:
-        """Faults of the capture, each once."""
+        """Faults of the capture, without repetition."""
         found: Sequence[str] = self.content["capture"]["findings"]
         return found
 
     @property
     def flows(self) -> Sequence[Mapping[str, Any]]:
-        """One entry per flow, in the order of the first packets."""
+        """One entry per flow, in the order of their first packets."""
         flows: Sequence[Mapping[str, Any]] = self.content["flows"]
         return flows
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes one self-contained HTML page about the flow that lost most."""
+        """Writes one self-contained HTML page about the flow that lost most time."""
         from retx.diagnosing.page import page
         from retx.directory import new_file
 
@@ -51,7 +51,7 @@ class Diagnosis:
 
 
 def answer(files: tuple[Path, ...], pictured: int | None = None) -> dict[str, Any]:
-    """The answer, with the picture of the flow of this number."""
+    """Diagnosis of captures, with the picture of the flow of this number."""
     for file in files:
         # Python names the file in its error, and refuses a directory.
         file.open("rb").close()
@@ -74,14 +74,14 @@ def diagnose(
 
     Args:
         capture: The file.
-        other: A second capture of the same flows, from elsewhere on their way. Each flow's answer
-            is that of the capture nearer to the sender of its data, with `between`: what was lost,
-            delayed and reordered between both.
-        flow: Keep this flow only, by its number from 1.
+        other: A second capture of the same flows, from another point of their path. Each flow is
+            diagnosed from the capture nearer to the sender of its data, with `between`: losses,
+            delays and reordering between both points.
+        flow: Number of the only flow to keep, from 1.
 
     Raises:
         OSError: The file cannot be read.
-        UsageError: The file is no capture, or has no such flow.
+        UsageError: The file is not a capture, or has no such flow.
     """
     try:
         files = (Path(capture),) if other is None else (Path(capture), Path(other))

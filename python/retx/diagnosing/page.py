@@ -1,4 +1,4 @@
-"""One self-contained page about a flow of a capture."""
+"""Self-contained page about a flow of a capture."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ svg text { font: 12px system-ui, sans-serif; fill: #444 }
 
 
 def page(diagnosis: Diagnosis) -> str:
-    """The page as HTML: no other file, and nothing from elsewhere, is needed to show it."""
+    """Page as HTML; it needs no other file and no network."""
     if not diagnosis.flows:
         return _html("No TCP flow", ["<p>The capture has no TCP flow.</p>"])
     from retx.diagnosing.diagnosis import answer
@@ -86,18 +86,18 @@ def _bar(flow: Mapping[str, Any]) -> Iterator[str]:
 
 
 class Scales:
-    """Places of times and positions in the picture."""
+    """Coordinates of times and positions in the picture."""
 
     def __init__(self, points: Sequence[Sequence[float]], ends: Sequence[float]) -> None:
         self.last = max((point[0] for point in points), default=1.0) or 1.0
         self.top = max(ends, default=1.0) or 1.0
 
     def x(self, time_s: float) -> float:
-        """Place of a time."""
+        """Coordinate of a time."""
         return round(LEFT + time_s / self.last * (WIDTH - LEFT - 10), 1)
 
     def y(self, position: float) -> float:
-        """Place of a position, those beyond the data at the upper edge."""
+        """Coordinate of a position; positions after the data lie at the upper edge."""
         share = min(max(position / self.top, 0.0), 1.0)
         return round(HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - 10), 1)
 

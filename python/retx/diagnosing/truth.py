@@ -1,4 +1,4 @@
-"""Captures with known truth, made by simulation, to judge a diagnosis by."""
+"""Simulated captures with known truth, to validate the diagnosis."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SAME_S = 1e-3
 
 @dataclass
 class Packet:
-    """A packet with data of the sender, as it lies in a capture."""
+    """Data packet of the sender in a capture."""
 
     frame: int
     identity: int
@@ -60,7 +60,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Name of the case, which is a file's, too."""
+        """Name of the case and of its files."""
         stamps = "timestamps" if self.timestamps else "none"
         return f"{self.preset}-{self.channel}-{stamps}-{self.draw}"
 
@@ -96,14 +96,14 @@ class Case:
         }
 
     def run(self, capture: Path) -> Result:
-        """Simulates it, and captures at all places."""
+        """Simulates the case, with captures at all places."""
         places = ["first@server", "last@router", "last@client"]
         return run(self.scenario(), seed=self.draw + 1, pcap=capture, pcap_at=places)
 
 
 @dataclass(frozen=True)
 class RandomCase(Case):
-    """A download whose path, channel, receive buffer and size are drawn by its number."""
+    """Download with a random path, channel, receive buffer and size, drawn by its number."""
 
     def scenario(self) -> dict[str, Any]:
         """The scenario."""
@@ -132,7 +132,7 @@ class RandomCase(Case):
 
 
 def random_cases(count: int, *, first: int = 0, ids: bool = True) -> Iterator[Case]:
-    """Cases drawn at random, from this number on, half of them with timestamps."""
+    """Random cases from this number on, half of them with timestamps."""
     for number in range(first, first + count):
         preset = Random(number + 1_000_000).choice(PRESETS)
         yield RandomCase(preset, "random", number % 2 == 0, number, ids)
@@ -146,7 +146,7 @@ def cases(draws: int, *, ids: bool = True) -> Iterator[Case]:
 
 
 def captured(folder: Path, case: Case) -> Iterator[tuple[str, list[Packet], Path]]:
-    """The capture of each place as a file of its own, without what a real capture does not have."""
+    """Capture of each place as a separate file, without comments that real captures lack."""
     frames = list(_frames((folder / "whole.pcapng").read_bytes()))
     counted = _counted(frames) if case.ids else {}
     for index, place in enumerate(PLACES):
@@ -176,7 +176,7 @@ def captured(folder: Path, case: Case) -> Iterator[tuple[str, list[Packet], Path
 
 
 def _counted(frames: Sequence[tuple[int, int, bytes, str]]) -> dict[int, int]:
-    """IP identification as Linux gives it, a counter per connection and direction, by packet."""
+    """IP identification of each packet as in Linux: one counter per connection and direction."""
     of_side: dict[bytes, set[int]] = {}
     for _, _, data, _ in frames:
         of_side.setdefault(data[20:22], set()).add(struct.unpack_from(">H", data, 4)[0])
@@ -188,7 +188,7 @@ def _counted(frames: Sequence[tuple[int, int, bytes, str]]) -> dict[int, int]:
 
 
 def _frames(content: bytes) -> Iterator[tuple[int, int, bytes, str]]:
-    """Interface, nanoseconds, IP packet and comment of each frame of a capture that retx made."""
+    """Interface, nanoseconds, IP packet and comment of each frame of a capture made by retx."""
     at = 0
     while at < len(content):
         kind, length = struct.unpack_from("<II", content, at)
@@ -207,7 +207,7 @@ def _frames(content: bytes) -> Iterator[tuple[int, int, bytes, str]]:
 
 
 class Kinds:
-    """Kind of each retransmission, by the simulator's number of the packet."""
+    """Kind of each retransmission, by the simulator's packet number."""
 
     def __init__(self, sent: Sequence[Packet], result: Result) -> None:
         segments = result.segments.filter(result.segments["length_bytes"] > 0)
@@ -223,13 +223,13 @@ class Kinds:
             self._kinds[packet.identity] = cause or "tlp"
 
     def set(self, packets: Sequence[Packet]) -> None:
-        """Names the kind of each retransmission."""
+        """Sets the kind of each retransmission."""
         for packet in packets:
             if packet.is_retransmission:
                 packet.kind = self._kinds.get(packet.identity)
 
     def cause(self, trigger: Packet, kind: str) -> str | None:
-        """Cause of the episode that this retransmission began, if one did."""
+        """Cause of the episode that this retransmission started; None if it started none."""
         sent_s = self._sent_s[trigger.identity]
         for own, start_s, cause in self._episodes:
             if own == kind and abs(start_s - sent_s) < SAME_S:

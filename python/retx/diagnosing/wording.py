@@ -1,4 +1,4 @@
-"""The answer for a flow in sentences."""
+"""Diagnosis of a flow in sentences."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ EVIDENCE = {
 
 
 def lost(flow: Mapping[str, Any]) -> float:
-    """Seconds that a flow lost by losses and silence, for sorting."""
+    """Seconds that losses and silences cost a flow, for sorting."""
     total = 0.0
     for key in ("window", "recovery", "timeout"):
         total += sum(flow["limited_by"][key].values())
@@ -62,7 +62,7 @@ def lost(flow: Mapping[str, Any]) -> float:
 
 
 def shares(flow: Mapping[str, Any]) -> list[tuple[str, float]]:
-    """Shares of the life in words, the largest first."""
+    """Shares of the flow's life with their names, the largest first."""
     found = []
     for key, value in flow["limited_by"].items():
         parts = value.items() if isinstance(value, Mapping) else [(None, value)]
@@ -75,7 +75,7 @@ def shares(flow: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 
 def largest(flow: Mapping[str, Any]) -> str:
-    """The largest share, in short."""
+    """Short form of the largest share."""
     sums = {
         key: sum(value.values()) if isinstance(value, Mapping) else value
         for key, value in flow["limited_by"].items()
@@ -92,14 +92,14 @@ def what(retransmission: Mapping[str, Any]) -> str:
 
 
 def reason(retransmission: Mapping[str, Any]) -> str:
-    """Evidence for needless or not, with its frame."""
+    """Evidence that a retransmission was needed or not, with its frame."""
     proof = retransmission["proof"]
     words = EVIDENCE[proof["evidence"]]
     return f"{words} (frame {proof['packet']})" if "packet" in proof else words
 
 
 def between(found: Mapping[str, Any]) -> Iterator[str]:
-    """Sentences about the way between two captures."""
+    """Sentences about the path between two captures."""
     yield (
         f"Between {found['file']} and {found['other_file']} a round trip takes at least "
         f"{seconds(found['round_trip_min_s'])}."
@@ -127,7 +127,7 @@ def between(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def paragraph(flow: Mapping[str, Any]) -> Iterator[str]:
-    """Sentences to forward."""
+    """Sentences to forward, for example to an operator."""
     rate = flow["goodput_bit_s"] / 1e6
     yield (
         f"{flow['bytes']} bytes in {seconds(flow['life_s'])}, {rate:.3g} Mbit/s; captured "

@@ -1,1 +1,1 @@
-"""Fits of laws of loss and delay to a measured series, with intervals and tests, for scenarios."""
+"""Fits of loss and delay models to a measured series, with intervals and tests, for scenarios."""

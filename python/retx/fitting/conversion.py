@@ -1,7 +1,7 @@
 """Conversions between the notations of two-state losses.
 
-netem's `loss gemodel` takes loss probabilities (1 − h, 1 − k) where Hasslinger & Hohlfeld, and the
-channel `gilbert_elliott`, have survival probabilities (h, k): the trap that this page is about.
+netem's `loss gemodel` takes loss probabilities (1 − h, 1 − k), whereas Hasslinger & Hohlfeld and
+the channel `gilbert_elliott` have survival probabilities (h, k), which is easily confused.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ EXAMPLES = (
 
 
 def convert(text: str) -> dict[str, Any]:
-    """Reads losses in one notation and writes them in all that have them.
+    """Converts losses from one notation to all notations that can express them.
 
     Args:
         text: netem's `loss gemodel …` or `loss state …`; or keys: p, r, k and h; loss with
             mean_burst, burst_ratio (ITU-T G.107) or clp, the probability of a loss after a loss.
 
     Raises:
-        UsageError: It is none of these, or no chain has these values.
+        UsageError: The text has none of these forms, or no chain has these values.
     """
     words = text.replace("loss", "loss ", 1).split() if "loss gemodel" in text else text.split()
     try:
@@ -51,7 +51,7 @@ def convert(text: str) -> dict[str, Any]:
 
 
 def _shares(words: list[str], most: int) -> list[float]:
-    """Numbers of netem, which are per cents with or without the sign."""
+    """Numbers of netem, which are percentages with or without the sign."""
     try:
         shares = [float(word.rstrip("%")) / 100 for word in words]
     except ValueError as error:
@@ -94,7 +94,7 @@ def _answer(chain: ge.Chain) -> dict[str, Any]:
 
 
 def _states(given: list[float]) -> dict[str, Any]:
-    """Chain of netem's four states as the channel `markov`.
+    """Channel `markov` for the four-state chain of netem.
 
     Received in a gap (1), received in a burst (2), lost in a burst (3), lost alone in a gap (4).
     """
@@ -126,7 +126,7 @@ def _of_states(p13: float, p31: float, p32: float, p23: float, p14: float) -> tu
 
 
 def lines(found: Mapping[str, Any]) -> list[str]:
-    """The conversion for people."""
+    """Conversion as text for people."""
     from retx.fitting.scenario import inline
 
     shown = [

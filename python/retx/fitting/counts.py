@@ -1,4 +1,4 @@
-"""Losses that are counted in intervals: what their variation says about bursts.
+"""Losses counted in intervals, and the burst length inferred from their variance.
 
 *Equations.* For a two-state chain with all lost in the bad state, L = p/(p + r), ρ = 1 − p − r, the
 number lost of n packets has the variance nL(1 − L)·D with
@@ -6,8 +6,8 @@ D = 1 + 2ρ/(1 − ρ)·(1 − (1 − ρⁿ)/(n(1 − ρ))); independent losses 
 intervals, divided by m − 1, estimates D; (m − 1)·D̂/D follows χ² with m − 1 degrees of freedom,
 nearly, which gives the interval. Then r = (1 − L)(1 − ρ), and the mean burst is 1/r.
 
-*What it cannot tell.* Only the sum of all correlations shows, not their course: a Gilbert chain, a
-chain in time and a slow change of the loss rate vary the counts alike.
+*Limits.* The counts reveal only the sum of all correlations, not their course: a Gilbert chain, a
+chain in time and a slow change of the loss rate have the same effect on the counts.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ LEAST = 5
 
 @dataclass(frozen=True)
 class CountFit:
-    """Losses as far as counts tell them."""
+    """Losses as far as interval counts determine them."""
 
     content: dict[str, Any]
 
     @property
     def channels(self) -> list[dict[str, Any]]:
-        """Channel of a scenario."""
+        """Channels of a scenario."""
         channels: list[dict[str, Any]] = [self.content["channel"]]
         return channels
 
 
 def fit_counts(counts: Counts) -> CountFit | None:
-    """Fits independent losses and bursts to counts. None if no packet was counted."""
+    """Fits independent losses and bursts to counts; None if no packet was counted."""
     used = (counts.packets > 0) & ~np.isnan(counts.lost)
     packets, lost = counts.packets[used], counts.lost[used]
     if not len(packets):
@@ -67,7 +67,7 @@ def fit_counts(counts: Counts) -> CountFit | None:
 
 
 def _bursts(content: dict[str, Any], packets: Any, lost: Any) -> float:  # noqa: ANN401
-    """Adds the dispersion, and the chain that has it; returns the dispersion."""
+    """Adds the dispersion and the matching chain; returns the dispersion."""
     from scipy import stats
 
     share, freedom = content["loss"], len(packets) - 1
@@ -102,7 +102,7 @@ def _mean_burst(share: float, dispersion: float, length: float) -> float | None:
 
 
 def _dispersion(correlation: float, length: float) -> float:
-    """D for a correlation ρ of successive packets."""
+    """Dispersion D for a correlation ρ of successive packets."""
     forgets = 1 - correlation
     ends = (1 - float(correlation**length)) / (length * forgets)
     return 1 + 2 * correlation / forgets * (1 - ends)

@@ -1,10 +1,10 @@
-"""Law of the delay beyond the shortest one: families and the empirical table.
+"""Distribution of the delay in excess of the shortest: families and an empirical table.
 
 *Equations.* With d₀ just below the shortest delay, x = d − d₀ follows a gamma, lognormal or Weibull
 law, fitted by maximum likelihood. The Anderson–Darling statistic A² = −n − Σ (2i − 1)/n·(ln F(xᵢ) +
 ln(1 − F(xₙ₊₁₋ᵢ))) weighs the tails; its p-value comes from series drawn from the fitted law and
-fitted again. d₀ is the shortest delay less (mean − shortest)/n, by which the smallest of n is too
-large where the law begins like an exponential one.
+fitted again. d₀ is the shortest delay minus (mean − shortest)/n: the expected excess of the
+smallest of n values over the location of an exponential distribution.
 
 *Reference.* Anderson & Darling 1954; Stute, González Manteiga & Presedo Quindimil 1993 for the
 bootstrap.
@@ -30,18 +30,18 @@ LEAST = 30
 
 @dataclass(frozen=True)
 class DelayFit:
-    """Delays, and the laws that were fitted to what lies above the shortest."""
+    """Delays, and distributions fitted to their excess over the shortest."""
 
     content: dict[str, Any]
 
     @property
     def least_s(self) -> float:
-        """The shortest delay."""
+        """Shortest delay."""
         return float(self.content["least_s"])
 
 
 def fit_delays(delays_s: Numbers) -> DelayFit | None:
-    """Fits laws to delays; NaN where there is none. None without any delay."""
+    """Fits distributions to delays; NaN stands for a missing delay. None without any delay."""
     known = delays_s[~np.isnan(delays_s)]
     if not len(known):
         return None
@@ -109,7 +109,7 @@ def _family(name: str, excess: Numbers, offset: float) -> dict[str, Any]:
 
 
 def _fitted(law: Any, excess: Numbers) -> tuple[float, float, float]:  # noqa: ANN401
-    """Shape, location 0 and scale of the largest likelihood."""
+    """Shape, location 0 and scale by maximum likelihood."""
     kept = np.maximum(excess, 1e-12)
     if law.name == "lognorm":
         logs = np.log(kept)

@@ -1,4 +1,4 @@
-"""A fit: an input, what was fitted to it, and the scenario that behaves like it."""
+"""A fit: an input, the fitted models, and a scenario that behaves like it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from retx.fitting.series import Series
 
 @dataclass(frozen=True)
 class Fit:
-    """Fitted laws of a path, from a measured series."""
+    """Models of a path fitted to a measured series."""
 
     series: Series
     losses: LossFit | None
@@ -30,7 +30,7 @@ class Fit:
 
     @property
     def content(self) -> dict[str, Any]:
-        """The answer, as `retx fit --json` prints it."""
+        """Fit, as `retx fit --json` prints it."""
         series = self.series
         return {
             "input": {
@@ -48,19 +48,20 @@ class Fit:
         }
 
     def toml(self, *, replay: bool = False, beside: str | None = None) -> str:
-        """The scenario.
+        """Scenario as TOML.
 
         Args:
-            replay: Losses and delays as recorded, in place of fitted laws.
-            beside: Name of a table beside the scenario that has what is replayed, as `table` writes
-                it; without it the scenario has all points itself.
+            replay: Losses and delays as recorded, instead of fitted models.
+            beside: File name of the table of replayed values next to the scenario, as `table`
+                writes it;
+                without it the scenario contains all points.
         """
         from retx.fitting.scenario import written
 
         return written(self, replay=replay, beside=beside)
 
     def save(self, path: str | os.PathLike[str], *, replay: bool = False) -> None:
-        """Writes the scenario, and beside it the table of what it replays, if that is long."""
+        """Writes the scenario, and next to it the table of replayed values if that is long."""
         from retx.directory import new_file
         from retx.fitting.replayed import POINTS_MOST, points, table
 
@@ -92,7 +93,7 @@ def fit(
 
     Raises:
         OSError: The file cannot be read.
-        UsageError: The file is none of this kind, or there is not exactly one.
+        UsageError: The file has another format, or the number of inputs is not one.
     """
     given = {"ping": ping, "iperf3": iperf3, "trace": trace, "mahimahi": mahimahi}
     named = {kind: path for kind, path in given.items() if path is not None}
@@ -105,7 +106,7 @@ def fit(
 
 
 def fit_series(series: Series) -> Fit:
-    """Fits a path to a series that has been read."""
+    """Fits a path to a series in memory."""
     losses, delays, counts = None, None, None
     if series.packets is not None:
         packets = series.packets
@@ -138,7 +139,7 @@ def _rates(series: Series) -> dict[str, Any] | None:
 
 
 def _resent(series: Series) -> dict[str, Any] | None:
-    """Retransmissions of a transport, which bound the losses only from above."""
+    """Retransmissions of a transport, which are an upper bound of the losses."""
     if series.kind != "iperf3" or series.counts is None or series.rates is None:
         return None
     counts = series.counts

@@ -1,4 +1,4 @@
-"""Laws of loss of a series of packets, compared by `retx._native.fit_losses`."""
+"""Loss models of a series of packets, compared by `retx._native.fit_losses`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from retx.errors import UsageError
 
 @dataclass(frozen=True)
 class LossFit:
-    """Fitted laws of loss, the best first."""
+    """Fitted loss models, the best first."""
 
     content: Mapping[str, Any]
     """Models, tests and change points, as `retx fit --json` prints them under `loss`."""
@@ -26,25 +26,25 @@ class LossFit:
 
     @property
     def models(self) -> Sequence[Mapping[str, Any]]:
-        """Every law that was compared."""
+        """All models compared."""
         models: Sequence[Mapping[str, Any]] = self.content["models"]
         return models
 
     @property
     def chosen(self) -> Mapping[str, Any] | None:
-        """The chosen law; None if the data do not decide, or none fits."""
+        """Chosen model; None if the data do not decide, or no model fits."""
         return self.model(self.content["chosen"]) if self.content["chosen"] else None
 
     @property
     def used(self) -> Mapping[str, Any]:
-        """The law that a scenario takes: the chosen one, or the simplest of those that may be."""
+        """Model for the scenario: the chosen one, or the simplest of the plausible ones."""
         names = [*self.content["contenders"], self.content["best"]]
         if self.prefers_time:
             names.sort(key=lambda name: not name.endswith("_time"))
         return self.chosen or self.model(names[0])
 
     def model(self, name: str) -> Mapping[str, Any]:
-        """A law by its name."""
+        """Model by name."""
         for model in self.models:
             if model["name"] == name:
                 return model
@@ -52,7 +52,7 @@ class LossFit:
         raise UsageError(f"{name}: not among the fitted models, {names}")
 
     def channels(self, name: str | None = None) -> list[dict[str, Any]]:
-        """Channels of a scenario that have a law, in the keys that a scenario takes."""
+        """Channels of a scenario for a model, in the keys of a scenario."""
         model = self.model(name) if name else self.used
         channel = model["channel"]
         return list(channel) if isinstance(channel, list) else [channel]
@@ -68,19 +68,19 @@ def fit_losses(
     prefers_time: bool = False,
     drawn_series: int = 199,
 ) -> LossFit:
-    """Fits laws of loss to packets.
+    """Fits loss models to packets.
 
     Args:
-        times_s: When each was sent, in order.
-        lost: Whether each was lost: 0 or 1, a probability, or NaN where nothing is known.
-        sizes_bytes: IP packet lengths; 1500 without them.
-        tested: Names of laws that are tested besides the best one.
-        laws: Names of the laws to compare; all without them.
-        prefers_time: Of laws that the data do not tell apart, take one in time.
+        times_s: Time at which each packet was sent, ascending.
+        lost: 1 if the packet was lost, otherwise 0; or a probability; NaN if unknown.
+        sizes_bytes: IP packet lengths; 1500 by default.
+        tested: Names of models to test besides the best one.
+        laws: Names of the models to compare; all by default.
+        prefers_time: Prefer a model in time among models that the data do not distinguish.
         drawn_series: Number of series that a test draws.
 
     Raises:
-        UsageError: The lists do not belong together, or hold too little.
+        UsageError: The lists differ in length, or are too short.
     """
     times = np.ascontiguousarray(times_s, dtype=np.float64)
     fates = np.ascontiguousarray(lost, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The scenario of a fit: each value has its interval and its evidence as a comment above it."""
+"""Scenario of a fit: each value has its interval and its evidence as a comment above it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DURATION_S = 30.0
 
 
 def written(fit: Fit, *, replay: bool, beside: str | None) -> str:
-    """The text of the scenario."""
+    """Text of the scenario."""
     series = fit.series
     lines = comment(
         f"Fitted by retx fit to {series.file!r} ({series.kind}). Comments say the evidence for "
@@ -53,14 +53,14 @@ def written(fit: Fit, *, replay: bool, beside: str | None) -> str:
 
 
 def comment(text: str, first: str = "# ") -> list[str]:
-    """A text as lines of comment."""
+    """Text as lines of comment."""
     return textwrap.wrap(
         text, 96, initial_indent=first, subsequent_indent="#" + " " * (len(first) - 1)
     )
 
 
 def quoted(text: str) -> str:
-    """A text as TOML writes it."""
+    """Text as a TOML string."""
     import json
 
     return json.dumps(text, ensure_ascii=False)
@@ -73,7 +73,7 @@ def time_text(seconds: float) -> str:
 
 
 def inline(value: Any) -> str:  # noqa: ANN401
-    """A value of JSON as TOML writes it on one line."""
+    """JSON value as TOML on one line."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {inline(it)}" for key, it in value.items()) + " }"
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Measurements of a path that an input holds, packet by packet or interval by interval."""
+"""Measurements of a path in an input, by packet or by interval."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Packets:
-    """Packets one by one, in the order in which they were sent."""
+    """Packets in the order in which they were sent."""
 
     times_s: Numbers
     sizes_bytes: Numbers
@@ -46,7 +46,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class Series:
-    """One input, read."""
+    """One input after reading."""
 
     kind: str
     """Name of the reader, such as `ping`."""

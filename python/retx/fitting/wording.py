@@ -14,13 +14,13 @@ DELAY_QUANTILES = (0.5, 0.9, 0.99)
 
 
 def number(value: float) -> str:
-    """A number with six digits, as TOML reads it."""
+    """Number with six digits, as TOML reads it."""
     text = f"{value:.6g}"
     return text if any(it in text for it in ".en") else f"{text}.0"
 
 
 def estimate(parameter: Mapping[str, Any]) -> str:
-    """A parameter with its interval: `p 0.0031 [0.0022, 0.0043]`."""
+    """Parameter with its interval: `p 0.0031 [0.0022, 0.0043]`."""
     unit = parameter["unit"]
 
     def shown(value: float) -> str:
@@ -35,13 +35,13 @@ def estimate(parameter: Mapping[str, Any]) -> str:
 
 
 def model_line(model: Mapping[str, Any]) -> str:
-    """A model with its parameters."""
+    """Model with its parameters."""
     parameters = ", ".join(estimate(it) for it in model["parameters"])
     return f"{model['title']}: {parameters}"
 
 
 def loss_lines(fit: Fit, *, replay: bool = False) -> list[str]:
-    """Lines on the losses."""
+    """Lines about the losses."""
     if fit.counts is not None:
         return _count_lines(fit.counts.content)
     if fit.losses is None:
@@ -109,7 +109,7 @@ def _resent_lines(found: Mapping[str, Any] | None) -> list[str]:
 
 
 def delay_lines(fit: Fit) -> list[str]:
-    """Lines on the delays."""
+    """Lines about the delays."""
     if fit.delays is None:
         return []
     found = fit.delays.content
@@ -134,7 +134,7 @@ def delay_lines(fit: Fit) -> list[str]:
 
 
 def rate_lines(fit: Fit) -> list[str]:
-    """Lines on the rate."""
+    """Lines about the rate."""
     found = fit.content["rate"]
     if not found:
         return []

@@ -1,9 +1,10 @@
-"""Closed forms: what theory says of throughput, latency, losses, contention and queues.
+"""Closed-form models of throughput, latency, losses, contention and queues.
 
-One module for each concept; each says equation and source at its head. Functions take numbers or
-NumPy arrays, and broadcast; names end in the unit of what they return (`_s`, `_bit_s`, `_packets`).
+There is one module for each concept; it opens with the equations and their source. Functions take
+numbers or NumPy arrays, and broadcast; their names end in the unit of the result (`_s`, `_bit_s`,
+`_packets`).
 
-`describe` lists them all; `calculate` evaluates those that speak of flows for a scenario.
+`describe` lists all models; `calculate` evaluates those of flows for a scenario.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ Given = npt.ArrayLike
 
 
 class ModelError(UsageError):
-    """A closed form has no value for these arguments; the message says which, and what it takes."""
+    """A closed form is undefined for these arguments; the message has the valid range."""
 
 
 def positive(name: str, value: Given) -> Numbers:
@@ -32,7 +32,7 @@ def not_negative(name: str, value: Given) -> Numbers:
 
 
 def at_least(name: str, value: Given, least: float) -> Numbers:
-    """Numbers from `least` on; infinity, too."""
+    """Numbers of at least `least`; infinity is allowed."""
     given = _numbers(name, value)
     return _checked(name, given, given >= least, f"{least:g} or above")
 
@@ -44,14 +44,14 @@ def probability(name: str, value: Given) -> Numbers:
 
 
 def below(name: str, value: Given, limit: float = 1.0) -> Numbers:
-    """Numbers from 0 to less than `limit`."""
+    """Numbers from 0 to below `limit`."""
     given = _numbers(name, value)
     inside = (given >= 0) & (given < limit)
     return _checked(name, given, inside, f"0 or above, and less than {limit:g}")
 
 
 def count(name: str, value: Given, least: int = 1, *, endless: bool = False) -> Numbers:
-    """Whole numbers from `least` on; with `endless` infinity, too."""
+    """Whole numbers of at least `least`; with `endless` also infinity."""
     given = _numbers(name, value)
     is_whole = (given >= least) & (given == np.floor(given)) & (endless | np.isfinite(given))
     return _checked(name, given, is_whole, f"a whole number, {least} or above")

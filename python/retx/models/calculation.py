@@ -1,4 +1,4 @@
-"""A scenario calculated: what closed forms say of its flows."""
+"""Closed forms evaluated for the flows of a scenario."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ FORMS: Mapping[str, Callable[[Conditions], float]] = {
 
 
 def checked_forms(models: Sequence[str] | None) -> list[str]:
-    """The names of closed forms; all without any.
+    """Names of closed forms; all by default.
 
     Raises:
-        ModelError: One is not known.
+        ModelError: A name is unknown.
     """
     for name in models or ():
         if name not in FORMS:
@@ -97,7 +97,7 @@ def calculate(
     """Results of closed forms for a scenario, one row per flow and form.
 
     Columns: `flow model loss_rate rtt_s goodput_bit_s response_time_s`; the last only for finite
-    transfers. Infinite values are as the form has them: `mathis` without losses, for one.
+        transfers. Values may be infinite, as those of `mathis` without losses.
 
     Args:
         scenario: As for `retx.run`.

@@ -1,14 +1,14 @@
 """Conditions of a flow that closed forms need, read from its scenario.
 
-*What it is.* RTT without queues: delays of all links of the way there and back, with the time to
-send a full frame there and an acknowledgment back at each of them. Loss rate: that of the channels
-on the way of the data, for a full frame, independent from link to link. Window: the smallest that
-can hold the sender back. T₀: the timeout when the RTT does not vary, backoff and granularity of
-timers left aside.
+*Definitions.* RTT without queues: propagation delays of all links in both directions, plus the
+transmission times of a full frame and of its acknowledgment at each of them. Loss rate: that of the
+channels in the direction of the data, for a full frame, independent between links. Window: the
+smallest that can limit the sender. T₀: the timeout for a constant RTT, without backoff and timer
+granularity.
 
-*What it does not know.* Queues, other flows and losses of acknowledgments; scenarios whose way has
-no such constant description (802.11 cells, schedules, links that repair, channels other than
-`bernoulli`, `ber`, `gilbert_elliott…` and `periodic`) are refused.
+*Limits.* Queues, other flows and losses of acknowledgments are ignored. Scenarios without constant
+conditions (802.11 cells, schedules, links that repair, channels other than `bernoulli`, `ber`,
+`gilbert_elliott…` and `periodic`) are refused.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Table = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Conditions:
-    """Conditions of one flow; see the head of this file."""
+    """Conditions of one flow; see the module."""
 
     flow: str
     p: float
@@ -58,10 +58,10 @@ class Conditions:
 
 
 def conditions(scenario: Table) -> list[Conditions]:
-    """The conditions of every flow of a resolved scenario (`retx.resolve`).
+    """Conditions of every flow of a resolved scenario (`retx.resolve`).
 
     Raises:
-        ModelError: They are not constant, or not known; the message says what stands against it.
+        ModelError: The conditions are not constant, or unknown; the message says why.
     """
     for key in ("wlan", "route"):
         if scenario.get(key):
@@ -112,7 +112,7 @@ def _of_flow(scenario: Table, flow: Table) -> Conditions:
 
 
 def _way(links: list[Table], start: str, end: str) -> list[tuple[Table, bool]]:
-    """The links with the fewest hops, each with whether it is passed from right to left."""
+    """Links of the path with the fewest hops, each with a flag that is true from right to left."""
     open_ends: deque[tuple[str, list[tuple[Table, bool]]]] = deque([(start, [])])
     seen = {start}
     while open_ends:
@@ -128,7 +128,7 @@ def _way(links: list[Table], start: str, end: str) -> list[tuple[Table, bool]]:
 
 
 def _direction(link: Table, turned: bool) -> Table:
-    """One direction of a link: its own values, and those of the link."""
+    """One direction of a link: its own values and those of the link."""
     own = link.get("reverse" if turned else "forward", {})
     hop = {**link, **own}
     for key in ("schedule", "arq", "fec"):

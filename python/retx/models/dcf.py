@@ -53,16 +53,16 @@ class Timing:
 
     @property
     def difs_s(self) -> float:
-        """SIFS and two slots."""
+        """SIFS plus two slots."""
         return self.sifs_s + 2 * self.slot_s
 
     def data_s(self, payload_bytes: Given) -> Numbers:
-        """A data frame."""
+        """Duration of a data frame."""
         payload = not_negative("payload_bytes", payload_bytes)
         return self.preamble_s + 8 * (payload + self.overhead_bytes) / self.rate_bit_s
 
     def control_s(self, length_bytes: int) -> float:
-        """A control frame."""
+        """Duration of a control frame."""
         return self.preamble_s + 8 * length_bytes / self.control_rate_bit_s
 
 
@@ -73,7 +73,7 @@ DSSS_11 = Timing(11e6, 2e6, 192e-6, 36, 20e-6, 10e-6)
 
 
 class Contention(NamedTuple):
-    """Contention of the stations: attempts and collisions."""
+    """Attempt and collision probabilities of the stations."""
 
     tau: Numbers
     """Probability that a station attempts in a slot."""
@@ -84,13 +84,13 @@ class Contention(NamedTuple):
 def contention(
     stations: Given, cw_min: Given = 31, stages: int = 5, attempts: int | None = None
 ) -> Contention:
-    """Attempts and collisions of saturated stations.
+    """Attempt and collision probabilities of saturated stations.
 
     Args:
-        stations: How many, n.
+        stations: Number of stations, n.
         cw_min: Smallest contention window: W = cw_min + 1.
-        stages: How often the window doubles, m.
-        attempts: At most so many for a packet, R; no limit by default.
+        stages: Number of doublings of the window, m.
+        attempts: Maximum number of attempts for a packet, R; no limit by default.
 
     Raises:
         ModelError: A number is out of range.
@@ -120,17 +120,17 @@ def bit_s(
     rts: bool = False,
     after_collision_s: float | None = None,
 ) -> Numbers:
-    """Payload in bit/s that all stations together bring through.
+    """Payload throughput of all stations together, in bit/s.
 
     Args:
-        stations: How many, n.
+        stations: Number of stations, n.
         payload_bytes: Length of a packet.
-        timing: What the air takes: `DSSS_11`, `FHSS` or a `Timing` of your own.
+        timing: Timing of the medium: `DSSS_11`, `FHSS` or a custom `Timing`.
         cw_min: Smallest contention window: W = cw_min + 1.
-        stages: How often the window doubles, m.
-        attempts: At most so many for a packet, R; no limit by default.
+        stages: Number of doublings of the window, m.
+        attempts: Maximum number of attempts for a packet, R; no limit by default.
         rts: With RTS and CTS.
-        after_collision_s: What the others wait after a collision; DIFS by default.
+        after_collision_s: Time that other stations wait after a collision; DIFS by default.
     """
     tau, _ = contention(stations, cw_min, stages, attempts)
     n = count("stations", stations)
@@ -152,10 +152,10 @@ def given_up(stations: Given, attempts: int = 7, cw_min: Given = 31, stages: int
     """Share of packets that collide at every attempt.
 
     Args:
-        stations: How many, n.
-        attempts: At most so many for a packet, R.
+        stations: Number of stations, n.
+        attempts: Maximum number of attempts for a packet, R.
         cw_min: Smallest contention window: W = cw_min + 1.
-        stages: How often the window doubles, m.
+        stages: Number of doublings of the window, m.
     """
     return contention(stations, cw_min, stages, attempts).p ** attempts
 

@@ -22,7 +22,7 @@ def bit_s(
     Args:
         rate_bit_s: Rate of the link.
         mss_bytes: Payload of a segment.
-        overhead_bytes: What a frame adds on the wire.
+        overhead_bytes: Overhead of a frame on the wire.
         headers_bytes: Headers of TCP and IP.
     """
     mss = positive("mss_bytes", mss_bytes)

@@ -13,11 +13,11 @@ from retx.models.arguments import Given, Numbers, not_negative
 
 
 def jain(shares: Given, axis: int = -1) -> Numbers:
-    """Fairness of shares, along an axis; NaN where nobody has anything.
+    """Jain's index of shares along an axis; NaN where all shares are 0.
 
     Args:
-        shares: What each has: goodputs, in any unit.
-        axis: The axis along which the sharers stand.
+        shares: Shares, such as goodputs, in any unit.
+        axis: Axis of the competitors.
     """
     shares = np.atleast_1d(not_negative("shares", shares))
     with np.errstate(invalid="ignore"):

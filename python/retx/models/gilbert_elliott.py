@@ -1,4 +1,4 @@
-"""Losses in bursts: what the two-state chain of Gilbert and Elliott loses, and in which runs.
+"""Burst losses: loss rate and burst lengths of the two-state chain of Gilbert and Elliott.
 
 *Equations.* p = P(good → bad), r = P(bad → good) per packet; k and h the probabilities that a
 packet survives the good and the bad state. Share of bad packets π = p/(p + r). Loss rate
@@ -46,7 +46,7 @@ def loss_rate(p: Given, r: Given, k: Given = 1, h: Given = 0) -> Numbers:
 
 
 def burst_mean_packets(p: Given, r: Given, k: Given = 1, h: Given = 0) -> Numbers:
-    """Mean number of packets lost in a row.
+    """Mean number of consecutive losses.
 
     Args:
         p: P(good → bad) per packet.
@@ -65,7 +65,7 @@ def burst_mean_packets(p: Given, r: Given, k: Given = 1, h: Given = 0) -> Number
 
 
 def burst_lengths(most: int, p: float, r: float, k: float = 1, h: float = 0) -> Numbers:
-    """Probabilities that a run of losses has 1, 2, … `most` packets.
+    """Probabilities of loss bursts of 1, 2, … `most` packets.
 
     Args:
         most: The longest length asked for.
@@ -94,11 +94,11 @@ def burst_lengths(most: int, p: float, r: float, k: float = 1, h: float = 0) -> 
 
 
 def from_loss_and_burst(loss: Given, mean_burst_packets: Given) -> Chain:
-    """The chain with k = 1 and h = 0 of this loss rate and mean run of losses.
+    """Chain with k = 1 and h = 0 for a loss rate and a mean burst length.
 
     Args:
         loss: Loss rate, below 1.
-        mean_burst_packets: Mean number of packets lost in a row.
+        mean_burst_packets: Mean number of consecutive losses.
 
     Raises:
         ModelError: No chain has them: p would exceed 1.
@@ -114,7 +114,7 @@ def from_loss_and_burst(loss: Given, mean_burst_packets: Given) -> Chain:
 
 
 def from_moments(a: Given, b: Given, c: Given) -> Chain:
-    """The chain with k = 1 (Gilbert's) of these moments of a trace.
+    """Chain with k = 1 (Gilbert's) for these moments of a trace.
 
     Args:
         a: P(1), the loss rate.
@@ -139,7 +139,7 @@ def from_moments(a: Given, b: Given, c: Given) -> Chain:
 
 
 def moments(p: Given, r: Given, h: Given = 0) -> tuple[Numbers, Numbers, Numbers]:
-    """The moments a, b and c of `from_moments` of a chain with k = 1.
+    """Moments a, b and c, as in `from_moments`, of a chain with k = 1.
 
     Args:
         p: P(good → bad) per packet.
@@ -157,12 +157,12 @@ def moments(p: Given, r: Given, h: Given = 0) -> tuple[Numbers, Numbers, Numbers
 
 
 def from_sojourns(mean_good_s: Given, mean_bad_s: Given, spacing_s: Given) -> Chain:
-    """Chain that packets at a fixed spacing see of a chain in time (`gilbert_elliott_time`).
+    """Per-packet chain of a chain in time (`gilbert_elliott_time`) for packets at a fixed spacing.
 
     Args:
         mean_good_s: Mean time in the good state.
         mean_bad_s: Mean time in the bad state.
-        spacing_s: From packet to packet.
+        spacing_s: Time between packets.
     """
     good, bad = positive("mean_good_s", mean_good_s), positive("mean_bad_s", mean_bad_s)
     moved = -np.expm1(-(1 / good + 1 / bad) * positive("spacing_s", spacing_s))
@@ -172,12 +172,12 @@ def from_sojourns(mean_good_s: Given, mean_bad_s: Given, spacing_s: Given) -> Ch
 
 
 def sojourns_s(p: Given, r: Given, spacing_s: Given) -> tuple[Numbers, Numbers]:
-    """Mean times in the good and the bad state of the chain in time that packets see as p and r.
+    """Mean sojourn times in the good and the bad state, from the per-packet probabilities p and r.
 
     Args:
         p: P(good → bad) per packet.
         r: P(bad → good) per packet; p + r below 1.
-        spacing_s: From packet to packet.
+        spacing_s: Time between packets.
 
     Raises:
         ModelError: p + r is 1 or above: no chain in time forgets its state within one packet.
@@ -208,10 +208,10 @@ def netem(p: float, r: float, k: float = 1, h: float = 0) -> str:
 def from_netem(
     p: Given, r: Given | None = None, lost_bad: Given = 1, lost_good: Given = 0
 ) -> Chain:
-    """The chain of netem's `loss gemodel p r 1-h 1-k`, as shares of one.
+    """Chain of netem's `loss gemodel p r 1-h 1-k`, with probabilities from 0 to 1.
 
-    netem takes the probabilities to *lose* a packet in the bad and the good state, this model those
-    to survive: k = 1 − `lost_good`, h = 1 − `lost_bad`.
+    netem takes the probabilities of *loss* in the bad and the good state, this model those of
+    survival: k = 1 − `lost_good`, h = 1 − `lost_bad`.
 
     Args:
         p: P(good → bad) per packet.
@@ -227,7 +227,8 @@ def from_netem(
 def itu(p: Given, r: Given) -> tuple[Numbers, Numbers]:
     """Loss rate and burst ratio (ITU-T G.107) of the chain with k = 1 and h = 0.
 
-    The burst ratio is the mean burst over that of independent losses at the same rate, 1/(p + r).
+    The burst ratio is the mean burst length divided by that of independent losses at the same rate,
+    1/(p + r).
 
     Args:
         p: P(good → bad) per packet.

@@ -1,7 +1,7 @@
 """Loss rate from which random losses, rather than queues, set the throughput.
 
-*Equation.* Random losses hurt when p·(μτ)² > 1, with μτ the packets of one bandwidth × delay
-product: a window that fills the pipe lasts for about (μτ)² packets between losses.
+*Equation.* Random losses hurt when p·(μτ)² > 1, with μτ the bandwidth-delay product in packets: to
+keep the pipe full, a window must grow over about (μτ)² packets between losses.
 
 *Reference.* Lakshman & Madhow 1997, "The performance of TCP/IP for networks with high
 bandwidth-delay products and random loss", IEEE/ACM ToN 5(3); abstract.
@@ -24,7 +24,7 @@ def loss_rate(rate_bit_s: Given, rtt_s: Given, packet_bytes: Given = 1500) -> Nu
 
 
 def load(p: Given, rate_bit_s: Given, rtt_s: Given, packet_bytes: Given = 1500) -> Numbers:
-    """p·(μτ)²; beyond 1, random losses keep the pipe from being full.
+    """p·(μτ)²; above 1, random losses keep the pipe from being full.
 
     Args:
         p: Loss rate.
@@ -36,6 +36,6 @@ def load(p: Given, rate_bit_s: Given, rtt_s: Given, packet_bytes: Given = 1500) 
 
 
 def _pipe(rate_bit_s: Given, rtt_s: Given, packet_bytes: Given) -> Numbers:
-    """Packets on their way in a full pipe."""
+    """Packets in flight in a full pipe."""
     bits = 8 * positive("packet_bytes", packet_bytes)
     return positive("rate_bit_s", rate_bit_s) * positive("rtt_s", rtt_s) / bits

@@ -13,9 +13,9 @@ from retx.models import MODELS
 
 
 def describe() -> list[dict[str, Any]]:
-    """One entry per function, in the form of `retx.describe`; `reference` is its module's.
+    """One entry per function, in the form of `retx.describe`; `reference` is the module's.
 
-    The modules are read, not imported: with NumPy and SciPy that would take a second.
+    The modules are parsed rather than imported, since importing NumPy and SciPy takes a second.
     """
     return [entry for module in MODELS for entry in _of_module(module)]
 
@@ -36,7 +36,7 @@ def _of_module(name: str) -> Iterator[dict[str, Any]]:
 
 
 def _reference(doc: str) -> str:
-    """The module's paragraph on its source."""
+    """Paragraph of the module on its source."""
     found = re.search(r"\*Reference\.\* (.*?)(\n\n|$)", doc, flags=re.DOTALL)
     return " ".join(found[1].split()) if found else ""
 
@@ -61,7 +61,7 @@ def _parameters(arguments: ast.arguments, doc: str) -> Iterator[dict[str, Any]]:
 
 
 def _value(default: ast.expr) -> object:
-    """A default as `retx list` shows it; None where it is neither a constant nor `math.inf`."""
+    """Default value as `retx list` shows it; None if it is neither a constant nor `math.inf`."""
     if ast.unparse(default) in ("math.inf", "inf", "np.inf"):
         return "inf"
     try:
@@ -80,7 +80,7 @@ def _type(name: str, annotation: str) -> str:
 
 
 def _argument_texts(doc: str) -> dict[str, str]:
-    """The `Args:` of a docstring by name."""
+    """Texts of the `Args:` of a docstring, by name."""
     section = re.search(r"^Args:\n((?:    .*\n?)+)", doc, flags=re.MULTILINE)
     pairs = re.findall(
         r"^    (\w+): (.*(?:\n {8}.*)*)", section[1] if section else "", re.MULTILINE

@@ -1,8 +1,8 @@
 """The square-root law of congestion avoidance.
 
 *Equation.* T = (MSS / RTT) · C / √p, with C = √(3/2) when every segment is acknowledged and
-C = √(3/4) with delayed ACKs; in general C = √(3/(2b)) for b segments per ACK. Losses are periodic,
-found without timeouts, and no window limits.
+C = √(3/4) with delayed ACKs; in general C = √(3/(2b)) for b segments per ACK. Losses are periodic
+and detected without timeouts, and no window limits the sender.
 
 *Reference.* Mathis, Semke, Mahdavi & Ott 1997, "The macroscopic behavior of the TCP congestion
 avoidance algorithm", ACM CCR 27(3), equation 3.

@@ -10,16 +10,15 @@
                      / (RTT(b/8·W_m + (1−p)/(p·W_m) + 2) + Q(W_m) f(p) T₀/(1−p))
 
 approximately B ≈ min(W_m/RTT, 1/(RTT√(2bp/3) + T₀·min(1, 3√(3bp/8))·p(1+32p²))).
-B counts what is *sent*. Of what *arrives*, E[W] in the numerator is E[W]/2 and Q/(1−p) is Q, since
-a loss takes the rest of its round with it and of a row of timeouts one packet arrives.
+B counts packets *sent*. For packets that *arrive*, E[W] in the numerator is E[W]/2 and Q/(1−p) is
+Q, since a loss also loses the rest of its round, and one packet arrives of a series of timeouts.
 
 *Reference.* Padhye, Firoiu, Towsley & Kurose 1998, "Modeling TCP throughput", SIGCOMM; its full
 model (equations 32 and 33 of the journal version, IEEE/ACM ToN 8(2), 2000), and what arrives
 (section V there).
 
 *What it assumes.* The first loss of a round takes all that follow in it; rounds are independent.
-With independent losses of packets it overestimates what is lost: there, results within 20 to 30 %
-are what can be expected.
+With independent packet losses it overestimates the losses: errors of 20 to 30 % are to be expected.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ def approximate_packets_s(
 
 
 def window_packets(p: Given, b: Given = 2) -> Numbers:
-    """E[W]: the window in packets when a loss ends its growth, on average and without a limit.
+    """E[W]: mean window in packets at the loss that ends its growth, without a limit.
 
     Args:
         p: Loss indications per packet sent.
@@ -94,7 +93,7 @@ def window_packets(p: Given, b: Given = 2) -> Numbers:
 
 
 def timeout_share(p: Given, window_packets: Given) -> Numbers:
-    """Q(w): the probability that a loss in a window of w packets is found by a timeout.
+    """Q(w): probability that a loss in a window of w packets is detected by a timeout.
 
     Args:
         p: Loss indications per packet sent.
@@ -104,7 +103,7 @@ def timeout_share(p: Given, window_packets: Given) -> Numbers:
 
 
 def timeouts_s(p: Given, rto_s: Given) -> Numbers:
-    """Mean length in seconds of a row of timeouts: T₀ f(p)/(1 − p).
+    """Mean duration of a series of timeouts, in seconds: T₀ f(p)/(1 − p).
 
     Args:
         p: Loss rate.
@@ -115,7 +114,7 @@ def timeouts_s(p: Given, rto_s: Given) -> Numbers:
 
 
 class _Path:
-    """The arguments, checked and of one shape."""
+    """Arguments after checks, broadcast to one shape."""
 
     def __init__(self, p: Given, rtt: Given, rto: Given, b: Given, window: Given) -> None:
         self.p, self.rtt, self.rto, self.b, self.window = np.broadcast_arrays(

@@ -13,7 +13,7 @@ from retx.models.arguments import Given, Numbers, below, positive
 
 
 def mm1_queue_packets(load: Given) -> Numbers:
-    """Mean packets that wait, the one in service not counted; exponential service times.
+    """Mean number of waiting packets, without the one in service; exponential service times.
 
     Args:
         load: ρ, below 1.
@@ -23,7 +23,7 @@ def mm1_queue_packets(load: Given) -> Numbers:
 
 
 def md1_queue_packets(load: Given) -> Numbers:
-    """Mean packets that wait, the one in service not counted; constant service time.
+    """Mean number of waiting packets, without the one in service; constant service time.
 
     Args:
         load: ρ, below 1.
@@ -47,6 +47,6 @@ def md1_wait_s(load: Given, service_s: Given) -> Numbers:
 
     Args:
         load: ρ, below 1.
-        service_s: Service time: of a packet, its length over the rate.
+        service_s: Service time of a packet: its length divided by the rate.
     """
     return mm1_wait_s(load, service_s) / 2

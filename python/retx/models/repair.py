@@ -21,7 +21,7 @@ def arq_residual(loss_rate: Given, transmissions: Given) -> Numbers:
 
     Args:
         loss_rate: Loss rate of frames, q.
-        transmissions: At most so many of a packet, the first included, m.
+        transmissions: Maximum number of transmissions of a packet, including the first, m.
     """
     return probability("loss_rate", loss_rate) ** _most(transmissions)
 
@@ -31,7 +31,7 @@ def arq_transmissions(loss_rate: Given, transmissions: Given) -> Numbers:
 
     Args:
         loss_rate: Loss rate of frames, q.
-        transmissions: At most so many of a packet, the first included, m.
+        transmissions: Maximum number of transmissions of a packet, including the first, m.
     """
     q = probability("loss_rate", loss_rate)
     most = _most(transmissions)

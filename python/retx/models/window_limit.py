@@ -11,7 +11,7 @@ from retx.models.arguments import Given, Numbers, not_negative, positive
 
 
 def bit_s(window_bytes: Given, rtt_s: Given) -> Numbers:
-    """Goodput in bit/s of a sender that a window of this size always holds back.
+    """Goodput in bit/s of a sender that is always limited by a window of this size.
 
     Args:
         window_bytes: The window, the receiver's or the buffer's.

@@ -19,15 +19,15 @@ TWO_DECADES = 100.0
 def agreement(
     table: pl.DataFrame, quantity: str, *, group: str | None = "tcp", ax: Ax = None
 ) -> Figure:
-    """Each condition's simulated mean against its emulated one, with intervals and the diagonal.
+    """Simulated against emulated mean of each condition, with intervals and the diagonal.
 
-    Points that do not agree (the interval of the difference does not hold zero) are ringed. The
-    band is 15 % beside the diagonal.
+    Points that do not agree (the interval of the difference excludes zero) are ringed. The band
+    covers deviations of up to 15 %.
 
     Args:
         table: One row per condition, as `Grid.of`.
         quantity: Names the axes.
-        group: The column that gives points their colour and mark, if it is there.
+        group: Column that determines the colour and mark of points, if present.
         ax: Axes to draw into, instead of a new figure.
 
     Raises:

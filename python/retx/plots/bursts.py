@@ -1,4 +1,4 @@
-"""Runs of losses beside what the two-state chain of Gilbert and Elliott makes of them."""
+"""Burst lengths of losses, compared with those of a Gilbert-Elliott chain."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def bursts(
 
     Args:
         segments: The `segments` table; of one flow, or of flows that share the lossy link.
-        flow: Only this one.
-        span: Only what was sent from and to, in seconds of the run.
-        chain: p, r, k and h of the chain; without it that with k = 1 and h = 0 whose mean run is
-            the measured one.
+        flow: Name of the flow; all flows by default.
+        span: Start and end of the transmission times, in seconds of the run.
+        chain: p, r, k and h of the chain; by default the chain with k = 1 and h = 0 of the measured
+            mean burst.
         ax: Axes to draw into, instead of a new figure.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The plots of one result: looks out the tables and draws."""
+"""Plots of one result: selects the tables and draws."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NEEDS = {
 class Plot:
     """`result.plot`. Each method returns a matplotlib figure; `figure.save("x.png")` writes it.
 
-    `ax` has it drawn into axes of a figure of your own: one, or a list of as many as it has panels.
+    `ax` names axes of an existing figure to draw into: one, or a list with one for each panel.
     A plot whose table was not recorded raises `NotRecordedError`, which says how to record it.
     """
 
@@ -53,7 +53,7 @@ class Plot:
         return sequence(self._result.segments, flow=flow, span=span, ax=ax)
 
     def rtt(self, *, flow: str | None = None, span: Span | None = None, ax: Ax = None) -> Figure:
-        """Round-trip times (where segments were recorded), SRTT and RTO against time."""
+        """Round-trip times (if segments were recorded), SRTT and RTO against time."""
         from retx.plots.rtt import rtt
 
         samples = self._result.samples
@@ -70,8 +70,7 @@ class Plot:
     ) -> Figure:
         """Packets between sender and receiver from `t0` to `t1` seconds.
 
-        Without times, what surrounds the first loss. `shorten` draws long times without packets
-        short.
+        By default the time around the first loss. `shorten` compresses long times without packets.
         """
         from retx.plots.ladder import ladder
 
@@ -89,7 +88,7 @@ class Plot:
         )
 
     def queue(self, *, place: str | None = None, span: Span | None = None, ax: Ax = None) -> Figure:
-        """Packets that wait in queues against time; `place` as in the table, `cloud.forward`."""
+        """Packets waiting in queues against time; `place` as in the table, `cloud.forward`."""
         from retx.plots.queue import queue
 
         drops = self._result.tables.get("drops")
@@ -119,13 +118,13 @@ class Plot:
     def fairness(
         self, *, interval_s: float | None = None, span: Span | None = None, ax: Ax = None
     ) -> Figure:
-        """Goodputs of the flows and Jain's index of them against time."""
+        """Goodputs of the flows and their Jain's index against time."""
         from retx.plots.fairness import fairness
 
         return fairness(self._result.samples, interval_s=interval_s, span=span, ax=ax)
 
     def why(self, *, flow: str | None = None, span: Span | None = None, ax: Ax = None) -> Figure:
-        """The window's course, and a bar of what limited the flow."""
+        """Window of a flow over time, and a bar of its limits."""
         from retx.plots.limits import why
 
         result = self._result
@@ -147,7 +146,7 @@ class Plot:
         chain: tuple[float, float, float, float] | None = None,
         ax: Ax = None,
     ) -> Figure:
-        """Runs of losses by length, beside a chain of Gilbert and Elliott (p, r, k, h)."""
+        """Burst lengths of losses, compared with a Gilbert-Elliott chain (p, r, k, h)."""
         from retx.plots.bursts import bursts
 
         return bursts(self._result.segments, flow=flow, span=span, chain=chain, ax=ax)

@@ -20,12 +20,12 @@ def confusion(table: pl.DataFrame, *, flow: str | None = None, ax: Ax = None) ->
     """One matrix for fast retransmits, one for timeouts: counts, and shares of each true cause.
 
     Args:
-        table: What `retx.analysis.confusion.confusion` makes of the `flows` table.
-        flow: Only this one; all together without it.
+        table: Result of `retx.analysis.confusion.confusion` for the `flows` table.
+        flow: Name of the flow; the sum of all flows by default.
         ax: Two axes to draw into, instead of a new figure.
 
     Raises:
-        PlotError: There is no such flow, or no episode at all.
+        PlotError: The flow is unknown, or there is no episode.
     """
     own = table if flow is None else table.filter(pl.col("flow") == flow)
     if own.is_empty():

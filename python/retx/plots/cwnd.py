@@ -36,17 +36,17 @@ def cwnd(
     span: tuple[float, float] | None = None,
     ax: Ax = None,
 ) -> Figure:
-    """One panel per flow; recovery episodes are marked along the top, coloured by true cause.
+    """One panel per flow; marks along the top show recovery episodes, coloured by true cause.
 
     Args:
         samples: The `samples` table.
         episodes: The `episodes` table.
-        flow: Only this one.
-        span: From and to, in seconds of the run.
+        flow: Name of the flow; all flows by default.
+        span: Start and end, in seconds of the run.
         ax: Axes to draw into, instead of a new figure.
 
     Raises:
-        PlotError: There is no such flow, or nothing to draw within the span.
+        PlotError: The flow is unknown, or there is nothing to draw within the span.
     """
     flows = chosen_flows(samples, flow)
     shown = pl.col("flow").cast(pl.String).is_in(flows)
@@ -78,7 +78,7 @@ def draw_window(
     episodes: pl.DataFrame | None,
     span: tuple[float, float] | None,
 ) -> None:
-    """Window, threshold and flight size of one flow."""
+    """Draws window, threshold and flight size of one flow."""
     timeouts = _after_timeouts(episodes)
     samples, timeouts = within(samples, "time_s", span), within(timeouts, "time_s", span)
     if samples.is_empty():
@@ -99,7 +99,7 @@ def draw_window(
 
 
 def _after_timeouts(episodes: pl.DataFrame | None) -> pl.DataFrame:
-    """Window after each timeout: no sample shows it until an acknowledgment arrives."""
+    """Window after each timeout, which no sample shows until an acknowledgment arrives."""
     columns = pl.Schema({"time_s": pl.Float64, "cwnd_bytes": pl.Int64})
     if episodes is None or "cwnd_after_bytes" not in episodes.columns:
         return pl.DataFrame(schema=columns)
@@ -109,7 +109,7 @@ def _after_timeouts(episodes: pl.DataFrame | None) -> pl.DataFrame:
 
 
 def mark_episodes(axes: Any, episodes: pl.DataFrame) -> None:  # noqa: ANN401
-    """Marks along the top of a panel for the recoveries of one flow."""
+    """Draws the marks of a flow's recoveries along the top of a panel."""
     for (kind, cause), rows in episodes.group_by("kind", "cause", maintain_order=True):
         axes.scatter(
             rows["start_s"],

@@ -22,16 +22,16 @@ from retx.plots.style import (
 def distribution_function(
     table: pl.DataFrame, quantity: str, *, by: str | None = None, ax: Ax = None
 ) -> Figure:
-    """The share of rows that have a value or less.
+    """Share of rows with at most each value.
 
     Args:
-        table: Any: flows of replications, a sweep's tidy frame, segments, samples.
+        table: Any table: flows of replications, a sweep's tidy frame, segments, samples.
         quantity: Column of numbers; missing values are left out.
-        by: Column that makes a family of curves.
+        by: Column that defines a family of curves.
         ax: Axes to draw into, instead of a new figure.
 
     Raises:
-        PlotError: Too many curves, or no value at all.
+        PlotError: There are too many curves, or no value.
         TableError: A column is missing.
     """
     found = distribution(table, quantity, [] if by is None else [by])

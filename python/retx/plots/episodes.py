@@ -35,12 +35,12 @@ def episodes(
 
     Args:
         table: The `episodes` table.
-        flow: Only this one.
-        span: From and to, in seconds of the run.
+        flow: Name of the flow; all flows by default.
+        span: Start and end, in seconds of the run.
         ax: Axes to draw into, instead of a new figure.
 
     Raises:
-        PlotError: There is no such flow, no episode at all, or too many flows.
+        PlotError: The flow is unknown, there is no episode, or there are too many flows.
     """
     if flow is not None:
         table = table.filter(pl.col("flow").cast(pl.String) == flow)

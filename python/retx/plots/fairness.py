@@ -17,12 +17,12 @@ def fairness(
     span: tuple[float, float] | None = None,
     ax: Ax = None,
 ) -> Figure:
-    """Goodputs above, Jain's index of them below.
+    """Goodputs above, their Jain's index below.
 
     Args:
         samples: The `samples` table.
-        interval_s: Goodputs are means over so long; a sixtieth of the run by default.
-        span: From and to, in seconds of the run.
+        interval_s: Averaging interval of goodputs; a sixtieth of the run by default.
+        span: Start and end, in seconds of the run.
         ax: Axes to draw into, instead of a new figure.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Which flows a figure shows."""
+"""Choice of the flows of a figure."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ MOST_PANELS = 6
 
 
 class PlotError(UsageError):
-    """A figure cannot be drawn as asked; the message says what to ask instead."""
+    """A figure cannot be drawn as requested; the message says what is possible."""
 
 
 def chosen_flows(table: pl.DataFrame, flow: str | None) -> list[str]:
-    """The named flow, or all of them when they are few enough for a panel each.
+    """The named flow, or all flows if they are few enough for a panel each.
 
     Raises:
-        PlotError: There is no such flow, none at all, or too many.
+        PlotError: The flow is unknown, or there is none, or there are too many.
     """
     names = [str(name) for name in table["flow"].unique(maintain_order=True)]
     if not names:
@@ -40,7 +40,7 @@ def one_flow(table: pl.DataFrame, flow: str | None) -> str:
     """The named flow, or the only one.
 
     Raises:
-        PlotError: There is no such flow, or several and none is named.
+        PlotError: The flow is unknown, or there are several and none is named.
     """
     names = chosen_flows(table, flow)
     if len(names) > 1:
@@ -49,12 +49,12 @@ def one_flow(table: pl.DataFrame, flow: str | None) -> str:
 
 
 def of_flow(table: pl.DataFrame, flow: str) -> pl.DataFrame:
-    """The rows of one flow."""
+    """Rows of one flow."""
     return table.filter(pl.col("flow") == flow)
 
 
 def within(table: pl.DataFrame, column: str, span: tuple[float, float] | None) -> pl.DataFrame:
-    """The rows whose time lies within the span; all without one."""
+    """Rows whose time lies within the span; all rows without a span."""
     return table if span is None else table.filter(pl.col(column).is_between(*span))
 
 
@@ -64,12 +64,12 @@ def check_span(
     """Refuses a span in which no table has a row.
 
     Args:
-        span: From and to, in seconds of the run.
-        tables: What is left of them within the span.
-        what: A row of theirs, as the message calls it.
+        span: Start and end, in seconds of the run.
+        tables: Rows of the tables within the span.
+        what: Name of a row for the message.
 
     Raises:
-        PlotError: They are empty.
+        PlotError: All tables are empty.
     """
     if span is not None and all(table.is_empty() for table in tables):
         raise PlotError(f"there is no {what} from {span[0]:g} s to {span[1]:g} s: choose another")

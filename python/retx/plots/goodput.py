@@ -24,20 +24,20 @@ def goodput(
     span: tuple[float, float] | None = None,
     ax: Ax = None,
 ) -> Figure:
-    """Goodput over time: data received in order, as the sender's acknowledgments tell.
+    """Goodput over time: data received in order, according to the acknowledgments.
 
-    Data that waited behind a gap count when the gap is filled, and may raise the mean over one
-    interval above the rate of the link.
+    Data beyond a gap count when the gap is filled, and may raise the mean of an interval above the
+    rate of the link.
 
     Args:
         samples: The `samples` table.
-        flow: Only this one.
-        interval_s: Goodputs are means over so long; a sixtieth of the run by default.
-        span: From and to, in seconds of the run.
+        flow: Name of the flow; all flows by default.
+        interval_s: Averaging interval; a sixtieth of the run by default.
+        span: Start and end, in seconds of the run.
         ax: Axes to draw into, instead of a new figure.
 
     Raises:
-        PlotError: There is no such flow, or no sample within the span.
+        PlotError: The flow is unknown, or there is no sample within the span.
         TableError: The interval does not fit the run.
     """
     step = default_interval(samples) if interval_s is None else interval_s
@@ -57,12 +57,12 @@ def goodput(
 
 
 def default_interval(samples: pl.DataFrame) -> float:
-    """A part of the run, in seconds."""
+    """Default averaging interval in seconds: a fixed fraction of the run."""
     return float(samples["time_s"].max() or 1.0) / INTERVALS  # type: ignore[arg-type]
 
 
 def draw_goodputs(axes: Any, each: pl.DataFrame, step: float) -> None:  # noqa: ANN401
-    """A line for each flow of the table of shares; of many the lines are alike."""
+    """Draws a line for each flow; many flows have the same line style."""
     names = each["flow"].unique(maintain_order=True).to_list()
     few = len(names) <= MOST_NAMED
     scale, label = axis("goodput_bit_s", each["goodput_bit_s"])
@@ -83,5 +83,5 @@ def draw_goodputs(axes: Any, each: pl.DataFrame, step: float) -> None:  # noqa: 
 def from_the_start(
     ends: pl.Series, values: pl.Series, step: float
 ) -> tuple[list[float], list[float]]:
-    """Times are those of the ends of intervals: the first one begins a step earlier."""
+    """Points of a step line from ends of intervals; the first interval starts a step earlier."""
     return [ends[0] - step, *ends], [values[0], *values]

@@ -34,14 +34,14 @@ def labels(keys: Sequence[str], scenario: Mapping[str, Any] | None = None) -> di
     """Labels of the keys of a grid.
 
     Args:
-        keys: As in the scenario, `link.radio.forward.channel.p`.
-        scenario: Resolved; tells to which model a parameter belongs, and whose name is left out.
+        keys: Keys as in the scenario, such as `link.radio.forward.channel.p`.
+        scenario: Resolved scenario; it determines the model of a parameter, whose name is left out.
     """
     return {key: _label(key, scenario) for key in keys}
 
 
 def label_of(key: str, known: Mapping[str, Label] | None = None) -> Label:
-    """The label of one key, or of another column of a table."""
+    """Label of a key, or of another column of a table."""
     return known[key] if known and key in known else _label(key, None)
 
 
@@ -67,7 +67,7 @@ def _is_only(scenario: Mapping[str, Any] | None, section: str) -> bool:
 def _meaning(
     section: str, rest: Sequence[str], scenario: Mapping[str, Any] | None
 ) -> tuple[str, str]:
-    """Words and unit of a key."""
+    """Description and unit of a key."""
     last, inner = rest[-1], _inner(rest)
     if last in SHORT:
         return SHORT[last], ""
@@ -83,12 +83,12 @@ def _meaning(
 
 
 def _inner(rest: Sequence[str]) -> list[str]:
-    """The parts between the name of a link or flow and the last key."""
+    """Parts of a key between the name of a link or flow and the last part."""
     return [it for it in rest[1:-1] if it not in ("forward", "reverse") and not it.isdigit()]
 
 
 def _texts_of_choice(inner: str, last: str, chosen: str | None) -> list[str]:
-    """Descriptions of a parameter in the listing: of the chosen model, or of all that have it."""
+    """Descriptions of a parameter of the chosen model, or of all models that have it."""
     return [
         parameter["doc"]
         for entry in _listing().get(KINDS.get(inner, inner), [])
@@ -98,7 +98,7 @@ def _texts_of_choice(inner: str, last: str, chosen: str | None) -> list[str]:
 
 
 def _chosen(scenario: Mapping[str, Any] | None, section: str, rest: Sequence[str]) -> str | None:
-    """The name of the model that a key belongs to, where the scenario tells it."""
+    """Name of the model that a key belongs to, if the scenario determines it."""
     found: Any = (scenario or {}).get(section)
     for part in rest[:-1]:
         if isinstance(found, list):
@@ -126,7 +126,7 @@ def _properties(section: str) -> dict[str, str]:
 
 
 def _clause(text: str) -> tuple[str, str]:
-    """The first clause of a description, without its capital, and the unit that it names."""
+    """First clause of a description, in lower case, and the unit that it names."""
     clause = re.split(r"[;:.(]|, at least|, as ", text, maxsplit=1)[0].strip()
     clause = clause.replace("`", "")
     unit = UNIT.search(clause)

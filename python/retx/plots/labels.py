@@ -1,4 +1,4 @@
-"""Names of columns as labels of axes, with units that give short numbers."""
+"""Labels of axes from names of columns, with units that give short numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Label:
     """Which link or flow is meant, where there are several."""
 
     def text(self, unit: str = "") -> str:
-        """The label; `unit` is that in which the axis has the values."""
+        """Text of the label; `unit` is the unit of the axis."""
         shown = unit or self.unit
         owner = f"{self.owner}: " if self.owner else ""
         return f"{owner}{self.words}{f' ({shown})' if shown else ''}"
@@ -40,7 +40,7 @@ QUANTITY = re.compile(r"([0-9.eE+-]+) *([^\d\s]+)")
 
 
 def in_one_unit(values: pl.Series) -> tuple[dict[str, float], str] | None:
-    """Numbers of texts such as `20 ms` or `2 Mbit/s` in one unit, and that unit; else None."""
+    """Numbers of texts such as `20 ms` in one common unit, and this unit; else None."""
     texts = values.cast(pl.String).unique(maintain_order=True).to_list()
     numbers, kinds = dict[str, float](), set[str]()
     for text in texts:
@@ -60,8 +60,8 @@ def axis(name: str, values: Iterable[float | None]) -> tuple[float, str]:
     """Divisor for values, and the label: `goodput_bit_s` → 1e6, `goodput (Mbit/s)`.
 
     Args:
-        name: Of the column; its suffix is the unit.
-        values: Those to be shown.
+        name: Name of the column; its suffix is the unit.
+        values: Values to be shown.
     """
     for suffix, scales in UNITS.items():
         if name.endswith(f"_{suffix}"):

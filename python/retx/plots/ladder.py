@@ -47,12 +47,11 @@ def ladder(
     Args:
         segments: The `segments` table.
         acks: The `acks` table.
-        t0: From; by default a little before the first loss, or the beginning without one.
-        t1: To; by default some round trips later.
-        flow: Which; needed when there are several.
-        episodes: The `episodes` table; its timeouts are told beside what they send again.
-        shorten: Draw long times without packets short; the axis then tells when packets begin
-            again.
+        t0: Start; by default shortly before the first loss, or the beginning if there is none.
+        t1: End; by default some round trips later.
+        flow: Name of the flow; required if there are several.
+        episodes: The `episodes` table; timeouts are labelled next to their retransmissions.
+        shorten: Compress long times without packets; the axis then shows when packets resume.
         ax: Axes to draw into, instead of a new figure.
     """
     name = one_flow(segments, flow)
@@ -94,7 +93,7 @@ def ladder(
 def _timeouts(
     episodes: pl.DataFrame | None, flow: str, start: float, end: float
 ) -> list[dict[str, Any]]:
-    """The timeouts of a flow in a span of time."""
+    """Timeouts of a flow in a time span."""
     if episodes is None:
         return []
     kinds = pl.col("kind").cast(pl.String) == "rto"
@@ -103,7 +102,7 @@ def _timeouts(
 
 
 def _draw_silences(axes: Any, clock: Clock, timeouts: list[dict[str, Any]]) -> None:  # noqa: ANN401
-    """A band for each silence, with how long it is and what ends it."""
+    """Draws a band for each silence, with its duration and the event that ends it."""
     for silence in clock.silences:
         axes.axhspan(silence.top, silence.bottom, facecolor="0.93", edgecolor="none", zorder=0)
         ends = [told for told in timeouts if abs(told["start_s"] - silence.end_s) < 1e-9]
@@ -155,7 +154,7 @@ def _packets(segments: pl.DataFrame, acks: pl.DataFrame) -> tuple[pl.DataFrame, 
 def _span(
     data: pl.DataFrame, back: pl.DataFrame, t0: float | None, t1: float | None
 ) -> tuple[float, float]:
-    """Requested time span, or the surroundings of the first loss as far as they are readable."""
+    """Requested time span, or one around the first loss that is short enough to be readable."""
     trips = (data["acked_s"] - data["sent_s"]).drop_nulls()
     trip = float(np.median(trips)) if trips.len() else 1.0
     times = np.sort(np.concatenate([data["sent_s"], back["sent_s"]]))
@@ -192,7 +191,7 @@ def _draw_acks(axes: Any, acks: pl.DataFrame) -> None:  # noqa: ANN401
 
 
 def _transit(packets: pl.DataFrame) -> float:
-    """Typical transit time of packets; any value will do where none arrives."""
+    """Typical transit time of packets; an arbitrary value if none arrives."""
     times = (packets["arrived_s"] - packets["sent_s"]).drop_nulls()
     return float(np.median(times)) if times.len() else 0.02
 
@@ -205,7 +204,7 @@ def _arrow(
     colour: str,
     label: str | None,
 ) -> None:
-    """One packet. A lost one ends half-way; one still on its way has no head."""
+    """Draws one packet. A lost packet ends half-way; one in flight has no arrow head."""
     start, end = way
     arrival = packet["arrived_s"]
     style = {"color": colour, "lw": 1.6 if packet["marked"] else 1.0, "label": label}
@@ -242,10 +241,10 @@ def _frame(axes: Any, flow: str) -> None:  # noqa: ANN401
 
 
 def _label(axes: Any, packets: pl.DataFrame, place: float, spacing: float) -> None:  # noqa: ANN401
-    """Writes what each packet carries beside its start, no two texts on top of each other.
+    """Writes the contents of each packet next to its start, without overlaps.
 
-    Of few packets each has its text, moved down where there is no room; of many, those without room
-    of their own share one.
+    If there are few packets, each has its text, moved down where necessary; if there are many,
+    packets without enough space share a text.
     """
     side, align = (-0.02, "right") if place == SENDER else (0.02, "left")
     few = packets.height <= FEW_PACKETS
@@ -271,7 +270,7 @@ def _label(axes: Any, packets: pl.DataFrame, place: float, spacing: float) -> No
 
 
 def _text(label: dict[str, Any], *, data: bool) -> str:
-    """`1:1461`, or `ack 1461`; of several packets the whole range, and how many they are."""
+    """`1:1461`, or `ack 1461`; for several packets the whole range and their number."""
     several = f" ({label['count']})" if label["count"] > 1 else ""
     if data:
         return f"{label['first']}:{label['last']}{several}"

@@ -1,4 +1,4 @@
-"""Trials of a tuning, drawn over the values that were varied."""
+"""Trials of a tuning against the varied values."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ PANEL_INCHES = 2.4
 def over_each(
     trials: pl.DataFrame, keys: Mapping[str, str], objective: str, *, ax: Ax = None
 ) -> Figure:
-    """One panel for each key: a dot for each trial, early ones pale.
+    """One panel for each key with a dot for each trial, early trials in pale colours.
 
     Args:
         trials: The `trials` of a tuning.
-        keys: What was varied, each with its unit, or "".
-        objective: A column.
+        keys: Varied keys, each with its unit, or "".
+        objective: Column of the objective.
         ax: Axes to draw into, one for each key, instead of a new figure.
 
     Raises:
@@ -72,7 +72,7 @@ def over_each(
 
 
 def _grid_of(rows: int, count: int, ax: Ax) -> tuple[Figure, Any]:
-    """Panels side by side, in rows that share their upward axis."""
+    """Panels side by side, in rows that share their vertical axis."""
     if ax is not None:
         figure, axes = given(ax, count)
         return figure, np.array([axes], dtype=object)
@@ -93,10 +93,10 @@ def over_two(
 
     Args:
         trials: The `trials` of a tuning.
-        x: The key to the right.
-        y: The key upwards.
-        objective: A column.
-        units: Of the keys, or "".
+        x: Key of the horizontal axis.
+        y: Key of the vertical axis.
+        objective: Column of the objective.
+        units: Units of the keys, or "".
         ax: Axes to draw into, instead of a new figure.
 
     Raises:
@@ -129,9 +129,9 @@ def front(
 
     Args:
         trials: The `trials` of a tuning.
-        best: Those that no other one beats.
-        first: The objective to the right.
-        second: The objective upwards.
+        best: Pareto-optimal trials.
+        first: Objective of the horizontal axis.
+        second: Objective of the vertical axis.
         ax: Axes to draw into, instead of a new figure.
 
     Raises:
@@ -161,7 +161,7 @@ def front(
 
 
 def _axis(objective: str, values: pl.Series) -> tuple[float, str]:
-    """Divisor for values, and the label, with the flow in that of `download.response_time_s`."""
+    """Divisor for values, and the label, which names the flow for `download.response_time_s`."""
     flow, _, column = objective.rpartition(".")
     scale, label = axis(
         {"goodput": "goodput_bit_s", "delay": "delay_s"}.get(column, column), values
@@ -181,7 +181,7 @@ def _known(trials: pl.DataFrame, objective: str) -> pl.DataFrame:
 
 
 def _places(axes: Any, values: pl.Series, which: str) -> Any:  # noqa: ANN401
-    """Places on the axis; names stand side by side, wide ranges on a logarithmic scale."""
+    """Coordinates of values: names are equidistant, wide ranges get a logarithmic scale."""
     if not values.dtype.is_numeric():
         names = values.unique(maintain_order=True).sort().to_list()
         getattr(axes, f"set_{which}ticks")(range(len(names)), names)

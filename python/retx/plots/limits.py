@@ -1,4 +1,4 @@
-"""Limits of a flow: a bar of shares, alone or under the course of its window."""
+"""Limits of a flow: a bar of shares, alone or below the course of its window."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ KIND_HATCH = {"window": "", "recovery": "////", "timeout": "xxxx"}
 
 
 def look(key: str) -> tuple[str, str]:
-    """Colour and hatch of a key of `limited_by`: causes by colour, their kinds by hatch."""
+    """Colour and hatch of a key of `limited_by`: colour by cause, hatch by kind."""
     kind, _, cause = key.partition(".")
     if cause:
         return LOOKS.get(cause, (GREY, ""))[0], KIND_HATCH.get(kind, "")
@@ -67,18 +67,18 @@ def why(
     span: tuple[float, float] | None = None,
     ax: Ax = None,
 ) -> Figure:
-    """The window's course of one flow, and under it what limited the whole of its life.
+    """Window of one flow over time, and below it the limits over its whole life.
 
     Args:
         samples: The `samples` table.
         episodes: The `episodes` table.
-        limited_by: Of each flow, by name.
-        flow: Which; needed when there are several.
-        span: From and to, in seconds of the run, of the window's course.
+        limited_by: `limited_by` of each flow, by name.
+        flow: Name of the flow; required if there are several.
+        span: Start and end of the window's course, in seconds of the run.
         ax: Two axes to draw into, instead of a new figure.
 
     Raises:
-        PlotError: There is no such flow, or nothing to draw within the span.
+        PlotError: The flow is unknown, or there is nothing to draw within the span.
     """
     name = one_flow(samples, flow)
     own = of_flow(samples, name)
@@ -104,16 +104,16 @@ def why(
 
 
 def bar_inches(seconds: Mapping[str, float]) -> float:
-    """Height of a bar with the names of its parts."""
+    """Height of a bar with the names of its parts, in inches."""
     return BAR_INCHES + LINE_INCHES * min(MOST_NAMED, sum(it > 0 for it in seconds.values()))
 
 
 def stacked(inches: Sequence[float], ax: Ax = None) -> tuple[Figure, Any, Any]:
-    """Two panels, one above the other, in figures of their own: neither narrows the other.
+    """Two panels, one above the other, in subfigures, so that neither narrows the other.
 
     Args:
-        inches: Their heights.
-        ax: Two axes to take instead.
+        inches: Heights of the panels.
+        ax: Two axes to use instead.
     """
     if ax is not None:
         figure, (above, below) = given(ax, 2)
@@ -130,7 +130,7 @@ def draw_shares(
     *,
     within: bool = False,
 ) -> None:
-    """One bar of the flow's life; its legend below it, or `within` the axes."""
+    """Draws one bar of the flow's life; its legend lies below it, or `within` the axes."""
     left = 0.0
     parts = [(key, share) for key, share in ranked(shares(seconds)) if share > 0]
     for key, share in parts:

@@ -48,22 +48,21 @@ def metric(
 ) -> Figure:
     """Means over replications, with confidence intervals.
 
-    A parameter of numbers, with a unit or without, that spans a decade gets a logarithmic axis,
-    with zero, where it occurs, at its left end; names stand side by side.
+    A numeric parameter that spans a decade gets a logarithmic axis, with zero at its left end if it
+    occurs; names are equidistant.
 
     Args:
         table: One row per point and replication, as a sweep's tidy frame.
         x: Column of the parameter.
         y: Column of the metric.
-        by: Column that makes a family of curves.
+        by: Column that defines a family of curves.
         confidence: Level of the intervals (Student's t).
-        models: Closed forms to draw beside: by name a table with the columns `x` and `y`,
-            in order of `x`.
-        labels: Of keys, for the axes; by default what the schema says of them.
+        models: Closed forms to draw: by name a table with the columns `x` and `y`, in order of `x`.
+        labels: Labels of keys for the axes; by default from the schema.
         ax: Axes to draw into, instead of a new figure.
 
     Raises:
-        PlotError: Too many curves.
+        PlotError: There are too many curves.
         TableError: A column is missing, or a replication has several rows at a point.
     """
     keys = [x] if by is None else [by, x]
@@ -101,11 +100,11 @@ def metric(
 
 
 class Places:
-    """Places of a parameter's values on the axis: as numbers, or as names side by side.
+    """Coordinates of a parameter's values on the axis: numbers, or equidistant names.
 
     Args:
-        values: The parameter's.
-        named: Also texts that are quantities, `20 ms`, stand side by side.
+        values: Values of the parameter.
+        named: Treat quantities such as `20 ms` as names, too.
     """
 
     def __init__(self, values: pl.Series, *, named: bool = False) -> None:
@@ -125,7 +124,7 @@ class Places:
         self.zero = self.log and known[0] == 0
 
     def of(self, values: pl.Series) -> Any:  # noqa: ANN401
-        """The places of these values."""
+        """Coordinates of these values."""
         if self.names is not None:
             order = self.names.to_list()
             return np.array([order.index(value) for value in values.to_list()], dtype=float)
@@ -134,7 +133,7 @@ class Places:
         return values.cast(pl.Float64).to_numpy()
 
     def frame(self, axes: Any, label: Label) -> None:  # noqa: ANN401
-        """Scale, ticks and label of the axis."""
+        """Sets scale, ticks and label of the axis."""
         if self.names is not None:
             axes.set_xticks(range(len(self.names)), short_names(self.names.to_list()))
             axes.set_xlim(-0.5, len(self.names) - 0.5)
@@ -153,7 +152,7 @@ class Places:
 
 
 def short_names(values: Sequence[object]) -> list[str]:
-    """Values as names: numbers with three digits, or six where three do not tell them apart."""
+    """Values as names: numbers with three digits, or six where three do not distinguish them."""
     for digits in (3, 6):
         names = [f"{it:.{digits}g}" if isinstance(it, float) else str(it) for it in values]
         if len(set(names)) == len(set(values)):

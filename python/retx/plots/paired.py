@@ -34,11 +34,11 @@ def paired(
     Args:
         table: One row per point and replication, as a sweep's tidy frame.
         key: The column whose values are compared, such as `flow.download.tcp`.
-        values: The two; what is shown is the first less the second.
+        values: The two values; the figure shows first − second.
         quantity: Column of the metric.
-        x: Column of a parameter, whose values stand side by side.
+        x: Column of a parameter, whose values are equidistant.
         confidence: Level of the intervals (Student's t).
-        labels: Of keys, for the axes; by default what the schema says of them.
+        labels: Labels of keys for the axes; by default from the schema.
         ax: Axes to draw into, instead of a new figure.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Packets that wait in queues, over time."""
+"""Packets waiting in queues over time."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ def queue(
     span: tuple[float, float] | None = None,
     ax: Ax = None,
 ) -> Figure:
-    """One panel per queue that was ever used; packets that it dropped are marked.
+    """One panel for each queue that ever held packets; its drops are marked.
 
     Args:
         link_samples: The `link_samples` table.
         drops: The `drops` table.
-        place: Only this queue: `cloud.forward`, or a station of a wlan, `cell.laptop`.
-        span: From and to, in seconds of the run.
+        place: Name of the queue, such as `cloud.forward`, or of a station of a wlan, `cell.laptop`;
+            all by default.
+        span: Start and end, in seconds of the run.
         ax: Axes to draw into, instead of a new figure.
 
     Raises:
-        PlotError: There is no such place, none that was used, too many, or nothing within the span.
+        PlotError: The queue is unknown, no queue held packets, there are too many, or nothing lies
+            within the span.
     """
     places = _places(link_samples, place)
     check_span(span, [within(link_samples, "time_s", span)])

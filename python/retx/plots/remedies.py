@@ -1,4 +1,4 @@
-"""Ranked remedies with their intervals, under what limited the flow."""
+"""Ranked remedies with their intervals, below the limits of the flow."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ LABEL_CHARACTERS = 56
 
 
 def remedies(content: Mapping[str, Any], *, ax: Ax = None) -> Figure:
-    """The picture of an answer.
+    """Figure of an answer.
 
     Args:
-        content: That of `retx.Answer`.
+        content: Content of a `retx.Answer`.
         ax: Two axes to draw into, instead of a new figure.
     """
     rows = sorted(_shown(content), key=lambda row: row["gain"])
@@ -38,7 +38,7 @@ def remedies(content: Mapping[str, Any], *, ax: Ax = None) -> Figure:
 
 
 def _shown(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Combinations, and the single remedies that help; a few others beside them."""
+    """Combinations and the single remedies that help, with a few others for comparison."""
     singles = content["remedies"]
     helping = sum(is_worth(row["gain"], row["gain_low"]) for row in singles)
     singles = singles[: max(helping, LEAST_REMEDIES)]
@@ -46,7 +46,7 @@ def _shown(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _label(row: Mapping[str, Any]) -> str:
-    """The change; of several together their words, since what is added must not be cut off."""
+    """Label of a change; a combination is abbreviated part by part, not cut off."""
     if " + " in row["name"]:
         return str(row["name"])
     mark = "" if row["in_linux"] else " (in no kernel)"
@@ -60,7 +60,7 @@ def draw_gains(
     *,
     within: bool = False,
 ) -> None:
-    """A point with its interval per remedy, the best at the top, and lines for the bounds."""
+    """Draws a point with its interval per remedy, the best at the top, and lines for the bounds."""
     for place, row in enumerate(rows):
         low = row["gain"] if row["gain_low"] is None else row["gain_low"]
         high = row["gain"] if row["gain_high"] is None else row["gain_high"]

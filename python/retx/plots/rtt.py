@@ -34,12 +34,12 @@ def rtt(
     Args:
         samples: The `samples` table: SRTT and RTO.
         segments: The `segments` table; with it, the RTT of each segment that was sent once.
-        flow: Only this one.
-        span: From and to, in seconds of the run.
+        flow: Name of the flow; all flows by default.
+        span: Start and end, in seconds of the run.
         ax: Axes to draw into, instead of a new figure.
 
     Raises:
-        PlotError: There is no such flow, or nothing to draw within the span.
+        PlotError: The flow is unknown, or there is nothing to draw within the span.
     """
     flows = chosen_flows(samples, flow)
     shown = pl.col("flow").cast(pl.String).is_in(flows)

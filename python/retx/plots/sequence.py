@@ -1,4 +1,4 @@
-"""Sequence–time diagram: what was sent when, what was lost, what came back."""
+"""Time-sequence diagram: transmissions, retransmissions, losses and acknowledgments."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def sequence(
 
     Args:
         segments: The `segments` table.
-        flow: Only this one.
-        span: From and to, in seconds of the run.
+        flow: Name of the flow; all flows by default.
+        span: Start and end, in seconds of the run.
         ax: Axes to draw into, instead of a new figure.
 
     Raises:
-        PlotError: There is no such flow, or nothing to draw within the span.
+        PlotError: The flow is unknown, or there is nothing to draw within the span.
     """
     flows = chosen_flows(segments, flow)
     shown = _seen(segments.filter(pl.col("flow").cast(pl.String).is_in(flows)), span)

@@ -1,4 +1,4 @@
-"""A time axis on which long silences are short, so that what lies around them can be read."""
+"""Time axis that compresses long silences, so that the packets around them can be read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONG_SHARE, SHOWN_SHARE = 0.25, 0.12
 
 @dataclass(frozen=True)
 class Silence:
-    """A time without packets, and where the shortened axis has it."""
+    """Time without packets, and its extent on the compressed axis."""
 
     start_s: float
     end_s: float
@@ -23,7 +23,7 @@ class Silence:
 
 
 class Clock:
-    """Maps times to places on the axis, and tells what it has shortened."""
+    """Mapping of times to coordinates on the axis, and the silences that it compresses."""
 
     def __init__(self, packets: list[pl.DataFrame], transit_s: float) -> None:
         busy = _busy(packets, transit_s)
@@ -42,25 +42,25 @@ class Clock:
         self.places.append(self.places[-1] + length)
 
     def place(self, times: pl.Series) -> pl.Series:
-        """Places of these times on the axis; missing times stay missing."""
+        """Coordinates of these times on the axis; missing times stay missing."""
         array = times.cast(pl.Float64).to_numpy()
         return pl.Series(np.interp(array, self.times, self.places)).fill_nan(None)
 
     def on_axis(self, packets: pl.DataFrame) -> pl.DataFrame:
-        """The packets with places in place of times."""
+        """Packets with coordinates in place of times."""
         return packets.with_columns(
             self.place(packets[name]).alias(name) for name in ("sent_s", "arrived_s")
         )
 
     def ticks(self) -> tuple[list[float], list[str]]:
-        """Places and labels: where packets begin again after a silence."""
+        """Coordinates and labels of ticks: times at which packets resume after a silence."""
         begins = [(self.times[0], 0.0)]
         begins += [(silence.end_s, silence.bottom) for silence in self.silences]
         return [place for _, place in begins], [f"{time:.3f}" for time, _ in begins]
 
 
 def _busy(packets: list[pl.DataFrame], transit_s: float) -> list[tuple[float, float]]:
-    """The times during which some packet is on its way, in order."""
+    """Periods during which some packet is in flight, in order."""
     spans = sorted(
         (sent, sent + transit_s if arrived is None else arrived)
         for frame in packets

@@ -1,4 +1,4 @@
-"""The one style of all figures: colours, marks, sizes, units."""
+"""Style of all figures: colours, marks, sizes, units."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ Ax = Any
 
 
 class Figure(figure.Figure):
-    """A matplotlib figure that shows itself in a notebook and is saved in retx's style.
+    """Matplotlib figure that displays itself in a notebook and is saved in retx's style.
 
-    `data` has the tables that it shows, whole also where the drawing is thinned.
+    `data` has the tables of the figure, in full even where the drawing is thinned.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401
@@ -85,7 +85,7 @@ class Figure(figure.Figure):
         """Entries of the legend above the panels: handles by label."""
 
     def draw(self, renderer: Any) -> None:  # noqa: ANN401
-        """Draws it; names with dollar signs in them are text, not formulas."""
+        """Draws the figure; dollar signs in names are text, not formulas."""
         numbers = self._numbers()
         for text in self.findobj(Text):
             if id(text) not in numbers:
@@ -95,13 +95,13 @@ class Figure(figure.Figure):
             super().draw(renderer)
 
     def fit(self, width: str) -> None:
-        """Makes it as wide as the text of a page, or as one of its two columns.
+        """Sets the width to that of a page's text, or of one of its two columns.
 
         Args:
             width: `page` (7 inches) or `column` (3.4 inches).
 
         Raises:
-            UsageError: Another width.
+            UsageError: The width is unknown.
         """
         if width not in WIDTHS:
             raise UsageError(f"width {width!r}: there is {', '.join(WIDTHS)}")
@@ -117,7 +117,7 @@ class Figure(figure.Figure):
             place_legend(self)
 
     def _numbers(self) -> set[int]:
-        """The labels of ticks that matplotlib writes itself, some of them as formulas."""
+        """Tick labels that matplotlib writes itself, some of them as formulas."""
         found = set[int]()
         for axis in (axis for axes in self.axes for axis in (axes.xaxis, axes.yaxis)):
             for minor in (False, True):
@@ -128,25 +128,25 @@ class Figure(figure.Figure):
         return found
 
     def save(self, path: Any, *, width: str | None = None) -> None:  # noqa: ANN401
-        """Writes the figure; the ending says how: .png, .svg or .pdf.
+        """Writes the figure; the extension determines the format: .png, .svg or .pdf.
 
         Args:
             path: The file, or a binary file object.
-            width: `page` or `column`; without it the figure stays as wide as it is.
+            width: `page` or `column`; unchanged by default.
         """
         if width is not None:
             self.fit(width)
         self._save(path)
 
     def save_data(self, path: str | os.PathLike[str], table: str | None = None) -> None:
-        """Writes one of the figure's tables; the ending says how: .csv or .parquet.
+        """Writes one of the figure's tables; the extension determines the format: .csv or .parquet.
 
         Args:
             path: The file.
-            table: A name in `data`; the first by default.
+            table: Name of the table in `data`; the first by default.
 
         Raises:
-            UsageError: Another ending, or no such table.
+            UsageError: The extension or the table is unknown.
         """
         target, name = Path(path), table or next(iter(self.data))
         if name not in self.data:
@@ -173,18 +173,18 @@ class Figure(figure.Figure):
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Figures made inside have the style."""
+    """Context in which new figures have the style."""
     with mpl.rc_context(RC):
         yield
 
 
 def byte_unit(largest: float) -> tuple[float, str]:
-    """Bytes in the unit that gives an axis short numbers, and the unit's name."""
+    """Divisor and name of the byte unit that gives an axis short numbers."""
     return (1e6, "MB") if largest >= 5e6 else (1e3, "kB")
 
 
 def series_look(number: int) -> dict[str, Any]:
-    """Colour, mark and line of a curve among others: told apart by each of them alone."""
+    """Colour, mark and line style of a curve, each of which identifies it."""
     return {
         "color": COLOURS[number % len(COLOURS)],
         "marker": MARKS[number % len(MARKS)],
@@ -195,7 +195,7 @@ def series_look(number: int) -> dict[str, Any]:
 def label_decades(axis: Any) -> None:  # noqa: ANN401
     """Plain numbers along a logarithmic axis; over a few decades at 1, 2 and 5 of each.
 
-    On less than half a decade, where those may be a single one, at even steps.
+    On less than half a decade, where only one such number may lie, ticks are equidistant.
     """
     low, high = axis.get_view_interval()
     if high < NARROW * low:
@@ -212,15 +212,15 @@ def label_decades(axis: Any) -> None:  # noqa: ANN401
 def new_figure(
     rows: int = 1, height: float = PANEL_INCHES, ax: Ax = None
 ) -> tuple[Figure, list[Any]]:
-    """A figure with `rows` panels above each other that share their time axis.
+    """Figure with `rows` panels above each other that share their time axis.
 
     Args:
-        rows: How many.
-        height: Of a panel, in inches.
-        ax: Axes to take instead, one for each panel.
+        rows: Number of panels.
+        height: Height of a panel, in inches.
+        ax: Axes to use instead, one for each panel.
 
     Raises:
-        UsageError: There are more panels, or fewer, than axes.
+        UsageError: The numbers of panels and axes differ.
     """
     if ax is not None:
         return given(ax, rows)
@@ -230,12 +230,12 @@ def new_figure(
 
 
 def one_panel(height: float, ax: Ax = None, width: float = WIDTH_INCHES) -> tuple[Figure, Any]:
-    """A figure of one panel, and its axes.
+    """Figure of one panel, and its axes.
 
     Args:
-        height: Of the figure, in inches.
-        ax: Axes to take instead.
-        width: Of the figure, in inches.
+        height: Height of the figure, in inches.
+        ax: Axes to use instead.
+        width: Width of the figure, in inches.
 
     Raises:
         UsageError: There are several axes.
@@ -248,10 +248,10 @@ def one_panel(height: float, ax: Ax = None, width: float = WIDTH_INCHES) -> tupl
 
 
 def given(ax: Ax, panels: int) -> tuple[Figure, list[Any]]:
-    """Axes of a figure of the user's own, which gets the data that they show.
+    """Axes of the caller's figure, to which the tables are attached as data.
 
     Raises:
-        UsageError: Their number is not that of the panels.
+        UsageError: The numbers of axes and panels differ.
     """
     axes = list(np.ravel(np.asarray(ax, dtype=object)))
     if len(axes) != panels:
@@ -263,7 +263,7 @@ def given(ax: Ax, panels: int) -> tuple[Figure, list[Any]]:
 
 
 def shared_legend(figure: Any, panels: list[Any], ax: Ax = None) -> None:  # noqa: ANN401
-    """One legend for all panels, each entry once, above them; within `ax` where it is given."""
+    """Legend for all panels above them, each entry once; within `ax` if it is given."""
     entries: dict[str, Any] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -278,7 +278,7 @@ def shared_legend(figure: Any, panels: list[Any], ax: Ax = None) -> None:  # noq
 
 
 def place_legend(figure: Any) -> None:  # noqa: ANN401
-    """Puts the legend of a figure above its panels, in as many columns as it has room for."""
+    """Places the legend of a figure above its panels, in as many columns as fit."""
     for part in (figure, *figure.subfigs):
         entries = getattr(part, "entries", None)
         if not entries:
@@ -289,7 +289,7 @@ def place_legend(figure: Any) -> None:  # noqa: ANN401
 
 
 def _columns(labels: list[str], points: float) -> int:
-    """Columns of a legend that fit into a width, filled evenly."""
+    """Number of legend columns that fit into a width, filled evenly."""
     for most in range(min(MOST_COLUMNS, len(labels)), 1, -1):
         rows = -(-len(labels) // most)
         columns = [labels[at : at + rows] for at in range(0, len(labels), rows)]

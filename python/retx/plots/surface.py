@@ -1,4 +1,4 @@
-"""A metric over two parameters: as coloured cells, or as lines of equal height."""
+"""A metric over two parameters: as coloured cells, or as contour lines."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def heat_map(
 
     Args:
         table: One row per point and replication, as a sweep's tidy frame.
-        x: Column of the parameter to the right.
-        y: Column of the parameter upwards.
+        x: Column of the horizontal parameter.
+        y: Column of the vertical parameter.
         z: Column of the metric.
-        labels: Of keys, for the axes; by default what the schema says of them.
+        labels: Labels of keys for the axes; by default from the schema.
         ax: Axes to draw into, instead of a new figure.
 
     Raises:
@@ -69,18 +69,18 @@ def contour(
     labels: Mapping[str, Label] | None = None,
     ax: Ax = None,
 ) -> Figure:
-    """Lines of equal mean of `z`, over two parameters that are numbers.
+    """Contour lines of the mean of `z` over two numeric parameters.
 
     Args:
         table: One row per point and replication, as a sweep's tidy frame.
-        x: Column of the parameter to the right.
-        y: Column of the parameter upwards.
+        x: Column of the horizontal parameter.
+        y: Column of the vertical parameter.
         z: Column of the metric.
-        labels: Of keys, for the axes; by default what the schema says of them.
+        labels: Labels of keys for the axes; by default from the schema.
         ax: Axes to draw into, instead of a new figure.
 
     Raises:
-        PlotError: A parameter is no number, or has fewer than two values.
+        PlotError: A parameter is not numeric, or has fewer than two values.
         TableError: A column is missing, or a replication has several rows at a point.
     """
     needed(table, [x, y])
@@ -122,7 +122,7 @@ def contour(
 def _grid(
     table: pl.DataFrame, x: str, y: str, z: str
 ) -> tuple[pl.DataFrame, list[Any], list[Any], Any]:
-    """The means, the values of both parameters, and the means as a matrix, NaN where none is."""
+    """Means, values of both parameters, and the means as a matrix with NaN where there is none."""
     found = means(table, [x, y], z)
     columns, rows = (_ordered(found[name]) for name in (x, y))
     values = np.full((len(rows), len(columns)), np.nan)

@@ -24,19 +24,19 @@ BETWEEN = 40
 class SweepPlot:
     """`sweep.plot`. Each method returns a matplotlib figure; `figure.save("x.pdf")` writes it.
 
-    Metrics are columns of the tidy frame: one row per point, replication and flow. With several
-    flows, `flow` names the one that is meant.
+    Metrics are columns of the tidy frame, which has one row per point, replication and flow. If
+    there are several flows, `flow` selects one.
     """
 
     def __init__(
         self, table: pl.DataFrame, keys: Sequence[str] = (), scenario: Scenario | None = None
     ) -> None:
-        """The plots of a tidy frame.
+        """Creates the plots of a tidy frame.
 
         Args:
             table: One column per key, `replication`, `name` (of the flow), and the metrics.
-            keys: The grid's keys: columns whose values make the points.
-            scenario: What the sweep started from; closed forms are calculated for it.
+            keys: Keys of the grid, whose values define the points.
+            scenario: Scenario of the sweep, for which closed forms are calculated.
         """
         self._table = table
         self._keys = list(keys)
@@ -60,15 +60,15 @@ class SweepPlot:
             x: A key of the grid.
             y: A metric.
             by: Another key, or `name` for a curve per flow.
-            flow: Only this flow.
+            flow: Name of the flow; all flows by default.
             confidence: Level of the intervals.
-            models: Closed forms to draw beside: `pftk`, `mathis`, … (`retx.models.calculate`),
-                of the scenario that was swept with `x` alone changed.
+            models: Closed forms to draw, such as `pftk` and `mathis` (`retx.models.calculate`),
+                calculated for the scenario with only `x` changed.
             ax: Axes to draw into, instead of a new figure.
 
         Raises:
-            PlotError: A form has no such metric.
-            TableError: Keys vary that are neither `x` nor `by`.
+            PlotError: A closed form does not have this metric.
+            TableError: A key other than `x` and `by` varies.
         """
         from retx.plots.metric import metric
 
@@ -91,7 +91,7 @@ class SweepPlot:
         return heat_map(self._of_flow(flow), x, y, z, labels=self._labels([x, y]), ax=ax)
 
     def contour(self, x: str, y: str, z: str, *, flow: str | None = None, ax: Ax = None) -> Figure:
-        """Mean of `z` over two parameters, as lines of equal height."""
+        """Mean of `z` over two parameters, as contour lines."""
         from retx.plots.surface import contour
 
         return contour(self._of_flow(flow), x, y, z, labels=self._labels([x, y]), ax=ax)
@@ -114,14 +114,14 @@ class SweepPlot:
         flow: str | None = None,
         ax: Ax = None,
     ) -> Figure:
-        """Differences of runs that share their draws: first value of `key` less the second."""
+        """Differences of runs that share their draws: first value of `key` minus the second."""
         from retx.plots.paired import paired
 
         table, shown = self._of_flow(flow), self._labels([x or key])
         return paired(table, key, values, quantity, x=x, labels=shown, ax=ax)
 
     def _labels(self, keys: Sequence[str]) -> dict[str, Label]:
-        """Labels of axes for keys, by the scenario where it is known."""
+        """Labels of axes for keys, with descriptions from the scenario's models if it is known."""
         from retx.plots.keys import labels
         from retx.running import resolve
 
@@ -174,7 +174,7 @@ class SweepPlot:
 
 
 def _points(values: pl.Series) -> list[object]:
-    """Values for which closed forms are calculated: those given and, of numbers, some between."""
+    """Values for which closed forms are calculated: the given ones, and some in between."""
     unique = values.unique(maintain_order=True)
     if not unique.dtype.is_float():
         return list(unique)

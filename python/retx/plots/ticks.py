@@ -1,4 +1,4 @@
-"""Labels of ticks that do not run into each other."""
+"""Tick labels without overlaps."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ TURNS = (30.0, 90.0)
 
 
 def untangled(figure: Any, renderer: Any) -> bool:  # noqa: ANN401
-    """Turns or thins labels that overlap; true if anything has changed.
+    """Rotates or thins labels that overlap; true if anything has changed.
 
-    Names along the x axis are turned; of numbers, and along the y axis, every second label goes.
+    Names along the x axis are rotated; of numbers, and along the y axis, every second label is
+    removed.
     """
     changed = False
     for axes in figure.findobj(_is_axes):
@@ -47,7 +48,7 @@ def _along(axis: Any, renderer: Any, *, horizontal: bool) -> bool:  # noqa: ANN4
 
 
 def _is_name(text: str) -> bool:
-    """True for a text that is no number, such as `cubic` or `5 ms`."""
+    """True for a text that is not a number, such as `cubic` or `5 ms`."""
     if text.startswith("$"):  # a power of ten
         return False
     try:
@@ -58,7 +59,7 @@ def _is_name(text: str) -> bool:
 
 
 def _overlap(labels: list[Any], renderer: Any, *, horizontal: bool) -> bool:  # noqa: ANN401
-    """True if two labels are nearer to each other than `GAP_POINTS`."""
+    """True if two labels are closer than `GAP_POINTS`."""
     if not labels:
         return False
     turned = horizontal and 0 < labels[0].get_rotation() < 90

@@ -1,7 +1,7 @@
 """Runs on a Dask cluster.
 
-Blocks of runs go to the workers, each about a second of work; a block whose worker is lost is run
-again elsewhere, by Dask. Only this process writes.
+Workers get blocks of runs of about one second each; if a worker is lost, Dask runs its block
+elsewhere. Only this process writes files.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CONNECT_S = 15
 
 
 class ClusterError(_native.RunError):
-    """The cluster could not do its work; the message says why."""
+    """The cluster has failed; the message says why."""
 
 
 class Cluster:
@@ -91,7 +91,7 @@ class Cluster:
         self._client.close()
 
     def _fill(self) -> None:
-        """Gives the cluster work for a while."""
+        """Submits work for the next seconds to the cluster."""
         threads = sum(self._client.nthreads().values()) or 1
         while len(self._under_way) < AHEAD * threads and (self._first or self._rest):
             orders = self._block()
@@ -102,7 +102,7 @@ class Cluster:
             future.add_done_callback(self._finished.put)
 
     def _block(self) -> list[Order]:
-        """The next runs: a first one of each point, then the dearest."""
+        """Next runs: first one run of each point, then the most expensive ones."""
         if not self._first and not self._sorted:
             self._rest.sort(key=lambda rest: self._cost(rest[0]))
             self._sorted = True
@@ -131,7 +131,7 @@ class Cluster:
         """Results of a block.
 
         Raises:
-            RunFailedError: One of its runs could not be carried out.
+            RunFailedError: A run failed.
             ClusterError: The cluster has failed.
         """
         try:

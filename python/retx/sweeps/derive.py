@@ -1,7 +1,7 @@
-"""Quantities that a function of the user's own derives from each run, as the runs come in.
+"""Quantities that a user function derives from each run when it is complete.
 
-The function gets the tables of one run, those of single packets among them, and returns numbers by
-name. Only these are kept, so a sweep of a million segments a run needs no more room than any other.
+The function gets the tables of one run, including those of single packets, and returns numbers by
+name. Only these are stored, so that even a sweep with a million segments per run stays small.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ DIGEST_DIGITS = 32
 
 
 class RunTables:
-    """The tables of one run, as `Result` has them, less `point` and `replication`.
+    """Tables of one run as in `Result`, without the columns `point` and `replication`.
 
-    Tables of single events are there when the sweep reads them (`derive_from`).
+    Tables of single events are available if `derive_from` names them.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class RunTables:
 
     @cached_property
     def scenario(self) -> dict[str, Any]:
-        """The scenario with every value written out."""
+        """Scenario with every value written out."""
         scenario: dict[str, Any] = json.loads(self._scenario.to_json())
         return scenario
 
@@ -133,7 +133,7 @@ class Derive:
 
     @cached_property
     def digest(self) -> str:
-        """Names the function's code: the file where it stands, and those beside it that it uses."""
+        """Hash of the function's code: its file, and the files next to it that it imports."""
         return hashlib.sha256(_code(self.function)).hexdigest()[:DIGEST_DIGITS]
 
     def applied(
@@ -143,13 +143,13 @@ class Derive:
         scenarios: Sequence[_native.Scenario],
         place: Callable[[int, int], str],
     ) -> _native.Batch:
-        """The batch with the table of derived quantities, and without tables that are not kept.
+        """Batch with the table of derived quantities, without tables that are not kept.
 
         Args:
-            batch: What has been found.
-            keep: The tables of single events to keep.
-            scenarios: By point.
-            place: Names a point and replication.
+            batch: Results of runs.
+            keep: Names of the tables of single events to keep.
+            scenarios: Scenarios by point.
+            place: Function that names a point and replication.
 
         Raises:
             UserCodeError: The function failed, or returned something else.
@@ -184,7 +184,7 @@ def _number(name: object, value: object) -> float:
 def _runs(
     batch: _native.Batch, scenarios: Sequence[_native.Scenario]
 ) -> Sequence[tuple[int, RunTables]]:
-    """The tables of each run of a batch, with its point."""
+    """Tables of each run of a batch, with its point."""
     from retx.frames import frame
 
     native = {name: batch.table(name) for name in batch.names()}
@@ -206,7 +206,7 @@ def _code(function: Callable[..., Any]) -> bytes:
     """Code of a function: its text, or the bytecode if the text is not available.
 
     Raises:
-        UsageError: It is not written in Python.
+        UsageError: The function is not written in Python.
     """
     try:
         file = inspect.getsourcefile(function)
@@ -222,7 +222,7 @@ def _code(function: Callable[..., Any]) -> bytes:
 
 
 def _compiled(code: CodeType) -> tuple[object, ...]:
-    """Bytecode of a function, without its place in the file."""
+    """Bytecode of a function, without its position in the file."""
     constants = []
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -235,7 +235,7 @@ def _compiled(code: CodeType) -> tuple[object, ...]:
 
 
 def _files(first: Path) -> list[Path]:
-    """A file of code, and those in its folder that it imports with a dot, and so on."""
+    """A file of code, and the files of its folder that it imports, recursively."""
     found, todo = [first], [first]
     while todo:
         path = todo.pop()

@@ -1,4 +1,4 @@
-"""Display of a running sweep: progress, speed, and what is known so far."""
+"""Display of a running sweep: progress, speed, and current estimates."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Display:
     """Collects what is shown."""
 
     def update(self, course: Course) -> None:
-        """Shows how a sweep stands."""
+        """Shows the state of a sweep."""
 
     @staticmethod
     @contextmanager
     def shown(plan: Plan, progress: Progress) -> Iterator[Display]:
-        """Display that the caller asked for."""
+        """Display that the caller requested."""
         if callable(progress):
             yield _Told(progress)
         elif progress or (progress is None and sys.stderr.isatty()):
@@ -50,7 +50,7 @@ class Display:
 
 
 class Log(Display):
-    """A line each minute, for those who look into a log."""
+    """A line per minute, for log files."""
 
     def __init__(self) -> None:
         self._started = self._told = time.monotonic()
@@ -76,7 +76,7 @@ class _Told(Display):
 
 
 class Terminal(Display):
-    """A bar with rate and remaining time; below it the intervals that are widest."""
+    """Bar with rate and remaining time; below it the widest intervals."""
 
     def __init__(self, plan: Plan) -> None:
         from rich.live import Live
@@ -173,7 +173,7 @@ def _counted(course: Course) -> str:
 
 
 def _remaining(course: Course, elapsed: float) -> float | None:
-    """Remaining time by the events that are left, at the rate so far."""
+    """Remaining time: the remaining events divided by the rate so far."""
     if not course.events or not course.fresh:
         return None
     typical = sum(course.events.values()) / len(course.events)

@@ -1,4 +1,4 @@
-"""Figures of a sweep by the name of their kind, with what need not be said found out."""
+"""Figures of a sweep by the name of their kind; unspecified parts are derived from the sweep."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ METRIC = "goodput_bit_s"
 
 @dataclass(frozen=True)
 class Asked:
-    """Content of a figure; None and empty stand for what follows from the sweep."""
+    """Requested figure; None and empty values are derived from the sweep."""
 
     metric: str = METRIC
     x: str | None = None
@@ -41,7 +41,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Axes:
-    """The keys that a figure sets against each other."""
+    """Keys that a figure plots against each other."""
 
     x: str | None = None
     y: str | None = None
@@ -52,7 +52,7 @@ def draw(found: Sweep, kind: str, asked: Asked) -> Figure:
     """Draws a figure of a sweep.
 
     Raises:
-        UsageError: It cannot be drawn as asked; the message says what to ask instead.
+        UsageError: The figure cannot be drawn as requested; the message says what is possible.
     """
     from retx.plots.sweeps import SweepPlot
 
@@ -73,10 +73,10 @@ def draw(found: Sweep, kind: str, asked: Asked) -> Figure:
 
 
 def axes_of(found: Sweep, kind: str, asked: Asked) -> Axes:
-    """Parameters on the axes, as far as the grid tells: no run need have been made.
+    """Parameters on the axes, derived from the grid alone, before any run.
 
     Raises:
-        UsageError: More keys vary than the figure shows, or fewer than it needs.
+        UsageError: The figure shows fewer keys than vary, or needs more.
     """
     grid = _at(found, found.grid, asked.where)
     if grid.is_empty() and found.keys:
@@ -94,17 +94,17 @@ def axes_of(found: Sweep, kind: str, asked: Asked) -> Axes:
 
 
 def _at(found: Sweep, table: pl.DataFrame, where: Sequence[str]) -> pl.DataFrame:
-    """The rows of the points that `where` names."""
+    """Rows of the points that `where` selects."""
     for word in where:
         table = _only(table, *_held(found, word))
     return table
 
 
 def check(asked: Asked, kinds: Sequence[str]) -> None:
-    """Refuses options that no figure asked for takes.
+    """Refuses options that no requested figure accepts.
 
     Raises:
-        UsageError: The message says which.
+        UsageError: An option is refused; the message says which.
     """
     takes = {
         "--x": (asked.x, ("metric", "paired", *SURFACES)),
@@ -119,10 +119,10 @@ def check(asked: Asked, kinds: Sequence[str]) -> None:
 
 
 def pair_of(found: Sweep, text: str | None) -> tuple[str, tuple[Any, Any]]:
-    """The key and the two values of it that are compared, from `A,B` or `KEY=A,B`.
+    """Key and its two compared values, from `A,B` or `KEY=A,B`.
 
     Raises:
-        UsageError: There are no such values, or several keys have them.
+        UsageError: No key has these values, or several do.
     """
     if text is None:
         raise UsageError(
@@ -150,10 +150,10 @@ def pair_of(found: Sweep, text: str | None) -> tuple[str, tuple[Any, Any]]:
 
 
 def value_of(found: Sweep, key: str, text: str) -> Any:  # noqa: ANN401
-    """A value of a key by its text.
+    """Value of a key by its text.
 
     Raises:
-        UsageError: There is no such key or value.
+        UsageError: The key or value is unknown.
     """
     if key not in found.keys:
         raise UsageError(f"no key {key!r} varies; there is {_listed(found.keys)}")
@@ -199,7 +199,7 @@ def _two(varying: Sequence[str], asked: Asked) -> tuple[str, str]:
 
 
 def _numbers_first(grid: pl.DataFrame, keys: Sequence[str], by: str | None) -> str:
-    """The key for the axis: numbers before names, many before few."""
+    """Key for the axis: numbers before names, keys with more values first."""
     from retx.plots.metric import Places
 
     free = [key for key in keys if key != by]
@@ -215,7 +215,7 @@ def _only_one(keys: Sequence[str]) -> str | None:
 
 
 def _of_flows(table: pl.DataFrame, asked: Asked) -> str | None:
-    """A curve for each flow where there are several."""
+    """A curve for each flow if there are several."""
     return "name" if asked.flow is None and table["name"].n_unique() > 1 else None
 
 

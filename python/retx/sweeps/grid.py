@@ -25,7 +25,7 @@ CASE = "case"
 
 @dataclass(frozen=True)
 class Case:
-    """A named point: several keys with a value each, `[[sweep.case]]`."""
+    """Named point: several keys with a value each, from `[[sweep.case]]`."""
 
     name: str
     set: Mapping[str, Any] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Until:
-    """When a point has been run often enough."""
+    """Stopping criterion for the runs of a point."""
 
     metric: str
     relative_half_width: float
@@ -56,7 +56,7 @@ class Grid:
     """With any, the first key is `CASE`."""
 
     def changes(self) -> Iterator[list[tuple[str, str]]]:
-        """Settings of each point, as `--set` takes them: those of its case first."""
+        """Settings of each point, as `--set` takes them; those of its case come first."""
         # Values come back again and again.
         texts: dict[int, str] = {}
         cases = {case.name: override_pairs(case.set) for case in self.cases}
@@ -74,7 +74,7 @@ class Grid:
             yield [*first, *((key, text(value)) for key, value in rest)]
 
     def own_replications(self) -> tuple[int | None, ...]:
-        """Number of runs that the case of each point sets; None where it sets none."""
+        """Number of runs set by the case of each point; None if it sets none."""
         said = {case.name: case.replications for case in self.cases}
         return tuple(said.get(point[0]) if said else None for point in self.points)
 
@@ -87,14 +87,14 @@ class Grid:
 
 
 def read_grid(table: Mapping[str, Any], cases: Sequence[Case] | None = None) -> Grid:
-    """The grid of a `[sweep]`; numbers of numpy and ranges of Python are lists, too.
+    """Grid of a `[sweep]`; NumPy arrays and ranges of Python are lists, too.
 
     Args:
-        table: What `[sweep]` holds.
-        cases: In place of its cases.
+        table: Content of `[sweep]`.
+        cases: Cases that replace those of the table.
 
     Raises:
-        ScenarioError: No sweep can be made of it; the message says where and what.
+        ScenarioError: The table is invalid; the message says where and why.
     """
     text = json.dumps(_plain(table))
     checked = json.loads(_native.read_sweep(text))
@@ -123,7 +123,7 @@ def read_grid(table: Mapping[str, Any], cases: Sequence[Case] | None = None) -> 
 
 
 def plain_case(case: Case) -> dict[str, Any]:
-    """A case as JSON and TOML have it."""
+    """A case as a value for JSON and TOML."""
     said = asdict(case) | {"set": json.loads(json.dumps(dict(case.set), default=plain))}
     return {key: value for key, value in said.items() if value is not None}
 
@@ -146,7 +146,7 @@ def _side_by_side(axis: dict[str, list[Any]]) -> tuple[tuple[str, ...], list[Poi
 
 
 def _distinct(points: Iterable[Point]) -> tuple[Point, ...]:
-    """Each point once: its runs made again would be no further draws."""
+    """Points without duplicates, whose runs would have the same draws."""
 
     def seen_as(value: object) -> object:
         # 1 and 1.0 are one number; to Python true is 1, too.
@@ -160,7 +160,7 @@ def _distinct(points: Iterable[Point]) -> tuple[Point, ...]:
 
 
 def _spread(points: int, dimensions: int, seed: int) -> list[list[float]]:
-    """Shares of the way for each key: one in each of `points` equal parts, in random order."""
+    """Latin hypercube: one position in each of `points` equal parts, shuffled for each key."""
     from scipy.stats import qmc
 
     sample = qmc.LatinHypercube(dimensions, seed=seed).random(points)
@@ -168,7 +168,7 @@ def _spread(points: int, dimensions: int, seed: int) -> list[list[float]]:
 
 
 def _plain(value: object, where: str = "sweep") -> Any:  # noqa: ANN401
-    """Value as JSON has it; `where` is what errors call it."""
+    """Value for JSON; `where` is its name in errors."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item, f"{where}.{key}") for key, item in value.items()}
     for method in ("tolist", "to_list"):  # numpy, polars
@@ -184,7 +184,7 @@ def _plain(value: object, where: str = "sweep") -> Any:  # noqa: ANN401
 
 
 def _column(key: str, values: list[Any]) -> pl.Series:
-    """Numbers as numbers; texts, and tables as TOML, in the order of the grid; None as null."""
+    """Column of values: numbers, texts in the order of the grid, tables as TOML, None as null."""
     import polars as pl
 
     there = [value for value in values if value is not None]

@@ -1,4 +1,4 @@
-"""Tables of a sweep for papers."""
+"""LaTeX tables of a sweep."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def sweep_latex(
 
 
 def _heads(found: Sweep) -> dict[str, str]:
-    """Heads of the columns of keys, as axes have them."""
+    """Heads of the columns of keys, equal to the labels of axes."""
     base = found.scenario_toml
     scenario = json.loads(_native.parse(base, "", [], None).to_json()) if base else None
     return {key: label.text() for key, label in labels(found.keys, scenario).items()}

@@ -21,18 +21,19 @@ class Executor(Protocol):
         """Adds replications of a point."""
 
     def take(self, patience_s: float) -> tuple[Sequence[_native.Batch], bool, Sequence[Failed]]:
-        """Batches found since the last call; true when nothing is left to do; runs that failed.
+        """Batches completed since the last call; true if nothing is left to do; failed runs.
 
-        It waits until everything is done, something has failed, or `patience_s` have passed; it may
-        return earlier.
+        The call waits until everything is done, a run has failed, or `patience_s` has passed; it
+        may return
+        earlier.
         """
 
     def close(self) -> None:
-        """Cancels what is left; may be called again."""
+        """Cancels the remaining runs; may be called again."""
 
 
 class Local:
-    """The executor that is used by default: one queue, whatever is recorded of the runs."""
+    """Default executor: one queue of runs."""
 
     def __init__(self, prepared: Prepared, threads: int) -> None:
         self._scenarios = list(prepared.scenarios.values())
@@ -55,7 +56,7 @@ class Local:
         return self._pool.take(patience_s)
 
     def close(self) -> None:
-        """See `Executor`; code of the user's own that does not return is interrupted."""
+        """See `Executor`; user code that does not return is interrupted."""
         closer = Thread(target=self._pool.close, daemon=True)
         closer.start()
         closer.join(GRACE_S)

@@ -1,7 +1,7 @@
 """Parts of a sweep: a folder of Parquet files with a list of their runs and checksums.
 
-A part is there as a whole or not at all: it is written under another name, put on the disk, and
-renamed. Its name is a hash of its runs, tables and engine, so that damage to the list shows, too.
+Parts are written atomically: under a temporary name, flushed to the disk, and renamed. The name is
+a hash of runs, tables and engine, so that damage to the list is also detected.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ Runs = dict[str, list[list[int]]]
 
 
 class DamagedPartError(Exception):
-    """A part is not what was written."""
+    """The content of a part differs from what was written."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part that is sound."""
+    """Intact part."""
 
     path: Path
     runs: Runs
@@ -63,14 +63,14 @@ class Part:
         return sum(count for ranges in self.runs.values() for _, count in ranges)
 
     def each(self) -> Iterable[tuple[str, int]]:
-        """Key and replication of every run."""
+        """Key and replication of each run."""
         for key, ranges in self.runs.items():
             for first, count in ranges:
                 for replication in range(first, first + count):
                     yield key, replication
 
     def read(self, table: str) -> pl.DataFrame:
-        """One of its tables."""
+        """Reads one of the part's tables."""
         import polars as pl
 
         found = pl.read_parquet(self.path / f"{table}.parquet")
@@ -78,15 +78,15 @@ class Part:
 
 
 def write_part(folder: Path, tables: Mapping[str, Table], engine: str) -> Part:
-    """Writes the tables as one part.
+    """Writes tables as one part.
 
     Args:
-        folder: Where parts are.
-        tables: By name, `runs` among them.
-        engine: What has made the runs.
+        folder: Directory of the parts.
+        tables: Tables by name, including `runs`.
+        engine: Engine that has made the runs.
 
     Raises:
-        OSError: It cannot be written; nothing is left of it then.
+        OSError: The part cannot be written; no partial files are left.
     """
     runs = {key: [list(part) for part in ranges] for key, ranges in tables["runs"].runs()}
     names = sorted(tables)
@@ -111,17 +111,17 @@ def write_part(folder: Path, tables: Mapping[str, Table], engine: str) -> Part:
 
 
 def is_part(path: Path, name: re.Pattern[str] = NAME) -> bool:
-    """True for a folder that only retx can have made: no link, and a part's name."""
+    """True for a folder that only retx can have created: not a link, and with a part's name."""
     return bool(name.fullmatch(path.name)) and path.is_dir() and not path.is_symlink()
 
 
 def is_part_file(name: PurePosixPath) -> bool:
-    """True for a file that a part may hold, by its path below the part."""
+    """True for a file that a part may contain, by its path below the part."""
     return len(name.parts) == 1 and (name.name == LIST or name.suffix == ".parquet")
 
 
 def remove_part(part: Part) -> None:
-    """Removes the files of a sound part; whatever else lies in its folder is moved aside."""
+    """Removes the files of an intact part; other files in its folder are moved aside."""
     own = {LIST, *(f"{table}.parquet" for table in part.tables)}
     if not remove_own(part.path, lambda name: name.as_posix() in own):
         move_aside(part.path, part.path.parents[1] / ASIDE)
@@ -131,7 +131,7 @@ def check_part(path: Path) -> Part:
     """Reads a part's list and checks all of its files.
 
     Raises:
-        DamagedPartError: Something is not as it was written; the message says what.
+        DamagedPartError: A file differs from what was written; the message says which.
     """
     try:
         content = json.loads((path / LIST).read_text(encoding="utf-8"))
@@ -161,10 +161,10 @@ def check_part(path: Path) -> Part:
 
 
 def _count(runs: Any) -> int:  # noqa: ANN401
-    """Number of runs that a list names.
+    """Number of runs in a list.
 
     Raises:
-        ValueError: It is no list of runs.
+        ValueError: The value is not a list of runs.
     """
     ranges = [range_ for ranges in runs.values() for range_ in ranges]
     for first, count in ranges:
@@ -177,10 +177,10 @@ def _count(runs: Any) -> int:  # noqa: ANN401
 
 
 def _check_rows(file: Path, count: int) -> None:
-    """Refuses a list that names other runs than there are: a forged one could name 10¹² of them.
+    """Checks a list of runs against the table: a forged list could name 10¹² runs.
 
     Raises:
-        DamagedPartError: The table of runs has another number of rows, or is none.
+        DamagedPartError: The table of runs is unreadable, or has another number of rows.
     """
     try:
         rows = _native.parquet_rows(file)
@@ -191,7 +191,7 @@ def _check_rows(file: Path, count: int) -> None:
 
 
 def joined(parts: Sequence[Part], name: str) -> pl.DataFrame | None:
-    """A table of some parts, each run once; None when no part has it."""
+    """A table of several parts, each run once; None if no part has the table."""
     import polars as pl
 
     frames, seen = [], set[tuple[str, int]]()
@@ -205,7 +205,7 @@ def joined(parts: Sequence[Part], name: str) -> pl.DataFrame | None:
 
 
 def _without(frame: pl.DataFrame, runs: set[tuple[str, int]]) -> pl.DataFrame:
-    """A table less some runs, which another part has as well."""
+    """A table without runs that another part also contains."""
     import polars as pl
 
     schema = {"key": pl.String, "replication": pl.UInt32}
@@ -227,7 +227,7 @@ def _checksum(file: Path) -> str:
 
 
 def ranges_of(runs: Iterable[tuple[str, int]]) -> Runs:
-    """Runs, given in order by key and replication."""
+    """Ranges of runs, given in order by key and replication."""
     found: Runs = {}
     for key, replication in runs:
         ranges = found.setdefault(key, [])

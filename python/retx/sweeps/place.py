@@ -1,4 +1,4 @@
-"""Files that may lie in a sweep's directory, and the lock that keeps it for one sweep at a time."""
+"""Files in a sweep's directory, and the lock that reserves it for one sweep at a time."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ PARTIAL = ".partial"
 
 
 class StoreError(UsageError):
-    """A directory cannot hold the sweep; the message says why, and what to do."""
+    """A directory cannot be used for the sweep; the message says why, and what to do."""
 
 
 def check_ours(path: Path) -> None:
-    """Refuses a directory that holds what no sweep writes."""
+    """Refuses a directory with files that no sweep writes."""
     if not path.exists():
         return
     if not path.is_dir():
@@ -41,14 +41,14 @@ def check_ours(path: Path) -> None:
 
 
 def is_left_behind(path: Path) -> bool:
-    """True for a plan or scenario that was being written when its process ended."""
+    """True for a temporary plan or scenario of a process that was killed."""
     return path.name.startswith((f".{Path(PLAN).stem}.", f".{Path(SCENARIO).stem}.")) and (
         PARTIAL in path.name
     )
 
 
 def locked(path: Path) -> IO[str]:
-    """The lock of a directory; the system gives it back when this process ends, however it does."""
+    """Lock of a directory; the system releases it when this process ends for any reason."""
     lock = (path / LOCK).open("a+", encoding="utf-8")
     if not _taken(lock):
         lock.seek(0)
@@ -66,7 +66,7 @@ def locked(path: Path) -> IO[str]:
 
 
 def is_locked(path: Path) -> bool:
-    """True while a sweep is under way there."""
+    """True while a sweep runs there."""
     try:
         with (path / LOCK).open(encoding="utf-8") as lock:
             return not _taken(lock, shared=True)
@@ -75,7 +75,7 @@ def is_locked(path: Path) -> bool:
 
 
 def _taken(lock: IO[str], *, shared: bool = False) -> bool:
-    """False as well on file systems without locks."""
+    """True if the lock was acquired; false also on file systems without locks."""
     try:
         return take(lock.fileno(), shared=shared)
     except OSError:

@@ -1,4 +1,4 @@
-"""Plan of a sweep: each point resolved, and named by what it resolves to."""
+"""Plan of a sweep: each point resolved, and named by a hash of its resolved scenario."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TABLES = ("samples", "link_samples", "segments", "acks", "drops", "episodes", "e
 
 @dataclass(frozen=True)
 class Plan:
-    """Points, and how often each is run. Points that resolve to the same are run once."""
+    """Points and their numbers of runs; points with equal resolved scenarios are run once."""
 
     grid: Grid
     keys: tuple[str, ...]
@@ -53,12 +53,12 @@ class Plan:
 
     @property
     def until(self) -> Until | None:
-        """When a point has been run often enough."""
+        """Stopping criterion for the runs of a point."""
         return self.grid.until
 
     @cached_property
     def _own(self) -> dict[str, int]:
-        """Replications of points, by key, that have a number of their own."""
+        """Replications of points with their own number, by key."""
         said: dict[str, list[int | None]] = {}
         for key, count in zip(self.keys, self.counts, strict=bool(self.counts)):
             said.setdefault(key, []).append(count)
@@ -69,22 +69,22 @@ class Plan:
         }
 
     def first(self, key: str) -> int:
-        """Runs of a point; the first ones where `until` goes on."""
+        """Number of runs of a point; with `until`, of its first runs."""
         return self._own.get(key, self.replications)
 
     def most(self, key: str) -> int:
-        """No more runs of a point than these."""
+        """Maximum number of runs of a point."""
         if key in self._own or not self.until:
             return self.first(key)
         return self.until.max_replications
 
     @property
     def planned(self) -> int:
-        """All runs that are known to be needed."""
+        """Number of runs known to be needed."""
         return sum(self.first(key) for key in dict.fromkeys(self.keys))
 
     def rows(self) -> pl.DataFrame:
-        """The points: `point`, a column for each key of the grid, and `key`."""
+        """Points: `point`, a column for each key of the grid, and `key`."""
         import polars as pl
 
         index = pl.Series("point", range(len(self.keys)), dtype=pl.UInt32)
@@ -116,10 +116,10 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str, base: str = "") -> Plan:
-        """The reverse of `to_json`.
+        """The inverse of `to_json`.
 
         Raises:
-            ValueError: It is not what `to_json` writes; also LookupError, TypeError and others.
+            ValueError: The text has another form; also LookupError, TypeError and others.
         """
         content = json.loads(text)
         until = Until(**content["until"]) if content["until"] else None
@@ -146,7 +146,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Recording:
-    """Tables that are recorded of a run besides the summaries."""
+    """Tables that are recorded of a run in addition to the summaries."""
 
     keep: tuple[str, ...] = ()
     """Tables that are kept."""
@@ -154,14 +154,14 @@ class Recording:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Tables that are recorded, to be kept or for `derive` alone."""
+        """Tables that are recorded, to be kept or only for `derive`."""
         wanted = {*self.keep, *(self.derive.reads if self.derive else ())}
         return tuple(name for name in TABLES if name in wanted)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A plan with its scenarios and what is recorded of their runs, by their key."""
+    """Plan with its scenarios and recorded tables, by key."""
 
     plan: Plan
     scenarios: dict[str, _native.Scenario]
@@ -173,13 +173,13 @@ class Prepared:
 
     @property
     def has_user_code(self) -> bool:
-        """True when some point runs code of the user's own."""
+        """True if a point runs user code."""
         return any(scenario.has_user_code() for scenario in self.scenarios.values())
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Request of a caller; None stands for what the scenario's `[sweep]` says."""
+    """Request of a caller; None stands for the value of the scenario's `[sweep]`."""
 
     grid: Mapping[str, Any] | None = None
     replications: int | None = None
@@ -196,7 +196,7 @@ def prepare(scenario: Scenario, wanted: Wanted) -> Prepared:
 
     Raises:
         OSError: The file cannot be read.
-        ScenarioError: The scenario, the grid or one of its points is wrong.
+        ScenarioError: The scenario, the grid or one of its points is invalid.
     """
     from retx.running import CodeFinder
 
@@ -247,7 +247,7 @@ def prepare(scenario: Scenario, wanted: Wanted) -> Prepared:
 
 
 def _named(cases: Sequence[Case] | None, source: Source) -> list[Case] | None:
-    """The cases with names in place of classes."""
+    """Cases with names in place of classes."""
     if cases is None:
         return None
     return [replace(case, set=with_names(case.set, source.classes)) for case in cases]
@@ -256,7 +256,7 @@ def _named(cases: Sequence[Case] | None, source: Source) -> list[Case] | None:
 def _table(
     base: _native.Scenario, wanted: Wanted, grid: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """`[sweep]` with what the caller wants instead."""
+    """`[sweep]` with the caller's requests."""
     written = json.loads(base.to_json()).get("sweep") or {}
     said = ("replications", "until")
     table: dict[str, Any] = dict(written if grid is None else grid)
@@ -270,7 +270,7 @@ def _table(
 
 
 def _key(scenario: _native.Scenario, text: str, code: OwnCode) -> str:
-    """Names a point by everything that its runs depend on, but for the engine."""
+    """Hash of everything that a point's runs depend on, except the engine."""
     named = [text]
     if scenario.has_user_code():
         named += code.digests(named[0])
@@ -278,10 +278,10 @@ def _key(scenario: _native.Scenario, text: str, code: OwnCode) -> str:
 
 
 def checked_tables(tables: Sequence[str], scenario: Mapping[str, Any]) -> tuple[str, ...]:
-    """The tables to keep, with those that are recorded together with them, in order.
+    """Tables to keep, in order, with those that are recorded together with them.
 
     Raises:
-        UsageError: There is no such table, or no samples.
+        UsageError: A table is unknown, or the scenario records no samples.
     """
     for name in tables:
         if name not in TABLES:

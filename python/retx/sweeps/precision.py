@@ -1,11 +1,11 @@
 """Precision of the mean of a quantity at each point, and the number of runs still needed.
 
-A decision depends on the runs before a count that itself follows from such decisions, never on
-which of them came first: so a sweep makes the same runs on any machine, broken off or not.
+A decision uses the runs up to a certain count, which follows from earlier decisions, and never
+their order of completion. A sweep thus makes the same runs on any machine, interrupted or not.
 
-The count goes up by the square of how far the interval is from what is wanted, at most twofold.
-(Stopping by a sequence of looks: Chow & Robbins 1965, Ann. Math. Statist. 36(2). The first look
-comes after `replications` runs, since an interval from few runs may be short by chance.)
+The count grows by the square of the ratio of the interval to the requested one, at most by a factor
+of two. (Sequential stopping: Chow & Robbins 1965, Ann. Math. Statist. 36(2). The first decision
+follows `replications` runs, since an interval from few runs may be short by chance.)
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NAMES = {"flows": flow_names, "links": link_names}
 
 @dataclass(frozen=True)
 class Metric:
-    """A quantity of a run: a column of one flow, of every flow, or of a link's direction."""
+    """Quantity of a run: a column of one flow, of every flow, or of a link's direction."""
 
     table: str
     column: str
@@ -42,10 +42,10 @@ class Metric:
 
     @classmethod
     def read(cls, text: str) -> Metric:
-        """Parses `COLUMN` (every flow's), `flow.NAME.COLUMN` or `link.NAME.DIRECTION.COLUMN`.
+        """Parses `COLUMN` (of every flow), `flow.NAME.COLUMN` or `link.NAME.DIRECTION.COLUMN`.
 
         Raises:
-            UsageError: There is no such column.
+            UsageError: The column is unknown.
         """
         kind, _, rest = text.partition(".")
         if not rest:
@@ -65,10 +65,10 @@ class Metric:
         """Refuses a name that no run will have.
 
         Args:
-            scenarios: Those of all points.
+            scenarios: Scenarios of all points.
 
         Raises:
-            UsageError: The message says which names there are.
+            UsageError: The name is unknown; the message lists the names.
         """
         if self.name is None:
             return
@@ -82,11 +82,11 @@ class Metric:
         raise UsageError(f"metric: no {kind} {self.name!r} in any run (there is {told(known)})")
 
     def series(self, batch: _native.Batch) -> Iterable[tuple[int, int, str, float]]:
-        """Point, replication, whose and value of each row that it is about."""
+        """Point, replication, series and value of each row of the metric."""
         return batch.series(self.table, self.column, self.name, self.direction)
 
     def rows(self, table: pl.DataFrame) -> pl.DataFrame:
-        """The rows of a table that the metric is about."""
+        """Rows of a table that belong to the metric."""
         import polars as pl
 
         if self.name is not None:
@@ -119,14 +119,14 @@ class Known:
 
     @property
     def relative(self) -> float:
-        """Half the interval over the mean; infinite where nothing can be said."""
+        """Half-width of the interval relative to the mean; infinite without an estimate."""
         if self.half == 0:
             return 0.0
         return abs(self.half / self.mean) if self.mean and self.half == self.half else inf
 
 
 class Precision:
-    """Values of the metric by point, and what follows from them."""
+    """Values of the metric by point, and the decisions that follow from them."""
 
     def __init__(self, metric: Metric, confidence: float) -> None:
         self.metric = metric
@@ -134,19 +134,19 @@ class Precision:
         self._values: dict[int, dict[str, dict[int, float]]] = defaultdict(dict)
 
     def add(self, batch: _native.Batch) -> None:
-        """Takes what has been found."""
+        """Adds completed runs."""
         for point, replication, name, value in self.metric.series(batch):
             self._values[point].setdefault(name, {})[replication] = value
 
     def add_stored(self, table: pl.DataFrame, labels: Mapping[str, int]) -> None:
-        """Takes what is in the store."""
+        """Adds runs from the store."""
         rows = self.metric.rows(table).select("key", "replication", "name", self.metric.column)
         for key, replication, name, value in rows.iter_rows():
             known = self._values[labels[key]].setdefault(name, {})
             known[replication] = float("nan") if value is None else value
 
     def known(self, point: int, count: int | None = None) -> list[Known]:
-        """Estimates from the first `count` runs (all of them without it), for each series."""
+        """Estimates of each series from the first `count` runs; from all by default."""
         return [
             self._known(name, list(values.values()) if count is None else _first(values, count))
             for name, values in sorted(self._values[point].items())
@@ -164,10 +164,10 @@ class Precision:
         return Known(name, len(present), fmean(present), half)
 
     def wanted(self, point: int, count: int, until: Until) -> int:
-        """Number of runs wanted when `count` are there; `count` itself when that is enough.
+        """Number of runs needed, given `count` runs; `count` itself if they are sufficient.
 
         Raises:
-            UsageError: The metric names a flow or link that is not there.
+            UsageError: The metric names an unknown flow or link.
         """
         known = self.known(point, count)
         if not known:

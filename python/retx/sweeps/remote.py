@@ -20,17 +20,17 @@ class Order:
 
 
 class EngineMismatchError(Exception):
-    """A worker has another version of retx; its results must not be mixed in."""
+    """A worker has another version of retx, whose results must not be mixed with others."""
 
 
 def run_block(
     orders: list[Order], tables: tuple[str, ...], engine: str
 ) -> tuple[list[_native.Batch], float]:
-    """Runs a block on one core: what it found, and how long it took in seconds.
+    """Runs a block on one core; returns its results and its duration in seconds.
 
     Raises:
-        EngineMismatchError: This engine is not the one that asks.
-        RunError: A run could not be carried out.
+        EngineMismatchError: The worker's engine differs from the caller's.
+        RunError: A run failed.
     """
     if engine != _native.ENGINE:
         raise EngineMismatchError(f"a worker has engine {_native.ENGINE}, this machine {engine}")
@@ -53,4 +53,4 @@ def run_block(
 
 
 class RunFailedError(Exception):
-    """A run could not be carried out: point, replication, what was wrong."""
+    """A run failed: point, replication and reason."""

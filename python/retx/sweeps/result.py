@@ -26,8 +26,7 @@ Reader = Callable[[str], "pl.DataFrame | None"]
 class Sweep:
     """Tables of all runs: a column for each key of the grid, `replication`, then those of `Result`.
 
-    The keys of the grid are columns by their names in the scenario, such as
-    `link.cloud.forward.channel.p`.
+    Columns of keys have their names in the scenario, such as `link.cloud.forward.channel.p`.
     """
 
     def __init__(self, plan: Plan, read: Reader) -> None:
@@ -41,7 +40,7 @@ class Sweep:
 
     @property
     def points(self) -> pl.DataFrame:
-        """Table like `grid`, with the number of each point and the name of its runs on the disk.
+        """Table like `grid`, with the number of each point and the key of its runs on the disk.
 
         Columns: `point`, the keys of the grid, `key`.
         """
@@ -119,7 +118,7 @@ class Sweep:
 
     @cached_property
     def derived(self) -> pl.DataFrame:
-        """One row per run: what `derive` made of it, with a column for each name."""
+        """One row per run with the results of `derive`, one column for each name."""
         if not self._plan.derived:
             raise NotRecordedError("nothing was derived: sweep with derive=FUNCTION")
         long = self._table(DERIVED)
@@ -138,17 +137,17 @@ class Sweep:
         """A quantity at each point, with its interval: one row per point and flow (or link).
 
         Columns: the keys of the grid, `name` (and `direction`), `n`, `missing` (runs without a
-        value, such as transfers that did not end), the statistic by its name, `low`, `high`; for
-        the mean `sd`, too.
+            value, such as unfinished transfers), the statistic by its name, `low`, `high`; for the
+            mean also `sd`.
 
         Args:
             metric: A column of `flows`, `flow.NAME.COLUMN` or `link.NAME.DIRECTION.COLUMN`.
             statistic: `mean` (interval by Student's t), `median` or a quantile between 0 and 1
                 (intervals by the bootstrap).
-            confidence: Level of the intervals, each for itself.
+            confidence: Level of each interval.
 
         Raises:
-            UsageError: There is no such metric.
+            UsageError: The metric is unknown.
         """
         from retx.analysis.estimates import means, quantiles
 
@@ -177,13 +176,13 @@ class Sweep:
         `low_all`, `high_all` (Bonferroni) hold for all rows at once.
 
         Args:
-            a: What is compared: a value of a key, or values by their keys.
-            b: What it is compared with.
+            a: First setting: a value of a key, or values by their keys.
+            b: Second setting.
             metric: As for `summary`.
             confidence: Level of the intervals.
 
         Raises:
-            UsageError: There is no such value or metric.
+            UsageError: The value or metric is unknown.
         """
         from retx.analysis.paired import paired
 
@@ -211,7 +210,7 @@ class Sweep:
             confidence: Level of the intervals.
 
         Raises:
-            UsageError: There is no such metric or value.
+            UsageError: The metric or value is unknown.
         """
         from retx.sweeps.latex import sweep_latex
 
@@ -232,12 +231,12 @@ class Sweep:
         return means(jain_of_runs(table, column, by), "jain", by, confidence)
 
     def warmup(self, column: str = "cwnd_bytes") -> pl.DataFrame:
-        """Length of the warm-up of each run: its beginning that is not yet typical (MSER-5).
+        """Length of the warm-up of each run: its beginning before the steady state (MSER-5).
 
         Needs samples (`tables=["samples"]`, and a `sample_interval` that is a time). Columns: the
         keys of the grid, `flow`, `runs`, `warmup_s` (the longest of all runs), `settled` (the share
-        of runs whose first half holds all that is to be left out). Compare `warmup_s` with the
-        scenario's `warmup`.
+        of runs whose warm-up ends in their first half). Compare `warmup_s` with the scenario's
+        `warmup`.
 
         Args:
             column: A column of `samples`.
@@ -248,7 +247,7 @@ class Sweep:
 
     @property
     def scenario_toml(self) -> str | None:
-        """The scenario without variation; None where there are several, as in a study."""
+        """Scenario without variation; None if there are several, as in a study."""
         return self._plan.base or None
 
     @property
@@ -260,7 +259,7 @@ class Sweep:
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Every table that has been kept, by name."""
+        """Every table that was kept, by name."""
         own = [DERIVED] if self._plan.derived else []
         names = ("runs", *SUMMARIES, *self._plan.tables, *own)
         return {name: getattr(self, name) for name in names if self._read(name) is not None}
@@ -284,10 +283,10 @@ class Sweep:
         return joined.sort("point", "replication", maintain_order=True).drop("point", "key")
 
     def metric_rows(self, metric: str) -> tuple[pl.DataFrame, list[str], str]:
-        """The rows that a metric is about, the columns that tell series apart, and its column.
+        """Rows of a metric, the columns that identify a series, and the column of values.
 
         Raises:
-            UsageError: There is no such metric.
+            UsageError: The metric is unknown.
         """
         from retx.sweeps.precision import Metric
 
@@ -299,7 +298,7 @@ class Sweep:
         return table, by, chosen.column
 
     def _chosen(self, which: object) -> dict[str, Any]:
-        """Values by their keys; a value alone belongs to the only key that takes it."""
+        """Values by their keys; a single value belongs to the only key that has it."""
         if isinstance(which, Mapping):
             unknown = [key for key in which if key not in self.keys]
             if unknown or not which:
@@ -328,7 +327,7 @@ class Sweep:
         return table
 
     def __len__(self) -> int:
-        """Runs."""
+        """Number of runs."""
         return len(self.runs)
 
     def _repr_html_(self) -> str:
@@ -342,11 +341,11 @@ class Sweep:
 
 
 def load_sweep(directory: str | os.PathLike[str]) -> Sweep:
-    """Results of a sweep, from its directory; the sweep need not be complete.
+    """Results of a sweep from its directory; the sweep may be incomplete.
 
     Raises:
-        OSError: It cannot be read.
-        UsageError: It is no sweep's, or damaged.
+        OSError: The directory cannot be read.
+        UsageError: The directory holds no sweep, or is damaged.
     """
     from retx.sweeps.parts import joined
     from retx.sweeps.status import read_plan, sound_parts

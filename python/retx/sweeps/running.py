@@ -1,4 +1,4 @@
-"""`retx.sweep`: plans a sweep, runs it, and goes on with one that was broken off."""
+"""`retx.sweep`: plans a sweep, runs it, and continues an interrupted one."""
 
 from __future__ import annotations
 
@@ -58,43 +58,43 @@ def sweep(
 ) -> Sweep:
     """Runs a scenario at every point of a grid, each several times, on all cores or a cluster.
 
-    Runs with the same replication share their draws at every point, so that points can be compared
-    run by run. The result depends neither on the number of threads or machines, nor on whether the
-    sweep was broken off and taken up again.
+    Runs of the same replication share their random draws at every point, so that points can be
+    compared run by run. The result depends neither on the number of threads or machines nor on
+    interruptions.
 
     Args:
         scenario: As for `run`.
-        grid: What varies, as in the scenario's `[sweep]`, in place of which it comes: keys with
-            lists or ranges, `zip`, `latin_hypercube`.
-        replications: Runs of each point; 30 where neither this nor the scenario says so. With
-            `until`: the first runs, before it is looked how many more are needed.
-        until: Run each point until a mean is known well enough: `{"metric": "goodput_bit_s",
+        grid: Varied values, which replace the scenario's `[sweep]`: keys with lists or ranges,
+            `zip`, `latin_hypercube`.
+        replications: Number of runs of each point; 30 if the scenario has no number either. With
+            `until`: number of runs before the first decision about more.
+        until: Run each point until a mean is precise enough: `{"metric": "goodput_bit_s",
             "relative_half_width": 0.05, "confidence": 0.95, "max_replications": 500}`.
-        seed: Takes the place of the scenario's.
+        seed: Seed that replaces the scenario's.
         overrides: Values by their key in the scenario, at every point.
-        tables: Keep these of every run, too: `samples` (with `link_samples`), `segments` (with
-            `acks`), `drops`, `episodes` (with `exchanges`).
-        cases: Named points, each with values of several keys, crossed with what else varies; in
-            place of the scenario's `[[sweep.case]]`.
-        derive: A function from the tables of one run to numbers by name, which become the table
-            `derived`. It is called as the runs come in.
-        derive_from: Tables that `derive` looks at besides the summaries, which are not kept.
-        threads: Use so many cores instead of all.
-        dask: Run on the Dask cluster with this scheduler address.
-        out: Keep what is found in this directory. A sweep that is there and was broken off goes
-            on; more values or replications are added to one that is complete.
-        force: An earlier sweep at `out` gives way.
-        code: False refuses a scenario that names code of its own, before any of it is loaded.
+        tables: Additional tables to keep of every run: `samples` (with `link_samples`), `segments`
+            (with `acks`), `drops`, `episodes` (with `exchanges`).
+        cases: Named points, each with values of several keys, crossed with the other varied values;
+            they replace the scenario's `[[sweep.case]]`.
+        derive: Function from the tables of one run to numbers by name, which become the table
+            `derived`. It is called when a run is complete.
+        derive_from: Tables that `derive` reads in addition to the summaries; they are not kept.
+        threads: Number of cores to use; all by default.
+        dask: Address of the scheduler of a Dask cluster to run on.
+        out: Directory for the results. An interrupted sweep there is continued; values or
+            replications are added to a complete one.
+        force: Replace an earlier sweep at `out`.
+        code: False refuses a scenario that names user code, before any code is loaded.
         files_anywhere: Data files that the scenario names may lie outside its folder.
-        progress: True shows a bar with the current intervals, False none; by default there is one
+        progress: True shows a bar with the current intervals, False none; by default a bar is shown
             on a terminal. A function is called with the fraction done.
 
     Raises:
         OSError: A file cannot be read or written.
-        ScenarioError: The scenario, the grid or one of its points is wrong.
-        UsageError: An argument is wrong, or the directory holds another sweep.
-        RunError: A run could not be carried out; it is named. What was found before is kept.
-        UserCodeError: Code of your own failed; what it raised is the `__cause__`.
+        ScenarioError: The scenario, the grid or one of its points is invalid.
+        UsageError: An argument is invalid, or the directory holds another sweep.
+        RunError: A run failed; the message names it. Earlier results are kept.
+        UserCodeError: User code failed; its exception is the `__cause__`.
     """
     named = None if cases is None else [Case(name, values) for name, values in cases.items()]
     made = Derive(derive, tuple(derive_from)) if derive else None
@@ -123,7 +123,7 @@ def sweep_prepared(
     metric: str | None = None,
     tabulate: bool = False,
 ) -> Sweep:
-    """Runs a sweep of points that have been resolved; see `sweep`.
+    """Runs a sweep of resolved points; see `sweep`.
 
     A `metric` that no run will have is refused before the first. `tabulate` writes the tables of
     `tabulated` into the directory.
@@ -150,11 +150,11 @@ def sweep_prepared(
 def run_study(
     prepared: Prepared, out: Path | None, threads: int | None, progress: Progress
 ) -> Reader:
-    """Runs what several scenarios need as one queue; what reads the tables.
+    """Runs the points of several scenarios as one queue; returns the reader of the tables.
 
     Args:
-        prepared: All of it.
-        out: Keep what is found there, for the next time, too.
+        prepared: All points.
+        out: Directory to keep the results in, also for later calls.
         threads: As for `sweep`.
         progress: As for `sweep`.
     """
@@ -166,7 +166,7 @@ def run_study(
 
 
 def run_course(prepared: Prepared, store: Store, executor: Executor, progress: Progress) -> None:
-    """Runs what is missing, and completes the store."""
+    """Runs missing replications, and completes the store."""
     course = Course(prepared, store, executor)
     with _display(prepared.plan, progress) as display:
         course.run(display)
@@ -234,7 +234,7 @@ def _display(plan: Plan, progress: Progress) -> Iterator[Display]:
 
 
 class Course:
-    """Which runs are there, which are under way, and which come next."""
+    """State of a sweep: completed runs, runs in progress, and the next ones."""
 
     def __init__(self, prepared: Prepared, store: Store, executor: Executor) -> None:
         plan = prepared.plan
@@ -257,15 +257,15 @@ class Course:
 
     @property
     def planned(self) -> int:
-        """Runs that are known to be needed."""
+        """Number of runs known to be needed."""
         return sum(self._targets)
 
     def left(self) -> list[int]:
-        """Runs under way or to come, by point."""
+        """Number of runs in progress or still to be made, by point."""
         return list(self._left)
 
     def run(self, display: Display) -> None:
-        """Runs what is missing; what was found is written down even when it ends early."""
+        """Runs missing replications; results are stored even after an early end."""
         try:
             for point in range(len(self.keys)):
                 self._submit(point, 0, self._targets[point])
@@ -307,7 +307,7 @@ class Course:
             self._decide(point)
 
     def _derived(self, batch: _native.Batch) -> _native.Batch:
-        """The batch with what is derived from its runs."""
+        """Batch with the quantities derived from its runs."""
         first, *_ = batch.runs()
         # All runs of a batch are recorded alike.
         recording = self._recordings[first[0]]
@@ -316,7 +316,7 @@ class Course:
         return recording.derive.applied(batch, recording.keep, self._scenarios, self._place)
 
     def _decide(self, point: int) -> None:
-        """Goes on where a point is not known well enough."""
+        """Adds runs where a point is not precise enough."""
         until = None if self._fixed[point] else self._plan.until
         while until and self.precision and not self._left[point]:
             count = self._targets[point]
@@ -327,7 +327,7 @@ class Course:
             self._targets[point] = wanted
 
     def _submit(self, point: int, first: int, end: int) -> None:
-        """Runs from `first` to before `end`, less those that are there."""
+        """Submits runs from `first` to before `end`, except completed ones."""
         there = self._store.done.get(self.keys[point], ()) if _has_runs(self._store) else ()
         start = first
         for replication in (*sorted(there), end):

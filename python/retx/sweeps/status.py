@@ -47,31 +47,31 @@ class Status:
 
     @property
     def runs(self) -> int:
-        """Runs that are there."""
+        """Number of completed runs."""
         return len({run for part in self.parts for run in part.each()})
 
     @property
     def planned(self) -> int:
-        """Runs that are known to be needed: with `until`, the first ones of each point."""
+        """Number of runs known to be needed: with `until`, the first ones of each point."""
         return self.plan.planned
 
     @property
     def most(self) -> int:
-        """Runs that may be needed."""
+        """Maximum number of runs."""
         return sum(self.plan.most(key) for key in set(self.plan.keys))
 
     @property
     def bytes(self) -> int:
-        """On the disk."""
+        """Size on the disk."""
         return sum(part.bytes for part in self.parts)
 
 
 def sweep_status(directory: str | os.PathLike[str]) -> Status:
-    """Looks into a directory; nothing is changed.
+    """Reads the state of a directory without changing it.
 
     Raises:
-        OSError: There is no such directory.
-        StoreError: It is no sweep's.
+        OSError: The directory does not exist.
+        StoreError: The directory holds no sweep.
     """
     path = Path(directory)
     plan = read_plan(path)
@@ -85,11 +85,11 @@ def sweep_status(directory: str | os.PathLike[str]) -> Status:
 
 
 def read_plan(path: Path) -> Plan:
-    """The plan of a sweep.
+    """Plan of a sweep.
 
     Raises:
-        OSError: There is no such directory.
-        StoreError: There is no plan in it, or it is damaged.
+        OSError: The directory does not exist.
+        StoreError: The plan is missing or damaged.
     """
     if not path.exists():
         raise FileNotFoundError(errno.ENOENT, "no such directory", str(path))
@@ -110,7 +110,7 @@ def sound_parts(path: Path) -> list[Part]:
     """All parts of a sweep.
 
     Raises:
-        StoreError: One of them is damaged.
+        StoreError: A part is damaged.
     """
     try:
         return [check_part(entry) for entry in _entries(path)]
@@ -124,7 +124,7 @@ def clear(path: Path) -> None:
     """Removes an earlier sweep.
 
     Raises:
-        StoreError: It holds something else, or a sweep is under way there.
+        StoreError: The directory holds other files, or a sweep runs there.
     """
     check_ours(path)
     if is_locked(path):

@@ -2,16 +2,16 @@
 
     DIR/sweep.json      the plan: points, replications, tables, engine
     DIR/scenario.toml   the scenario, resolved
-    DIR/parts/NAME/     see `parts`; while a sweep is under way, one for each few seconds of work
-    DIR/aside/NAME/     parts that were found damaged, and files of others that lay in a part
+    DIR/parts/NAME/     see `parts`; while a sweep runs, one for every few seconds of work
+    DIR/aside/NAME/     damaged parts, and foreign files found in a part
     DIR/tables/*.parquet  tables of all runs with the columns of the grid, for other programs; see
                         `tabulated`
-    DIR/lock            held by the sweep that is under way
+    DIR/lock            held by the running sweep
 
-At the end the parts are written again in the order of the plan. So the files of a sweep are the
-same whenever it was broken off, and on however many machines it ran.
+At the end the parts are rewritten in the order of the plan, so that the files of a sweep depend
+neither on interruptions nor on the number of machines.
 
-Whatever else lies in `DIR/parts` is left alone and never read (see `removal`).
+Other files in `DIR/parts` are neither read nor removed (see `removal`).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ Say = Callable[[str], None]
 
 
 class Memory:
-    """Keeps what is found for as long as the process lives."""
+    """Keeps results in memory for the life of the process."""
 
     def __init__(self, keys: Sequence[str]) -> None:
         self._keys = list(keys)
@@ -70,17 +70,17 @@ class Memory:
         self.done: Done = defaultdict(set)
 
     def add(self, batches: Iterable[_native.Batch]) -> None:
-        """Takes what has been found."""
+        """Adds results."""
         self._pending.extend(batches)
 
     def flush(self) -> None:
-        """There is nothing to write."""
+        """Does nothing: memory needs no flush."""
 
     def finish(self) -> None:
-        """All runs are there."""
+        """Called when all runs are complete."""
 
     def table(self, name: str) -> pl.DataFrame | None:
-        """A table of all runs, once they are there; None when there is none."""
+        """A table of all runs, once complete; None if there is none."""
         if self._pending:
             self._joined = _joined_batches(self._pending, self._keys)
             self._pending = []
@@ -89,22 +89,22 @@ class Memory:
         return self._frames.get(name)
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Does nothing: memory needs no closing."""
 
 
 class Directory:
-    """Keeps what is found in a directory, for one sweep at a time.
+    """Keeps results in a directory, for one sweep at a time.
 
     Args:
-        path: Becomes the sweep's directory, or is one already.
-        plan: What the sweep is to run.
-        say: Told of damaged parts, and of runs that give way.
-        lasting: Runs that are there already must be among the plan's. Else more replications stay
-            for the next time, and what nothing in the plan asks for gives way at the end.
+        path: New or existing directory of the sweep.
+        plan: Plan of the sweep.
+        say: Function called with messages about damaged parts and removed runs.
+        lasting: Require that existing runs belong to the plan. Otherwise additional replications
+            are kept, and runs of points outside the plan are removed at the end.
 
     Raises:
         OSError: The directory cannot be written.
-        StoreError: It holds something else, or is in use.
+        StoreError: The directory holds other files, or is in use.
     """
 
     def __init__(self, path: Path, plan: Plan, say: Say, *, lasting: bool = True) -> None:
@@ -132,11 +132,11 @@ class Directory:
 
     @property
     def parts(self) -> list[Part]:
-        """The sound parts."""
+        """Intact parts."""
         return self._parts
 
     def _opened(self, say: Say) -> list[Part]:
-        """The sound parts of the sweep; the plan is written down."""
+        """Writes the plan; returns the intact parts of the sweep."""
         earlier = _earlier_plan(self.path)
         if earlier and self._lasting:
             _check_same(self.path, earlier, self._plan)
@@ -165,11 +165,11 @@ class Directory:
         return parts
 
     def add(self, batches: Iterable[_native.Batch]) -> None:
-        """Takes what has been found; it is on the disk after the next `flush`."""
+        """Adds results, which the next `flush` writes to the disk."""
         self._pending.extend(batches)
 
     def flush(self) -> None:
-        """Writes what has been taken as a part."""
+        """Writes the added results as a part."""
         if not self._pending:
             return
         tables = _joined_batches(self._pending, self._keys)
@@ -177,16 +177,16 @@ class Directory:
         self._pending = []
 
     def finish(self) -> None:
-        """Writes the parts again in the order of the plan, when all runs are there."""
+        """Rewrites the parts in the order of the plan when all runs are complete."""
         self.flush()
         self._parts = _merged(self._parts_path, self._parts, self._plan)
 
     def table(self, name: str) -> pl.DataFrame | None:
-        """A table of all runs; None when there is none."""
+        """A table of all runs; None if there is none."""
         return joined(self._parts, name)
 
     def close(self) -> None:
-        """Another sweep may have the directory."""
+        """Releases the directory for other sweeps."""
         self._lock.truncate(0)
         self._lock.close()
 
@@ -194,7 +194,7 @@ class Directory:
 def _joined_batches(
     batches: Sequence[_native.Batch], keys: Sequence[str]
 ) -> dict[str, _native.Table]:
-    """Every table of some batches together."""
+    """Every table of several batches, joined."""
     names = dict.fromkeys(name for batch in batches for name in batch.names())
     found = {name: _native.joined(batches, keys, name) for name in names}
     return {name: table for name, table in found.items() if table is not None}
@@ -238,7 +238,7 @@ def _sources(
     parts: Sequence[Part],
     held: Mapping[Path, set[tuple[str, int]]],
 ) -> list[tuple[Part, list[tuple[str, list[tuple[int, int]]]]]]:
-    """Sources of the runs: parts, and the runs to take from each; a run may be in several parts."""
+    """Parts and the runs to take from each; a run may be in several parts."""
     wanted = set(runs)
     found = []
     for part in sorted(parts, key=lambda part: -part.count):
@@ -252,7 +252,7 @@ def _sources(
 
 
 def _survey(folder: Path) -> tuple[list[Part], list[tuple[Path, str]], list[Path]]:
-    """The sound parts, the damaged ones with their faults, and all that is no part."""
+    """Intact parts, damaged parts with their faults, and all other paths."""
     parts, damaged, strangers = [], [], []
     for path in sorted(folder.iterdir()):
         if not is_part(path):
@@ -267,7 +267,7 @@ def _survey(folder: Path) -> tuple[list[Part], list[tuple[Path, str]], list[Path
 
 
 def _needed(parts: list[Part]) -> list[Part]:
-    """The parts less those that others have all runs of: a sweep was broken off as it merged."""
+    """Parts without those whose runs others contain, as after an interruption during merging."""
     needed, seen = [], set[tuple[str, int]]()
     for part in sorted(parts, key=lambda part: (-part.count, part.path.name)):
         runs = set(part.each())
@@ -305,7 +305,7 @@ def _check_same(path: Path, earlier: Plan, plan: Plan) -> None:
 
 
 def _usable(path: Path, parts: list[Part], plan: Plan, say: Say) -> list[Part]:
-    """The parts that this engine has made; what is of no use is named."""
+    """Parts made by this engine; others are reported."""
     others = [part for part in parts if part.engine != plan.engine]
     if others:
         count = sum(part.count for part in others)
@@ -327,7 +327,7 @@ def _usable(path: Path, parts: list[Part], plan: Plan, say: Say) -> list[Part]:
 
 
 def _check_planned(path: Path, parts: list[Part], plan: Plan) -> None:
-    """Every run that is there belongs to the plan: none is dropped, and none is mixed in."""
+    """Checks that every existing run belongs to the plan, so that none is dropped or mixed in."""
     for part in parts:
         if part.engine != plan.engine:
             raise StoreError(

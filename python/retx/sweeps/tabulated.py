@@ -1,10 +1,9 @@
-"""Tables of a complete sweep for other programs, one Parquet file each: `DIR/tables`.
+"""Tables of a complete sweep for other programs: `DIR/tables`, one Parquet file each.
 
 `points` has the grid: `point`, a column for each key, and `key`, by which the files in `DIR/parts`
 name a point. `runs`, `flows`, `links` and the other summaries have the columns of the grid already.
-Tables of single events, such as `segments`, are large: they stay in the parts, to be joined by
-`key`.
-A sweep that goes on removes the tables first, and writes them again when it is complete.
+Tables of single events, such as `segments`, are large: they remain in the parts, to be joined by
+`key`. A continued sweep first removes the tables, and writes them again when it is complete.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ FILE = re.compile(
 
 
 def is_table_file(name: PurePosixPath) -> bool:
-    """True for a file that retx writes there, by its name."""
+    """True for a file name that retx writes there."""
     return bool(FILE.fullmatch(str(name)))
 
 
@@ -41,7 +40,7 @@ def write_tables(found: Sweep, directory: Path) -> None:
     """Writes the tables of a complete sweep into its directory.
 
     Raises:
-        OSError: They cannot be written.
+        OSError: The tables cannot be written.
     """
     folder = directory / TABULATED
     folder.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Runs of a sweep that were over within their warmup."""
+"""Runs of a sweep that ended within their warmup."""
 
 from __future__ import annotations
 

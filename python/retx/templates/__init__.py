@@ -1,4 +1,4 @@
-"""Scenarios to start from, one file each, with the published figures that they stand on."""
+"""Scenario templates, one file each, with the published figures on which they are based."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def names() -> list[str]:
 
 
 def text(name: str) -> str:
-    """The text of a template, with `FILE` where its own name is to stand.
+    """Text of a template, with `FILE` as the placeholder of its file name.
 
     Raises:
-        UsageError: There is none of that name.
+        UsageError: The template is unknown.
     """
     known = dict(_files())
     if name not in known:
@@ -29,7 +29,7 @@ def text(name: str) -> str:
 
 
 def describe() -> list[dict[str, Any]]:
-    """Name and first sentence of each, as `retx.describe` has them."""
+    """Name and first sentence of each template, as in `retx.describe`."""
     return [
         {"name": name, "summary": _summary(found), "parameters": []}
         for name, found in sorted(_files())
@@ -43,5 +43,5 @@ def _files() -> Iterator[tuple[str, str]]:
 
 
 def _summary(found: str) -> str:
-    """The first sentence of the comment at the top."""
+    """First sentence of the comment at the top."""
     return found.splitlines()[0].removeprefix("# ").partition(". ")[0] + "."

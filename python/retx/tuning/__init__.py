@@ -1,1 +1,1 @@
-"""Searches the values of scenario keys that serve an objective best (`retx.tune`, `retx tune`)."""
+"""Search for the values of scenario keys that optimise an objective (`retx.tune`, `retx tune`)."""

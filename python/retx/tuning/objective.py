@@ -1,4 +1,4 @@
-"""Objectives of a tuning: quantities to make larger or smaller."""
+"""Objectives of a tuning: quantities to maximise or minimise."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ NAMED = {
 class Objective:
     """A quantity of a run, averaged over replications, and its direction.
 
-    `goodput`, `fairness` or `delay`; or a column of `flows`, averaged over the flows; or one of one
-    flow, `download.response_time_s`.
+    `goodput`, `fairness` or `delay`; or a column of `flows`, averaged over the flows; or a column
+    of a single flow, `download.response_time_s`.
     """
 
     name: str
     maximise: bool
 
     def check(self, flows: Sequence[str]) -> None:
-        """Refuses what no trial can have.
+        """Refuses an objective that no trial can have.
 
         Args:
-            flows: The names of those that there may be.
+            flows: Names of all possible flows.
 
         Raises:
-            UsageError: There is no such quantity or flow.
+            UsageError: The quantity or flow is unknown.
         """
         if self.name in NAMED:
             return
@@ -57,7 +57,7 @@ class Objective:
             raise UsageError(f"objective {self.name!r}: no flow {flow!r}; there is {told(flows)}")
 
     def value(self, runs: Replications) -> float | None:
-        """The mean over the replications; None where a flow has no value, such as no end."""
+        """Mean over the replications; None if a flow has no value, as when unfinished."""
         flows = runs.flows
         each = flows.group_by("replication", maintain_order=True)
         if self.name == "goodput":
@@ -78,7 +78,7 @@ class Objective:
 
     @property
     def direction(self) -> Literal["minimize", "maximize"]:
-        """Direction, as Optuna calls it."""
+        """Direction in Optuna's terms."""
         return "maximize" if self.maximise else "minimize"
 
 

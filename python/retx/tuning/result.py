@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Tuning:
-    """Trials, the best of them, and the landscape that they show."""
+    """Trials, the best of them, and the objective over the varied values."""
 
     def __init__(
         self,
@@ -44,14 +44,14 @@ class Tuning:
 
     @property
     def units(self) -> dict[str, str]:
-        """Units of the varied keys: `ms` where the table has milliseconds; empty without a unit."""
+        """Units of the varied keys: `ms` if the table has milliseconds; empty without a unit."""
         return {key: getattr(values, "unit", "") for key, values in self._space.items()}
 
     @cached_property
     def trials(self) -> pl.DataFrame:
         """One row per trial: `trial`, a column for each key and each objective.
 
-        Objectives are null where a run had no value: a transfer that did not end.
+        Objectives are null if a run had no value, such as an unfinished transfer.
         """
         from retx.tuning.store import judged
 
@@ -71,7 +71,7 @@ class Tuning:
 
     @cached_property
     def best(self) -> pl.DataFrame:
-        """The best trial; of several objectives those that no other one beats in all."""
+        """Best trial; with several objectives, the Pareto-optimal trials."""
         names = [one.name for one in self.objectives]
         known = self.trials.drop_nulls(names)
         costs = known.select(
@@ -84,10 +84,10 @@ class Tuning:
         return front.head(1) if len(names) == 1 else front.sort(names)
 
     def overrides(self, trial: int | None = None) -> dict[str, Any]:
-        """The values of a trial as `retx.run` takes them; of the best by default.
+        """Values of a trial as `retx.run` takes them; of the best trial by default.
 
         Raises:
-            UsageError: No trial has a value, or there is no such trial.
+            UsageError: No trial has a value, or the trial is unknown.
         """
         rows = self.best if trial is None else self.trials.filter(pl.col("trial") == trial)
         if rows.is_empty():
@@ -98,15 +98,15 @@ class Tuning:
         return {**self._overrides, **own}
 
     def scenario(self, trial: int | None = None) -> dict[str, Any]:
-        """The scenario with the values of a trial; of the best by default."""
+        """Scenario with the values of a trial; of the best trial by default."""
         return resolve(self._scenario, overrides=self.overrides(trial))
 
     def scenario_toml(self, trial: int | None = None) -> str:
-        """Text of a scenario file with the values of a trial; of the best by default."""
+        """Text of a scenario file with the values of a trial; of the best trial by default."""
         return scenario_toml(self._scenario, overrides=self.overrides(trial))
 
     def landscape(self, x: str | None = None, y: str | None = None) -> Figure:
-        """The first objective over the keys: one panel for each, or colours over two of them."""
+        """First objective over the keys: one panel for each, or colours over two of them."""
         from retx.plots.landscape import over_each, over_two
 
         if (x is None) != (y is None):
@@ -119,7 +119,7 @@ class Tuning:
         return over_two(self.trials, x, y, self.objectives[0].name, self.units)
 
     def pareto(self) -> Figure:
-        """The first two objectives against each other, with the trials that none beats."""
+        """First two objectives against each other, with the Pareto-optimal trials."""
         from retx.plots.landscape import front
 
         if len(self.objectives) < 2:

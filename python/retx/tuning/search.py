@@ -1,4 +1,4 @@
-"""The search itself: ask for values, run the scenario, tell what came of them."""
+"""The search: asks for values, runs the scenario, and reports the result."""
 
 from __future__ import annotations
 
@@ -52,30 +52,31 @@ def tune(
     files_anywhere: bool = False,
     report: Report | None = None,
 ) -> Tuning:
-    """Searches the values of scenario keys that serve one objective best, or trade several off.
+    """Searches for the values of scenario keys that optimise one or several objectives.
 
     Every trial runs the scenario with the same draws (common random numbers), so that trials differ
-    by their values alone. With a file as `storage`, what was tried is kept: the same call goes on
-    where an earlier one ended, or was interrupted, and finds what an uninterrupted one finds.
+    only by their values. With a file as `storage`, trials are stored: the same call continues where
+    an earlier one ended or was interrupted, and finds the same result as an uninterrupted search.
 
     Args:
         scenario: As for `retx.run`.
-        vary: By key a `Range`, or a list of values.
-        maximise: Objectives: `goodput`, `fairness`, a column of `flows` (averaged over them), or
-            of one flow, `download.response_time_s`.
-        minimise: The same; `delay` above all.
-        trials: So many in all, earlier ones in `storage` included.
-        replications: Runs for each trial.
-        seed: Of the search. That of the draws is the scenario's.
-        overrides: As for `retx.run`; what does not vary.
-        storage: A file (SQLite) in which the tuning is kept.
-        code: False refuses a scenario that names code of its own, before any of it is loaded.
+        vary: A `Range` or a list of values for each key.
+        maximise: Objectives: `goodput`, `fairness`, a column of `flows` (averaged over them), or of
+            one flow, `download.response_time_s`.
+        minimise: Objectives as for `maximise`; typically `delay`.
+        trials: Total number of trials, including earlier ones in `storage`.
+        replications: Number of runs for each trial.
+        seed: Seed of the search; the random draws use the scenario's seed.
+        overrides: Fixed overrides, as for `retx.run`.
+        storage: File (SQLite) in which the tuning is stored.
+        code: False refuses a scenario that names user code, before any code is loaded.
         files_anywhere: Data files that the scenario names may lie outside its folder.
-        report: Called after every trial with how many are done, and of how many.
+        report: Function called after every trial with the number done and the total.
 
     Raises:
-        UsageError: No or unknown objectives, values that are no range, a file of another tuning.
-        ScenarioError: The scenario does not take a value that may be tried.
+        UsageError: An objective is missing or unknown, a range is invalid, or the file belongs to
+            another tuning.
+        ScenarioError: A value of the search space is invalid for the scenario.
         OSError: A file cannot be read or written.
     """
     if not is_installed("tune"):
@@ -182,7 +183,7 @@ def _checked(
 ) -> tuple[dict[str, Any], dict[str, str | None]]:
     """The scenario without variation, and a hash of each piece of code that may run.
 
-    Every end of every range is tried in it beforehand, and objectives are looked for in them.
+    Both ends of every range are checked in it beforehand, as are the objectives.
     """
     first = {key: _written(values, values.ends[0]) for key, values in space.items()}
     code: dict[str, str | None] = {}
@@ -199,5 +200,5 @@ def _checked(
 
 
 def _written(values: Range | Choice, end: Any) -> object:  # noqa: ANN401
-    """An end of a range, or one name of a choice, as the scenario has it."""
+    """An end of a range, or a name of a choice, as written in the scenario."""
     return values.written(end)

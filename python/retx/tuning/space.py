@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Range:
-    """Numbers from `low` to `high`, both included; whole ones when both are.
+    """Numbers from `low` to `high`, inclusive; whole numbers if both are whole.
 
-    With a unit, `Range(5, 100, "ms")`, they are written as scenarios have them. `log` searches
-    evenly over orders of magnitude.
+    With a unit, as in `Range(5, 100, "ms")`, they are written as in scenarios. `log` samples
+    uniformly on a logarithmic scale.
     """
 
     low: float
@@ -44,12 +44,12 @@ class Range:
         return trial.suggest_float(key, self.low, self.high, log=self.log)
 
     def written(self, value: float) -> object:
-        """A number as the scenario has it."""
+        """Number as written in the scenario."""
         return f"{value!r} {self.unit}" if self.unit else value
 
     @property
     def ends(self) -> list[object]:
-        """The values that show whether the scenario takes the range."""
+        """Values with which the scenario is checked for the range."""
         return [self.low, self.high]
 
     def __str__(self) -> str:
@@ -64,16 +64,16 @@ class Choice:
     values: tuple[object, ...]
 
     def suggest(self, trial: optuna.Trial, key: str) -> Any:  # noqa: ANN401
-        """The name of a value for a trial."""
+        """Name of a value for a trial."""
         return trial.suggest_categorical(key, [str(value) for value in self.values])
 
     def written(self, value: object) -> object:
-        """The value of that name as the scenario has it."""
+        """Value of this name as written in the scenario."""
         return next(one for one in self.values if str(one) == value)
 
     @property
     def ends(self) -> list[object]:
-        """The values that show whether the scenario takes the choice: all."""
+        """Values with which the scenario is checked for the choice: all."""
         return [str(value) for value in self.values]
 
     def __str__(self) -> str:
@@ -84,10 +84,10 @@ Space = dict[str, Range | Choice]
 
 
 def space_of(vary: Mapping[str, Range | Choice | Sequence[object]]) -> Space:
-    """The space; a list is a choice.
+    """Search space of the varied keys; a list is a choice.
 
     Raises:
-        UsageError: Nothing varies, or a choice has one value only, or two of one name.
+        UsageError: Nothing varies, a choice has only one value, or two values have the same name.
     """
     if not vary:
         raise UsageError("nothing to vary: name a key of the scenario and its values")
@@ -114,7 +114,7 @@ def parsed(word: str) -> tuple[str, Range | Choice]:
     """Parses a `--vary`: see `retx.varied`. A range with a number of steps is a choice.
 
     Raises:
-        UsageError: It is written in none of the ways that there are.
+        UsageError: The text has none of the accepted forms.
         ScenarioError: A range has no values.
     """
     key, varied = read_vary(word)
@@ -128,10 +128,10 @@ def parsed(word: str) -> tuple[str, Range | Choice]:
 
 
 def _span_of(word: str, table: Mapping[str, Any]) -> Span | None:
-    """A range as `[sweep]` has it that does not say which values between its ends are meant.
+    """A range as in `[sweep]` without a number of values in between; None for other values.
 
     Raises:
-        UsageError: Its ends are no numbers of one unit.
+        UsageError: The ends are not numbers of one unit.
     """
     if {"steps", "step"} & table.keys():
         return None
@@ -142,7 +142,7 @@ def _span_of(word: str, table: Mapping[str, Any]) -> Span | None:
 
 
 def _points(key: str, table: Mapping[str, Any]) -> list[object]:
-    """The values of a range, as a sweep has them."""
+    """Values of a range, as in a sweep."""
     from retx.sweeps.grid import read_grid
 
     return [value for (value,) in read_grid({key: dict(table)}).points]

@@ -1,4 +1,4 @@
-"""The file in which a tuning is kept, so that it can go on later."""
+"""File that stores a tuning, so that it can be continued."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ WITHOUT_VALUE = "without value"
 
 @contextmanager
 def locked(path: Path | None) -> Iterator[None]:
-    """Keeps others from the same file while the block runs.
+    """Locks the file of a tuning while the block runs.
 
     Raises:
-        IsADirectoryError: It is no file.
-        UsageError: Another tuning has it.
+        IsADirectoryError: The path is a directory.
+        UsageError: Another tuning uses the file.
     """
     if path is None:
         yield
@@ -59,10 +59,10 @@ def locked(path: Path | None) -> Iterator[None]:
 def open_study(
     path: Path | None, directions: list[Direction], signature: Mapping[str, Any]
 ) -> optuna.Study:
-    """The study in the file, or a new one; without a file it is kept in memory.
+    """Study in the file, or a new one; without a file the study is kept in memory.
 
     Raises:
-        UsageError: The file holds another tuning, or is no file of a tuning.
+        UsageError: The file holds another tuning, or another kind of data.
     """
     import optuna
     from sqlalchemy.exc import SQLAlchemyError
@@ -93,7 +93,7 @@ def open_study(
 
 
 def judged(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
-    """Trials that ran to their end, with a value or without."""
+    """Completed trials, with or without a value."""
     from optuna.trial import TrialState
 
     states = (TrialState.COMPLETE, TrialState.FAIL)

@@ -1,6 +1,6 @@
 //! IPv4 and IPv6 with extension headers, and the tunnels that they carry.
 
-use super::{Otherwise, View, link, tcp, word};
+use super::{NoSegment, View, link, tcp, word};
 use crate::packet::{End, Packet};
 
 const TCP: u8 = 6;
@@ -9,24 +9,24 @@ const VXLAN: u16 = 4789;
 
 /// Reads an IP packet of either version.
 #[inline]
-pub fn read(view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+pub fn read(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     match view.head(1)?[0] >> 4 {
         4 => version_4(view, packet),
         6 => version_6(view, packet),
-        _ => Err(Otherwise::Malformed),
+        _ => Err(NoSegment::Malformed),
     }
 }
 
 #[inline]
-fn version_4(view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+fn version_4(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let head = view.head(20)?;
     let header = usize::from(head[0] & 15) * 4;
     let total = u32::from(word(head, 2));
     if header < 20 || total != 0 && (total as usize) < header {
-        return Err(Otherwise::Malformed);
+        return Err(NoSegment::Malformed);
     }
     if word(head, 6) & 0x1fff != 0 {
-        return Err(Otherwise::Fragment);
+        return Err(NoSegment::Fragment);
     }
     packet.ecn = head[1] & 3;
     packet.ip_id = word(head, 4);
@@ -38,7 +38,7 @@ fn version_4(view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
     carried(head[9], body.after(header)?, packet)
 }
 
-fn version_6(view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+fn version_6(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let head = view.head(40)?;
     packet.ecn = (head[1] >> 4) & 3;
     packet.ip_id = 0;
@@ -82,7 +82,7 @@ fn jumbo_bytes(view: View<'_>) -> Option<u32> {
 }
 
 /// Passes over extension headers (RFC 8200 §4).
-fn extensions(mut next: u8, mut view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+fn extensions(mut next: u8, mut view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     loop {
         let length = match next {
             0 | 43 | 60 | 135 | 139 | 140 => (usize::from(view.head(2)?[1]) + 1) * 8,
@@ -90,7 +90,7 @@ fn extensions(mut next: u8, mut view: View<'_>, packet: &mut Packet) -> Result<(
             51 => (usize::from(view.head(2)?[1]) + 2) * 4,
             44 => {
                 if word(view.head(8)?, 2) & 0xfff8 != 0 {
-                    return Err(Otherwise::Fragment);
+                    return Err(NoSegment::Fragment);
                 }
                 8
             }
@@ -103,26 +103,26 @@ fn extensions(mut next: u8, mut view: View<'_>, packet: &mut Packet) -> Result<(
 
 /// Reads the payload of an IP packet by its protocol number.
 #[inline]
-fn carried(protocol: u8, view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+fn carried(protocol: u8, view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     match protocol {
         TCP => tcp::read(view, packet),
         4 | 41 => read(view, packet),
         17 => vxlan(view, packet),
         47 => gre(view, packet),
-        _ => Err(Otherwise::Protocol),
+        _ => Err(NoSegment::Protocol),
     }
 }
 
-fn vxlan(view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+fn vxlan(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let head = view.head(16)?;
     if word(head, 2) != VXLAN || head[8] & 8 == 0 {
-        return Err(Otherwise::Protocol);
+        return Err(NoSegment::Protocol);
     }
     link::ethernet(view.marked(&head[12..15]).after(16)?, packet)
 }
 
 /// Generic routing encapsulation (RFC 2784, 2890), and PPTP's version of it (RFC 2637).
-fn gre(view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+fn gre(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let head = view.head(4)?;
     let (flags, kind) = (word(head, 0), word(head, 2));
     let has = |bit: u16| usize::from(flags & bit != 0);

@@ -1,12 +1,12 @@
 //! Link layers and what lies between them and IP: tags, labels, sessions.
 
 use super::internet;
-use super::{Otherwise, View, word};
+use super::{NoSegment, View, word};
 use crate::packet::Packet;
 
 /// Reads a frame of a link type (`LINKTYPE_…` of pcap).
 #[inline]
-pub fn read(link_type: u16, view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+pub fn read(link_type: u16, view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     match link_type {
         1 => ethernet(view, packet),
         0 | 108 => loopback(view, packet),
@@ -25,27 +25,27 @@ pub fn read(link_type: u16, view: View<'_>, packet: &mut Packet) -> Result<(), O
             let head = view.head(20)?;
             ethertype(word(head, 0), view.marked(&head[4..12]).after(20)?, packet)
         }
-        other => Err(Otherwise::LinkType(other)),
+        other => Err(NoSegment::LinkType(other)),
     }
 }
 
 /// An Ethernet frame.
 #[inline]
-pub fn ethernet(view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+pub fn ethernet(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let head = view.head(14)?;
     let view = view.marked(&head[..12]).after(14)?;
     ethertype(word(head, 12), view, packet)
 }
 
 /// Where the next two bytes are an EtherType.
-fn tagged(view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+fn tagged(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let kind = word(view.head(2)?, 0);
     ethertype(kind, view.after(2)?, packet)
 }
 
 /// Contents of this EtherType.
 #[inline]
-pub fn ethertype(kind: u16, view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+pub fn ethertype(kind: u16, view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     match kind {
         0x0800 | 0x86dd => internet::read(view, packet),
         // IEEE 802.1Q, 802.1ad and their forerunners.
@@ -68,12 +68,12 @@ pub fn ethertype(kind: u16, view: View<'_>, packet: &mut Packet) -> Result<(), O
             let head = view.head(8)?;
             ethertype(word(head, 6), view.after(8)?, packet)
         }
-        _ => Err(Otherwise::Protocol),
+        _ => Err(NoSegment::Protocol),
     }
 }
 
 /// MPLS (RFC 3032): after the last label there is no type, so the first bits decide.
-fn labels(mut view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+fn labels(mut view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     loop {
         let head = view.head(4)?;
         let is_last = head[2] & 1 != 0;
@@ -91,14 +91,14 @@ fn labels(mut view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
 }
 
 /// PPP over Ethernet, a session's packet (RFC 2516).
-fn pppoe(view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+fn pppoe(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let head = view.head(6)?;
     let length = u32::from(word(head, 4));
     ppp(view.marked(&head[2..4]).after(6)?.shortened(length), packet)
 }
 
 /// PPP (RFC 1661): the protocol has one byte when it is compressed.
-pub fn ppp(view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+pub fn ppp(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let view = if view.data.starts_with(&[0xff, 3]) { view.after(2)? } else { view };
     let first = view.head(1)?[0];
     let (protocol, bytes) =
@@ -106,17 +106,17 @@ pub fn ppp(view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
     match protocol {
         0x21 | 0x57 => internet::read(view.after(bytes)?, packet),
         0x281 | 0x283 => labels(view.after(bytes)?, packet),
-        _ => Err(Otherwise::Protocol),
+        _ => Err(NoSegment::Protocol),
     }
 }
 
 /// BSD loopback: the address family, in the byte order of the machine.
-fn loopback(view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+fn loopback(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let head = view.head(4)?;
     let family = if head[0] == 0 && head[1] == 0 { head[3] } else { head[0] };
     match family {
         // AF_INET, and AF_INET6 of the BSDs, Linux and macOS.
         2 | 10 | 23 | 24 | 28 | 30 => internet::read(view.after(4)?, packet),
-        _ => Err(Otherwise::Protocol),
+        _ => Err(NoSegment::Protocol),
     }
 }

@@ -15,7 +15,7 @@ const DEPTH_MAX: u32 = 16;
 
 /// Why a frame yields no segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Otherwise {
+pub enum NoSegment {
     /// Another protocol.
     Protocol,
     /// A later fragment of an IP packet.
@@ -44,11 +44,11 @@ struct View<'a> {
 impl<'a> View<'a> {
     /// View of the bytes after a header.
     #[inline]
-    fn after(self, bytes: usize) -> Result<Self, Otherwise> {
+    fn after(self, bytes: usize) -> Result<Self, NoSegment> {
         if self.depth >= DEPTH_MAX || bytes as u64 > u64::from(self.original) {
-            return Err(Otherwise::Malformed);
+            return Err(NoSegment::Malformed);
         }
-        let data = self.data.get(bytes..).ok_or(Otherwise::Cut)?;
+        let data = self.data.get(bytes..).ok_or(NoSegment::Cut)?;
         let (original, depth) = (self.original - bytes as u32, self.depth + 1);
         Ok(Self { data, original, depth, ..self })
     }
@@ -62,8 +62,8 @@ impl<'a> View<'a> {
 
     /// The header's bytes.
     #[inline]
-    fn head(self, bytes: usize) -> Result<&'a [u8], Otherwise> {
-        self.data.get(..bytes).ok_or(Otherwise::Cut)
+    fn head(self, bytes: usize) -> Result<&'a [u8], NoSegment> {
+        self.data.get(..bytes).ok_or(NoSegment::Cut)
     }
 
     /// Takes a header's bytes into the fingerprint of the link.
@@ -90,7 +90,7 @@ fn word(bytes: &[u8], at: usize) -> u16 {
 /// # Errors
 /// Why there is none.
 #[inline]
-pub fn decode(frame: &Frame<'_>) -> Result<Packet, Otherwise> {
+pub fn decode(frame: &Frame<'_>) -> Result<Packet, NoSegment> {
     let original = frame.original_bytes.max(frame.data.len() as u32);
     let view = View { data: frame.data, original, depth: 0, link: 0 };
     let mut packet = Packet {

@@ -1,6 +1,6 @@
 //! TCP headers, as far as they were captured.
 
-use super::{Otherwise, View, word};
+use super::{NoSegment, View, word};
 use crate::packet::{Control, Options, Packet};
 
 /// Up to the control bits: less says nothing of use.
@@ -9,13 +9,13 @@ const HEADER_BYTES: usize = 20;
 
 /// Reads a TCP header.
 #[inline]
-pub fn read(view: View<'_>, packet: &mut Packet) -> Result<(), Otherwise> {
+pub fn read(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let head = view.head(LEAST_BYTES)?;
     let number =
         |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let header = usize::from(head[12] >> 4) * 4;
     if header < HEADER_BYTES || header as u64 > u64::from(view.original) {
-        return Err(Otherwise::Malformed);
+        return Err(NoSegment::Malformed);
     }
     packet.source.port = word(head, 0);
     packet.destination.port = word(head, 2);

@@ -51,7 +51,7 @@ impl Setup {
     /// # Errors
     /// A field's value that no endpoint can run with.
     pub fn take(&mut self, effects: &Effects, line: u32) -> Result<(), Refusal> {
-        let changes = suited(&self.config, effects.changes.clone());
+        let changes = renamed_for(&self.config, effects.changes.clone());
         self.config = adjusted(&self.config, Names::Kernel, &changes, line)?;
         self.note(effects);
         Ok(())
@@ -168,7 +168,7 @@ fn named(name: &str, line: u32) -> Result<&'static presets::Preset, Refusal> {
 }
 
 /// Renames changes to the fields that this TCP has.
-fn suited(config: &Config, mut changes: Vec<Change>) -> Vec<Change> {
+fn renamed_for(config: &Config, mut changes: Vec<Change>) -> Vec<Change> {
     let grows = config.receive_autotuning.is_some();
     let field = if grows { "receive_autotuning" } else { "receive_buffer" };
     for (name, _) in &mut changes {
@@ -186,7 +186,7 @@ fn apply(
     changes: Vec<(u32, Vec<Change>)>,
 ) -> Result<(), Refusal> {
     let changes: Vec<(u32, Vec<Change>)> =
-        changes.into_iter().map(|(line, changes)| (line, suited(config, changes))).collect();
+        changes.into_iter().map(|(line, changes)| (line, renamed_for(config, changes))).collect();
     let all: Vec<Change> = changes.iter().flat_map(|(_, changes)| changes.clone()).collect();
     if all.is_empty() {
         return Ok(());

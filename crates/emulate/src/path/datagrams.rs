@@ -141,7 +141,7 @@ impl Datagrams {
     pub fn mark_ended(&mut self, all_sent: &BTreeMap<usize, u64>) {
         for (flow, packets) in all_sent {
             let flow = &mut self.flows[*flow];
-            let is_over = flow.sent >= *packets && flow.books.are_settled();
+            let is_over = flow.sent >= *packets && flow.books.all_fates_known();
             if flow.finish.is_none() && is_over {
                 flow.finish = Some(flow.latest);
                 self.finished += 1;

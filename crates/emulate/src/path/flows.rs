@@ -155,7 +155,7 @@ impl Flows {
             row: None,
         };
         let mut passage = Passage { host: seen.host, of: None };
-        if self.may_have_come(seen, context.senders) {
+        if self.may_have_been_passed(seen, context.senders) {
             self.adopt(now, context);
         }
         if let Some(flow) = self.flows.get_mut(seen.flow as usize) {
@@ -236,7 +236,7 @@ impl Flows {
 
     /// True if the sender's socket may already have been received: it is passed before anything is
     /// sent with it.
-    fn may_have_come(&self, seen: &Seen, senders: &Senders) -> bool {
+    fn may_have_been_passed(&self, seen: &Seen, senders: &Senders) -> bool {
         let sends = (seen.flow as usize) < self.flows.len() && seen.to == Side::Receiver;
         sends && (seen.segment.flags.contains(Flags::SYN) || !senders.has(seen.flow))
     }

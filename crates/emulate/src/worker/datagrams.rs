@@ -8,7 +8,9 @@ use super::ends::lock;
 use super::hosts::Hosts;
 use super::traffic::Run;
 use crate::boundary;
-use crate::protocol::{DatagramOrder, DatagramReport, Order, Told, first_hop, send_descriptor};
+use crate::protocol::{
+    DatagramOrder, DatagramReport, Order, WorkerMessage, first_hop, send_descriptor,
+};
 use crate::run::PRIORITY;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll, ppoll};
 use nix::sys::socket::{setsockopt, sockopt};
@@ -124,7 +126,7 @@ impl Datagrams {
                 let result = entered.and_then(|()| source.run());
                 note_fault(&source.report, &result);
                 let packets = source.sender.sent();
-                source.run.teller.tell(&Told::AllSent { flow: number, packets });
+                source.run.messages.tell(&WorkerMessage::AllSent { flow: number, packets });
             })?;
         }
         Ok(Running(running))

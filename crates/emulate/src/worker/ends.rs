@@ -8,11 +8,13 @@
 //! closed at both ends: the client goes on at the end of the response, and the server accepts the
 //! next connection.
 
-use super::Teller;
+use super::MessageSender;
 use super::sockets;
 use super::traffic::Run;
 use crate::clock::Clock;
-use crate::protocol::{ExchangeOrder, ExchangeReport, FileOrder, FlowOrder, FlowReport, Told};
+use crate::protocol::{
+    ExchangeOrder, ExchangeReport, FileOrder, FlowOrder, FlowReport, WorkerMessage,
+};
 use crate::tcp_info::TcpInfo;
 use retx_sim::plan::READ_BLOCK;
 use retx_units::{Rate, Time};
@@ -83,14 +85,14 @@ impl State {
 
     /// Records the end of one end. Reports a finite flow as done when both ends have finished, or
     /// one has failed.
-    pub fn end(&mut self, result: &io::Result<()>, is_finite: bool, teller: &Teller) {
+    pub fn end(&mut self, result: &io::Result<()>, is_finite: bool, messages: &MessageSender) {
         let other_ended = std::mem::replace(&mut self.one_ended, true);
         if let Err(error) = result {
             self.report.fault.get_or_insert(error.to_string());
         }
         let over = other_ended || result.is_err();
         if over && is_finite && !std::mem::replace(&mut self.is_reported, true) {
-            teller.tell(&Told::FlowDone);
+            messages.tell(&WorkerMessage::FlowDone);
         }
     }
 }
@@ -102,7 +104,7 @@ pub struct End {
     order: FlowOrder,
     clock: Clock,
     warmup: Time,
-    teller: Teller,
+    messages: MessageSender,
     way: Way,
     state: Shared,
     buffer: Vec<u8>,
@@ -121,8 +123,8 @@ impl End {
     /// Creates an end that has not begun.
     pub fn new((flow, order): (u32, FlowOrder), way: Way, state: Shared, run: &Run) -> Self {
         let Run { clock, warmup, .. } = *run;
-        let teller = run.teller.clone();
-        Self { flow, order, clock, warmup, teller, way, state, buffer: vec![0; CHUNK] }
+        let messages = run.messages.clone();
+        Self { flow, order, clock, warmup, messages, way, state, buffer: vec![0; CHUNK] }
     }
 
     /// Runs the end until it has finished.
@@ -139,7 +141,7 @@ impl End {
 
     /// Records that the end has finished or failed.
     pub fn finish(&self, result: &io::Result<()>) {
-        lock(&self.state).end(result, self.order.files.is_finite(), &self.teller);
+        lock(&self.state).end(result, self.order.files.is_finite(), &self.messages);
     }
 
     fn run_files(&mut self, files: &FileOrder, sends: bool) -> io::Result<()> {
@@ -167,14 +169,14 @@ impl End {
             Way::At(listener) => {
                 let (socket, _) = listener.accept()?;
                 if sends {
-                    self.teller.hand_over(self.flow, socket.as_fd());
+                    self.messages.hand_over(self.flow, socket.as_fd());
                 }
                 Ok((socket, self.clock.now()))
             }
             Way::To(address) => {
                 let socket = sockets::open(&self.order.sockets[usize::from(!sends)])?;
                 if sends {
-                    self.teller.hand_over(self.flow, socket.as_fd());
+                    self.messages.hand_over(self.flow, socket.as_fd());
                 }
                 if number == 0 {
                     self.clock.sleep_until(self.order.start);

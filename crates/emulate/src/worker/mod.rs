@@ -20,7 +20,9 @@ pub use device::HARDWARE_ADDRESS;
 pub use leftover::{clean, mark};
 
 use crate::boundary;
-use crate::protocol::{Command, Order, Told, receive, receive_descriptor, send, send_sender};
+use crate::protocol::{
+    Command, Order, WorkerMessage, receive, receive_descriptor, send, send_sender,
+};
 use hosts::Hosts;
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
@@ -41,14 +43,14 @@ pub const INNER: &str = "--inner";
 
 /// Sender of messages to the emulator, shared by threads.
 #[derive(Debug, Clone)]
-struct Teller {
+struct MessageSender {
     socket: Arc<Mutex<UnixStream>>,
     /// Channel for senders' sockets.
     senders: Arc<OwnedFd>,
 }
 
-impl Teller {
-    fn tell(&self, told: &Told) {
+impl MessageSender {
+    fn tell(&self, told: &WorkerMessage) {
         let socket = self.socket.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // Messages are dropped once the emulator is gone.
         let _ = send(&socket, told);
@@ -74,7 +76,7 @@ pub fn run(command: &[String], inner: bool) -> i32 {
         Ok(code) => code,
         Err(sentence) => {
             if let Ok(socket) = socket() {
-                let _ = send(&socket, &Told::Refused(sentence));
+                let _ = send(&socket, &WorkerMessage::Refused(sentence));
             }
             2
         }
@@ -165,26 +167,31 @@ fn inside() -> Result<i32, String> {
     let traffic = Traffic::prepare(&order, &hosts)?;
     send(
         &socket,
-        &Told::Ready { sysctls: hosts.settings.clone(), offloads_off: hosts.offloads_off.clone() },
+        &WorkerMessage::Ready {
+            sysctls: hosts.settings.clone(),
+            offloads_off: hosts.offloads_off.clone(),
+        },
     )
     .map_err(broken)?;
     hosts.hand_over(&socket).map_err(broken)?;
     traffic.hand_over(&socket).map_err(broken)?;
     let writer = socket.try_clone().map_err(broken)?;
-    let teller = Teller { socket: Arc::new(Mutex::new(writer)), senders: Arc::new(senders) };
+    let messages =
+        MessageSender { socket: Arc::new(Mutex::new(writer)), senders: Arc::new(senders) };
     let mut running = None;
     loop {
         match receive::<Command>(&socket) {
             Ok(Command::Start { clock, warmup }) => {
-                let run = Run { clock, warmup, hosts: Arc::clone(&hosts), teller: teller.clone() };
+                let run =
+                    Run { clock, warmup, hosts: Arc::clone(&hosts), messages: messages.clone() };
                 running = Some((traffic.start(&run)?, clock));
-                programs::start(&order, input.as_ref(), &hosts, &teller)?;
+                programs::start(&order, input.as_ref(), &hosts, &messages)?;
             }
             Ok(Command::Stop) => {
                 let report = running.as_ref().map(|(running, clock)| running.report(clock.now()));
                 let (flows, proxies, datagrams) = report.unwrap_or_default();
                 let device_drops = hosts.drops();
-                teller.tell(&Told::Report { flows, proxies, datagrams, device_drops });
+                messages.tell(&WorkerMessage::Report { flows, proxies, datagrams, device_drops });
                 return Ok(0);
             }
             // The emulator is gone.

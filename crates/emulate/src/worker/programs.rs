@@ -1,9 +1,9 @@
 //! User programs in hosts.
 
-use super::Teller;
+use super::MessageSender;
 use super::hosts::Hosts;
 use crate::boundary;
-use crate::protocol::{Order, Told};
+use crate::protocol::{Order, WorkerMessage};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::sethostname;
 use std::os::fd::OwnedFd;
@@ -36,7 +36,7 @@ pub fn start(
     order: &Order,
     input: Option<&OwnedFd>,
     hosts: &Arc<Hosts>,
-    teller: &Teller,
+    messages: &MessageSender,
 ) -> Result<(), String> {
     for (number, program) in order.programs.iter().enumerate() {
         let mut command = match &program.command {
@@ -56,7 +56,7 @@ pub fn start(
         };
         let host = &order.hosts[program.host];
         command.env("RETX_HOST", &host.name).env("RETX_ADDRESS", host.address.to_string());
-        let (hosts, teller) = (Arc::clone(hosts), teller.clone());
+        let (hosts, messages) = (Arc::clone(hosts), messages.clone());
         let (host, background) = (program.host, program.background);
         let name = host_name(&order.hosts[host].name);
         thread::Builder::new()
@@ -75,9 +75,9 @@ pub fn start(
                     }),
                     Ok(Err(_)) | Err(_) => 127,
                 };
-                teller.tell(&Told::ProgramDone(number, code));
+                messages.tell(&WorkerMessage::ProgramDone(number, code));
                 if !background {
-                    teller.tell(&Told::Awaited);
+                    messages.tell(&WorkerMessage::Awaited);
                 }
             })
             .map_err(|error| format!("no thread can be started: {error}"))?;

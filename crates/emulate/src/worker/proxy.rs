@@ -7,7 +7,7 @@
 //! forwarded, in both directions, after all data before it; if a connection fails the proxy resets
 //! the other.
 
-use super::Teller;
+use super::MessageSender;
 use super::ends::{Shared as SharedState, Way, lock};
 use super::sockets;
 use super::traffic::Run;
@@ -72,7 +72,7 @@ pub struct Proxy {
     buffer: u64,
     /// Index of the flow that it sends.
     sends: u32,
-    teller: Teller,
+    messages: MessageSender,
     legs: [FlowOrder; 2],
     ways: [Way; 2],
     states: [SharedState; 2],
@@ -105,9 +105,9 @@ impl Proxy {
         run: &Run,
     ) -> Self {
         let Run { clock, warmup, .. } = *run;
-        let (buffer, sends, teller) = (order.buffer, order.legs[1] as u32, run.teller.clone());
+        let (buffer, sends, messages) = (order.buffer, order.legs[1] as u32, run.messages.clone());
         let passed = Shared::default();
-        Self { buffer, sends, teller, legs, ways, states, clock, warmup, passed }
+        Self { buffer, sends, messages, legs, ways, states, clock, warmup, passed }
     }
 
     /// State shared with other threads.
@@ -118,7 +118,7 @@ impl Proxy {
     /// Records that the proxy has finished or failed.
     pub fn finish(&self, result: &io::Result<()>) {
         for state in &self.states {
-            lock(state).end(result, self.legs[0].files.is_finite(), &self.teller);
+            lock(state).end(result, self.legs[0].files.is_finite(), &self.messages);
         }
     }
 
@@ -156,7 +156,7 @@ impl Proxy {
             }
             [Way::To(address), Way::At(listener)] => {
                 let to = listener.accept()?.0;
-                self.teller.hand_over(self.sends, to.as_fd());
+                self.messages.hand_over(self.sends, to.as_fd());
                 Ok([self.open((0, 1), *address)?, to])
             }
             ways => unreachable!("a proxy is asked before it asks: {ways:?}"),
@@ -170,7 +170,7 @@ impl Proxy {
     ) -> io::Result<TcpStream> {
         let socket = sockets::open(&self.legs[leg].sockets[side])?;
         if leg == 1 {
-            self.teller.hand_over(self.sends, socket.as_fd());
+            self.messages.hand_over(self.sends, socket.as_fd());
         }
         lock(&self.states[leg]).report.start.get_or_insert(self.clock.now());
         sockets::connect(socket, address)

@@ -1,6 +1,6 @@
 //! TCP flows: a thread at each end with an ordinary blocking socket, as in any program.
 
-use super::Teller;
+use super::MessageSender;
 use super::datagrams::{self, Datagrams};
 use super::ends::{End, Shared, Way, lock};
 use super::hosts::Hosts;
@@ -57,7 +57,7 @@ pub struct Run {
     /// Hosts of the run.
     pub hosts: Arc<Hosts>,
     /// Sender of messages to the emulator.
-    pub teller: Teller,
+    pub messages: MessageSender,
 }
 
 impl Run {

@@ -132,7 +132,7 @@ impl Pipe {
             return self.cross_plain(now, packet.frame.bytes);
         }
         let Some(end) = self.admit(now, packet.frame.bytes) else { return Crossing::QueueFull };
-        self.settle_changes(end);
+        self.apply_changes(end);
         match self.fate(end, &packet.frame) {
             Ok(journey) => {
                 self.rare().exceptions.bursts.survived();
@@ -188,7 +188,7 @@ impl Pipe {
     /// Hands a packet that has passed this pipe ahead of time over to the engine, which delivers
     /// it; until then it counts as [`Kept`].
     #[inline(always)]
-    pub const fn let_go(&mut self) {
+    pub const fn hand_over(&mut self) {
         self.counts.delivered += 1;
     }
 
@@ -205,7 +205,7 @@ impl Pipe {
     /// Arrival times after `now` at the near end, and lengths, of packets that have been counted
     /// already. `further` are pending arrivals at the far end of packets that have gone on. Also
     /// returns the transmission time that lies in the future.
-    fn to_come(
+    fn pending_arrivals(
         &self,
         now: Time,
         mut all: Vec<(Time, u32)>,
@@ -227,7 +227,7 @@ impl Pipe {
     }
 }
 
-/// Packet that the engine holds instead of a pipe ([`Pipe::let_go`]).
+/// Packet that the engine holds instead of a pipe ([`Pipe::hand_over`]).
 #[derive(Debug, Clone, Copy)]
 pub struct Kept {
     /// Index of the pipe at whose far end the packet arrives.
@@ -277,7 +277,7 @@ pub fn statistics(
     let shares = shares(pipes, now, kept, bytes);
     pipes.iter().zip(shares).map(move |(pipe, share)| {
         let mut all = share.add_to(pipe.counted(now));
-        if pipe.settles() {
+        if pipe.decides_at_arrival() {
             assert!(all.queued <= all.in_air, "who waits has not left {pipe:?}");
             all.in_air -= all.queued;
         }
@@ -303,8 +303,8 @@ fn shares(
         let pipe = &pipes[index];
         let Some(leader) = pipe.leader() else { continue };
         let known = further.remove(&index).unwrap_or_default();
-        let (to_come, busy) = pipe.to_come(now, known, &bytes);
-        let count = to_come.len() as u32;
+        let (pending_arrivals, busy) = pipe.pending_arrivals(now, known, &bytes);
+        let count = pending_arrivals.len() as u32;
         let here = pipe.counts.passed - u64::from(count);
         let share = &mut shares[index];
         share.packets_in += here;
@@ -313,7 +313,7 @@ fn shares(
         shares[leader].delivered += here;
         shares[leader].still_here += count;
         if count > 0 {
-            further.entry(leader).or_default().extend(to_come);
+            further.entry(leader).or_default().extend(pending_arrivals);
         }
     }
     shares

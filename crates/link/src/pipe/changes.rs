@@ -22,7 +22,7 @@ pub struct Change {
 #[derive(Debug, Clone)]
 pub(super) struct Changes {
     /// Changes in reverse order: the last one first.
-    pub to_come: Vec<Change>,
+    pub pending_arrivals: Vec<Change>,
     /// Streams for models beyond the current list, the first one last.
     pub streams: Vec<Stream>,
 }
@@ -30,7 +30,7 @@ pub(super) struct Changes {
 impl Changes {
     /// Time of the next change.
     pub fn next(&self) -> Time {
-        self.to_come.last().map_or(Time::NEVER, |change| change.at)
+        self.pending_arrivals.last().map_or(Time::NEVER, |change| change.at)
     }
 }
 
@@ -55,7 +55,7 @@ impl Pipe {
         let Some(changes) = &mut self.changes else { return };
         let channels = &mut self.rare.get_or_insert_default().channels;
         while changes.next() <= end
-            && let Some(change) = changes.to_come.pop()
+            && let Some(change) = changes.pending_arrivals.pop()
         {
             self.delay = change.delay.unwrap_or(self.delay);
             let Some(models) = change.channel else { continue };

@@ -189,13 +189,13 @@ mod tests {
                     Transmitter::new(None, Some(rates), config.overhead, droptail.limits());
             }
             let mut held = settled.clone();
-            let surroundings = queue::Surroundings {
+            let environment = queue::Environment {
                 stream: KEY.stream("queue"),
                 rate: config.rate,
                 overhead: config.overhead,
             };
             held.kind = super::super::Kind::Decides;
-            held.line = Some(Box::new(Line::new(config.queue.build(surroundings))));
+            held.line = Some(Box::new(Line::new(config.queue.build(environment))));
             let (settled, held) = (run(settled, &arrivals), run(held, &arrivals));
             prop_assert_eq!(settled.0, held.0);
             prop_assert_eq!(settled.1, held.1);

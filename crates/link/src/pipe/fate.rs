@@ -1,6 +1,6 @@
 //! Effect of a pipe's channels on a frame.
 
-use super::rare::{Rare, Twin};
+use super::rare::{Duplicate, Rare};
 use super::{Entry, Packet, Pipe, later, later_by};
 use crate::channel::{Channel, Fate, Frame, Reason};
 use retx_units::{Duration, Time};
@@ -59,7 +59,7 @@ impl Pipe {
         };
         let Some(after) = journey.copy else { return Entry::Accepted };
         let held = journey.held.map(|(packets, _)| (packets, after));
-        self.rare().copy = Some(Twin { arrival: later(arrival, after), held });
+        self.rare().copy = Some(Duplicate { arrival: later(arrival, after), held });
         Entry::AcceptedTwice
     }
 

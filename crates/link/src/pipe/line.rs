@@ -4,7 +4,7 @@
 //! discipline is asked for the next packet at that very instant. If no packet waits, the discipline
 //! learns of the idle transmitter only before the next arrival, but with the correct time.
 
-use super::rare::Twin;
+use super::rare::Duplicate;
 use crate::queue::{Exit, Exits, Queue, State, Waiting};
 use retx_units::{History, Time};
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ pub(super) enum Event {
     /// Dropped or marked by the discipline.
     Exit(Exit),
     /// Transmission begins, and the channel makes a copy.
-    Copied { id: u32, twin: Twin },
+    Copied { id: u32, twin: Duplicate },
 }
 
 /// Waiting packets and their queue discipline.
@@ -77,7 +77,7 @@ impl Line {
     }
 
     /// Records that the packet in transmission since `start` has a copy.
-    pub fn copied(&mut self, start: Time, id: u32, twin: Twin) {
+    pub fn copied(&mut self, start: Time, id: u32, twin: Duplicate) {
         self.unnamed = true;
         self.events.push_back((start, Event::Copied { id, twin }));
     }

@@ -150,19 +150,19 @@ impl Pipe {
         let channels: Vec<_> = built.map(|(index, model)| (model, stream(index))).collect();
         let changes = (!config.changes.is_empty()).then(|| {
             Box::new(Changes {
-                to_come: config.changes.iter().rev().cloned().collect(),
+                pending_arrivals: config.changes.iter().rev().cloned().collect(),
                 streams: (config.channel.len()..most).rev().map(stream).collect(),
             })
         });
         let (room, line) = match &config.queue {
             queue::Config::droptail(droptail) => (*droptail, None),
             discipline => {
-                let surroundings = queue::Surroundings {
+                let environment = queue::Environment {
                     stream: key.stream(&format!("{name}.queue")),
                     rate: rates.as_ref().map_or(config.rate, Rates::mean),
                     overhead: config.overhead,
                 };
-                let queue = discipline.build(surroundings);
+                let queue = discipline.build(environment);
                 (droptail::Config::default(), Some(Box::new(Line::new(queue))))
             }
         };
@@ -203,7 +203,7 @@ impl Pipe {
         if self.loses() {
             return self.handle_losing(now, parcel, &packet.frame);
         }
-        if !self.settles() {
+        if !self.decides_at_arrival() {
             self.counts.packets_in += 1;
             return self.join(now, packet);
         }
@@ -228,7 +228,7 @@ impl Pipe {
 
     /// True if a packet's fate is determined at arrival.
     #[inline]
-    const fn settles(&self) -> bool {
+    const fn decides_at_arrival(&self) -> bool {
         !matches!(self.kind, Kind::Decides)
     }
 
@@ -275,7 +275,7 @@ impl Pipe {
 
     /// Applies the scheduled changes due by `end`.
     #[inline]
-    fn settle_changes(&mut self, end: Time) {
+    fn apply_changes(&mut self, end: Time) {
         if end >= self.next_change {
             self.change(end);
         }
@@ -283,7 +283,7 @@ impl Pipe {
 
     /// Sends a packet whose transmission ends at `end`: determines its fate and arrival.
     fn go(&mut self, end: Time, packet: &Packet) -> Entry {
-        self.settle_changes(end);
+        self.apply_changes(end);
         if self.rare.as_ref().is_none_or(|rare| rare.channels.is_empty()) {
             self.delay_line.send(later(end, self.delay), packet.id);
             return Entry::Accepted;
@@ -295,7 +295,7 @@ impl Pipe {
     #[inline]
     pub fn poll_timeout(&self) -> Time {
         let leaving = self.delay_line.next();
-        if self.settles() { leaving } else { leaving.min(self.next_begin()) }
+        if self.decides_at_arrival() { leaving } else { leaving.min(self.next_begin()) }
     }
 
     /// Removes and returns the next packet that has left by `now`.
@@ -310,7 +310,7 @@ impl Pipe {
     /// Fast variant of [`Self::poll_transmit`] for a pipe that holds only in-order deliveries.
     #[inline]
     pub fn poll_plain(&mut self, now: Time) -> Option<Parcel> {
-        if !self.is_plain() && (!self.settles() || self.delay_line.has_exceptions()) {
+        if !self.is_plain() && (!self.decides_at_arrival() || self.delay_line.has_exceptions()) {
             return None;
         }
         let parcel = self.delay_line.pop_in_line(now)?;
@@ -320,7 +320,7 @@ impl Pipe {
 
     #[inline(never)]
     fn poll_exceptions(&mut self, now: Time) -> Option<Departure> {
-        if !self.settles()
+        if !self.decides_at_arrival()
             && let Some(departure) = self.begin_due(now)
         {
             return Some(departure);
@@ -343,9 +343,9 @@ impl Pipe {
     /// Resets the maxima of queue length and burst length: later statistics report the maxima from
     /// `now` on.
     pub fn restart_maximum(&mut self, now: Time) {
-        let to_come = self.transmitter.restart_maximum(now);
-        if !to_come.is_empty() || self.rare.is_some() {
-            self.rare().queues_to_come = to_come;
+        let pending_arrivals = self.transmitter.restart_maximum(now);
+        if !pending_arrivals.is_empty() || self.rare.is_some() {
+            self.rare().future_queues = pending_arrivals;
         }
         self.line.iter_mut().for_each(|line| line.restart_maximum());
         self.repairs.iter_mut().for_each(|repairs| repairs.restart_maximum());

@@ -12,15 +12,15 @@ pub(super) struct Rare {
     pub exceptions: Exceptions,
     pub channels: Vec<(channel::State, Stream)>,
     /// Duplicate made by the channel; it gets its packet id in [`Pipe::add_copy`].
-    pub copy: Option<Twin>,
+    pub copy: Option<Duplicate>,
     /// At the last reset of the maximum: queue lengths, by arrival time, of packets that had passed
     /// this pipe ahead of time.
-    pub queues_to_come: Vec<(Time, u64)>,
+    pub future_queues: Vec<(Time, u64)>,
 }
 
 /// Arrival of a copy made by the channel.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Twin {
+pub(super) struct Duplicate {
     /// Latest arrival.
     pub arrival: Time,
     /// Number of packets that overtake the original, and the delay from the original to the copy.
@@ -43,7 +43,7 @@ impl Pipe {
     /// If no copy is pending.
     pub fn add_copy(&mut self, id: u32) {
         let rare = self.rare();
-        let Twin { arrival, held } = rare.copy.take().expect("a copy was announced");
+        let Duplicate { arrival, held } = rare.copy.take().expect("a copy was announced");
         rare.exceptions.copies += 1;
         match held {
             Some(held) => self.delay_line.hold(arrival, id, held),
@@ -63,7 +63,7 @@ impl Pipe {
 
     /// Largest of the future queue lengths known at the last reset that have since become present.
     pub(super) fn longest_known(&self, now: Time) -> u64 {
-        let known = self.rare.iter().flat_map(|rare| &rare.queues_to_come);
+        let known = self.rare.iter().flat_map(|rare| &rare.future_queues);
         known.filter(|(at, _)| *at <= now).map(|(_, packets)| *packets).max().unwrap_or(0)
     }
 

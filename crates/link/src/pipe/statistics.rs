@@ -138,7 +138,7 @@ impl Pipe {
     /// time, use [`super::ahead::statistics`].
     pub fn statistics(&self, now: Time) -> Statistics {
         let mut all = self.counted(now);
-        if self.settles() {
+        if self.decides_at_arrival() {
             assert!(all.queued <= all.in_air, "who waits has not left");
             all.in_air -= all.queued;
         }

@@ -136,7 +136,7 @@ impl Transmitter {
     #[inline(always)]
     pub fn take(&mut self, now: Time, bytes: u32, has_waited: &mut bool) -> Option<Time> {
         let Some(duration) = self.duration_of(bytes) else {
-            return self.take_otherwise(now, bytes);
+            return self.take_at_varying_rate(now, bytes);
         };
         if self.busy_until <= now {
             if *has_waited {
@@ -196,7 +196,7 @@ impl Transmitter {
 
     /// [`Self::take`] for a rate that is not constant.
     #[inline(never)]
-    fn take_otherwise(&mut self, now: Time, bytes: u32) -> Option<Time> {
+    fn take_at_varying_rate(&mut self, now: Time, bytes: u32) -> Option<Time> {
         let waits = self.busy_until > now;
         if waits {
             self.note_another(now, bytes)?;

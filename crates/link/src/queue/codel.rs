@@ -13,7 +13,7 @@
 //! Newton's steps. A packet in transmission is not in the queue.
 
 use super::control::{Control, Law, Source};
-use super::{Exits, Fifo, Occupancy, Queue, Surroundings, Waiting};
+use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting};
 use crate::checked::checked;
 use retx_units::{Duration, Time, choice};
 use schemars::JsonSchema;
@@ -88,7 +88,7 @@ pub struct State {
 
 impl State {
     /// Creates an empty queue.
-    pub fn new(config: &Config, _: Surroundings) -> Self {
+    pub fn new(config: &Config, _: Environment) -> Self {
         let Config { target, interval, ecn, packets } = *config;
         Self {
             law: Law { target, interval, ecn },

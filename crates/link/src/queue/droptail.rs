@@ -2,7 +2,7 @@
 //!
 //! *Where we differ.* As in ns-2 and ns-3, the packet in transmission takes no room.
 
-use super::{Exits, Fifo, Occupancy, Queue, Surroundings, Waiting};
+use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting};
 use retx_units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ pub struct State {
 
 impl State {
     /// Creates an empty queue with these limits.
-    pub fn new(config: &Config, _: Surroundings) -> Self {
+    pub fn new(config: &Config, _: Environment) -> Self {
         Self { limits: config.limits(), line: Fifo::default() }
     }
 }

@@ -14,7 +14,7 @@
 //! is no queue looks at all lines together, as in Linux. Linux' limit on memory is left out.
 
 use super::control::{Control, Law, Source};
-use super::{Exits, Fifo, Occupancy, Queue, Surroundings, Waiting, codel};
+use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting, codel};
 use crate::checked::checked;
 use crate::ring::Ring;
 use retx_units::{Duration, Time, choice};
@@ -120,13 +120,13 @@ pub struct State {
 
 impl State {
     /// Creates an empty queue.
-    pub fn new(config: &Config, mut surroundings: Surroundings) -> Self {
+    pub fn new(config: &Config, mut environment: Environment) -> Self {
         let Config { target, interval, ecn, quantum, flows, packets } = *config;
         Self {
             law: Law { target, interval, ecn },
             quantum: quantum.into(),
             limit: packets,
-            perturbation: surroundings.stream.next_u64(),
+            perturbation: environment.stream.next_u64(),
             lines: vec![Line::default(); flows as usize],
             new: Ring::default(),
             old: Ring::default(),

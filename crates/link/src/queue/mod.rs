@@ -8,7 +8,7 @@
 
 retx_units::registry! { $
     /// Admits, orders, drops and marks packets.
-    tag = "discipline", schema = "Queue", context = Surroundings;
+    tag = "discipline", schema = "Queue", context = Environment;
     droptail, red, codel, fq_codel, pie
 }
 
@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 
 /// Environment of a queue.
 #[derive(Debug, Clone)]
-pub struct Surroundings {
+pub struct Environment {
     /// Random stream of the queue.
     pub stream: Stream,
     /// Rate at which it is emptied; `None` if unlimited.

@@ -16,7 +16,7 @@
 //! allowance falls with each update, as in the RFC; Linux lets it fall with each packet. Linux adds
 //! 0.02 when d is above 250 ms; the RFC does not.
 
-use super::{Exits, Fifo, Occupancy, Queue, Surroundings, Waiting, codel};
+use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting, codel};
 use crate::checked::checked;
 use retx_units::{Duration, Probability, Stream, Time, choice};
 use schemars::JsonSchema;
@@ -155,10 +155,10 @@ pub struct State {
 
 impl State {
     /// Creates an empty queue.
-    pub fn new(config: &Config, surroundings: Surroundings) -> Self {
+    pub fn new(config: &Config, environment: Environment) -> Self {
         Self {
             config: *config,
-            stream: surroundings.stream,
+            stream: environment.stream,
             line: Fifo::default(),
             controller: Controller::new(config),
             delay: Duration::ZERO,
@@ -260,7 +260,7 @@ mod tests {
     fn drops_keep_their_distance() {
         let stream = StreamKey { seed: 9, replication: 0 }.stream("pie");
         let config = Config::default();
-        let mut state = State::new(&config, Surroundings { stream, rate: None, overhead: 0 });
+        let mut state = State::new(&config, Environment { stream, rate: None, overhead: 0 });
         let gaps = |state: &mut State, p: f64| -> Vec<u32> {
             state.controller.probability = p;
             let mut gap = |_| (1..).find(|_| state.is_chosen()).expect("sooner or later");

@@ -18,7 +18,7 @@
 //! marked where the draw decides, and dropped above the upper threshold (RFC 3168 §7). ns-2's
 //! `wait`, which spaces the drops out further, and its adaptive form are left out.
 
-use super::{Exits, Fifo, Occupancy, Queue, Surroundings, Waiting, codel};
+use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting, codel};
 use crate::checked::checked;
 use retx_units::{Duration, Probability, Stream, Time, choice};
 use schemars::JsonSchema;
@@ -118,12 +118,12 @@ pub struct State {
 
 impl State {
     /// Creates an empty queue.
-    pub fn new(config: &Config, surroundings: Surroundings) -> Self {
-        let on_wire = config.mean_packet.saturating_add(surroundings.overhead);
+    pub fn new(config: &Config, environment: Environment) -> Self {
+        let on_wire = config.mean_packet.saturating_add(environment.overhead);
         Self {
             config: *config,
-            stream: surroundings.stream,
-            packet_time: surroundings.rate.map_or(Duration::ZERO, |it| it.duration_of(on_wire)),
+            stream: environment.stream,
+            packet_time: environment.rate.map_or(Duration::ZERO, |it| it.duration_of(on_wire)),
             line: Fifo::default(),
             average: 0.0,
             count: None,

@@ -6,7 +6,7 @@
 
 use super::parameters::Parameters;
 use super::station::Head;
-use crate::queue::{self, Exits, Queue, State, Surroundings, Waiting};
+use crate::queue::{self, Environment, Exits, Queue, State, Waiting};
 use crate::stage::Packet;
 use retx_units::{History, Stream, Time};
 
@@ -26,18 +26,18 @@ pub(super) struct Line {
 
 /// Environment of a station's queue. DCF's overhead per packet counts as additional bytes at the
 /// data rate.
-pub(super) fn surroundings(parameters: &Parameters, stream: Stream) -> Surroundings {
+pub(super) fn environment(parameters: &Parameters, stream: Stream) -> Environment {
     let added = parameters.time_around_data().as_nanos();
     let bytes = u128::from(added) * u128::from(parameters.rate.as_bit_s()) / 8_000_000_000;
     let overhead = parameters.mac_overhead.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
-    Surroundings { stream, rate: Some(parameters.rate), overhead }
+    Environment { stream, rate: Some(parameters.rate), overhead }
 }
 
 impl Line {
-    pub fn new(config: &queue::Config, surroundings: Surroundings) -> Self {
+    pub fn new(config: &queue::Config, environment: Environment) -> Self {
         Self {
             passes: matches!(config, queue::Config::droptail(_)),
-            queue: config.build(surroundings),
+            queue: config.build(environment),
             waited: 0,
             settled: Time::ZERO,
             longest: 0,

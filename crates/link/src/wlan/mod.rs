@@ -198,8 +198,8 @@ impl Cell {
         let parameters = config.parameters.clone();
         let sender = |station: &String| {
             let stream = |what: &str| key.stream(&format!("{name}.{station}.{what}"));
-            let surroundings = line::surroundings(&parameters, stream("queue"));
-            let line = Line::new(&config.queue, surroundings);
+            let environment = line::environment(&parameters, stream("queue"));
+            let line = Line::new(&config.queue, environment);
             Sender::new(line, stream("backoff"), parameters.cw_min)
         };
         Self {
@@ -252,7 +252,7 @@ impl Cell {
             let sender = &mut self.senders[usize::from(station)];
             let departure = match exit {
                 Exit::Dropped(id) => {
-                    sender.untold += 1;
+                    sender.unreported_drops += 1;
                     Departure::Dropped { id, at: now }
                 }
                 Exit::Marked(id) => {
@@ -328,7 +328,7 @@ impl Cell {
         let (station, departure) = self.departures.pop_front()?;
         if let Departure::Dropped { .. } = departure {
             let sender = &mut self.senders[usize::from(station)];
-            sender.untold -= 1;
+            sender.unreported_drops -= 1;
             sender.counters.dropped_by_queue += 1;
         }
         Some(departure)
@@ -339,7 +339,7 @@ impl Cell {
         let sender = &self.senders[usize::from(station)];
         Statistics {
             counters: sender.counters,
-            queued: sender.line.waiting() + sender.untold,
+            queued: sender.line.waiting() + sender.unreported_drops,
             in_service: u64::from(sender.head.is_some_and(|head| !head.delivered)),
             late: sender.late,
             waited: sender.line.waited(now),

@@ -139,7 +139,7 @@ pub(super) struct Sender {
     pub counters: Counters,
     pub line: Line,
     /// Packets dropped by the queue whose drop the caller has not collected yet.
-    pub untold: u64,
+    pub unreported_drops: u64,
     /// Packets received and not yet forwarded.
     pub late: u64,
 }
@@ -152,7 +152,7 @@ impl Sender {
             stream,
             counters: Counters::default(),
             line,
-            untold: 0,
+            unreported_drops: 0,
             late: 0,
         }
     }

@@ -1,7 +1,7 @@
 //! Drops of PIE at a known probability: exemptions and draws of RFC 8033.
 
 use retx_link::channel::Frame;
-use retx_link::queue::{self, Exits, Queue, Surroundings, Waiting};
+use retx_link::queue::{self, Environment, Exits, Queue, Waiting};
 use retx_units::{Duration, Rate, StreamKey, Time};
 
 const KEY: StreamKey = StreamKey { seed: 21, replication: 0 };
@@ -9,7 +9,7 @@ const KEY: StreamKey = StreamKey { seed: 21, replication: 0 };
 fn build(text: &str) -> queue::State {
     let rate = Some(Rate::from_bit_s(8_000_000));
     let config: queue::Config = serde_json::from_str(text).expect("a queue");
-    config.build(Surroundings { stream: KEY.stream("queue"), rate, overhead: 0 })
+    config.build(Environment { stream: KEY.stream("queue"), rate, overhead: 0 })
 }
 
 fn us(us: u64) -> Time {

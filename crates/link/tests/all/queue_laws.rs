@@ -3,7 +3,7 @@
 
 use retx_link::channel::Frame;
 use retx_link::pipe::{Config, Entry, Packet, Pipe};
-use retx_link::queue::{self, Exit, Exits, Queue, Surroundings, Waiting, pie};
+use retx_link::queue::{self, Environment, Exit, Exits, Queue, Waiting, pie};
 use retx_units::{Duration, Rate, StreamKey, Time};
 
 const KEY: StreamKey = StreamKey { seed: 21, replication: 0 };
@@ -14,7 +14,7 @@ fn read(text: &str) -> queue::Config {
 
 fn build(text: &str) -> queue::State {
     let rate = Some(Rate::from_bit_s(8_000_000));
-    read(text).build(Surroundings { stream: KEY.stream("queue"), rate, overhead: 0 })
+    read(text).build(Environment { stream: KEY.stream("queue"), rate, overhead: 0 })
 }
 
 fn us(us: u64) -> Time {

@@ -1,7 +1,7 @@
 //! Sockets: all calls but those that transfer data.
 
 use super::address::{endpoint_at, put_endpoint};
-use super::interface::{call, fails, opened, told};
+use super::interface::{call, fails, opened, return_value};
 use super::memory::{value_mut, values, values_mut};
 use super::table::Data;
 use crate::options;
@@ -18,13 +18,13 @@ pub extern "C" fn socket(_: Data, domain: c_int, kind: c_int, protocol: c_int) -
     if kind & !flags != libc::SOCK_STREAM || ![0, libc::IPPROTO_TCP].contains(&protocol) {
         return fails(libc::EPROTONOSUPPORT);
     }
-    told(opened().with(|machine| machine.socket(kind & libc::SOCK_NONBLOCK != 0))) as c_int
+    return_value(opened().with(|machine| machine.socket(kind & libc::SOCK_NONBLOCK != 0))) as c_int
 }
 
 pub unsafe extern "C" fn bind(_: Data, fd: c_int, at: *const sockaddr, length: socklen_t) -> c_int {
     // SAFETY: packetdrill passes an address of this length.
     match unsafe { endpoint_at(at, length) } {
-        Some(local) => told(opened().with(|machine| machine.bind(fd, local))) as c_int,
+        Some(local) => return_value(opened().with(|machine| machine.bind(fd, local))) as c_int,
         None => fails(libc::EAFNOSUPPORT),
     }
 }
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn accept(
         // SAFETY: as `accept` has it, room for an address of `*length` bytes, or null.
         unsafe { put_endpoint(remote, peer, length) };
     }
-    told(result) as c_int
+    return_value(result) as c_int
 }
 
 pub unsafe extern "C" fn connect(
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn connect(
     // SAFETY: packetdrill passes an address of this length.
     match unsafe { endpoint_at(to, length) } {
         Some(remote) => {
-            told(opened().call(Time::NEVER, |machine| machine.connect(fd, remote))) as c_int
+            return_value(opened().call(Time::NEVER, |machine| machine.connect(fd, remote))) as c_int
         }
         None => fails(libc::EAFNOSUPPORT),
     }
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn ioctl(_: Data, fd: c_int, request: c_ulong, bytes: *mut
             0
         }
         Ok(None) => fails(libc::EINVAL),
-        Err(fault) => told(Err(fault)) as c_int,
+        Err(fault) => return_value(Err(fault)) as c_int,
     }
 }
 
@@ -141,7 +141,7 @@ pub unsafe fn option_of(
         Ok(found) => found,
         Err(errno) => return fails(errno),
     };
-    let told = match (level, name) {
+    let reported = match (level, name) {
         (libc::IPPROTO_TCP, libc::TCP_INFO) => {
             opened().with(|machine| machine.information(fd)).map(Vec::from).ok_or(libc::EINVAL)
         }
@@ -152,7 +152,7 @@ pub unsafe fn option_of(
             .and_then(|option| opened().with(|machine| machine.option(fd, &option)))
             .map(|number| number.to_ne_bytes().to_vec()),
     };
-    match told {
+    match reported {
         Ok(bytes) => {
             let count = bytes.len().min(buffer.len());
             buffer[..count].copy_from_slice(&bytes[..count]);
@@ -207,5 +207,5 @@ pub unsafe extern "C" fn poll(
         let over = ready > 0 || machine.now >= deadline;
         Ok(if over { Answer::Done(ready) } else { Answer::Wait })
     });
-    told(result) as c_int
+    return_value(result) as c_int
 }

@@ -97,7 +97,7 @@ pub fn fails(errno: c_int) -> c_int {
 }
 
 /// Return value of a call. A fault of the script is printed, too.
-pub fn told(result: Result<Answer, Fault>) -> i64 {
+pub fn return_value(result: Result<Answer, Fault>) -> i64 {
     match result {
         Ok(Answer::Done(value)) => value,
         Ok(Answer::Error(errno)) => fails(options::number_of(errno)).into(),
@@ -111,7 +111,7 @@ pub fn told(result: Result<Answer, Fault>) -> i64 {
 
 /// Makes a call that needs only the machine.
 pub fn call(operation: &Operation) -> i64 {
-    told(opened().call(Time::NEVER, |machine| machine.call(operation)))
+    return_value(opened().call(Time::NEVER, |machine| machine.call(operation)))
 }
 
 extern "C" fn free(_: Data) {
@@ -124,7 +124,7 @@ unsafe extern "C" fn netdev_send(_: Data, packet: *const c_void, bytes: size_t) 
         Ok(packet) => packet,
         Err(errno) => return fails(errno),
     };
-    told(opened().with(|machine| machine.arrive(packet)).map(|()| Answer::Done(0))) as c_int
+    return_value(opened().with(|machine| machine.arrive(packet)).map(|()| Answer::Done(0))) as c_int
 }
 
 unsafe extern "C" fn netdev_receive(

@@ -1,6 +1,6 @@
 //! Calls that read and write.
 
-use super::interface::{call, fails, opened, told};
+use super::interface::{call, fails, opened, return_value};
 use super::memory::{PARTS_MAX, value_mut, values};
 use super::table::Data;
 use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
@@ -22,7 +22,8 @@ fn give(fd: c_int, bytes: u64, flags: c_int) -> ssize_t {
     };
     let mut written = 0;
     let door = opened();
-    told(door.call(Time::NEVER, |machine| machine.write(&transfer, &mut written))) as ssize_t
+    return_value(door.call(Time::NEVER, |machine| machine.write(&transfer, &mut written)))
+        as ssize_t
 }
 
 fn transfer(fd: c_int, bytes: u64, flags: c_int) -> Option<Transfer> {

@@ -97,7 +97,7 @@ impl Engine<'_> {
             (Some(drop), Some(flow)) => flow.lost_after_all(packet, &drop, &mut self.recorder),
             (Some(drop), None) => self.give_up_for_outside(id, &drop),
             (None, Some(flow)) if packet.others() == Others::Arrived => {
-                flow.let_go(packet, &mut self.recorder);
+                flow.given_up_after_arrival(packet, &mut self.recorder);
             }
             (None, _) => {}
         }

@@ -48,7 +48,7 @@ impl Engine<'_> {
 
     /// Starts the statistics now.
     pub(super) fn take_baseline(&mut self) {
-        self.settle_funnels();
+        self.flush_funnels();
         let now = self.now;
         for exchanges in self.flows.iter_mut().filter_map(|flow| flow.exchanges.as_mut()) {
             exchanges.times = Distribution::default();
@@ -85,7 +85,7 @@ impl Engine<'_> {
     /// # Errors
     /// Packets that are not conserved, or more samples than the plan allows.
     pub fn finish(&mut self) -> Result<(), RunError> {
-        self.settle_funnels();
+        self.flush_funnels();
         self.tell_histories();
         self.recorder.tables.drops.iter_mut().for_each(Drops::sort);
         self.check_samples()?;

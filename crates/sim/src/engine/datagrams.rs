@@ -15,7 +15,7 @@ impl Engine<'_> {
             let id = self.insert_datagram(index, datagram);
             self.send_into(self.step_of(id));
         }
-        self.settle_datagrams(index);
+        self.rearm_datagrams(index);
     }
 
     fn insert_datagram(&mut self, index: u32, datagram: Datagram) -> u32 {
@@ -33,7 +33,7 @@ impl Engine<'_> {
     }
 
     /// Schedules the flow's next wake-up, and records whether it is done.
-    pub(super) fn settle_datagrams(&mut self, index: u32) {
+    pub(super) fn rearm_datagrams(&mut self, index: u32) {
         let flow = &mut self.datagrams[index as usize];
         if flow.finish_instant(self.now) {
             self.unfinished -= 1;
@@ -56,10 +56,10 @@ impl Engine<'_> {
         if !outside {
             let index = packet.flow() - self.flows.len() as u32;
             self.datagrams[index as usize].left_first_hop(packet);
-            self.settle_datagrams(index);
+            self.rearm_datagrams(index);
         }
         if let Some((id, to)) = self.take(self.step_of(id)) {
-            self.deliver_apart(id, to);
+            self.deliver_out_of_line(id, to);
         }
     }
 
@@ -75,7 +75,7 @@ impl Engine<'_> {
         self.recorder.datagram_delivered(self.now, packet);
         self.datagrams[index as usize].arrived(self.now, packet);
         self.packets.remove(id);
-        self.settle_datagrams(index);
+        self.rearm_datagrams(index);
     }
 
     /// Handles the drop of a datagram.
@@ -85,6 +85,6 @@ impl Engine<'_> {
         self.recorder.datagram_dropped(packet, drop);
         self.datagrams[index as usize].dropped(self.now, packet);
         self.packets.remove(id);
-        self.settle_datagrams(index);
+        self.rearm_datagrams(index);
     }
 }

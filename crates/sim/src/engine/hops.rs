@@ -40,7 +40,7 @@ impl Engine<'_> {
         self.recorder.left(self.now, from, id, &mut self.packets);
         let parcel = Parcel { id, bytes: self.packets.get(id).bytes() };
         if let Some((id, to)) = self.take(self.step_from(from, parcel)) {
-            self.deliver_apart(id, to);
+            self.deliver_out_of_line(id, to);
         }
     }
 
@@ -77,7 +77,7 @@ impl Engine<'_> {
         match pipe.handle_packet(self.now, &Packet { id, frame, ecn_capable }) {
             Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
             Entry::AcceptedTwice => self.copy(index, id),
-            Entry::QueueFull => self.turn_away(index, id),
+            Entry::QueueFull => self.drop_at_full_queue(index, id),
         }
     }
 
@@ -94,7 +94,7 @@ impl Engine<'_> {
 
     /// Drops a packet because a pipe's queue is full.
     #[inline(never)]
-    pub(super) fn turn_away(&mut self, index: u32, id: u32) {
+    pub(super) fn drop_at_full_queue(&mut self, index: u32, id: u32) {
         self.drop(id, &Drop::by_queue(self.now, index));
     }
 

@@ -10,7 +10,7 @@ use retx_tcp::Polled;
 
 impl Engine<'_> {
     #[inline(never)]
-    pub(super) fn deliver_apart(&mut self, id: u32, to: u32) {
+    pub(super) fn deliver_out_of_line(&mut self, id: u32, to: u32) {
         self.deliver(id, to);
     }
 
@@ -32,7 +32,7 @@ impl Engine<'_> {
             return self.deliver_elsewhere(id);
         };
         let mut packet = self.packets.get(id);
-        if packet.has_twins() {
+        if packet.has_copies() {
             self.packets.end(id, true);
             packet = self.packets.get(id);
         }
@@ -46,7 +46,7 @@ impl Engine<'_> {
 
     /// Handles the wake-up of a flow's end, or its opening.
     pub(super) fn host_due(&mut self, index: u32, side: Side) {
-        self.settle_funnels_of(index);
+        self.flush_funnels_of(index);
         let (flows, tcps, key) = (&self.plan.flows, &self.tcps, self.key);
         let mut context = Context { flows, tcps, key, recorder: &mut self.recorder };
         self.flows[index as usize].handle_timeout(self.now, side, &mut context);
@@ -67,7 +67,7 @@ impl Engine<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn transmit_apart(&mut self, index: u32, side: Side) {
+    pub(super) fn transmit_out_of_line(&mut self, index: u32, side: Side) {
         self.transmit(index, side);
     }
 

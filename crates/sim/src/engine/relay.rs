@@ -65,7 +65,7 @@ impl Engine<'_> {
             for (number, side) in [(0, Side::Receiver), (1, Side::Sender)] {
                 if touched[number] {
                     changed = true;
-                    self.transmit_apart(legs[number], side);
+                    self.transmit_out_of_line(legs[number], side);
                 }
                 if self.flows[legs[number] as usize].has_closed() {
                     changed = true;

@@ -20,7 +20,7 @@ impl Engine<'_> {
 
     /// Records the state of every sender and every queue.
     fn sample(&mut self) {
-        self.settle_funnels();
+        self.flush_funnels();
         for flow in &self.flows {
             flow.sample(self.now, &mut self.recorder);
         }
@@ -28,7 +28,7 @@ impl Engine<'_> {
     }
 
     /// Refuses a run that is certain to exceed the plan's limit of samples.
-    pub(super) fn check_samples_to_come(&self) -> Result<(), RunError> {
+    pub(super) fn check_future_samples(&self) -> Result<(), RunError> {
         let Sampling::Every(interval) = self.plan.sampling else { return Ok(()) };
         let ports: u64 = self.stages.iter().map(|placed| u64::from(placed.stage.ports())).sum();
         // Senders have rows only while their connection is open.

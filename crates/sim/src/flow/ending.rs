@@ -66,8 +66,8 @@ impl Flow {
             // The other end learns of it from the reset in flight.
             return;
         }
-        let is_doomed = self.leg.as_ref().is_some_and(|leg| leg.is_doomed());
-        self.reset = is_doomed || !(self.connected && self.app.has_read_file());
+        let cannot_arrive = self.leg.as_ref().is_some_and(|leg| leg.cannot_arrive());
+        self.reset = cannot_arrive || !(self.connected && self.app.has_read_file());
         self.end_connection(now, recorder);
     }
 

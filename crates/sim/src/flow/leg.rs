@@ -39,7 +39,7 @@ impl Leg {
     }
 
     /// True if its data cannot arrive, however it ends.
-    pub const fn is_doomed(&self) -> bool {
+    pub const fn cannot_arrive(&self) -> bool {
         self.doomed
     }
 
@@ -177,7 +177,7 @@ impl Flow {
     /// Gives the sending proxy `bytes` more bytes.
     pub fn give(&mut self, now: Time, bytes: u64, recorder: &mut Recorder) {
         self.app.give(bytes);
-        self.drive_sender_apart(now, recorder);
+        self.drive_sender_out_of_line(now, recorder);
     }
 
     /// True if the data sender has closed and all data have been read, or the connection is over.
@@ -191,7 +191,7 @@ impl Flow {
         let news = self.app.is_open();
         if news {
             self.app.end_supply();
-            self.drive_sender_apart(now, recorder);
+            self.drive_sender_out_of_line(now, recorder);
         }
         news
     }

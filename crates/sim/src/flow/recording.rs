@@ -160,7 +160,7 @@ impl Flow {
 
     /// Records that the last copy of a packet was given up after others had arrived, all of which
     /// the receiver may have discarded.
-    pub fn let_go(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
+    pub fn given_up_after_arrival(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
         if self.is_of_this_connection(packet) && self.has_refused(packet) {
             let copy = copy_of(&packet, packet.copy());
             let necessary = self.record.refused(copy, &mut recorder.tables);
@@ -169,7 +169,7 @@ impl Flow {
     }
 
     fn record_loss(&mut self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
-        if !self.is_of_this_connection(packet) || self.comes_in_a_copy(packet) {
+        if !self.is_of_this_connection(packet) || self.is_delivered_by_copy(packet) {
             return;
         }
         if !packet.carries_data_direction() {
@@ -198,7 +198,7 @@ impl Flow {
 
     /// True if a copy of a dropped packet made by the network delivers, or has delivered, the same
     /// bytes.
-    fn comes_in_a_copy(&self, packet: PacketRef<'_>) -> bool {
+    fn is_delivered_by_copy(&self, packet: PacketRef<'_>) -> bool {
         match packet.others() {
             Others::None => false,
             Others::OnTheirWay => true,

@@ -176,8 +176,8 @@ impl State {
 
 impl Avoidance {
     /// True in the first second of congestion avoidance, whose RTT samples Linux ignores.
-    fn began_lately(&self, ack: &Ack) -> bool {
-        matches!(self, Self::Linux(curve) if curve.began_lately(ack.now))
+    fn began_recently(&self, ack: &Ack) -> bool {
+        matches!(self, Self::Linux(curve) if curve.began_recently(ack.now))
     }
 }
 
@@ -196,7 +196,7 @@ impl CongestionControl for State {
     /// Linux `cubictcp_acked`.
     fn on_segments_acked(&mut self, window: &mut Window, ack: &Ack, rtt: Option<Duration>) {
         self.is_sampled = true;
-        let Some(rtt) = rtt.filter(|_| !self.avoidance.began_lately(ack)) else { return };
+        let Some(rtt) = rtt.filter(|_| !self.avoidance.began_recently(ack)) else { return };
         self.sample(rtt);
         if let Start::Hystart(hystart) = &mut self.start
             && window.in_slow_start()
@@ -206,7 +206,7 @@ impl CongestionControl for State {
     }
 
     fn observe(&mut self, ack: &Ack, _: u32) {
-        self.rtt = self.times.on_ack(ack).filter(|_| !self.avoidance.began_lately(ack));
+        self.rtt = self.times.on_ack(ack).filter(|_| !self.avoidance.began_recently(ack));
         if std::mem::take(&mut self.is_sampled) {
             self.rtt = None;
         }

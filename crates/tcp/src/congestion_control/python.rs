@@ -56,7 +56,7 @@ impl State {
     }
 
     /// Instance, after replaying the data sent so far to it.
-    fn told(&mut self) -> Option<&mut (dyn UserControl + 'static)> {
+    fn caught_up(&mut self) -> Option<&mut (dyn UserControl + 'static)> {
         let (running, early) = self.instance.started()?;
         if let Some(sent) = early {
             running.on_sent(&sent);
@@ -68,7 +68,8 @@ impl State {
 impl CongestionControl for State {
     fn observe(&mut self, ack: &Ack, smss: u32) {
         // The acknowledgment of a FIN alone must not start the replay.
-        let instance = if ack.bytes_acked > 0 { self.told() } else { self.instance.running_mut() };
+        let instance =
+            if ack.bytes_acked > 0 { self.caught_up() } else { self.instance.running_mut() };
         if let Some(running) = instance {
             running.observe(ack, smss);
         }
@@ -81,35 +82,35 @@ impl CongestionControl for State {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        if let Some(running) = self.told() {
+        if let Some(running) = self.caught_up() {
             running.on_ack(window, ack);
             self.hold(window);
         }
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
-        if let Some(running) = self.told() {
+        if let Some(running) = self.caught_up() {
             running.on_loss(window, loss);
             self.hold_after_loss(window);
         }
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        if let Some(running) = self.told() {
+        if let Some(running) = self.caught_up() {
             running.on_timeout(window, loss, repeated);
             self.hold_after_loss(window);
         }
     }
 
     fn on_recovery_end(&mut self, window: &mut Window, now: Time) {
-        if let Some(running) = self.told() {
+        if let Some(running) = self.caught_up() {
             running.on_recovery_end(window, now);
             self.hold(window);
         }
     }
 
     fn on_undo(&mut self, window: &mut Window) {
-        if let Some(running) = self.told() {
+        if let Some(running) = self.caught_up() {
             running.on_undo(window);
             self.hold(window);
         }

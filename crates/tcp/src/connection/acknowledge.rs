@@ -34,7 +34,7 @@ impl Connection {
             return true;
         }
         if segment.payload_bytes == 0 {
-            self.hear(now);
+            self.note_response(now);
         }
         let selective = self.take_selective(segment, ack, &mut delivered);
         let selective = selective.then_some(&delivered);
@@ -107,21 +107,21 @@ impl Connection {
         }
         let (mut blocks, mut count) = ([(0, 0); 4], 0);
         let sack = &segment.options.sack;
-        let told = if sack.is_empty() {
+        let last_sack = if sack.is_empty() {
             SackBlocks::default()
         } else {
-            std::mem::replace(&mut **sender.board.told.get_or_insert_default(), *sack)
+            std::mem::replace(&mut **sender.board.last_sack.get_or_insert_default(), *sack)
         };
         for (index, block) in sack.as_slice().iter().enumerate() {
             // Nearly always the first block has the news, if there is any; it may be a DSACK.
-            if index > 0 && told.contains(block) {
+            if index > 0 && last_sack.contains(block) {
                 continue;
             }
             let left = block.left.unwrap_near(sender.iss, sender.snd_una);
             let right = block.right.unwrap_near(sender.iss, sender.snd_una);
             if left < 1 || left >= right || right > sender.snd_max as i64 {
                 // No block, or one of data never sent.
-                sender.board.told = None;
+                sender.board.last_sack = None;
                 continue;
             }
             // RFC 2883 §4: the first block begins below the ACK, or lies within the second.

@@ -36,7 +36,7 @@ impl Connection {
             _ => self.handle_synchronised(now, segment),
         }
         self.check_send_memory(now);
-        self.settle();
+        self.recompute_fast_paths();
     }
 
     /// Answers a segment that reaches a closed end by a reset, which takes its sequence number from

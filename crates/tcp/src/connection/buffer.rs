@@ -52,7 +52,7 @@ impl Connection {
         if self.sender.fin_queued || matches!(self.state, State::Closed | State::TimeWait) {
             return 0;
         }
-        self.sender.end_promise();
+        self.sender.end_announcement();
         if self.sender.bursts.memory.is_some() {
             return self.write_into_memory(bytes);
         }

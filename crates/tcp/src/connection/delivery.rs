@@ -50,7 +50,7 @@ impl Sender {
     #[inline(never)]
     fn delivered_by_count(&mut self, bytes_acked: u64) -> u64 {
         if self.board.has_advanced() {
-            self.board.settle_arrivals()
+            self.board.remove_assumed_arrivals()
         } else if bytes_acked == 0
             && self.loss_detection.counts_duplicate(self.snd_una, self.snd_max)
         {

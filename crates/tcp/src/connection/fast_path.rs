@@ -4,7 +4,7 @@
 //! *Reference.* Header prediction: Jacobson, "4BSD header prediction", 1990; Linux
 //! `tcp_rcv_established`.
 //!
-//! *What must hold.* [`Connection::settle`] looks at it once something unusual has happened, and
+//! *What must hold.* [`Connection::recompute_fast_paths`] looks at it once something unusual has happened, and
 //! notes it in a [`Course`]. A short way changes nothing of it, so that it need not be looked at
 //! again:
 //! - the connection is established, has nothing to answer by a reset, and neither uses timestamps
@@ -84,7 +84,9 @@ impl Sender {
     fn has_no_trouble(&self) -> bool {
         let counts = self.limited_bytes
             | self.timeout_recovery_end
-            | u64::from(self.duplicates | self.limited_credit | self.looks | self.forced_new)
+            | u64::from(
+                self.duplicates | self.limited_credit | self.overdue_checks | self.forced_new,
+            )
             | u64::from(self.timeouts_in_row | self.probes_in_row);
         let asked = self.retransmit_first | self.tail_probe | self.probe | self.fin_queued;
         let undoes = !self.spurious.is_at_rest();
@@ -117,7 +119,7 @@ impl Connection {
 
     /// Recomputes which fast paths are open, after an event that they do not handle.
     #[inline(never)]
-    pub(super) fn settle(&mut self) {
+    pub(super) fn recompute_fast_paths(&mut self) {
         let plain = self.course.plain && self.parameters.short_ways;
         let open = plain && self.state == State::Established && self.reply.is_none();
         let (simple, gap) = (open && self.receiver.is_simple(), self.receiver.has_gap());
@@ -137,7 +139,7 @@ impl Connection {
             Sending::General
         };
         if self.course.detailed {
-            self.settle_detailed();
+            self.recompute_detailed_paths();
         }
     }
 
@@ -299,7 +301,7 @@ impl Connection {
 
     /// Like [`Self::send_at_once`], for all fast paths except that of an undisturbed sender.
     #[inline]
-    pub(super) fn send_at_once_otherwise(&mut self, now: Time, to: &mut Transmit) -> Short {
+    pub(super) fn send_at_once_general(&mut self, now: Time, to: &mut Transmit) -> Short {
         if self.course.receiving == Receiving::BeyondGap {
             self.acknowledge_gap_at_once(now, to)
         } else if self.course.sending == Sending::Repair {
@@ -367,9 +369,10 @@ impl Connection {
         let is_last = length > 0 && position + u64::from(length) == self.sender.written;
         let receiver = &self.receiver;
         // Repeating the same values changes nothing.
-        let again = !receiver.ack_now && receiver.pending.is_idle() && receiver.has_told_window();
+        let again =
+            !receiver.ack_now && receiver.pending.is_idle() && receiver.has_advertised_window();
         let (window, edge) = if again {
-            (receiver.told_field, None)
+            (receiver.advertised_field, None)
         } else {
             let (field, edge) = self.window_again();
             (field, Some(edge))

@@ -24,8 +24,8 @@ impl Connection {
     #[inline]
     pub(super) fn window_again(&mut self) -> (u16, u64) {
         let receiver = &self.receiver;
-        if receiver.has_told_window() {
-            return (receiver.told_field, receiver.edge);
+        if receiver.has_advertised_window() {
+            return (receiver.advertised_field, receiver.edge);
         }
         if self.course.receiving == Receiving::Next {
             let (field, edge) = self.field_of(receiver.simple_window(&self.parameters));
@@ -45,8 +45,8 @@ impl Connection {
     #[inline(always)]
     pub(super) fn detailed_window(&mut self) -> (u16, u64) {
         let receiver = &self.receiver;
-        if receiver.rcv_wscale > 0 && receiver.has_told_window() {
-            return (receiver.told_field, receiver.edge);
+        if receiver.rcv_wscale > 0 && receiver.has_advertised_window() {
+            return (receiver.advertised_field, receiver.edge);
         }
         let (window, short) = receiver.window_and_shortage(&self.parameters);
         let (field, edge) = self.field_of(window);
@@ -84,6 +84,6 @@ impl Connection {
 
     /// True if there is something to acknowledge selectively.
     pub(super) fn selective(&self) -> bool {
-        self.receiver.sack && self.receiver.has_news()
+        self.receiver.sack && self.receiver.has_sack_blocks()
     }
 }

@@ -74,7 +74,7 @@ impl Connection {
         Info {
             loss_state,
             timeouts_in_row: sender.timeouts_in_row,
-            probes_in_row: self.probes_without_answer(),
+            probes_in_row: self.unanswered_probes(),
             segments_sacked: sacked,
             segments_lost: lost,
             segments_retransmitted: retransmitted,

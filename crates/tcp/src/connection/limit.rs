@@ -41,7 +41,7 @@ impl Connection {
     #[inline]
     pub fn limit(&self, now: Time) -> Limit {
         match self.course.sending {
-            Sending::Plain => self.limit_at_a_glance(),
+            Sending::Plain => self.usual_limit(),
             Sending::Detailed => self.limit_in_detail(now),
             Sending::Repair | Sending::General => self.limit_in_full(now),
         }
@@ -50,7 +50,7 @@ impl Connection {
     /// Limit in the usual case, without recovery, pacing, deferral or losses: only the windows
     /// matter.
     #[inline(always)]
-    fn limit_at_a_glance(&self) -> Limit {
+    fn usual_limit(&self) -> Limit {
         let sender = &self.sender;
         let queued = sender.written - sender.snd_nxt;
         if queued == 0 {

@@ -3,6 +3,7 @@
 //! Internally both directions are counted in unwrapped positions: SYN 0, first byte of data 1, FIN
 //! after the last. 32-bit sequence numbers exist only in segments.
 
+mod abort;
 mod acknowledge;
 mod arrive;
 mod buffer;
@@ -22,7 +23,6 @@ mod mtu_probe;
 mod outgoing;
 mod pacing;
 mod parameters;
-mod patience;
 mod prefetch;
 mod receive;
 mod recover;
@@ -254,14 +254,14 @@ impl Connection {
             // The handshake continues, and the FIN waits for it.
             _ => self.sender.fin_queued = true,
         }
-        self.settle();
+        self.recompute_fast_paths();
     }
 
     /// Detaches the application, which has read all data and will read no more: new data that
     /// arrive from now on are lost, and the peer gets a reset (RFC 9293 §3.6.1, SHLD-3).
     pub fn detach(&mut self) {
         self.receiver.detached = true;
-        self.settle();
+        self.recompute_fast_paths();
     }
 
     /// Sends a reset and discards the connection (RFC 9293 §3.10.5).
@@ -279,7 +279,7 @@ impl Connection {
             self.timers = Timers::OFF;
             self.receiver.ack_now = false;
             self.events.push_back(event);
-            self.settle();
+            self.recompute_fast_paths();
         }
     }
 

@@ -57,7 +57,7 @@ impl Connection {
         let missing = sender.loss_detection.in_recovery()
             || sender.timeout_recovery_end > 0
             || sender.board.sacked_bytes() > 0
-            || self.receiver.has_news();
+            || self.receiver.has_sack_blocks();
         let open = self.state == State::Established && !missing;
         if !open || mtu.flight.is_some() || sender.window.cwnd < WINDOW * smss {
             return None;

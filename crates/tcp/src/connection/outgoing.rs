@@ -76,7 +76,7 @@ pub enum Polled {
 }
 
 /// Result of polling and its location: one word, which fits into a register.
-enum Otherwise {
+enum Outcome {
     Nothing,
     /// The fields of a plain segment have been written.
     Plain,
@@ -125,31 +125,31 @@ impl Connection {
         if self.course.receiving == Receiving::BeyondGap && self.has_answered() {
             return Polled::Nothing;
         }
-        match self.transmit_otherwise(now, to) {
-            Otherwise::Nothing => Polled::Nothing,
-            Otherwise::Plain => Polled::Plain(to.plain()),
-            Otherwise::Written => Polled::Written,
+        match self.transmit_general(now, to) {
+            Outcome::Nothing => Polled::Nothing,
+            Outcome::Plain => Polled::Plain(to.plain()),
+            Outcome::Written => Polled::Written,
         }
     }
 
     #[inline(never)]
-    fn transmit_otherwise(&mut self, now: Time, to: &mut Transmit) -> Otherwise {
-        match self.send_at_once_otherwise(now, to) {
+    fn transmit_general(&mut self, now: Time, to: &mut Transmit) -> Outcome {
+        match self.send_at_once_general(now, to) {
             Short::Sent(plain) => {
                 to.put_plain(&plain);
-                return Otherwise::Plain;
+                return Outcome::Plain;
             }
-            Short::Written => return Otherwise::Written,
-            Short::Nothing => return Otherwise::Nothing,
+            Short::Written => return Outcome::Written,
+            Short::Nothing => return Outcome::Nothing,
             Short::Unknown => {}
         }
         let is_silent = self.reply.is_none() && !self.receiver.ack_now;
         // The usual case at the end that receives the data.
         if is_silent && self.state == State::Established && self.sender.is_at_rest() {
-            return Otherwise::Nothing;
+            return Outcome::Nothing;
         }
         let sent = self.next_transmit(now, to);
-        self.settle();
-        if sent { Otherwise::Written } else { Otherwise::Nothing }
+        self.recompute_fast_paths();
+        if sent { Outcome::Written } else { Outcome::Nothing }
     }
 }

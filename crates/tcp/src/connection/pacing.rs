@@ -256,7 +256,7 @@ mod tests {
     fn an_acknowledgment_calls_a_probe_off_that_waits_at_the_gate() {
         let mut connection = with_data_out();
         connection.sender.tail_probe = true;
-        connection.settle();
+        connection.recompute_fast_paths();
         acknowledge(&mut connection);
         assert!(!connection.sender.tail_probe);
     }

@@ -1,7 +1,7 @@
 //! Parameters that a running endpoint needs of its configuration, shared by all connections with
 //! that configuration.
 
-use super::patience::Patience;
+use super::abort::AbortLimits;
 use crate::rto::Limits;
 use crate::{Config, DelayedAck, IdleRestart, LostSyn, Push, RttSamples, Size};
 use retx_units::Duration;
@@ -59,7 +59,7 @@ pub(super) struct Parameters {
     pub rtt_samples: RttSamples,
     pub rtt_granularity: Duration,
     pub persist_timeout: Duration,
-    pub patience: Patience,
+    pub abort_limits: AbortLimits,
     pub time_wait: Duration,
     pub initial_window: Size,
     pub lost_syn: LostSyn,
@@ -98,7 +98,7 @@ impl Parameters {
             rtt_samples: config.rtt_samples,
             rtt_granularity: config.rtt_granularity,
             persist_timeout: config.persist_timeout,
-            patience: Patience::of(config),
+            abort_limits: AbortLimits::of(config),
             time_wait: config.time_wait,
             initial_window: config.initial_window,
             lost_syn: config.lost_syn,

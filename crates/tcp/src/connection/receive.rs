@@ -45,14 +45,14 @@ pub(crate) struct Receiver {
     pub edge: u64,
     /// `Last.ACK.sent` (RFC 7323 §4.3).
     pub last_ack_sent: u64,
-    /// Sum of `RCV.NXT` and the read position when `told_field` was computed.
-    told_at: u64,
+    /// Sum of `RCV.NXT` and the read position when `advertised_field` was computed.
+    advertised_at: u64,
     /// Data received in order and not yet acknowledged.
     pub pending: PendingAck,
     /// Initial sequence number of the peer, its position 0.
     pub irs: SeqNr,
     /// Window field most recently sent on a fast path.
-    pub told_field: u16,
+    pub advertised_field: u16,
     /// True if an acknowledgment is due now.
     pub ack_now: bool,
     /// Shift of our window field.
@@ -95,8 +95,8 @@ impl Receiver {
             sack: false,
             ts_recent: 0,
             last_ack_sent: 0,
-            told_at: 0,
-            told_field: 0,
+            advertised_at: 0,
+            advertised_field: 0,
         }
     }
 
@@ -186,7 +186,7 @@ impl Receiver {
     }
 
     /// True if there is something to report selectively.
-    pub fn has_news(&self) -> bool {
+    pub fn has_sack_blocks(&self) -> bool {
         self.has_gap() || self.duplicate.is_some()
     }
 

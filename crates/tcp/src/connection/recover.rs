@@ -37,7 +37,7 @@ impl Connection {
                 let left = self.sender.duplicates.min(self.parameters.dupack_threshold);
                 self.sender.window.cwnd += u64::from(left) * smss;
                 self.sender.retransmit_first = true;
-                self.sender.looks = 2;
+                self.sender.overdue_checks = 2;
                 self.repeat_window();
             }
             Reaction::SelectiveRecovery => self.begin_selective_recovery(now, progress),
@@ -112,10 +112,10 @@ impl Connection {
     /// already (Brakmo & Peterson 1995, §3.1).
     pub(super) fn look_again(&mut self, overdue: bool) {
         let sender = &mut self.sender;
-        if sender.looks == 0 {
+        if sender.overdue_checks == 0 {
             return;
         }
-        sender.looks = if overdue { sender.looks - 1 } else { 0 };
+        sender.overdue_checks = if overdue { sender.overdue_checks - 1 } else { 0 };
         sender.retransmit_first |= overdue;
     }
 

@@ -1,7 +1,7 @@
 //! Repair state of a sender: losses and retransmissions.
 
 use super::Sender;
-use super::patience::Silence;
+use super::abort::Silence;
 use super::reduction::Reduction;
 use super::requests::Requests;
 use crate::congestion_control::Window;

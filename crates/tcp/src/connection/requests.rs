@@ -122,7 +122,7 @@ impl Sender {
 
     /// Called when the application writes: the announcement of an earlier write ends.
     #[inline]
-    pub fn end_promise(&mut self) {
+    pub fn end_announcement(&mut self) {
         if let Some(requests) = self.requests_made() {
             requests.more = false;
         }
@@ -134,7 +134,7 @@ impl Connection {
     pub(super) fn requests(&mut self) -> &mut Requests {
         self.course.plain = false;
         self.course.detailed = false;
-        self.settle();
+        self.recompute_fast_paths();
         &mut self.sender.repair.requests
     }
 

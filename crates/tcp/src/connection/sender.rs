@@ -122,7 +122,7 @@ pub(crate) struct Sender {
     /// Segments that limited transmit may send beyond `cwnd`.
     pub limited_credit: u32,
     /// Number of ACKs on which Vegas still checks whether the first segment in flight is overdue.
-    pub looks: u32,
+    pub overdue_checks: u32,
     /// New segments to be sent regardless of `cwnd` (F-RTO).
     pub forced_new: u32,
     /// Consecutive timeouts without progress.
@@ -198,7 +198,7 @@ impl Sender {
             timed: None,
             retransmit_first: false,
             duplicates: 0,
-            looks: 0,
+            overdue_checks: 0,
             limited_credit: 0,
             limited_bytes: 0,
             timeout_recovery_end: 0,

@@ -64,7 +64,7 @@ impl Connection {
         if self.timers.expire_rare(|rare| &mut rare.time_wait, now) {
             self.state = State::Closed;
         }
-        self.settle();
+        self.recompute_fast_paths();
     }
 
     /// Handles the expiry of the retransmission timer (RFC 6298 §5.4 – §5.7, RFC 5681 §3.1).
@@ -79,7 +79,7 @@ impl Connection {
         let repeated = sender.timeouts_in_row > 0;
         sender.timeouts_in_row += 1;
         if !repeated {
-            sender.repair.silence.first_again = now;
+            sender.repair.silence.first_retransmission = now;
         }
         // Karn: retransmitted data cannot be timed.
         sender.timed = None;
@@ -136,13 +136,13 @@ impl Connection {
     /// Marks everything outstanding at a timeout as lost, and ends earlier recoveries.
     fn take_for_lost(&mut self, now: Time) {
         let sender = &mut self.sender;
-        let patience = sender.loss_detection.patience_at_timeout();
+        let loss_age = sender.loss_detection.loss_age_at_timeout();
         sender.loss_detection.on_timeout(sender.snd_max);
         sender.forced_new = 0;
         sender.limited_credit = 0;
         sender.limited_bytes = 0;
         sender.retransmit_first = false;
-        sender.looks = 0;
+        sender.overdue_checks = 0;
         sender.end_reduction();
         self.ecn.leave_reduction();
         sender.tail_probe = false;
@@ -150,7 +150,7 @@ impl Connection {
         self.timers.set(|rare| &mut rare.tail_loss_probe, Time::NEVER);
         if sender.tracks {
             // RFC 6675 §5.1: selectively acknowledged data are not retransmitted.
-            sender.board.mark_lost_at_timeout(|sent| sent + patience <= now);
+            sender.board.mark_lost_at_timeout(|sent| sent + loss_age <= now);
             if sender.loss_detection.as_linux() {
                 // `tcp_enter_loss`: the loss window plus the data still in flight.
                 sender.window.cwnd = sender.pipe() + u64::from(sender.window.smss);
@@ -170,7 +170,7 @@ impl Connection {
     /// something to send. Probes follow at growing intervals (RFC 9293 §3.8.6.1).
     pub(super) fn start_persist_timer(&mut self, now: Time) {
         let base = self.rto().max(self.parameters.persist_timeout);
-        let doublings = self.parameters.patience.probe_doublings();
+        let doublings = self.parameters.abort_limits.probe_doublings();
         let wait = base.saturating_mul(1 << self.sender.probes_in_row.min(doublings));
         let longest = self.parameters.max_rto.max(self.parameters.persist_timeout);
         if self.sender.probes_in_row == 0

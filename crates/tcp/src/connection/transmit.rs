@@ -378,7 +378,7 @@ impl Connection {
         if self.timers.retransmit == Time::NEVER || head_again && sender.loss_detection.as_linux() {
             let mut wait = self.rto();
             if head_again {
-                let since = self.sender.repair.silence.first_again;
+                let since = self.sender.repair.silence.first_retransmission;
                 wait = self.within_user_timeout(now, wait, since);
             }
             self.timers.retransmit = self.deadline(now, wait);

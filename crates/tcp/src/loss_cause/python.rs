@@ -40,7 +40,7 @@ impl State {
     }
 
     /// The instance, which has been told of everything sent.
-    fn told(&mut self) -> Option<&mut (dyn UserCause + 'static)> {
+    fn caught_up(&mut self) -> Option<&mut (dyn UserCause + 'static)> {
         let (running, early) = self.instance.started()?;
         if let Some(sent) = early {
             running.on_sent(&sent);
@@ -58,13 +58,14 @@ impl LossCause for State {
 
     fn on_ack(&mut self, ack: &Ack, window: &Window) {
         // The acknowledgment of a FIN alone must not start one.
-        let instance = if ack.bytes_acked > 0 { self.told() } else { self.instance.running_mut() };
+        let instance =
+            if ack.bytes_acked > 0 { self.caught_up() } else { self.instance.running_mut() };
         if let Some(running) = instance {
             running.on_ack(ack, window);
         }
     }
 
     fn cause(&mut self, loss: &Loss) -> Cause {
-        self.told().map_or(Cause::Congestion, |running| running.cause(loss))
+        self.caught_up().map_or(Cause::Congestion, |running| running.cause(loss))
     }
 }

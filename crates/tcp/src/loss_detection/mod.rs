@@ -202,7 +202,7 @@ pub trait LossDetection {
     }
 
     /// At a timeout: after so long without an acknowledgment a segment is lost, too.
-    fn patience_at_timeout(&self) -> Duration {
+    fn loss_age_at_timeout(&self) -> Duration {
         Duration::ZERO
     }
 
@@ -306,8 +306,8 @@ impl LossDetection for State {
         dispatch!(self, it => it.open_probe())
     }
 
-    fn patience_at_timeout(&self) -> Duration {
-        dispatch!(self, it => it.patience_at_timeout())
+    fn loss_age_at_timeout(&self) -> Duration {
+        dispatch!(self, it => it.loss_age_at_timeout())
     }
 
     fn reordering(&self) -> Option<u32> {

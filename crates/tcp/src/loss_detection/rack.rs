@@ -201,12 +201,12 @@ impl State {
     fn detect(&mut self, now: Time, board: &mut Scoreboard) -> bool {
         self.reordering_deadline = Time::NEVER;
         let Some(newest) = self.newest else { return false };
-        let patience = self.rtt + self.window;
+        let loss_age = self.rtt + self.window;
         let before = board.losses;
-        let latest = board.mark_lost_by_time(&newest, |sent| sent + patience <= now);
+        let latest = board.mark_lost_by_time(&newest, |sent| sent + loss_age <= now);
         if let Some(sent) = latest {
             let slack = if self.config.variant == Variant::Linux { SLACK } else { Duration::ZERO };
-            self.reordering_deadline = sent + patience + slack;
+            self.reordering_deadline = sent + loss_age + slack;
         }
         board.losses > before
     }
@@ -350,7 +350,7 @@ impl LossDetection for State {
     }
 
     /// §6.3; Linux grants no reordering window then (`tcp_timeout_mark_lost`).
-    fn patience_at_timeout(&self) -> Duration {
+    fn loss_age_at_timeout(&self) -> Duration {
         if self.as_linux() { self.rtt } else { self.rtt + self.window }
     }
 

@@ -80,8 +80,8 @@ impl Scoreboard {
     }
 
     /// An acknowledgment had these blocks.
-    pub fn note_told(&mut self, blocks: &SackBlocks) {
-        **self.told.get_or_insert_default() = *blocks;
+    pub fn note_sack(&mut self, blocks: &SackBlocks) {
+        **self.last_sack.get_or_insert_default() = *blocks;
     }
 
     /// Marks what a SACK block covers for the first time, and shows each of the segments.

@@ -127,6 +127,6 @@ impl Scoreboard {
     pub(crate) fn tidy(&mut self, snd_una: u64) {
         self.examined = self.examined.max(snd_una);
         self.assumed.acknowledged = 0;
-        self.told = None;
+        self.last_sack = None;
     }
 }

@@ -41,7 +41,7 @@ impl Scoreboard {
 
     /// The last acknowledgment has covered segments: the first of them filled the hole, the others
     /// may be those assumed to have arrived. Returns how many have arrived by it.
-    pub fn settle_arrivals(&mut self) -> u64 {
+    pub fn remove_assumed_arrivals(&mut self) -> u64 {
         let covered = self.assumed.acknowledged;
         let delivered = covered.saturating_sub(self.assumed.segments).max(1);
         self.assumed.segments = self.assumed.segments.saturating_sub(covered - 1);
@@ -99,7 +99,7 @@ mod tests {
         }
         assert_eq!((board.pipe(10_000), board.take_excess()), (1_000, None));
         board.acknowledge(10_001, &[], &mut Delivered::default());
-        assert_eq!((board.settle_arrivals(), board.assumed_segments()), (1, 0));
+        assert_eq!((board.remove_assumed_arrivals(), board.assumed_segments()), (1, 0));
     }
 
     #[test]
@@ -117,7 +117,7 @@ mod tests {
             board.assume_arrival(1000);
         }
         board.acknowledge(2_001, &[], &mut Delivered::default());
-        assert_eq!((board.settle_arrivals(), board.assumed_segments()), (1, 2));
+        assert_eq!((board.remove_assumed_arrivals(), board.assumed_segments()), (1, 2));
         board.acknowledge(2_001, &[], &mut Delivered::default());
         assert!(!board.has_advanced());
     }

@@ -1,1 +1,1 @@
-"""Fits of captures: the path that a flow took, both its ends, and the scenario that behaves so."""
+"""Fits of captures: path and endpoints of a flow, and a scenario that behaves like it."""

@@ -1,4 +1,4 @@
-"""The application of a captured flow: a transfer, or answers with pauses between them."""
+"""Application of a captured flow: a transfer, or responses with pauses between them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ EQUAL = 0.1
 
 
 def has_pauses(fit: CaptureFit) -> bool:
-    """The application had nothing to send for a good part of the life, several times."""
+    """True if the application had nothing to send for much of the life, in several pauses."""
     bursts = fit.path["bursts"]
     paused = sum(it["pause_s"] for it in bursts)
     return len(bursts) >= LEAST_BURSTS and paused >= PAUSED * float(fit.flow["life_s"])
 
 
 def lines(fit: CaptureFit) -> Iterator[str]:
-    """`initiator` and `app` of the flow."""
+    """Lines `initiator` and `app` of the flow."""
     ends, flow = fit.path["endpoints"], fit.flow
     if not has_pauses(fit):
         if ends["sender_opened"] is not None:
@@ -60,7 +60,7 @@ def lines(fit: CaptureFit) -> Iterator[str]:
 
 
 def law(values: Sequence[float]) -> float | dict[str, Any]:
-    """One value, or the likelier of an exponential law and a Pareto law."""
+    """A single value, or the more likely of an exponential and a Pareto distribution."""
     mean = sum(values) / len(values)
     deviation = math.sqrt(sum((it - mean) ** 2 for it in values) / len(values))
     if deviation <= EQUAL * mean:
@@ -76,14 +76,14 @@ def law(values: Sequence[float]) -> float | dict[str, Any]:
 
 
 def in_bytes(found: float | dict[str, Any]) -> int | dict[str, Any]:
-    """A law of bytes as a scenario writes it."""
+    """Distribution of bytes as a scenario writes it."""
     if not isinstance(found, dict):
         return max(1, round(found))
     return {**found, "mean": max(1, round(found["mean"]))}
 
 
 def in_time(found: float | dict[str, Any]) -> str | dict[str, Any]:
-    """A law of seconds as a scenario writes it."""
+    """Distribution of seconds as a scenario writes it."""
     if not isinstance(found, dict):
         return time_text(found)
     return {**found, "mean": time_text(found["mean"])}

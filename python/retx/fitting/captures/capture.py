@@ -1,4 +1,4 @@
-"""A fit of a flow of a capture."""
+"""Fit of a flow of a capture."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOST = 0.5
 
 @dataclass(frozen=True)
 class CaptureFit:
-    """Measurements of a path by a flow of a capture."""
+    """Properties of a path, measured from a flow of a capture."""
 
     files: tuple[Path, ...]
     measured: Mapping[str, Any]
@@ -32,19 +32,19 @@ class CaptureFit:
 
     @property
     def flow(self) -> Mapping[str, Any]:
-        """The flow, as `retx diagnose --json` prints it."""
+        """Flow, as `retx diagnose --json` prints it."""
         flow: Mapping[str, Any] = self.measured["flow"]
         return flow
 
     @property
     def path(self) -> Mapping[str, Any]:
-        """Rate, delay, queue and both ends, each with its interval."""
+        """Rate, delay, queue and both endpoints, each with its interval."""
         path: Mapping[str, Any] = self.measured["path"]
         return path
 
     @cached_property
     def losses(self) -> LossFit | None:
-        """Laws of the losses that no queue made; None where there are none."""
+        """Models of the losses outside of queues; None if there are none."""
         copies = self.path["copies"]
         lost = np.array([np.nan if it is None else it for it in copies["lost"]], dtype=float)
         by_queue = np.array(copies["by_queue"], dtype=float)
@@ -60,7 +60,7 @@ class CaptureFit:
 
     @property
     def content(self) -> dict[str, Any]:
-        """The answer, as `retx fit --json` prints it."""
+        """Fit, as `retx fit --json` prints it."""
         path = {key: value for key, value in self.path.items() if key != "copies"}
         return {
             "capture": self.measured["capture"],
@@ -73,11 +73,11 @@ class CaptureFit:
         }
 
     def toml(self, *, replay: bool = False) -> str:
-        """The scenario.
+        """Scenario as TOML.
 
         Args:
-            replay: The segments that the channel lost in the capture are lost again, in place of a
-                fitted law.
+            replay: Drop the segments that the channel dropped in the capture, instead of a fitted
+                model.
         """
         from retx.fitting.captures.scenario import written
 
@@ -102,11 +102,11 @@ def fit_capture(
     Args:
         capture: The file.
         other: A second capture of the same flow, from its other end.
-        flow: Number of the flow, from 1; without it the one that carries most bytes.
+        flow: Number of the flow, from 1; by default the one that carries most bytes.
 
     Raises:
         OSError: The file cannot be read.
-        UsageError: The file is no capture, or the flow is too short to show a path.
+        UsageError: The file is not a capture, or the flow is too short for a fit.
     """
     from retx.diagnosing.diagnosis import diagnose
 

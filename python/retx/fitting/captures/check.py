@@ -1,7 +1,7 @@
-"""Simulations of a fit beside its capture: does the scenario behave as the capture did?
+"""Comparison of a fit with its capture by simulation.
 
-Each simulation draws the fitted values from their intervals, is captured where the capture was
-taken, and is measured by the code that measured the capture. Both sides so have the same errors.
+Each simulation draws the fitted values from their intervals, is captured at the same point as the
+original, and is measured by the same code, so that both sides have the same measurement errors.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _square(root: float) -> float:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the capture beside those of the simulations."""
+    """A figure of the capture, and those of the simulations."""
 
     name: str
     unit: str
@@ -49,7 +49,7 @@ class Figure:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Prediction interval of one more simulation: Student's t, on a scale that suits."""
+        """Prediction interval of one more simulation: Student's t, on a suitable scale."""
         from scipy.stats import t
 
         # Rates and round trips vary by factors; counts and idle time as Poisson's, and may be 0.
@@ -66,7 +66,7 @@ class Figure:
 
     @property
     def is_inside(self) -> bool:
-        """The capture could be one of the simulations."""
+        """True if the capture lies within the prediction interval."""
         low, high = self.interval
         return low <= self.captured <= high
 
@@ -82,12 +82,12 @@ class Check:
 
     @property
     def holds(self) -> bool:
-        """Goodput, retransmissions, timeouts and idle time lie inside."""
+        """True if goodput, retransmissions, timeouts and idle time lie within their intervals."""
         return all(figure.is_inside for figure in self.figures if figure.name not in QUANTILES)
 
     @property
     def content(self) -> dict[str, Any]:
-        """The comparison, as `retx fit --check --json` prints it."""
+        """Comparison, as `retx fit --check --json` prints it."""
         return {
             "simulations": self.simulations,
             "holds": self.holds,
@@ -155,7 +155,7 @@ def _simulated(
 
 
 def draws(fit: CaptureFit, number: int, *, replay: bool = False) -> dict[str, Any]:
-    """Values of a simulation, drawn from their intervals: what is not known for sure varies."""
+    """Values of a simulation, each drawn from its confidence interval."""
     draw, path = Random(number), fit.path
     overrides: dict[str, Any] = {}
     bit_s, base = path["rate_bit_s"], path["round_trip_s"]
@@ -181,7 +181,7 @@ def draws(fit: CaptureFit, number: int, *, replay: bool = False) -> dict[str, An
 def _draw_losses(
     channel: dict[str, Any], parameters: Sequence[Mapping[str, Any]], draw: Random
 ) -> None:
-    """Draws parameters of a law by their intervals, on a logarithmic scale."""
+    """Draws the parameters of a loss model from their intervals, on a logarithmic scale."""
     for parameter in parameters:
         key, low, high = parameter["name"], parameter["low"], parameter["high"]
         if key not in channel or not low or not high or parameter["value"] <= 0:
@@ -218,7 +218,7 @@ def _figures(fit: CaptureFit, simulated: Sequence[Mapping[str, Any]]) -> Iterato
 def _reasons(
     fit: CaptureFit, figures: Sequence[Figure], flows: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
-    """Why the capture lies outside: where its life went, and where that of the simulations."""
+    """Differences between the limits of the captured flow and of the simulated ones."""
     from retx.diagnosing.wording import shares
 
     outside = [figure for figure in figures if not figure.is_inside]

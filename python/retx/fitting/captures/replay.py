@@ -1,4 +1,4 @@
-"""Losses of a capture as they were, to be lost again."""
+"""Losses of a capture, replayed as recorded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def script(fit: CaptureFit) -> dict[str, Any]:
-    """A channel that loses again, by their first bytes, what the channel lost in the capture."""
+    """Channel that drops the segments lost in the capture, identified by their first bytes."""
     copies = fit.path["copies"]
     lost = [
         start

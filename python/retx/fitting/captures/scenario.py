@@ -1,4 +1,4 @@
-"""The scenario of a captured flow: its path and both ends, with the evidence as comments."""
+"""Scenario of a captured flow: path and endpoints, with the evidence as comments."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OTHERS_BYTES = 1500
 
 
 def written(fit: CaptureFit, *, replay: bool = False) -> str:
-    """The text of the scenario."""
+    """Text of the scenario."""
     flow, path = fit.flow, fit.path
     name = " and ".join(str(file) for file in fit.files)
     title = f"Fitted to flow {flow['number']} of {fit.files[0].name}"
@@ -89,7 +89,7 @@ def bracketed(estimate: Mapping[str, Any], shown: Any) -> str:  # noqa: ANN401
 
 
 def sure(text: str) -> Iterator[str]:
-    """A sentence as comments."""
+    """A sentence as lines of comment."""
     yield from comment(text)
 
 
@@ -122,7 +122,7 @@ def _delay(path: Mapping[str, Any]) -> Iterator[str]:
 
 
 def queue_packets(path: Mapping[str, Any]) -> int | None:
-    """Limit of the queue in packets; None where nothing is known."""
+    """Limit of the queue in packets; None if unknown."""
     queue = path["queue"]
     if queue["packets"] is not None:
         return max(1, round(float(queue["packets"])))
@@ -159,7 +159,7 @@ def _queue(path: Mapping[str, Any]) -> Iterator[str]:
 
 
 def channels(fit: CaptureFit, *, replay: bool = False) -> list[dict[str, Any]]:
-    """Lines on the bottleneck: losses, reordering, delay beyond the queue."""
+    """Channels of the bottleneck: losses, reordering, delay beyond the queue."""
     from retx.fitting.captures.replay import script
 
     path, losses = fit.path, fit.losses
@@ -180,7 +180,7 @@ def channels(fit: CaptureFit, *, replay: bool = False) -> list[dict[str, Any]]:
 
 
 def is_reordered(path: Mapping[str, Any]) -> bool:
-    """Data overtook other data, more often than a few times."""
+    """True if data overtook other data more often than a few times."""
     return bool(path["reordered"]["value"] * len(path["copies"]["lost"]) >= LEAST_OVERTAKEN)
 
 
@@ -294,7 +294,7 @@ def _tcp(fit: CaptureFit) -> Iterator[str]:
 
 
 def preset(fit: CaptureFit) -> tuple[str, str]:
-    """The preset that is like the sender, and why."""
+    """Preset that resembles the sender, and the reason."""
     ends, flow = fit.path["endpoints"], fit.flow
     kinds = {it["kind"] for it in flow["retransmissions"]}
     timer = f"; timeouts fit {flow['timer']}" if flow["timeouts"] else ""
@@ -327,7 +327,7 @@ def _window(ends: Mapping[str, Any], flow: Mapping[str, Any], like: str) -> Iter
 
 
 def beyond(path: Mapping[str, Any], life_s: float) -> Iterator[tuple[float, float]]:
-    """Delay beyond the queue over time, the median of each of many intervals; empty if small."""
+    """Delay beyond the queue over time: the median of each of many intervals; empty if small."""
     import numpy as np
 
     found = path["beyond_queue"]

@@ -1,4 +1,4 @@
-"""A fit of a capture in words, for the terminal."""
+"""Fit of a capture in words, for the terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = {"tail_drop": "drop tail", "early_drops": "early drops", "unknown": "kin
 
 
 def sentences(fit: CaptureFit) -> Iterator[str]:
-    """Sentences about the flow and its ends."""
+    """Sentences about the flow and its endpoints."""
     flow, ends = fit.flow, fit.path["endpoints"]
     name = " and ".join(str(file) for file in fit.files)
     yield (

@@ -1,4 +1,4 @@
-"""Readers of measured series. A new one is a file and a line here."""
+"""Readers of measured series. A new reader is a file and a line here."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read(kind: str, path: str | os.PathLike[str]) -> Series:
 
     Raises:
         OSError: The file cannot be read.
-        UsageError: The file is none of this kind; the message says where it departs from it.
+        UsageError: The file has another format; the message says where.
     """
     module, _, function = READERS[kind].partition(":")
     file = Path(path)

@@ -1,6 +1,6 @@
 """Reports of iperf3 (`--json`): UDP with losses per interval, TCP with retransmissions and RTTs.
 
-Only the receiver of UDP knows what was lost in each interval: take its report, or the client's with
+Only the receiver of UDP counts the losses of each interval: use its report, or the client's with
 `--get-server-output`. Intervals that iperf3 omits (`-O`) are left out.
 """
 
@@ -31,7 +31,7 @@ def read(text: str, name: str) -> Series:
     """Reads a report.
 
     Raises:
-        ValueError: It is none, or says nothing about losses.
+        ValueError: The text is not a report, or contains no losses.
     """
     try:
         report = json.loads(text)
@@ -78,7 +78,7 @@ def _udp(report: dict[str, Any], name: str) -> Series:
 
 
 def _is_sender(report: dict[str, Any]) -> bool:
-    """True for a report whose intervals count what was sent, in which nothing is ever lost."""
+    """True for a sender's report: its intervals count transmitted packets, and never a loss."""
     rows = _intervals(report)
     total = report.get("end", {}).get("sum", {}).get("lost_packets", 0)
     return total > 0 and all(it.get("lost_packets", 0) == 0 for it in rows)

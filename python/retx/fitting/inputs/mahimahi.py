@@ -1,4 +1,4 @@
-"""Packet-delivery traces of Mahimahi: a line for each opportunity to send 1500 bytes, in ms."""
+"""Packet-delivery traces of Mahimahi: one line for each opportunity to send 1500 bytes, in ms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read(text: str, name: str) -> Series:
     """Reads a trace.
 
     Raises:
-        ValueError: A line is no whole number, or goes back; the message has the line.
+        ValueError: A line is not a whole number, or decreases; the message has the line.
     """
     stamps: list[int] = []
     for number, line in enumerate(text.splitlines(), start=1):

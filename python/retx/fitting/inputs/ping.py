@@ -1,8 +1,8 @@
 """Logs of ping: Linux (iputils), BSD and macOS, BusyBox, Windows.
 
-A reply has the RTT, so the request left at the stamp minus the RTT where the log has stamps
-(`ping -D`). Without stamps requests are a second apart, or as far as `interval_s` says. A request
-without a reply is lost; the last one may still be under way. Sequence numbers of 16 bits wrap.
+If the log has time stamps (`ping -D`), a request was sent at the reply's stamp minus its RTT.
+Without stamps, requests are one second or `interval_s` apart. A request without a reply is lost;
+the last one may still be in flight. 16-bit sequence numbers wrap.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Log:
     stamped: bool = False
 
     def unwrapped(self, number: int) -> int:
-        """The number nearest to the last one among those that are equal modulo 2¹⁶."""
+        """Unwrapped sequence number: the nearest to the last one that is equal modulo 2¹⁶."""
         if self.last < 0:
             return number
         turns = round((self.last - number) / WRAP)
@@ -71,10 +71,10 @@ def read(text: str, name: str, interval_s: float = 1.0) -> Series:
     Args:
         text: The log.
         name: Name of the file.
-        interval_s: Time from request to request, where the log has no stamps.
+        interval_s: Time between requests if the log has no stamps.
 
     Raises:
-        ValueError: It has no reply and no loss.
+        ValueError: The log has no reply and no loss.
     """
     log = _Log()
     windows = WINDOWS_HEAD.search(text) or (WINDOWS_REPLY.search(text) and "icmp_seq" not in text)
@@ -87,7 +87,7 @@ def read(text: str, name: str, interval_s: float = 1.0) -> Series:
 
 
 def _read_lines(log: _Log, text: str) -> None:
-    """The form of iputils, BSD and BusyBox: a sequence number in each line."""
+    """Format of iputils, BSD and BusyBox: a sequence number in each line."""
     for line in text.splitlines():
         if sent := SENT.search(line):
             log.sent = int(sent[1])
@@ -118,7 +118,7 @@ def _reply(log: _Log, number: int, rtt_s: float, stamp: float | None) -> None:
 
 
 def _read_windows(log: _Log, text: str) -> None:
-    """The form of Windows: no numbers and no stamps; each line is the next request."""
+    """Format of Windows: no numbers and no stamps; each line is the next request."""
     number = 0
     time_s = 0.0
     for line in text.splitlines():

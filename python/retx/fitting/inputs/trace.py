@@ -1,9 +1,9 @@
 """Tables of packets: CSV with a header, with the columns `time_s`, `lost`, `delay_s`, `bytes`.
 
-The first is needed, and one of the next two. `lost` is 0 or 1, or a probability, or empty where
-nothing is known. Names of other tools are understood: `time`, `loss`, `delay`, `rtt_s`, `rtt_ms`,
-`delay_ms`, `size`. With an RTT in place of a delay, losses may have happened on either way. Tables
-of the channel `trace`, with `rate_bit_s`, are read, too.
+The first column is required, and one of the next two. `lost` is 0, 1 or a probability; it is empty
+where unknown. Names of other tools are accepted: `time`, `loss`, `delay`, `rtt_s`, `rtt_ms`,
+`delay_ms`, `size`. With an RTT instead of a delay, losses may have occurred in either direction.
+Tables of the channel `trace`, with `rate_bit_s`, are also accepted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def read(text: str, name: str) -> Series:
     """Reads a table.
 
     Raises:
-        ValueError: It lacks a column, or an entry is no number; the message has the line.
+        ValueError: A column is missing, or an entry is not a number; the message has the line.
     """
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=_delimiter(lines)))

@@ -243,7 +243,7 @@ impl Pipe {
         {
             let (frame, job) = repairs.take(&turn);
             let end = self.transmitter.begin(turn.at, frame.bytes, turn.at > turn.ready);
-            self.settle_changes(end);
+            self.apply_changes(end);
             let fate = self.fate(end, &frame);
             match fate {
                 Ok(_) => self.rare().exceptions.bursts.survived(),

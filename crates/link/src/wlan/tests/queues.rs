@@ -4,7 +4,7 @@
 //! from the start of its frame, which begins DIFS after the previous one, or at once.
 
 use super::rig::{Rig, config, packet};
-use crate::queue::{Config as QueueConfig, Exit, Exits, Queue, Surroundings, Waiting};
+use crate::queue::{Config as QueueConfig, Environment, Exit, Exits, Queue, Waiting};
 use crate::stage::{Departure, Entry};
 use crate::wlan::{Config, Packet, line};
 use retx_units::{Stream, StreamKey, Time};
@@ -102,8 +102,8 @@ impl Hand {
 
 fn by_hand(config: &Config, arrivals: &[(u64, Packet)]) -> Log {
     let stream = StreamKey { seed: 1, replication: 0 }.stream("wlan.test.s0.queue");
-    let surroundings: Surroundings = line::surroundings(&config.parameters, stream);
-    let queue = config.queue.build(surroundings);
+    let environment: Environment = line::environment(&config.parameters, stream);
+    let queue = config.queue.build(environment);
     let mut hand = Hand { queue, exits: Exits::default(), log: vec![], served: None, free: DIFS };
     for (at, packet) in arrivals {
         hand.run(*at);

@@ -106,7 +106,7 @@ impl Engine<'_> {
         if lost {
             self.agenda.wake(index, self.pipes[index as usize].poll_timeout());
         } else {
-            self.turn_away(index, step.parcel.id);
+            self.drop_at_full_queue(index, step.parcel.id);
         }
     }
 

@@ -10,7 +10,7 @@
 //! [`TOGETHER`] take, are carried out one after the other, each at its own time, by one event that
 //! comes so much later than the first of them. Who asks before that how the bottleneck is doing, or
 //! what has become of a packet, has all carried out that have been by then
-//! ([`Engine::settle_funnels`], [`Engine::settle_funnels_of`]).
+//! ([`Engine::flush_funnels`], [`Engine::flush_funnels_of`]).
 //!
 //! *Which packets.* All but those that arrive too long after the first: they wait in their own
 //! pipes for an event each.
@@ -131,9 +131,9 @@ impl Funnels {
         };
         let fed = &mut self.all[number as usize];
         match fed.funnel.enqueue(arrival, parcel, hop + 1) {
-            Enqueued::Behind => pipe.let_go(),
+            Enqueued::Behind => pipe.hand_over(),
             Enqueued::First => {
-                pipe.let_go();
+                pipe.hand_over();
                 agenda.wake(self.first + number, arrival + fed.max_wait);
             }
             Enqueued::Refused => {
@@ -173,7 +173,7 @@ impl Onward<'_> {
         if !self.lanes.take(Waiting { arrival, id, to }, self.agenda) {
             return Err(Halt::Passed(arrival));
         }
-        next.let_go();
+        next.hand_over();
         Ok(())
     }
 
@@ -195,7 +195,7 @@ impl Engine<'_> {
         let entry = self.funnels.feed(number, (self.now, step), (index, pipe), &mut self.agenda);
         if entry != Entry::Accepted {
             self.write_hop(step);
-            self.turn_away(index, step.parcel.id);
+            self.drop_at_full_queue(index, step.parcel.id);
         }
     }
 
@@ -283,12 +283,12 @@ impl Engine<'_> {
     }
 
     /// Carries out all arrivals at bottlenecks up to now.
-    pub(in crate::engine) fn settle_funnels(&mut self) {
+    pub(in crate::engine) fn flush_funnels(&mut self) {
         (0..self.funnels.count()).for_each(|number| self.carry_out(number));
     }
 
     /// Carries out the arrivals up to now at the bottlenecks on a flow's path.
-    pub(in crate::engine) fn settle_funnels_of(&mut self, flow: u32) {
+    pub(in crate::engine) fn flush_funnels_of(&mut self, flow: u32) {
         for hop in self.flows[flow as usize].first_hops() {
             let first = self.pipes.get(pipe_of(self.routes[hop as usize]) as usize);
             if let Some(number) = first.and_then(Pipe::feeds) {

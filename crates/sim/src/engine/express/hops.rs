@@ -61,7 +61,7 @@ impl Engine<'_> {
         match entry {
             Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
             Entry::AcceptedTwice => self.copy(index, id),
-            Entry::QueueFull => self.turn_away(index, id),
+            Entry::QueueFull => self.drop_at_full_queue(index, id),
         }
     }
 
@@ -75,7 +75,7 @@ impl Engine<'_> {
                 Outcome::Enters(step) => self.send_into(step),
                 Outcome::TurnedAway(step, pipe) => {
                     self.write_hop(step);
-                    self.turn_away(pipe, step.parcel.id);
+                    self.drop_at_full_queue(pipe, step.parcel.id);
                 }
             }
         }

@@ -137,12 +137,12 @@ impl Abreast<'_> {
         if fits {
             self.lanes[0].take(waiting, self.first, agenda);
         }
-        fits || self.take_beside(arrival, id, to, agenda)
+        fits || self.take_other_lane(arrival, id, to, agenda)
     }
 
     // Scalars stay in registers; a struct would be written to memory first.
     #[inline(never)]
-    fn take_beside(&mut self, arrival: Time, id: u32, to: u32, agenda: &mut Agenda) -> bool {
+    fn take_other_lane(&mut self, arrival: Time, id: u32, to: u32, agenda: &mut Agenda) -> bool {
         let waiting = Waiting { arrival, id, to };
         let mut others = (self.first..).zip(self.lanes.iter_mut()).skip(1);
         let Some((target, lane)) = others.find(|(_, lane)| lane.last <= waiting.arrival) else {
@@ -175,7 +175,7 @@ impl Engine<'_> {
         let waiting = Waiting { arrival: at, id, to };
         let lanes = self.lanes.behind(leader);
         if lanes.is_some_and(|mut lanes| lanes.take(waiting, &mut self.agenda)) {
-            return pipe.let_go();
+            return pipe.hand_over();
         }
         pipe.append(at, step.parcel);
         self.agenda.wake(last, at);

@@ -55,7 +55,7 @@ impl LinuxCurve {
     }
 
     /// True in the first second of congestion avoidance, whose RTTs are those of recovery.
-    pub fn began_lately(&self, now: Time) -> bool {
+    pub fn began_recently(&self, now: Time) -> bool {
         self.epoch.is_some_and(|epoch| now.since(epoch.start) < SETTLED)
     }
 
@@ -87,7 +87,7 @@ impl LinuxCurve {
                 return;
             }
             if self.epoch.is_some() && now.since(at) < TICK {
-                self.be_friendly(cwnd);
+                self.limit_growth(cwnd);
                 return;
             }
         }
@@ -111,11 +111,11 @@ impl LinuxCurve {
             // Without an estimate of the path: at least 5 % per round trip.
             self.per = self.per.min(20);
         }
-        self.be_friendly(cwnd);
+        self.limit_growth(cwnd);
     }
 
     /// Limits the growth: at least that of Reno, at most half that of slow start.
-    fn be_friendly(&mut self, cwnd: u64) {
+    fn limit_growth(&mut self, cwnd: u64) {
         if let Some(epoch) = &mut self.epoch {
             let scale = 8 * (1024 + self.beta) / 3 / (1024 - self.beta);
             let per_segment = (cwnd.saturating_mul(scale) >> 3).max(1);

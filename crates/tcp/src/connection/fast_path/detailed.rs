@@ -45,10 +45,10 @@ impl Connection {
     }
 
     /// Recomputes which detailed fast paths are open.
-    pub(super) fn settle_detailed(&mut self) {
+    pub(super) fn recompute_detailed_paths(&mut self) {
         let receiver = &mut self.receiver;
-        receiver.forget_told();
-        let reads = receiver.fin.is_none() && !receiver.detached && !receiver.has_news();
+        receiver.forget_advertised();
+        let reads = receiver.fin.is_none() && !receiver.detached && !receiver.has_sack_blocks();
         let open = self.parameters.short_ways
             && self.state == State::Established
             && self.reply.is_none()
@@ -56,7 +56,8 @@ impl Connection {
         if open && reads && self.course.receiving == Receiving::General {
             self.course.receiving = Receiving::Detailed;
         }
-        let bare = open && !self.receiver.has_news() && self.timers.has_no_other_than_usual();
+        let bare =
+            open && !self.receiver.has_sack_blocks() && self.timers.has_no_other_than_usual();
         let other = self.course.sending != Sending::General;
         if bare && !other && self.sender.is_calm_in_detail() {
             self.course.sending = Sending::Detailed;

@@ -17,7 +17,7 @@ impl Sender {
     pub fn is_repairing(&self) -> bool {
         let asked = self.tail_probe | self.probe | self.fin_queued;
         let counts = self.timeout_recovery_end
-            | u64::from(self.forced_new | self.limited_credit | self.looks);
+            | u64::from(self.forced_new | self.limited_credit | self.overdue_checks);
         self.loss_detection.only_repairs(self.selective)
             && self.tracks == self.selective
             && counts == 0
@@ -62,7 +62,7 @@ impl Connection {
         let Some((left, right)) = self.only_new_block(segment) else { return false };
         let board = &mut self.sender.board;
         let sacked = board.mark_block(left, right);
-        board.note_told(&segment.options.sack);
+        board.note_sack(&segment.options.sack);
         let window = self.window_of(segment.window);
         let same_window = window == self.sender.snd_wnd;
         self.update_window(self.receiver.rcv_nxt, snd_una, window);
@@ -78,8 +78,8 @@ impl Connection {
     fn only_new_block(&self, segment: &Segment) -> Option<(u64, u64)> {
         let sender = &self.sender;
         let (first, others) = segment.options.sack.as_slice().split_first()?;
-        let told = sender.board.told.as_deref()?;
-        let known = others.iter().all(|block| told.contains(block));
+        let last_sack = sender.board.last_sack.as_deref()?;
+        let known = others.iter().all(|block| last_sack.contains(block));
         let position = |number: SeqNr| i64::from(number.distance_from(segment.ack));
         let (left, right) = (position(first.left), position(first.right));
         let flight = sender.flight_size() as i64;

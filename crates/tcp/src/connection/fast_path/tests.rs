@@ -40,7 +40,7 @@ fn kept(connection: &Connection) -> String {
     let mut connection = connection.clone();
     connection.course = Course::default();
     connection.parameters = Parameters { short_ways: true, ..*connection.parameters }.into();
-    connection.receiver.forget_told();
+    connection.receiver.forget_advertised();
     connection.sender.board.tidy(connection.sender.snd_una);
     format!("{connection:?}")
 }

@@ -113,18 +113,18 @@ impl Receiver {
     /// Records the window field sent on a fast path.
     #[inline]
     pub const fn tell_window(&mut self, field: u16) {
-        self.told_field = field;
-        self.told_at = self.rcv_nxt + self.read;
+        self.advertised_field = field;
+        self.advertised_at = self.rcv_nxt + self.read;
     }
 
     /// True if nothing has arrived or been read since the window was sent on a fast path.
     #[inline]
-    pub const fn has_told_window(&self) -> bool {
-        self.told_at == self.rcv_nxt + self.read
+    pub const fn has_advertised_window(&self) -> bool {
+        self.advertised_at == self.rcv_nxt + self.read
     }
 
     /// Forgets the window sent on a fast path.
-    pub const fn forget_told(&mut self) {
-        (self.told_field, self.told_at) = (0, 0);
+    pub const fn forget_advertised(&mut self) {
+        (self.advertised_field, self.advertised_at) = (0, 0);
     }
 }

@@ -20,7 +20,7 @@ const BASE: Duration = Duration::from_millis(200);
 
 /// Limits after which the connection is aborted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct AbortLimits {
     retransmissions: u32,
     syn_retransmissions: u32,
     /// Linux's time limits: for retransmissions, and for those into a closed window.
@@ -31,9 +31,9 @@ pub(super) struct Patience {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Silence {
     /// Time of the first retransmission since the last progress.
-    pub first_again: Time,
+    pub first_retransmission: Time,
     /// Time of the last acknowledgment since then, or while a closed window was probed.
-    heard: Time,
+    last_response: Time,
     /// Probes of a closed window since the last acknowledgment, and the data received by then.
     probes: u32,
     rcv_nxt: u64,
@@ -41,10 +41,10 @@ pub(crate) struct Silence {
 
 impl Silence {
     pub const NONE: Self =
-        Self { first_again: Time::ZERO, heard: Time::ZERO, probes: 0, rcv_nxt: 0 };
+        Self { first_retransmission: Time::ZERO, last_response: Time::ZERO, probes: 0, rcv_nxt: 0 };
 }
 
-impl Patience {
+impl AbortLimits {
     pub fn of(config: &Config) -> Self {
         let retransmissions = config.max_retransmissions.unwrap_or(u32::MAX);
         let as_linux = config.give_up == GiveUp::Linux;
@@ -83,67 +83,68 @@ fn model_timeout(retransmissions: u32, max_rto: Duration) -> Duration {
 impl Connection {
     /// True if the expired retransmission timer ends the connection, by number or by time.
     pub(super) fn gives_up_retransmitting(&mut self, now: Time) -> bool {
-        let patience = self.parameters.patience;
+        let abort_limits = self.parameters.abort_limits;
         let again = self.sender.timeouts_in_row;
         let opens = matches!(self.state, State::SynSent | State::SynReceived);
-        let since = self.sender.repair.silence.first_again;
+        let since = self.sender.repair.silence.first_retransmission;
         if let Some(over) = self.is_past_user_timeout(now, since).filter(|_| again > 0) {
             return over;
         }
-        let Some((limit, closed)) = patience.linux.filter(|_| !opens) else {
-            return again >= patience.count_in(self.state);
+        let Some((limit, closed)) = abort_limits.linux.filter(|_| !opens) else {
+            return again >= abort_limits.count_in(self.state);
         };
         if again == 0 {
             return false;
         }
         let closed_window = self.sender.snd_wnd == 0;
-        let silence = self.look_for_data(now);
+        let silence = self.note_received_data(now);
         if closed_window {
             // Retransmissions act as probes then.
-            return now.since(silence.first_again.max(silence.heard)) > closed;
+            return now.since(silence.first_retransmission.max(silence.last_response)) > closed;
         }
-        now.since(silence.first_again) >= limit
+        now.since(silence.first_retransmission) >= limit
     }
 
     /// True if the connection ends instead of another probe of a closed window.
     pub(super) fn gives_up_probing(&mut self, now: Time) -> bool {
-        let patience = self.parameters.patience;
-        patience.linux.is_some() && self.look_for_data(now).probes >= patience.retransmissions
+        let abort_limits = self.parameters.abort_limits;
+        abort_limits.linux.is_some()
+            && self.note_received_data(now).probes >= abort_limits.retransmissions
     }
 
     /// Counts data of the peer as responses. They may arrive on a fast path, so they are noticed
     /// only here.
-    fn look_for_data(&mut self, now: Time) -> &Silence {
+    fn note_received_data(&mut self, now: Time) -> &Silence {
         let received = self.receiver.rcv_nxt;
         let silence = &mut self.sender.repair.silence;
         if silence.rcv_nxt != received {
-            *silence = Silence { heard: now, probes: 0, rcv_nxt: received, ..*silence };
+            *silence = Silence { last_response: now, probes: 0, rcv_nxt: received, ..*silence };
         }
         silence
     }
 
     /// Counts a probe of a closed window.
     pub(super) fn note_probe(&mut self) {
-        if self.parameters.patience.linux.is_some() {
+        if self.parameters.abort_limits.linux.is_some() {
             self.sender.repair.silence.probes += 1;
         }
     }
 
     /// Number of probes of a closed window without a response.
-    pub(super) fn probes_without_answer(&self) -> u32 {
+    pub(super) fn unanswered_probes(&self) -> u32 {
         let sender = &self.sender;
-        if self.parameters.patience.linux.is_some() {
+        if self.parameters.abort_limits.linux.is_some() {
             return sender.repair.get().map_or(0, |repair| repair.silence.probes);
         }
         sender.probes_in_row
     }
 
     /// Handles any acknowledgment without data: the peer responds.
-    pub(super) fn hear(&mut self, now: Time) {
+    pub(super) fn note_response(&mut self, now: Time) {
         let sender = &mut self.sender;
         let waits = sender.timeouts_in_row | sender.probes_in_row > 0;
         if waits && let Some(repair) = sender.repair.made() {
-            repair.silence.heard = now;
+            repair.silence.last_response = now;
             repair.silence.probes = 0;
         }
     }

@@ -29,7 +29,7 @@ pub(super) struct Notes {
     pub captured: u32,
     /// Group of the copies that the network has made of one packet, including itself; [`NONE`] if
     /// there are none.
-    pub twins: u32,
+    pub group: u32,
     /// See [`PacketRef::transmission`].
     pub transmission: Transmission,
     /// See [`PacketRef::others`].
@@ -42,7 +42,7 @@ impl Default for Notes {
     fn default() -> Self {
         Self {
             captured: NONE,
-            twins: NONE,
+            group: NONE,
             transmission: Transmission::First,
             others: Others::None,
             later: false,
@@ -106,8 +106,8 @@ impl<'a> PacketRef<'a> {
     /// Group of the copies that the network has made of one packet, including itself; [`NONE`] if
     /// there are none.
     #[inline]
-    pub(super) fn twins(self) -> u32 {
-        self.notes().twins
+    pub(super) fn group(self) -> u32 {
+        self.notes().group
     }
 
     /// First transmission, needed retransmission, or unnecessary retransmission.
@@ -127,8 +127,8 @@ impl<'a> PacketRef<'a> {
 
     /// True if the network has made copies of it.
     #[inline]
-    pub fn has_twins(self) -> bool {
-        self.twins() != NONE
+    pub fn has_copies(self) -> bool {
+        self.group() != NONE
     }
 }
 
