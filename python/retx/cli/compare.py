@@ -23,29 +23,29 @@ QUANTITY = "response_time_s"
 Scenario = Annotated[
     Path | None, typer.Argument(help="A scenario file (TOML).", show_default=False)
 ]
-Simulations = Annotated[int, typer.Option(metavar="N", help="So many simulations.")]
-Emulations = Annotated[int, typer.Option(metavar="N", help="So many emulations.")]
+Simulations = Annotated[int, typer.Option(metavar="N", help="Number of simulations.")]
+Emulations = Annotated[int, typer.Option(metavar="N", help="Number of emulations.")]
 Retries = Annotated[
-    int, typer.Option(metavar="N", help="Repeat an emulation that is not valid so often.")
+    int, typer.Option(metavar="N", help="Repeat an invalid emulation up to N times.")
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(metavar="N", help="So many emulations at once; by default one per two cores."),
+    typer.Option(metavar="N", help="Run N emulations at a time; by default one per two cores."),
 ]
 Conditions = Annotated[
     int | None,
     typer.Option(
         "--grid",
         metavar="N",
-        help="Compare under N conditions drawn from --seed, in place of a scenario; goes on where "
-        "it was interrupted. Needs --out.",
+        help="Compare under N conditions drawn from --seed, instead of a scenario; continues an "
+        "interrupted grid. Needs --out.",
     ),
 ]
 Families = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="With --grid: the conditions' family, such as classic (random and bursty loss); "
+        help="With --grid: family of conditions, such as classic (random and bursty loss); "
         "default: all, in turn.",
     ),
 ]
@@ -53,14 +53,15 @@ SimulateAgain = Annotated[
     bool,
     typer.Option(
         "--simulate-again",
-        help="Compare the emulations that --out keeps of a grid with new simulations, without "
+        help="Compare the stored emulations of a grid in --out with new simulations, without "
         "emulating.",
     ),
 ]
 Out = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="With --grid: keep results, table.csv, table.parquet and a figure here."
+        metavar="DIR",
+        help="With --grid: directory for results, table.csv, table.parquet and a figure.",
     ),
 ]
 Table = Annotated[
@@ -70,7 +71,7 @@ Confidence = Annotated[float, typer.Option(metavar="SHARE", help="Level of all i
 Quantity = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help=f"With --grid: what is shown and drawn. Default: {QUANTITY}."
+        metavar="NAME", help=f"With --grid: quantity that is shown and drawn. Default: {QUANTITY}."
     ),
 ]
 

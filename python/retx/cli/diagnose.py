@@ -23,13 +23,13 @@ Capture = Annotated[
 Other = Annotated[
     Path | None,
     typer.Argument(
-        help="A second capture of the same flows, taken elsewhere on their way.",
+        help="A second capture of the same flows, taken at another point of their path.",
         show_default=False,
     ),
 ]
 Number = Annotated[
     int | None,
-    typer.Option("--flow", metavar="N", min=1, help="Say everything about flow N of the overview."),
+    typer.Option("--flow", metavar="N", min=1, help="Show all details of flow N of the overview."),
 ]
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Write one self-contained page.")

@@ -19,19 +19,19 @@ Exec = Annotated[
     typer.Option(
         "--exec",
         metavar="HOST COMMAND",
-        help="Run a command in the host of that node, such as --exec client 'curl http://server/'. "
-        "The emulation lasts until it has ended.",
+        help="Run a command in the host of a node, such as --exec client 'curl http://server/'. "
+        "The emulation lasts until the command has ended.",
     ),
 ]
 Background = Annotated[
     tuple[str, str] | None,
     typer.Option(
         metavar="HOST COMMAND",
-        help="Run a command, such as a server, as long as the emulation lasts.",
+        help="Run a command, such as a server, for the duration of the emulation.",
     ),
 ]
 Shell = Annotated[
-    str | None, typer.Option(metavar="HOST", help="Open a shell in the host of that node.")
+    str | None, typer.Option(metavar="HOST", help="Open a shell in the host of a node.")
 ]
 Backend = Annotated[
     str, typer.Option(metavar="NAME", help="tun, or precise: packets stamped by the kernel.")
@@ -41,15 +41,15 @@ Lateness = Annotated[
     typer.Option(
         "--lateness-bound",
         metavar="SECONDS",
-        help="How late one packet in a hundred may be; beyond, the result is not valid.",
+        help="Lateness of one packet in a hundred above which the result is invalid.",
     ),
 ]
 Calibrate = Annotated[
     bool,
-    typer.Option("--calibrate", help="Find out, and remember, which rates this machine holds."),
+    typer.Option("--calibrate", help="Measure and store the rates that this machine sustains."),
 ]
 Clean = Annotated[
-    bool, typer.Option("--clean", help="End what emulations that were killed have left.")
+    bool, typer.Option("--clean", help="End processes that killed emulations have left.")
 ]
 
 

@@ -78,9 +78,7 @@ def options(
         bool,
         typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="On an error, show where in the code it arose.")
-    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of errors.")] = False,
 ) -> None:
     """Options before the subcommand; `main` has handled `--debug` already."""
 

@@ -25,11 +25,11 @@ Captures = Annotated[
 Number = Annotated[
     int | None,
     typer.Option(
-        "--flow", metavar="N", min=1, help="Flow N of retx diagnose; by default the largest."
+        "--flow", metavar="N", min=1, help="Flow N of retx diagnose; by default the largest flow."
     ),
 ]
 WithCheck = Annotated[
-    bool, typer.Option("--check", help="Simulate the fit 30 times beside the capture.")
+    bool, typer.Option("--check", help="Compare 30 simulations of the fit with the capture.")
 ]
 Ping = Annotated[
     Path | None,
@@ -58,7 +58,7 @@ Convert = Annotated[
 ]
 Replay = Annotated[
     bool,
-    typer.Option("--replay", help="Replay losses and delays as recorded, in place of a model."),
+    typer.Option("--replay", help="Replay losses and delays as recorded, instead of a model."),
 ]
 
 

@@ -21,12 +21,12 @@ Like = Annotated[
         "--like",
         metavar="NAME",
         autocompletion=completion.templates,
-        help="Start from datacentre, dsl, lte, satellite, starlink or wifi: published figures of "
-        "such a path, with their sources.",
+        help="Start from datacentre, dsl, lte, satellite, starlink or wifi: published figures for "
+        "such a path, with sources.",
     ),
 ]
-File = Annotated[Path, typer.Argument(help="The file to write; it ends in .toml.")]
-Force = Annotated[bool, typer.Option("--force", help="Let a file that is there give way.")]
+File = Annotated[Path, typer.Argument(help="File to write; its name ends in .toml.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
 
 
 def command(file: File = Path("scenario.toml"), like: Like = None, force: Force = False) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Kind = Annotated[
     str | None,
     typer.Argument(
-        help="tcp, congestion_control, channel, …: all without it.",
+        help="tcp, congestion_control, channel, …; all kinds by default.",
         show_default=False,
         autocompletion=completion.kinds,
     ),
@@ -24,7 +24,7 @@ Kind = Annotated[
 Name = Annotated[
     str | None,
     typer.Argument(
-        help="Show this one with its parameters.",
+        help="Show this entry with its parameters.",
         show_default=False,
         autocompletion=completion.names,
     ),

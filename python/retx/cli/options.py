@@ -47,7 +47,7 @@ Out = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Write summary, tables and scenario into a new directory."),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Let an earlier result at DIR give way.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an earlier result at DIR.")]
 
 
 def _limit(value: bool, parameter: typer.CallbackParam) -> bool:
@@ -63,16 +63,14 @@ def _limit(value: bool, parameter: typer.CallbackParam) -> bool:
 
 NoCode = Annotated[
     bool,
-    typer.Option(
-        "--no-code", callback=_limit, help="Refuse a scenario that names code of its own."
-    ),
+    typer.Option("--no-code", callback=_limit, help="Refuse a scenario that names Python code."),
 ]
 FilesAnywhere = Annotated[
     bool,
     typer.Option(
         "--files-anywhere",
         callback=_limit,
-        help="Read data files of the scenario from outside its folder, too.",
+        help="Permit data files outside the scenario's folder.",
     ),
 ]
 Pcap = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a capture (pcapng).")]
@@ -80,7 +78,7 @@ PcapAt = Annotated[
     list[str] | None,
     typer.Option(
         metavar="LINK@NODE",
-        help="Capture at this end of a link; by default where the first flow begins. Repeatable.",
+        help="Capture at this end of a link; by default at the first flow's sender. Repeatable.",
     ),
 ]
 Settings = Annotated[
@@ -92,20 +90,22 @@ Settings = Annotated[
         help="Set a value, such as link.cloud.forward.channel.p=0.01. Repeatable.",
     ),
 ]
-Seed = Annotated[int | None, typer.Option(metavar="N", help="Take this seed.")]
+Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of the random draws.")]
 Replications = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="Make N draws on all cores and show their means."),
+    typer.Option(metavar="N", min=1, help="Run N replications on all cores and show their means."),
 ]
 Replication = Annotated[
     int | None,
     typer.Option(
-        metavar="N", min=0, help="Make draw N alone, as in row N of --replications; 0 is the first."
+        metavar="N",
+        min=0,
+        help="Run only replication N, as in row N of --replications; 0 is the first.",
     ),
 ]
 Threads = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="Use N cores for --replications, instead of all."),
+    typer.Option(metavar="N", min=1, help="Use N cores for --replications instead of all."),
 ]
 Plots = Annotated[
     list[str] | None,
@@ -120,7 +120,7 @@ Plots = Annotated[
 ]
 Flow = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Plot this flow only; not for queue and fairness."),
+    typer.Option(metavar="NAME", help="Plot only this flow; not for queue and fairness."),
 ]
 Span = Annotated[
     tuple[float, float] | None,
@@ -131,7 +131,7 @@ Width = Annotated[
     typer.Option(
         "--width",
         metavar="page|column",
-        help="Draw figures as wide as the text of a page (7 inches), or one of its two columns "
+        help="Width of figures: the text of a page (7 inches), or one of its two columns "
         "(3.4 inches).",
     ),
 ]
@@ -143,12 +143,12 @@ Reference = Annotated[
     bool,
     typer.Option(
         "--reference",
-        help="Simulate without anything that exists only for speed; results are the same.",
+        help="Simulate without optimisations; results are the same.",
     ),
 ]
 NoSegments = Annotated[
     bool,
     typer.Option(
-        "--no-segments", help="With --out: leave out the table of segments, which costs memory."
+        "--no-segments", help="With --out: do not record the table of segments, which needs memory."
     ),
 ]

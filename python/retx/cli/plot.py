@@ -25,39 +25,43 @@ OF_REPLICATIONS = ("cdf",)
 Directory = Annotated[
     Path,
     typer.Argument(
-        metavar="DIR", help="What --out of run or sweep has written.", show_default=False
+        metavar="DIR", help="Directory that --out of run or sweep has written.", show_default=False
     ),
 ]
 Kinds = Annotated[
     list[str],
     typer.Argument(
         metavar="KIND[=FILE]...",
-        help="Of a run: those of `retx run --plot`. Of a sweep: metric, heat_map, contour, cdf, "
-        "paired. Of replications: cdf, or with --replication those of a run. FILE ends in .png, "
-        ".svg, .pdf, or .csv or .parquet for the data; by default it is KIND.png, here.",
+        help="For a run: kinds of `retx run --plot`. For a sweep: metric, heat_map, contour, cdf, "
+        "paired. For replications: cdf, or with --replication those of a run. FILE ends in .png, "
+        ".svg, .pdf, or .csv or .parquet for the data; by default KIND.png in the current "
+        "directory.",
         autocompletion=completion.kinds_of_stored_plots,
         show_default=False,
     ),
 ]
 Replication = Annotated[
-    int | None, typer.Option(metavar="N", min=0, help="Of several replications, this one.")
+    int | None,
+    typer.Option(metavar="N", min=0, help="Number of the replication, if there are several."),
 ]
 Metric = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Of sweeps and replications: a column of flows, flow.NAME.COLUMN or "
+        help="For sweeps and replications: a column of flows, flow.NAME.COLUMN or "
         "link.NAME.DIRECTION.COLUMN.",
     ),
 ]
-X = Annotated[str | None, typer.Option("--x", metavar="KEY", help="The key along the axis.")]
-Y = Annotated[str | None, typer.Option("--y", metavar="KEY", help="Of a surface: the key upwards.")]
+X = Annotated[str | None, typer.Option("--x", metavar="KEY", help="Key of the horizontal axis.")]
+Y = Annotated[
+    str | None, typer.Option("--y", metavar="KEY", help="Key of the vertical axis of a surface.")
+]
 By = Annotated[
-    str | None, typer.Option("--by", metavar="KEY", help="The key that makes a family of curves.")
+    str | None, typer.Option("--by", metavar="KEY", help="Key that defines a family of curves.")
 ]
 Where = Annotated[
     list[str] | None,
-    typer.Option("--where", metavar="KEY=VALUE", help="Draw these points only. Repeatable."),
+    typer.Option("--where", metavar="KEY=VALUE", help="Draw only these points. Repeatable."),
 ]
 Pair = Annotated[
     str | None,
@@ -67,7 +71,7 @@ Pair = Annotated[
 ]
 Models = Annotated[
     list[str] | None,
-    typer.Option("--model", metavar="NAME", help="Draw this closed form beside. Repeatable."),
+    typer.Option("--model", metavar="NAME", help="Also draw this closed form. Repeatable."),
 ]
 
 

@@ -22,29 +22,30 @@ Out = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Keep what is found there, and go on with what is there. Default: out/NAME-sweep.",
+        help="Directory for results; interrupted sweeps continue. Default: out/NAME-sweep.",
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Start anew: an earlier sweep gives way.")]
+Force = Annotated[bool, typer.Option("--force", help="Start anew and replace an earlier sweep.")]
 Vary = Annotated[
     list[str] | None,
     typer.Option(
         "--vary",
         metavar="KEY=VALUES",
         autocompletion=completion.settings,
-        help="Vary this instead of what [sweep] says: A,B,C, or LOW..HIGH:STEPS, such as "
-        '"5..100 ms:log:4", or a list or range as [sweep] has it. Repeatable.',
+        help="Vary this key instead of those in [sweep]: A,B,C, or LOW..HIGH:STEPS, such as "
+        '"5..100 ms:log:4", or a list or range as in [sweep]. Repeatable.',
     ),
 ]
 Replications = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Runs of each point, instead of [sweep]'s.")
+    int | None,
+    typer.Option(metavar="N", min=1, help="Runs of each point, instead of the number in [sweep]."),
 ]
 Tables = Annotated[
     list[str] | None,
     typer.Option(
         "--table",
         metavar="NAME",
-        help="Keep samples, segments, drops or episodes of every run, too. Repeatable.",
+        help="Also keep samples, segments, drops or episodes of every run. Repeatable.",
     ),
 ]
 Metric = Annotated[
@@ -52,7 +53,7 @@ Metric = Annotated[
     typer.Option(
         metavar="NAME",
         autocompletion=completion.metrics,
-        help="What is shown at the end: a column of flows, flow.NAME.COLUMN or "
+        help="Metric that is shown at the end: a column of flows, flow.NAME.COLUMN or "
         "link.NAME.DIRECTION.COLUMN.",
     ),
 ]
@@ -71,8 +72,7 @@ Pair = Annotated[
     typer.Option(
         "--paired",
         metavar="[KEY=]A,B",
-        help="Show how runs with A differ from runs with B that share their draws, such as "
-        "cubic,bbr.",
+        help="Compare runs with A and B that share their random draws, such as cubic,bbr.",
     ),
 ]
 Threads = Annotated[
@@ -84,7 +84,7 @@ Dask = Annotated[
 ]
 Status = Annotated[
     Path | None,
-    typer.Option("--status", metavar="DIR", help="Say what is in the directory of a sweep."),
+    typer.Option("--status", metavar="DIR", help="Show the state of the sweep in a directory."),
 ]
 
 

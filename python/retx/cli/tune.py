@@ -25,8 +25,8 @@ Vary = Annotated[
         "--vary",
         metavar="KEY=VALUES",
         autocompletion=completion.settings,
-        help='What to vary: LOW..HIGH, "5..100 ms:log", or A,B,C, or a list or range as [sweep] '
-        "has it. Repeatable.",
+        help='Values to try: LOW..HIGH, "5..100 ms:log", or A,B,C, or a list or range as in '
+        "[sweep]. Repeatable.",
         show_default=False,
     ),
 ]
@@ -34,23 +34,24 @@ Maximise = Annotated[
     list[str] | None,
     typer.Option(
         metavar="OBJECTIVE",
-        help="goodput, fairness, a column of flows, or FLOW.COLUMN. Repeatable.",
+        help="Maximise: goodput, fairness, a column of flows, or FLOW.COLUMN. Repeatable.",
     ),
 ]
 Minimise = Annotated[
     list[str] | None,
-    typer.Option(metavar="OBJECTIVE", help="The same, delay above all. Repeatable."),
+    typer.Option(metavar="OBJECTIVE", help="Minimise, as for --maximise; also delay. Repeatable."),
 ]
 Trials = Annotated[
-    int, typer.Option(metavar="N", min=1, help="So many in all, those in --storage included.")
+    int,
+    typer.Option(metavar="N", min=1, help="Total number of trials, including those in --storage."),
 ]
 Runs = Annotated[
-    int, typer.Option("--replications", metavar="N", min=1, help="Runs for each trial.")
+    int, typer.Option("--replications", metavar="N", min=1, help="Number of runs for each trial.")
 ]
-Seed = Annotated[int, typer.Option(metavar="N", help="Of the search.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the search.")]
 Storage = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Keep what was tried here (SQLite); go on from there."),
+    typer.Option(metavar="FILE", help="Store trials in this file (SQLite), and continue from it."),
 ]
 Out = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the scenario with the best values.")
