@@ -162,8 +162,7 @@ class Result:
         """Reported and true causes: how well each sender distinguished corruption from congestion.
 
         Columns: `flow kind said_cause congestion wireless spurious`; the last three count the
-            episodes with
-        the reported cause `said_cause` by their true cause.
+        episodes with the reported cause `said_cause` by their true cause.
         """
         from retx.analysis.confusion import confusion
 
