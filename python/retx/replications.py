@@ -128,7 +128,7 @@ class Replications:
         """Mean and confidence interval over the replications, one row per flow and quantity.
 
         Columns: `flow quantity n mean low high`. A flow that did not finish has no response time;
-            `n` is the number of values in a row.
+        `n` is the number of values in a row.
 
         Args:
             quantity: Column of `flows`; all by default.

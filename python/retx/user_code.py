@@ -48,7 +48,7 @@ def place_of(cls: type) -> Place:
     its
 
     code: different classes have different names, and equal code has the same name in another
-        session.
+    session.
     """
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)

@@ -14,7 +14,7 @@ def burst_lengths(segments: pl.DataFrame, flow: str | None = None) -> pl.DataFra
     """Counts of loss bursts by length: consecutive losses by the channel, in the order of sending.
 
     Columns: `length runs share`, without gaps from 1 to the longest. Packets dropped by a queue
-        never reached the channel and are left out.
+    never reached the channel and are left out.
 
     Args:
         segments: The `segments` table; of one flow, or of flows that share the lossy link.

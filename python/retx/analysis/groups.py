@@ -80,7 +80,7 @@ def distribution(table: pl.DataFrame, quantity: str, keys: Sequence[str] = ()) -
     """The empirical distribution of each group.
 
     Columns: the keys, the quantity in ascending order, and `share`, the share of the group's rows
-        with this value or less.
+    with this value or less.
 
     Args:
         table: Any table; missing values are left out.

@@ -19,7 +19,7 @@ def pairs(
     """One row per replication (and group): the quantity under both values, and the difference.
 
     Columns: the keys, `replication first second difference ratio`; the difference is first − second
-        and the ratio first / second, as in `Sweep.paired`. Pairs with a missing value are left out.
+    and the ratio first / second, as in `Sweep.paired`. Pairs with a missing value are left out.
 
     Args:
         table: One row per group and replication, as a sweep's tidy frame.

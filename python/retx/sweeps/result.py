@@ -137,8 +137,8 @@ class Sweep:
         """A quantity at each point, with its interval: one row per point and flow (or link).
 
         Columns: the keys of the grid, `name` (and `direction`), `n`, `missing` (runs without a
-            value, such as unfinished transfers), the statistic by its name, `low`, `high`; for the
-            mean also `sd`.
+        value, such as unfinished transfers), the statistic by its name, `low`, `high`; for the mean
+        also `sd`.
 
         Args:
             metric: A column of `flows`, `flow.NAME.COLUMN` or `link.NAME.DIRECTION.COLUMN`.

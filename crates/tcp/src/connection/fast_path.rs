@@ -4,9 +4,9 @@
 //! *Reference.* Header prediction: Jacobson, "4BSD header prediction", 1990; Linux
 //! `tcp_rcv_established`.
 //!
-//! *Preconditions.* [`Connection::recompute_fast_paths`] checks them after an event that no fast path
-//! handles, and notes the result in a [`Course`]. A fast path preserves them, so that they need not
-//! be checked again:
+//! *Preconditions.* [`Connection::recompute_fast_paths`] checks them after an event that no fast
+//! path handles, and notes the result in a [`Course`]. A fast path preserves them, so that they
+//! need not be checked again:
 //! - the connection is established, has nothing to answer by a reset, and neither uses timestamps
 //!   or ECN nor paces its segments, models the path or sends in bursts (with timestamps and the
 //!   other details of Linux, but not ECN, the paths of `detailed` are open instead);
