@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
+from forking import Forks
 from required import missing, required
 
 from retx.study import Plan, Report, load, reproduce
@@ -92,13 +93,23 @@ def lossy(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def forks(tmp_path_factory: pytest.TempPathFactory) -> Generator[Forks]:
+    """For calls of `retx` that need nothing of the interpreter's start."""
+    started = Forks(tmp_path_factory.mktemp("forks"))
+    yield started
+    started.close()
+
+
 @pytest.fixture
-def cli(tmp_path: Path) -> Cli:
+def cli(tmp_path: Path, forks: Forks) -> Cli:
     """Runs `retx` in an empty directory."""
     where = tmp_path / "cwd"
     where.mkdir()
 
     def call(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+        if not options.keys() - {"cwd"}:
+            return forks.retx([*map(str, arguments)], Path(str(options.get("cwd", where))), 120)
         return subprocess.run(
             [sys.executable, "-m", "retx", *map(str, arguments)],
             capture_output=True,

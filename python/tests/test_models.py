@@ -56,6 +56,15 @@ def test_anchors_of_throughput(p: float, b2: str, b1: str, limited: str, square_
     assert printed(mathis.packets_s(p, 0.1), 2) == square_root
 
 
+@pytest.mark.parametrize("p", [0.01, 0.3, 0.5, 0.9])
+def test_a_row_of_timeouts_lasts_as_long_as_its_series(p: float) -> None:
+    """k timeouts in a row take 2ᵏ − 1 first timeouts, from the seventh on 64 more each."""
+    k = np.arange(1, 2000)
+    lengths = np.where(k <= 6, 2.0 ** np.minimum(k, 6) - 1, 63 + 64 * (k - 6.0))
+    mean = (p ** (k - 1) * (1 - p) * lengths).sum()
+    assert pftk.timeouts_s(p, 2.5) == pytest.approx(2.5 * mean, rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("window", "stages", "n", "anchors"),
     [

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from emulating import refusal
+from forking import Forks
 
 import retx
 
@@ -38,7 +39,7 @@ def blocks(page: str) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def clone(tmp_path: Path) -> Iterator[Path]:
+def clone(tmp_path: Path, forks: Forks) -> Path:
     """A directory that looks like a clone after `make build`, and takes what is written."""
     for folder in ("docs", "drills"):
         (tmp_path / folder).symlink_to(ROOT / folder)
@@ -48,12 +49,12 @@ def clone(tmp_path: Path) -> Iterator[Path]:
         for scenario in folder.glob("*.toml"):
             (tmp_path / "scenarios" / scenario.name).symlink_to(scenario)
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
-    (tmp_path / ".venv" / "bin" / "retx").symlink_to(Path(sys.executable).parent / "retx")
+    forks.command(tmp_path / ".venv" / "bin" / "retx")
     return tmp_path
 
 
 def run(command: list[str], where: Path) -> str:
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    path = f"{where / '.venv' / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path}
     done = subprocess.run(
         command, cwd=where, env=environment, capture_output=True, text=True, check=False

@@ -1,7 +1,7 @@
 //! Verdicts of [`Truth`] compared with a plain computation that keeps every copy of every byte.
 
 use proptest::prelude::*;
-use retx_record::reason::{Belief, Cause, EpisodeKind, SaidCause};
+use retx_record::reason::{Belief, Cause, EpisodeKind, SaidCause, SubCause};
 use retx_record::truth::{Arrived, Correction, Retransmission, SegmentCopy, Trigger, Truth};
 use std::collections::BTreeMap;
 
@@ -251,5 +251,25 @@ proptest! {
         }
         run.truth.advance(run.sent_to);
         prop_assert_eq!(run.truth.kept(), 0);
+    }
+}
+
+/// An ACK acknowledges the bytes before its number: the one that was lost must lie beyond the byte
+/// that timed out.
+#[test]
+fn a_lost_ack_explains_a_timeout_only_of_what_it_acknowledged() {
+    for (lost_ack, sub_cause) in
+        [(1_000, SubCause::Delay), (1_001, SubCause::AckLost), (2_000, SubCause::AckLost)]
+    {
+        let mut run = Run::default();
+        run.send(0, 1_000);
+        run.send(1_000, 2_000);
+        run.settle(0, 9);
+        run.settle(0, 9);
+        run.truth.ack_dropped(lost_ack);
+        let belief = Belief { kind: EpisodeKind::Rto, said: SaidCause::Congestion };
+        let trigger = Trigger { position: 1_000, repaired: false };
+        let verdict = run.truth.episode(belief, trigger, Some(0), &run.ledger);
+        assert_eq!(verdict, (Cause::Spurious, Some(sub_cause)), "{lost_ack}");
     }
 }

@@ -107,4 +107,16 @@ mod tests {
         assert_eq!(reduction.cwnd(&progress(false)), 3_000);
         assert_eq!(reduction.cwnd(&progress(true)), 2_000 + 1_999 + 1_000);
     }
+
+    /// Ten segments of 1000 bytes are to become seven: after the first ACK ⌈0.7⌉ segment is allowed
+    /// in whole segments, and 700 bytes where bytes count; a proportion of 333⅓ bytes is rounded up.
+    #[test]
+    fn the_proportion_is_rounded_up() {
+        let share =
+            Share { delivered: 1_000, pipe: 9_000, ssthresh: 7_000, smss: 1_000, safe: false };
+        assert_eq!(Reduction::new(10_000).cwnd(&share), 9_700);
+        assert_eq!(Reduction::whole_segments(10_000, 1_000).cwnd(&share), 10_000);
+        let third = Share { ssthresh: 3_000, ..share };
+        assert_eq!(Reduction::new(9_000).cwnd(&third), 9_334);
+    }
 }
