@@ -22,7 +22,13 @@ from pathlib import Path
 
 NUMBER = struct.Struct("=q")
 """What the server answers twice: the process's number, then its status as waitpid gives it."""
-LOADED = ("numpy", "polars", "scipy.special", "matplotlib.figure", "matplotlib.backends.backend_agg")
+LOADED = (
+    "numpy",
+    "polars",
+    "scipy.special",
+    "matplotlib.figure",
+    "matplotlib.backends.backend_agg",
+)
 
 
 class Forks:
@@ -127,7 +133,7 @@ def become(connection: socket.socket) -> None:
     for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
         # A stream remembers whether its descriptor was a file, a pipe or a terminal.
         old = getattr(sys, name)
-        new = open(number, mode, encoding=old.encoding, errors=old.errors, closefd=False)
+        new = open(number, mode, encoding=old.encoding, errors=old.errors, closefd=False)  # noqa: SIM115
         setattr(sys, name, new)
         setattr(sys, f"__{name}__", new)
     os.chdir(request["where"])
