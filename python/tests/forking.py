@@ -133,7 +133,8 @@ def become(connection: socket.socket) -> None:
     for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
         # A stream remembers whether its descriptor was a file, a pipe or a terminal.
         old = getattr(sys, name)
-        new = open(number, mode, encoding=old.encoding, errors=old.errors, closefd=False)  # noqa: SIM115
+        text = {"encoding": old.encoding, "errors": old.errors}
+        new = open(number, mode, closefd=False, **text)  # noqa: SIM115
         setattr(sys, name, new)
         setattr(sys, f"__{name}__", new)
     os.chdir(request["where"])
