@@ -108,8 +108,8 @@ mod tests {
         assert_eq!(reduction.cwnd(&progress(true)), 2_000 + 1_999 + 1_000);
     }
 
-    /// Ten segments of 1000 bytes are to become seven: after the first ACK ⌈0.7⌉ segment is allowed
-    /// in whole segments, and 700 bytes where bytes count; a proportion of 333⅓ bytes is rounded up.
+    /// Ten segments of 1000 bytes are to become seven: the first ACK allows 700 bytes, or one whole
+    /// segment. From nine to three, 333⅓ bytes are rounded up.
     #[test]
     fn the_proportion_is_rounded_up() {
         let share =
