@@ -28,7 +28,7 @@ from retx.shares import flat
 ALIKE = 0.02
 """Shares that differ by less, of the life, agree: no table has what a sender takes for lost within
 a recovery."""
-HEADERS, ACK, BUSY = 40, 52, 0.95
+HEADERS, ACK, BUSY, THRESHOLD = 40, 52, 0.95, 3
 NOW = 1e-10
 """Seconds; times of tables are nanoseconds written as seconds."""
 
@@ -62,6 +62,7 @@ class Reading:
             if kind == "rto" or last < start - NOW:
                 state = "timeout" if kind == "rto" else "fast_recovery"
                 self.samples.insert(place, (start, cwnd, rwnd, state, acked))
+        self._add_probes()
         self.samples.insert(0, (self.start, 0, 0, "closed", 0))
         self.heard = [arrived for _, arrived, _ in self.acks]
         self.begun = [start for start, *_ in self.episodes]
@@ -69,6 +70,17 @@ class Reading:
         self.first_data = next(sent for sent, to, _ in self.segments if to > 1)
         self.enough = BUSY * self._product()
         self.came = sorted((arrived, to) for _, to, arrived in self.segments if arrived is not None)
+
+    def _add_probes(self) -> None:
+        """Rows for data that no acknowledgment let go: tail loss probes, beyond the window."""
+        times = [row[0] for row in self.samples]
+        found: dict[float, int] = {}
+        for sent in self.sent:
+            place = bisect_right(times, sent + NOW)
+            if place and times[place - 1] < sent - NOW:
+                found[sent] = place
+        for sent, place in reversed(found.items()):
+            self.samples.insert(place, (sent, *self.samples[place - 1][1:]))
 
     def _product(self) -> float:
         mss, overhead = self.tcp["mss"], self.link["overhead"]
@@ -106,13 +118,16 @@ class Reading:
             episode is not None and episode[2] == "rto" and una < self.sent_to(episode[0] - 2 * NOW)
         )
         repairing = state == "fast_recovery" or after_timeout
-        # What is lost is not in the network: the window says how much may be.
-        pipe = min(pipe, cwnd) if repairing else pipe
+        # What is lost is not in the network. Without SACK the window says how much may be.
+        lost = self._lost(time, una) if repairing else set()
+        if repairing:
+            pipe = pipe - mss * len(lost) if self.tcp["sack"] else min(pipe, cwnd)
         filled = pipe >= self.enough
         needed = min(queued, mss)
         if queued <= 0:
             return "bottleneck" if filled else repairs if repairing else "send_buffer"
-        if una + rwnd - sent_to < needed and not (repairing and cwnd - pipe < mss):
+        waits = bool(lost) and cwnd - pipe < mss
+        if una + rwnd - sent_to < needed and not waits:
             return "bottleneck" if filled else "receive_window"
         if filled:
             return "bottleneck"
@@ -124,20 +139,41 @@ class Reading:
         place = bisect_right(self.begun, time + NOW)
         return self.episodes[place - 1] if place else None
 
+    def _lost(self, time: float, una: int) -> set[int]:
+        """Ends of segments that a recovery takes for lost and has not sent again."""
+        episode = self._episode(time)
+        if episode is None:
+            return set()
+        begun = episode[0]
+        outstanding = self._outstanding(time, una)
+        heard = sorted(self._heard_beyond(time, una))
+        # A timeout takes all that was sent for lost, a recovery what lies before three segments, or
+        # with RACK before one.
+        needed = 1 if self.tcp["loss_detection"]["name"] == "rack" else THRESHOLD
+        below = heard[-needed] if len(heard) >= needed else 0
+        until = self.sent_to(begun - 2 * NOW) if episode[2] == "rto" else below
+        resent = {to for sent, to, _ in outstanding if sent >= begun - NOW}
+        missing = {to for _, to, _ in outstanding if to <= until and to not in heard}
+        return missing - resent
+
     def _beyond(self, time: float, una: int) -> int:
         """Bytes beyond a gap of which an acknowledgment has told the sender."""
+        return sum(min(self.tcp["mss"], to - una) for to in self._heard_beyond(time, una))
+
+    def _heard_beyond(self, time: float, una: int) -> set[int]:
+        """Ends of segments beyond a gap of which an acknowledgment has told the sender."""
         heard = [sent for sent, arrived, _ in self.acks_before(time)]
         if not heard or not self.tcp["sack"]:
-            return 0
-        last = max(heard)
+            return set()
+        last = max(heard) + NOW
+        return {to for _, to, at in self._outstanding(time, una) if at is not None and at <= last}
+
+    def _outstanding(self, time: float, una: int) -> list[tuple[float, int, float | None]]:
+        """Copies sent so far of segments that are not acknowledged."""
         # Earlier ones end before the gap.
         low = bisect_right(self.reach, una)
-        found = {
-            to
-            for _, to, arrived in self.segments[low : bisect_right(self.sent, time)]
-            if to > una and arrived is not None and arrived <= last + NOW
-        }
-        return sum(min(self.tcp["mss"], to - una) for to in found)
+        sent = self.segments[low : bisect_right(self.sent, time + NOW)]
+        return [it for it in sent if it[1] > una]
 
     def shares(self) -> dict[str, float]:
         """Seconds by limit: the spans, the parts of them that timers and the receiver claim."""

@@ -3,7 +3,8 @@
 Random scenarios of one bulk flow, each with several limits; one run as it is, and one without each
 limit. The shares are right in this sense when the largest gain comes from removing the limit that
 had the largest share. A faster link removes two limits at once, its rate and the losses in its
-queue, so these count as one, `link`. docs/how-to/why.md says how often the shares are right.
+queue, so these count as one, `link`. Each miss has a class, and the gain without both limits: if
+that exceeds the best gain alone, the largest share did bind. docs/how-to/why.md has the result.
 
     tools/removed_limits.py --scenarios 500
 """
@@ -21,6 +22,10 @@ from retx.shares import flat, shares
 
 EQUAL = 0.98
 """Gains that differ by less are equal."""
+LITTLE = 1.05
+"""A smaller gain by any change tells nothing."""
+SILENT = 0.05
+"""A smaller share of the life is none to speak of."""
 SECONDS = 30
 
 
@@ -85,9 +90,12 @@ def without(data: dict[str, Any], limit: str) -> dict[str, Any]:
         case "slow_start":
             tcp["initial_window"] = max(10, int(product / 1460))
         case "wireless" | "spurious":
-            kind = "bernoulli" if limit == "wireless" else "random_delay"
-            rest = [model for model in models if model["model"] != kind]
-            link["forward"] = {"channel": rest} if rest else {}
+            # A model that does nothing stays, for the draws of a model depend on its place.
+            for model in models:
+                if limit == "wireless" and model["model"] == "bernoulli":
+                    model["p"] = 0
+                if limit == "spurious" and model["model"] == "random_delay":
+                    model["share"] = 0
     return changed
 
 
@@ -101,16 +109,45 @@ LIMITS = (
 )
 
 
-def goodput(data: dict[str, Any]) -> tuple[float, dict[str, float]]:
-    """Goodput of the flow, and its shares by limit; all kinds of one cause together."""
-    flow = retx.run(data).summary["flows"][0]
+def kind_of_miss(top: str, best: str, gain: float, found: dict[str, float], silent: float) -> str:
+    """Class of a scenario in which another limit's removal gained more.
+
+    Args:
+        top: The limit with the largest share.
+        best: The limit whose removal gained most.
+        gain: That gain.
+        found: Shares by limit.
+        silent: Share of silences until a timer after real losses.
+    """
+    if gain < LITTLE:
+        return "little to gain"
+    if best == "spurious":
+        if silent >= SILENT:
+            return "delays: a timer that has seen them waits as long after each loss"
+        if found["spurious"] < SILENT:
+            return "delays: they hold packets back, and the window that is full meanwhile counts"
+        return "delays: their timeouts cost more than their share"
+    if top in ("send_buffer", "receive_window"):
+        return "another limit right behind the buffer"
+    if best == "link":
+        return "a faster link without a queue lets the window grow further"
+    if best in ("send_buffer", "receive_window"):
+        return "a small window turns losses into timeouts, or limits right behind"
+    return "other"
+
+
+def goodput(data: dict[str, Any]) -> tuple[float, dict[str, float], float]:
+    """Goodput of the flow, its shares by limit, all kinds of one cause together, and silences."""
+    flow = retx.run(data, tables=False).summary["flows"][0]
     found = dict.fromkeys(LIMITS, 0.0)
-    for key, share in shares(flat(flow["limited_by"])).items():
+    of_life = shares(flat(flow["limited_by"]))
+    silent = of_life["timeout.congestion"] + of_life["timeout.wireless"]
+    for key, share in of_life.items():
         name = key.rpartition(".")[2]
         name = "link" if name in ("bottleneck", "congestion") else name
         if name in found:
             found[name] += share
-    return flow["goodput_bit_s"], found
+    return flow["goodput_bit_s"], found, silent
 
 
 def main() -> None:
@@ -122,26 +159,38 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     random = Random(chosen.seed)
-    right, wrong = Counter[str](), Counter[tuple[str, str]]()
+    right, wrong, kinds = Counter[str](), Counter[tuple[str, str]](), Counter[str]()
+    bound = Counter[str]()
     for number in range(chosen.scenarios):
         data = scenario(random)
-        base, found = goodput(data)
+        base, found, silent = goodput(data)
         top = max(found, key=lambda limit: found[limit])
-        gains = {limit: goodput(without(data, limit))[0] / base for limit in LIMITS}
+        changed = {limit: without(data, limit) for limit in LIMITS}
+        gains = {
+            limit: 1.0 if change == data else goodput(change)[0] / base
+            for limit, change in changed.items()
+        }
         best = max(gains, key=lambda limit: gains[limit])
         if gains[top] >= EQUAL * gains[best]:
             right[top] += 1
             continue
         wrong[top, best] += 1
+        kind = kind_of_miss(top, best, gains[best], found, silent)
+        kinds[kind] += 1
+        both = goodput(without(without(data, top), best))[0] / base
+        bound[kind] += both > gains[best] / EQUAL
         print(
             f"{number}: {top} has {found[top]:.0%}, gain {gains[top]:.2f}; "
-            f"{best} has {found[best]:.0%}, gain {gains[best]:.2f}"
+            f"{best} has {found[best]:.0%}, gain {gains[best]:.2f}; both {both:.2f}; {kind}",
+            flush=True,
         )
     print(f"{sum(right.values())} of {chosen.scenarios}: the largest share was the largest gain")
     for limit, count in right.most_common():
         print(f"  {limit}: {count}")
     for (top, best), count in wrong.most_common():
         print(f"  not: {top} had the largest share, {best} the largest gain: {count}")
+    for kind, count in kinds.most_common():
+        print(f"  {kind}: {count}; in {bound[kind]} both together gain more than the best alone")
 
 
 if __name__ == "__main__":

@@ -22,3 +22,17 @@ def test_the_tables_tell_the_same_limits(seed: int) -> None:
     assert sum(tables.values()) == pytest.approx(life, rel=1e-6)
     for key in {*engine, *tables}:
         assert abs(engine.get(key, 0.0) - tables.get(key, 0.0)) < ALIKE * life, key
+
+
+def test_a_retransmission_under_way_leaves_the_peers_window() -> None:
+    """A buffer of four segments and 2 % of loss: recoveries have sent again all that is missing.
+
+    What then keeps new data back is the peer's window, of which a gap holds the room.
+    """
+    random = Random(1)
+    data = [scenario(random) for _ in range(20)][19]
+    assert data["tcp"]["ours"] == {"like": "rack", "receive_buffer": 6000}
+    engine, tables = reading(data | {"duration": "10 s"})
+    life = sum(engine.values())
+    for key in {*engine, *tables}:
+        assert abs(engine.get(key, 0.0) - tables.get(key, 0.0)) < 0.005 * life, key
