@@ -1,11 +1,11 @@
-# make build | demo | test | check | lint | wheel | wheel-test | bench | bench-peers | docs | conformance | clean.
+# make build | demo | test | test-slow | check | lint | wheel | wheel-test | bench | bench-peers | docs | conformance | clean.
 # Each does all of its own set-up.
 # PYTHON=python3.12 chooses the interpreter that .venv is made with.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: build demo announced test check wheel wheel-test lint lint-rust lint-python test-rust test-python test-studies test-others \
+.PHONY: build demo announced test check wheel wheel-test lint lint-rust lint-python test-rust test-python test-slow tested \
     tshark bench bench-peers bench-scale docs conformance certify clean
 
 PYTHON ?= python3
@@ -35,11 +35,11 @@ announced:
 	    echo "make demo takes about 4 minutes on two cores: 3 to build in .venv and target (1 GB), then 1" \
 	    "for a question and a study."; fi
 
-# Two at a time: what has one thread, such as the extension's last optimisation, leaves the other core
-# to what compiles. Emulations have tests in Rust and in Python; in_order lets these wait for those.
+# Everything but the reports of four studies and of the atlas, which take minutes each (test-slow).
+# Python's tests come last: they use all cores, and a machine emulates one thing at a time.
 test:
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target in_order=yes \
-	    lint test-rust test-studies test-others
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint test-rust tested
+	$(MAKE) --no-print-directory test-python
 
 # Lint and tests of what changed since BASE, where this branch left the main one; studies, and what is
 # far from the change, are for `make test`.
@@ -63,15 +63,17 @@ lint-python: $(VENV)/tested
 test-rust: $(BIN)/python tshark
 	$(RUST) cargo test --workspace --tests $(DEVELOP)
 
-test-python:
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-studies test-others
+# Groups of tests on all cores; conftest.py says which belong together.
+PYTEST := $(BIN)/pytest -rs --numprocesses auto --dist loadgroup --no-loadscope-reorder
 
-# What looks at the reports of studies, and all else.
-test-studies: $(VENV)/tested tshark
-	$(BIN)/pytest -rs -m studies
+test-python: $(VENV)/tested tshark
+	$(PYTEST) -m 'not slow'
 
-test-others: $(VENV)/tested tshark $(if $(in_order),test-rust)
-	$(BIN)/pytest -rs -m 'not studies'
+# What looks at the reports of the studies that take long.
+test-slow: $(VENV)/tested tshark
+	$(PYTEST) -m slow
+
+tested: $(VENV)/tested
 
 # Tests of captures ask tshark what it reads in them.
 tshark: | $(BIN)/python

@@ -6,7 +6,7 @@
 Changed is what differs from where the branch left `main` (or the branch that `origin/HEAD` names),
 and what is not committed. Of Rust, the crates with changed files are linted and tested; of Python,
 the tests run that changed or that name a changed module, and test_tidy.py. Tests of the reports of
-studies are left to `make test`.
+studies are left to `make test` and `make test-slow`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BIN = ROOT / ".venv" / "bin"
 TESTS = Path("python/tests")
 DEVELOP = ("--profile", "develop", "--no-default-features", "--locked")
+SIDE_BY_SIDE = ("--numprocesses", "auto", "--dist", "loadgroup", "--no-loadscope-reorder")
 TIDY = TESTS / "test_tidy.py"
 EVERYWHERE = {"errors", "names", "checks", "cli", "retx"}
 """Modules that nearly every test names: what they hold has tests of its own, and `make test`."""
@@ -99,7 +100,7 @@ def commands(files: list[Path]) -> list[list[str]]:
     }
     if files:
         paths = [str(path) for path in tests_of(files, tests)]
-        todo.append([str(BIN / "pytest"), "-m", "not studies", *paths])
+        todo.append([str(BIN / "pytest"), *SIDE_BY_SIDE, "-m", "not studies", *paths])
     return todo
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Generator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -57,15 +59,50 @@ app = { kind = "bulk" }
 """Hours of work: for tests that stop it."""
 
 
+ROOT = Path(__file__).parents[2]
+EMULATING = ("test_compare", "test_emulate", "test_kernel_grid", "test_study_emulations")
+"""Modules with emulations, of which a machine has one at a time."""
+OF_HIGH_BER = ("test_high_ber", "test_study")
+"""Modules that look at that study's report; others are named after theirs."""
+
+
+def group_of(item: pytest.Item) -> str:
+    """Name of what one process has to run: a study's report is made once, emulations take turns."""
+    module = item.path.stem
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    if "quick_reports" in getattr(item, "fixturenames", ()):
+        own = (
+            "high-ber" if module in OF_HIGH_BER else module.removeprefix("test_").replace("_", "-")
+        )
+        return str(parameters.get("name", own))
+    if module in EMULATING or emulates(parameters.get("page")):
+        return "emulations"
+    return item.nodeid if module == "test_readme" else module
+
+
+@cache
+def emulates(page: object) -> bool:
+    """Whether a page of the documentation has its reader emulate."""
+    if not isinstance(page, str):
+        return False
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return bool(re.search(r"retx (emulate|compare)|\bemulate\(", text))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what looks at reports of studies: it can run beside all else, in a process of its own.
-
-    So `make test` does. Reports are made once for all tests of a process.
-    """
-    for item in items:
+    """Puts tests into groups, for processes side by side, and what takes longest first."""
+    groups = {item: group_of(item) for item in items}
+    for item, group in groups.items():
+        item.add_marker(pytest.mark.xdist_group(group))
         if "quick_reports" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.studies)
+            if group != "high-ber":
+                item.add_marker(pytest.mark.slow)
+    first = {"high-ber": 1, "emulations": 1}
+    items.sort(
+        key=lambda item: 0 if item.get_closest_marker("slow") else first.get(groups[item], 2)
+    )
 
 
 REQUIRED = required(os.environ.get("RETX_REQUIRE_ALL", ""))

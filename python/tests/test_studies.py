@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from conftest import QuickReports
+from small_study import write_study
 
-from retx.study import Report, Verdict
+from retx.study import Plan, Report, Verdict, load, reproduce
 from retx.study.index import NAME, check_index, write_index
 from retx.study.shipped import names
 from retx.study.verdicts import Judged
@@ -112,16 +113,19 @@ class Links(HTMLParser):
         self.to += [value or "" for key, value in attrs if tag == "a" and key == "href"]
 
 
-def test_a_page_leads_to_all_reports(quick_reports: QuickReports) -> None:
-    reports = [quick_reports[name] for name in names()]
-    page = write_index(quick_reports.home, reports)
+def test_a_page_leads_to_all_reports(tmp_path: Path) -> None:
+    reports = []
+    for name in ("first", "second"):
+        study = load(write_study(tmp_path / "studies" / name))
+        reports.append(reproduce(study, Plan("quick"), tmp_path / name))
+    page = write_index(tmp_path, reports)
     text = page.read_text(encoding="utf-8")
-    assert Links(text).to == [f"{name}/report.html" for name in names()]
-    assert all((quick_reports.home / link).is_file() for link in Links(text).to)
+    assert Links(text).to == ["first/report.html", "second/report.html"]
+    assert all((tmp_path / link).is_file() for link in Links(text).to)
     for report in reports:
         assert report.study.title in text
     # Written again it gives way.
-    write_index(quick_reports.home, reports)
+    write_index(tmp_path, reports)
 
 
 def test_a_page_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
