@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from retx.results import Result
 
 MOST_FLOWS = 1000
+NO_LOSS = {"model": "bernoulli", "p": 0}
+"""Model that does nothing."""
 
 
 @dataclass(frozen=True)
@@ -226,10 +228,18 @@ def _bound(
 
 
 def _lossless(hops: Sequence[Hop]) -> dict[str, Any]:
-    """Overrides that take models that lose frames out of the channels."""
+    """Overrides that take models that lose frames out of the channels.
+
+    Another model after one of them keeps its place, on which its draws depend.
+    """
     overrides: dict[str, Any] = {}
     for hop in hops:
-        kept = [dict(model) for model in hop.channel if model["model"] not in LOSING]
-        if len(kept) < len(hop.channel):
+        models = [dict(model) for model in hop.channel]
+        losing = [model["model"] in LOSING for model in models]
+        if all(losing):
+            kept = []
+        else:
+            kept = [NO_LOSS if loses else it for it, loses in zip(models, losing, strict=True)]
+        if any(losing):
             overrides[f"{hop.key}.channel"] = kept
     return overrides
