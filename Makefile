@@ -64,7 +64,7 @@ test-rust: $(BIN)/python tshark
 	$(RUST) cargo test --workspace --tests $(DEVELOP)
 
 # Groups of tests on all cores; conftest.py says which belong together.
-PYTEST := $(BIN)/pytest -rs --numprocesses auto --dist loadgroup --no-loadscope-reorder
+PYTEST := $(BIN)/pytest -rs --numprocesses auto --no-loadscope-reorder
 
 test-python: $(VENV)/tested tshark
 	$(PYTEST) -m 'not slow'

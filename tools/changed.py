@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BIN = ROOT / ".venv" / "bin"
 TESTS = Path("python/tests")
 DEVELOP = ("--profile", "develop", "--no-default-features", "--locked")
-SIDE_BY_SIDE = ("--numprocesses", "auto", "--dist", "loadgroup", "--no-loadscope-reorder")
+SIDE_BY_SIDE = ("--numprocesses", "auto", "--no-loadscope-reorder")
 TIDY = TESTS / "test_tidy.py"
 EVERYWHERE = {"errors", "names", "checks", "cli", "retx"}
 """Modules that nearly every test names: what they hold has tests of its own, and `make test`."""

@@ -13,9 +13,12 @@ from pathlib import Path
 import pytest
 from forking import Forks
 from required import missing, required
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from retx.study import Plan, Report, load, reproduce
 from retx.study.set_up import at_set_up
+from retx.study.shipped import names
 
 LOSSY = """\
 title = "A short download over a noisy channel"
@@ -60,49 +63,57 @@ app = { kind = "bulk" }
 
 
 ROOT = Path(__file__).parents[2]
+STUDIES = names()
 EMULATING = ("test_compare", "test_emulate", "test_kernel_grid", "test_study_emulations")
 """Modules with emulations, of which a machine has one at a time."""
 OF_HIGH_BER = ("test_high_ber", "test_study")
-"""Modules that look at that study's report; others are named after theirs."""
+"""Modules that look at that study's report; others have the name of theirs."""
 
 
-def group_of(item: pytest.Item) -> str:
+def group_of(nodeid: str) -> str:
     """Name of what one process has to run: a study's report is made once, emulations take turns."""
-    module = item.path.stem
-    parameters = getattr(getattr(item, "callspec", None), "params", {})
-    if "quick_reports" in getattr(item, "fixturenames", ()):
-        own = (
-            "high-ber" if module in OF_HIGH_BER else module.removeprefix("test_").replace("_", "-")
-        )
-        return str(parameters.get("name", own))
-    if module in EMULATING or emulates(parameters.get("page")):
+    file, _, test = nodeid.partition("::")
+    module, parameters = Path(file).stem, test.partition("[")[2].rstrip("]")
+    own = module.removeprefix("test_").replace("_", "-")
+    if own in STUDIES or module in OF_HIGH_BER:
+        return own if own in STUDIES else "high-ber"
+    if parameters in STUDIES:
+        return parameters
+    if module in EMULATING or emulates(parameters):
         return "emulations"
-    return item.nodeid if module == "test_readme" else module
+    return nodeid if module == "test_readme" else module
 
 
 @cache
-def emulates(page: object) -> bool:
+def emulates(page: str) -> bool:
     """Whether a page of the documentation has its reader emulate."""
-    if not isinstance(page, str):
+    if not page.endswith(".md"):
         return False
     text = (ROOT / page).read_text(encoding="utf-8")
     return bool(re.search(r"retx (emulate|compare)|\bemulate\(", text))
 
 
-@pytest.hookimpl(tryfirst=True)
+class Groups(LoadScopeScheduling):
+    """The scheduler of pytest-xdist that gives each group to one process."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Groups:
+    """Chooses the scheduler, if the tests run in several processes."""
+    return Groups(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts tests into groups, for processes side by side, and what takes longest first."""
-    groups = {item: group_of(item) for item in items}
-    for item, group in groups.items():
-        item.add_marker(pytest.mark.xdist_group(group))
+    """Marks what needs reports, and puts first what takes longest."""
+    for item in items:
         if "quick_reports" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.studies)
-            if group != "high-ber":
+            if group_of(item.nodeid) != "high-ber":
                 item.add_marker(pytest.mark.slow)
-    first = {"high-ber": 1, "emulations": 1}
-    items.sort(
-        key=lambda item: 0 if item.get_closest_marker("slow") else first.get(groups[item], 2)
-    )
+    first = ("high-ber", "emulations", *STUDIES)
+    items.sort(key=lambda item: group_of(item.nodeid) not in first)
 
 
 REQUIRED = required(os.environ.get("RETX_REQUIRE_ALL", ""))
