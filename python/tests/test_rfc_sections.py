@@ -21,7 +21,7 @@ CITATION = re.compile(
 )
 """An RFC and the sections after it: `RFC 6298 §5.5`, `RFC 8033 §4.1 and §5.1`."""
 
-CONTINUED = re.compile(r"\n\s*(?:///?|//!|#)?\s*")
+CONTINUED = re.compile(r"\n\s*(?://[/!]?|#)?\s*")
 """End of a line within a comment or paragraph."""
 
 
@@ -55,11 +55,13 @@ def all_citations() -> dict[tuple[str, str], str]:
 
 
 def test_citations_are_found_in_all_their_forms() -> None:
-    text = """RFC 6298 (§5.5). RFC 5681,
+    text = """RFC 6298 (§5.5), RFC 8985
+//! §5.1. RFC 5681,
     /// section 3.1; RFC 8033 §4.1 and §5.1, RFC 3135
     // §2.4 (split connections) and §4.1; RFC 6675 §5 (C)."""
     assert cited(text) == {
         ("6298", "5.5"),
+        ("8985", "5.1"),
         ("5681", "3.1"),
         ("8033", "4.1"),
         ("8033", "5.1"),

@@ -35,7 +35,7 @@ pub enum Needless {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
-    /// Nothing tells.
+    /// No evidence.
     None,
     /// An ACK had covered the data before they were sent again.
     AcknowledgedBefore,
@@ -47,9 +47,9 @@ pub enum Evidence {
     OlderTimestamp,
     /// The ACK that covers it echoes the retransmission's own timestamp.
     OwnTimestamp,
-    /// Its ACK came sooner than a round trip permits.
+    /// The ACK arrived sooner than a round trip permits.
     EarlyAck,
-    /// The ACK of data sent again before it covers it, too.
+    /// The ACK of an earlier gap's retransmission also covers its data, which had thus arrived.
     Jump,
     /// Captured at the receiver's end, where an earlier copy had arrived.
     ArrivedBefore,
@@ -75,7 +75,7 @@ pub struct Proof {
     pub packet: Option<u64>,
 }
 
-/// A retransmission.
+/// Retransmission in a capture.
 #[derive(Debug, Clone, Serialize)]
 pub struct Retransmission {
     /// Frame of the file, from 1.
@@ -90,22 +90,22 @@ pub struct Retransmission {
     pub from: String,
     /// Mechanism.
     pub kind: Kind,
-    /// Timeouts in a row, this one included; none unless a timeout sent it.
+    /// Number of consecutive timeouts, including this one; none unless a timeout sent it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<u32>,
     /// Needless or not.
     pub needless: Needless,
-    /// Probability that kind and needless are both right.
+    /// Probability that both kind and `needless` are right.
     pub confidence: f64,
     /// Probability that the kind is right.
     #[serde(skip)]
     pub kind_confidence: f64,
-    /// Why `needless` is what it is.
+    /// Evidence for `needless`.
     pub proof: Proof,
-    /// True where a second capture has it, too; none with one capture.
+    /// True if a second capture contains it, too; none with one capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrived: Option<bool>,
-    /// Frame with the first copy, where it is in the capture.
+    /// Frame of the first copy; none if it was not captured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub original: Option<u64>,
 }
@@ -118,9 +118,9 @@ pub enum Cause {
     Congestion,
     /// The channel lost a packet.
     Wireless,
-    /// Nothing was lost.
+    /// Retransmission without a loss.
     Spurious,
-    /// The capture does not tell.
+    /// The capture contains no evidence.
     Unknown,
 }
 
@@ -131,32 +131,32 @@ pub struct Episode {
     pub kind: &'static str,
     /// Seconds since the flow's first packet.
     pub start_s: f64,
-    /// Time at which everything sent before it was acknowledged; none when that never came.
+    /// Time at which everything sent before its end was acknowledged; none if that never happened.
     pub end_s: Option<f64>,
     /// Frame of the first retransmission.
     pub trigger: u64,
-    /// The cause.
+    /// True cause as inferred from the capture.
     pub cause: Cause,
-    /// Probability of congestion, if something was lost; none where nothing tells.
+    /// Probability of congestion, given a loss; none without evidence.
     pub congestion_probability: Option<f64>,
     /// Sentences with frames.
     pub evidence: Vec<String>,
     /// Probability that the cause is right.
     pub confidence: f64,
-    /// Retransmissions in it.
+    /// Number of its retransmissions.
     pub retransmitted: u32,
-    /// Retransmissions in it that were needless.
+    /// Number of its needless retransmissions.
     pub unnecessary: u32,
 }
 
-/// A timeout.
+/// Expiry of the retransmission timer.
 #[derive(Debug, Clone, Serialize)]
 pub struct Timeout {
     /// Frame of the retransmission.
     pub packet: u64,
     /// Seconds since the flow's first packet.
     pub time_s: f64,
-    /// How many in a row.
+    /// Number of consecutive timeouts, including this one.
     pub number: u32,
     /// Time waited since the timer was set.
     pub waited_s: f64,
@@ -171,7 +171,7 @@ pub struct Stall {
     pub start_s: f64,
     /// Its length.
     pub duration_s: f64,
-    /// Key of `limited_by` that it counts for.
+    /// Key of `limited_by` to which it contributes.
     pub cause: &'static str,
     /// Frame that ends it.
     pub packet: u64,
@@ -184,9 +184,9 @@ pub struct ByCause {
     pub congestion: f64,
     /// The channel lost it.
     pub wireless: f64,
-    /// Nothing was lost.
+    /// Share of spurious episodes, without a loss.
     pub spurious: f64,
-    /// The capture does not tell.
+    /// Share of unknown causes.
     pub unknown: f64,
 }
 
@@ -209,12 +209,12 @@ pub struct Limits {
     pub unknown: f64,
 }
 
-/// A flow.
+/// Diagnosis of a flow.
 #[derive(Debug, Clone, Serialize)]
 pub struct Flow {
     /// Number, from 1, for `--flow`.
     pub number: usize,
-    /// Its ends, the one that sent most data first.
+    /// Both endpoints, the one that sent most data first.
     pub name: String,
     /// `sender`, `middle`, `receiver` or `unknown`: the end of the data's sender.
     pub place: &'static str,
@@ -248,12 +248,12 @@ pub struct Flow {
     pub capture_duplicates: u64,
     /// Bytes acknowledged that the capture has not seen.
     pub not_captured_bytes: i64,
-    /// Originals that passed late, so that they look like retransmissions.
+    /// Originals that passed the capture late and thus look like retransmissions.
     pub reordered: u64,
-    /// The way between two captures; none with one.
+    /// Path between two captures; none with one capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub between: Option<Between>,
-    /// The time–sequence picture, where it is wanted.
+    /// Time–sequence picture; none unless requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub picture: Option<Picture>,
 }
@@ -272,8 +272,8 @@ pub struct Capture {
 /// The whole answer.
 #[derive(Debug, Clone, Serialize)]
 pub struct Answer {
-    /// The capture.
+    /// Properties of the capture.
     pub capture: Capture,
-    /// The flows.
+    /// Diagnoses of the flows.
     pub flows: Vec<Flow>,
 }

@@ -7,20 +7,20 @@ use serde::Serialize;
 pub struct Between {
     /// Name of the capture nearer to the sender of the data; frames of the flow are its frames.
     pub file: String,
-    /// Name of the other capture.
+    /// File name of the other capture.
     pub other_file: String,
-    /// Clock of the other capture minus the clock of the first, if both directions take equally
-    /// long at the least, seconds.
+    /// Clock of the other capture minus that of the first, in seconds, assuming equal minimum
+    /// delays in both directions.
     pub offset_s: f64,
     /// Largest error of that: half the least round trip between the captures.
     pub offset_error_s: f64,
-    /// The other clock runs faster by so many millionths; none where it cannot be told.
+    /// Skew of the other clock relative to the first, parts per million; none if unknown.
     pub skew_ppm: Option<f64>,
     /// Least round trip between the captures, seconds; it does not depend on the clocks.
     pub round_trip_min_s: f64,
-    /// Way of the data, from sender to receiver.
+    /// Path of the data, from sender to receiver.
     pub forward: Way,
-    /// Way of the acknowledgments.
+    /// Path of the acknowledgments.
     pub backward: Way,
 }
 
@@ -29,9 +29,9 @@ pub struct Between {
 pub struct Way {
     /// Packets that passed the first capture while the other ran.
     pub sent: u64,
-    /// Those of them that passed the other.
+    /// Packets that passed the other capture.
     pub arrived: u64,
-    /// Those that did not.
+    /// Packets that did not pass the other capture.
     pub lost: u64,
     /// Data among them.
     pub lost_data: u64,
@@ -39,9 +39,9 @@ pub struct Way {
     pub lost_frames: Vec<u64>,
     /// Mean number of packets lost in a row; 0 without losses.
     pub loss_run_mean: f64,
-    /// Most packets lost in a row.
+    /// Maximum number of consecutive losses.
     pub loss_run_max: u64,
-    /// Data that the other capture missed: they were acknowledged although no copy is in it.
+    /// Data missing in the other capture: they were acknowledged although it contains no copy.
     pub not_captured: u64,
     /// Packets in the other capture that the first one missed.
     pub not_captured_before: u64,
@@ -51,10 +51,10 @@ pub struct Way {
     pub reordered: u64,
     /// The longest time that a packet arrived after one that was sent later, seconds.
     pub late_max_s: f64,
-    /// Delay above the least: median, seconds.
+    /// Delay above the minimum: median, seconds.
     pub queueing_median_s: f64,
     /// Delay above the least that 95 of 100 packets do not exceed, seconds.
     pub queueing_p95_s: f64,
-    /// Largest delay above the least, seconds.
+    /// Maximum delay above the minimum, seconds.
     pub queueing_max_s: f64,
 }

@@ -4,7 +4,7 @@
 use crate::packet::Packet;
 use std::collections::VecDeque;
 
-/// Packets that wait for an older one.
+/// Maximum number of packets held back for an older one.
 const WAITING_MAX: usize = 64;
 
 /// The newest packets, in the order of their time.
@@ -12,7 +12,7 @@ const WAITING_MAX: usize = 64;
 pub struct Order {
     waiting: VecDeque<Packet>,
     last_ns: Option<i64>,
-    /// Frames that are earlier than a frame before them.
+    /// Number of frames with an earlier time than a previous frame.
     pub late: u64,
     /// Largest lateness, nanoseconds.
     pub late_max_ns: i64,

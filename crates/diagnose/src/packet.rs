@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 pub struct End {
     /// The address; IPv4 addresses in the form ::ffff:a.b.c.d.
     pub address: [u8; 16],
-    /// The port.
+    /// Port number.
     pub port: u16,
 }
 
@@ -56,7 +56,7 @@ impl Blocks {
         }
     }
 
-    /// The blocks, each as left and right edge.
+    /// SACK blocks, each as left and right edge.
     pub fn as_slice(&self) -> &[(u32, u32)] {
         &self.blocks[..usize::from(self.count)]
     }
@@ -73,7 +73,7 @@ pub struct Options {
     pub sack_permitted: bool,
     /// `TSval` and `TSecr`.
     pub timestamps: Option<(u32, u32)>,
-    /// SACK blocks.
+    /// SACK blocks of the segment.
     pub sack: Blocks,
     /// An option of Multipath TCP: duplicate ACKs may be about another subflow.
     pub multipath: bool,
@@ -84,20 +84,20 @@ pub struct Options {
 pub struct Control(pub u8);
 
 impl Control {
-    /// FIN.
+    /// Control bit FIN.
     pub const FIN: u8 = 1;
-    /// SYN.
+    /// Control bit SYN.
     pub const SYN: u8 = 2;
-    /// RST.
+    /// Control bit RST.
     pub const RST: u8 = 4;
-    /// ACK.
+    /// Control bit ACK.
     pub const ACK: u8 = 16;
     /// ECN echo.
     pub const ECE: u8 = 64;
     /// Congestion window reduced.
     pub const CWR: u8 = 128;
 
-    /// True when one of these bits is set.
+    /// True if one of these bits is set.
     pub const fn any(self, bits: u8) -> bool {
         self.0 & bits != 0
     }
@@ -112,7 +112,7 @@ pub struct Packet {
     pub time_ns: i64,
     /// The end that sent it.
     pub source: End,
-    /// The end that it is sent to.
+    /// Destination of the packet.
     pub destination: End,
     /// Sequence number.
     pub seq: u32,

@@ -3,14 +3,14 @@
 
 use serde::Serialize;
 
-/// Points kept of each kind at the most.
+/// Maximum number of points of each kind.
 const POINTS_MAX: usize = 8_000;
 
-/// A thinned course.
+/// Thinned sequence of points.
 #[derive(Debug, Default)]
 struct Course {
     points: Vec<(f64, i64, i64)>,
-    /// Every so many-th point is kept.
+    /// Every `stride`-th point is kept.
     stride: usize,
     seen: usize,
 }
@@ -62,7 +62,7 @@ impl Recorder {
         self.acks.push((time_ns as f64 * 1e-9, ack, edge));
     }
 
-    /// The picture.
+    /// Completes the picture.
     pub fn finish(self) -> Picture {
         let one_of = self.data.stride.max(1);
         Picture { data: self.data.points, acks: self.acks.points, one_of }

@@ -10,7 +10,7 @@ use crate::reader::{ReadError, Reader};
 use std::collections::HashMap;
 use std::io::Read;
 
-/// Frames without a segment, by why.
+/// Counts of frames without a segment, by reason.
 #[derive(Debug, Default)]
 struct Passed {
     other: u64,
@@ -59,7 +59,7 @@ pub fn diagnose_with_picture<R: Read>(
 /// The answer for a capture, and packets of the flows that were watched, by the flow's index.
 #[derive(Debug)]
 pub(crate) struct Reading {
-    /// The answer.
+    /// Diagnosis of the capture.
     pub answer: Answer,
     /// Packets.
     pub observed: HashMap<usize, Observed>,

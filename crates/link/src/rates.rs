@@ -62,7 +62,7 @@ pub(crate) struct Service {
     round: u64,
     /// Index of the next opportunity in the period.
     next: usize,
-    /// Bytes left of the most recently used opportunity.
+    /// Remaining bytes of the most recently used opportunity.
     left: u32,
 }
 

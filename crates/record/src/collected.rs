@@ -108,7 +108,7 @@ impl Rows {
         self.columns.into_iter().map(|(name, cells)| (name, cells.finish())).collect()
     }
 
-    /// True until something has been added. A table without rows still has columns.
+    /// True until something has been added. A table without rows also has columns.
     pub const fn is_unused(&self) -> bool {
         self.columns.is_empty()
     }

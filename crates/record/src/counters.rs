@@ -32,7 +32,7 @@ impl Measure for u32 {
 pub struct Maximum(u32);
 
 impl Maximum {
-    /// Takes a value into account.
+    /// Adds a value.
     pub fn note(&mut self, value: u32) {
         self.0 = self.0.max(value);
     }
@@ -106,18 +106,18 @@ pub enum IdleEnd {
     Rto,
     /// Acknowledgment, or probe of a closed window: the sender was limited by a window.
     Window,
-    /// New data: the sender had nothing to send.
+    /// New data after a time without data to send.
     Application,
 }
 
-/// Pauses of a sender longer than a smoothed RTT, by what ended them.
+/// Pauses of a sender longer than a smoothed RTT, by the event that ended them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IdleTimes {
     /// Ended by the retransmission timer.
     pub rto: Duration,
     /// Ended by an acknowledgment or a probe.
     pub window: Duration,
-    /// The sender had nothing to send.
+    /// The sender had no data to send.
     pub application: Duration,
     /// Longest pause with data to send.
     pub longest: Duration,

@@ -1,4 +1,4 @@
-//! Enumerations with which a record states what happened and why.
+//! Enumerations of states, kinds and reasons in a record.
 
 pub use crate::capture::DropReason;
 use crate::table::names;

@@ -39,8 +39,8 @@ impl Column {
         self.len() == 0
     }
 
-    /// Adds the values of a column of the same kind; false, and nothing added, when its codes stand
-    /// for other texts.
+    /// Appends the values of a column of the same kind; returns false, without a change, if its
+    /// codes stand for other texts.
     fn extend(&mut self, more: Self) -> bool {
         match (self, more) {
             (Self::Float(values), Self::Float(more)) => values.extend(more),
@@ -85,11 +85,11 @@ impl Table {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
 
-    /// The rows of several tables of one kind, one table after the other. `None` without a table,
-    /// or when the texts that codes stand for differ.
+    /// Concatenates the rows of several tables of one kind. `None` without a table, or if the texts
+    /// of codes differ.
     ///
     /// # Panics
-    /// When the columns differ.
+    /// If the columns differ.
     pub fn stacked(tables: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut tables = tables.into_iter();
         let mut all = tables.next()?;

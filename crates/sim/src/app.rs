@@ -23,7 +23,8 @@ pub struct App {
     closed: bool,
     /// True if more of the file may be supplied.
     is_open: bool,
-    /// True if a proxy sends, which has only the bytes it is given.
+    /// True for a proxy as sender, which sends only the bytes that its other connection has
+    /// received.
     is_fed: bool,
     /// True if a proxy reads.
     feeds: bool,
@@ -82,7 +83,7 @@ impl App {
         self.unwritten += bytes;
     }
 
-    /// Makes the data to send arrive over time.
+    /// Makes the data available over time.
     pub const fn open_supply(&mut self) {
         self.is_open = true;
     }

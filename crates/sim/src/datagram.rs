@@ -133,13 +133,13 @@ impl Sender {
         self.not_before = self.not_before.max(now);
     }
 
-    /// True if, as far as is known, nothing more will be sent; a saturating source may wait for its
-    /// first hop.
+    /// True if no further packet is expected to be sent; a saturating source may wait for its first
+    /// hop.
     pub fn is_over(&self) -> bool {
         self.finite && self.start.is_some() && self.next() == Time::NEVER
     }
 
-    /// True if nothing more will be sent, whatever happens to the packets in flight.
+    /// True if no further packet will be sent, whatever the fate of those in flight.
     pub fn is_done(&self, now: Time) -> bool {
         let late = match self.source.pace() {
             Pace::Saturating { .. } => now >= self.end,

@@ -14,7 +14,7 @@ pub struct Drop {
     pub place: u32,
     /// Reason of the drop.
     pub reason: DropReason,
-    /// Cause that it gives to an episode.
+    /// Cause of an episode that this drop triggers.
     pub cause: Cause,
 }
 

@@ -50,7 +50,7 @@ pub struct EventQueue {
     taken: u64,
     /// Number of events that this period removes before the slot width is reconsidered.
     period: u64,
-    /// Number of those still to be removed.
+    /// Number of events of the period still to be removed.
     left: u64,
     began: Time,
     /// Binary logarithm of the factor by which slots are narrower than the mean time between events

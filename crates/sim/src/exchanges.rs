@@ -31,8 +31,8 @@ pub struct Asked {
 }
 
 impl Script {
-    /// Creates the script of the flow called `name`, before its first exchange. Its draws depend on
-    /// nothing else.
+    /// Creates the script of the flow called `name`, before its first exchange. Its draws depend
+    /// only on the name and the stream key.
     pub fn new(plan: ExchangePlan, key: StreamKey, name: &str) -> Self {
         let stream = |of: &str| key.stream(&format!("flow.{name}.{of}"));
         Self {
@@ -84,7 +84,7 @@ pub struct Exchanges {
     /// Time of the client's next request on the open connection.
     pub think_until: Time,
     answered: u32,
-    /// Bytes of responses given on this connection.
+    /// Bytes of responses written on this connection.
     pub given: u64,
     /// Times from the request to the last byte of the response.
     pub times: Distribution,
@@ -132,8 +132,7 @@ impl Exchanges {
         }
     }
 
-    /// Lets the server act: reads, and gives the application a response once it has the whole
-    /// request.
+    /// Advances the server: it reads, and writes a response once it has the whole request.
     pub fn drive_server(&mut self, app: &mut App, connection: &mut Connection) {
         if self.unread == 0 || connection.readable() == 0 {
             return;

@@ -109,7 +109,7 @@ impl Flow {
     }
 
     /// Opens the next connection. Initial sequence numbers are drawn per connection, so that they
-    /// depend on nothing else in the run.
+    /// are independent of the rest of the run.
     fn open(&mut self, now: Time, context: &Context<'_>) {
         let plan = &context.flows[self.record.flow() as usize];
         let key = context.key;

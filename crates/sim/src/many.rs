@@ -15,7 +15,7 @@ pub struct Batch {
     pub first: u64,
     /// Number of replications.
     pub count: u64,
-    /// Number of threads; more than replications do no harm.
+    /// Number of threads; a larger number than replications is harmless.
     pub threads: NonZeroUsize,
 }
 

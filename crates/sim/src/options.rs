@@ -48,7 +48,7 @@ pub enum RunError {
         interval: Duration,
         /// Largest number of rows.
         most: u64,
-        /// Time at which it is exceeded.
+        /// Time at which the limit is exceeded.
         at: Duration,
     },
     /// A name that does not fit into a capture file.

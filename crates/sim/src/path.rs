@@ -24,7 +24,7 @@ pub struct PathProduct {
     pub is_shared: bool,
     /// Bytes in flight that keep it busy now: 95 % of the product.
     enough: u64,
-    /// Time until which this holds.
+    /// End of its validity.
     until: Time,
     /// Bytes of this flow last added to the bottleneck's sum.
     pub counted: u64,

@@ -157,7 +157,7 @@ pub struct Port {
     pub stage: u32,
     /// Place where packets enter: a station's index in a cell.
     pub entry: u16,
-    /// Place where packets leave.
+    /// Place at which packets leave.
     pub exit: u16,
 }
 
@@ -179,7 +179,7 @@ pub struct FlowPlan {
     pub tcp: u32,
     /// Index of the data receiver's TCP.
     pub receiver_tcp: u32,
-    /// Data that it sends.
+    /// Data sent by the flow.
     pub work: Shared<Work>,
     /// Time at which its connection is opened.
     pub start: Time,
@@ -206,7 +206,7 @@ pub struct DatagramPlan {
     pub pace: Pace,
     /// Sizes of its packets.
     pub sizes: PacketSizes,
-    /// Limits at which it ends.
+    /// Limits that end the flow.
     pub limits: Limits,
     /// Start time.
     pub start: Time,
@@ -323,7 +323,7 @@ impl Work {
         }
     }
 
-    /// True unless the data are endless.
+    /// True unless the data are unlimited.
     pub const fn is_finite(&self) -> bool {
         match self {
             Self::Bulk => false,

@@ -215,7 +215,7 @@ impl<C: Collect> Shared<C> {
         locked(&self.state)
     }
 
-    /// Body of a thread: runs work until there will be none.
+    /// Main function of a thread: runs jobs until the pool ends.
     fn serve(&self, number: usize) {
         let mut state = self.state();
         loop {
@@ -291,7 +291,7 @@ impl State {
         while let Some((held, order, Held(task))) = self.begun.pop() {
             let cost = task.cost.load(Ordering::Relaxed);
             if cost != held {
-                // Inserted before the cost was known: insert again.
+                // The job was inserted before its cost was known: insert it again.
                 self.begun.push((cost, order, Held(task)));
                 continue;
             }

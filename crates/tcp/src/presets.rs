@@ -11,14 +11,14 @@ use retx_units::Duration;
 
 pub use linux::linux_module;
 
-/// A named TCP.
+/// Named TCP configuration.
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
-    /// Its name in scenarios.
+    /// Name in scenarios.
     pub name: &'static str,
-    /// One line on what it is, with its source.
+    /// One-line description with its source.
     pub summary: &'static str,
-    /// All its values.
+    /// Function that returns the configuration.
     pub config: fn() -> Config,
 }
 
@@ -147,14 +147,14 @@ pub const PRESETS: &[Preset] = &[
 ];
 
 impl Preset {
-    /// True for a Linux of today, where names of congestion controls mean the kernel's modules
-    /// ([`linux_module`]).
+    /// True for a preset of current Linux, where names of congestion controls mean the kernel's
+    /// modules ([`linux_module`]).
     pub fn is_linux(&self) -> bool {
         matches!(self.name, "linux" | "linux_reno" | "linux_bbr")
     }
 }
 
-/// The preset of that name.
+/// Preset with this name.
 pub fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }
@@ -241,8 +241,8 @@ fn rack() -> Config {
     }
 }
 
-/// The paper's rule on its Reno: 4 ticks of 10 ms above the base RTT, as in its figure 2. What else
-/// its simulations set, it does not say.
+/// The paper's rule on its Reno: 4 ticks of 10 ms above the base RTT, as in its figure 2. The paper
+/// does not state the other settings of its simulations.
 fn threshold_reno() -> Config {
     Config { loss_cause: loss_cause::Config::threshold(Default::default()), ..reno() }
 }
@@ -252,9 +252,9 @@ fn riverbed_reno() -> Config {
         limited_transmit: false,
         initial_window: Size::Mss(2),
         // Not in the table: the paper's figure 2 (135,000 bytes after 3,425 delayed ACKs without a
-        // loss) fits eq. 3 of RFC 5681 from 64 KB, and no unlimited slow start.
+        // loss) fits eq. 3 of RFC 5681 from 64 KB, but not unlimited slow start.
         initial_ssthresh: Some(Size::Bytes(65_535)),
-        // In the same figure the window grows far beyond the 8760 bytes that the receiver allows.
+        // In the same figure the window grows far beyond the receiver's limit of 8760 bytes.
         cwnd_validation: CwndValidation::None,
         receive_buffer: Size::Bytes(8760),
         window_scaling: false,

@@ -1,11 +1,11 @@
-//! Sets of positions, kept as ranges. They change at their ends: below by acknowledgments, above by
-//! what was sent last.
+//! Sets of positions, stored as ranges. They mostly change at their ends: below by acknowledgments,
+//! above by new transmissions.
 
 use crate::work;
 use std::collections::VecDeque;
 use std::ops;
 
-/// A range of positions, `left` to `right` − 1.
+/// Range of positions, `left` to `right` − 1.
 type Range = (u64, u64);
 
 /// Disjoint ranges in ascending order, with gaps between them.
@@ -13,25 +13,25 @@ type Range = (u64, u64);
 pub struct Ranges(VecDeque<Range>);
 
 impl Ranges {
-    /// Without any.
+    /// Empty set.
     pub const EMPTY: Self = Self(VecDeque::new());
 
-    /// True when the set is empty.
+    /// True if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The position after the highest.
+    /// Position after the highest one.
     pub fn end(&self) -> Option<u64> {
         self.0.back().map(|range| range.1)
     }
 
-    /// The ranges, ascending.
+    /// Ranges in ascending order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Range> {
         self.0.iter().copied()
     }
 
-    /// Adds `left` … `right` − 1, merging what touches; returns the range that it then lies in.
+    /// Adds `left` … `right` − 1, merging adjacent ranges; returns the resulting range.
     #[inline(always)]
     pub fn insert(&mut self, left: u64, right: u64) -> Range {
         match self.0.back_mut() {
@@ -73,12 +73,12 @@ impl Ranges {
         if gone.is_empty() {
             return;
         }
-        // What is left on the shorter side moves.
+        // The shorter side is moved.
         work::steps(gone.len() + gone.start.min(self.0.len() - gone.end));
         self.0.drain(gone);
     }
 
-    /// The range that holds `position`.
+    /// Range that contains `position`.
     pub fn range_at(&self, position: u64) -> Option<Range> {
         let last = *self.0.back()?;
         if position >= last.0 {
@@ -88,12 +88,12 @@ impl Ranges {
         self.0.get(index).copied().filter(|range| range.0 <= position)
     }
 
-    /// True when all of `left` … `right` − 1 is in the set.
+    /// True if the set contains all of `left` … `right` − 1.
     pub fn contains(&self, left: u64, right: u64) -> bool {
         left >= right || self.range_at(left).is_some_and(|range| right <= range.1)
     }
 
-    /// The first stretch of `left` … `right` − 1 that is in the set.
+    /// First part of `left` … `right` − 1 that is in the set.
     pub fn first_overlap(&self, left: u64, right: u64) -> Option<Range> {
         if self.end()? <= left {
             return None;
@@ -103,7 +103,7 @@ impl Ranges {
         Some((range.0.max(left), range.1.min(right)))
     }
 
-    /// The first stretch of `left` … `right` − 1 that is not in the set.
+    /// First part of `left` … `right` − 1 that is not in the set.
     #[inline(always)]
     pub fn first_gap(&self, left: u64, right: u64) -> Option<Range> {
         // Nearly always at the end.
@@ -126,13 +126,13 @@ impl Ranges {
         (start < right).then(|| (start, next.min(right)))
     }
 
-    /// True when some of the set lies below `position`.
+    /// True if the set has positions below `position`.
     #[inline]
     pub fn begins_below(&self, position: u64) -> bool {
         self.0.front().is_some_and(|first| first.0 < position)
     }
 
-    /// Takes out everything below `position`.
+    /// Removes everything below `position`.
     pub fn remove_below(&mut self, position: u64) {
         if !self.begins_below(position) {
             return;
@@ -144,7 +144,7 @@ impl Ranges {
         }
     }
 
-    /// Takes out what continues at `position`; returns where that ends.
+    /// Removes the range that continues at `position`; returns its end.
     pub fn take_in_order(&mut self, position: u64) -> u64 {
         if self.0.front().is_none_or(|first| first.0 > position) {
             return position;
@@ -162,7 +162,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Against a set of single positions.
+        /// Compares with a set of single positions.
         #[test]
         fn agrees_with_a_set(
             additions in prop::collection::vec((1u64..200, 1u64..20), 1..40),

@@ -1,22 +1,22 @@
-//! Data that arrived out of order: which ranges of the stream wait for the gap before them to fill.
+//! Reassembly of data that arrived out of order: ranges of the stream beyond a gap.
 
 use crate::late::Nothing;
 use crate::ranges::Ranges;
 use retx_wire::{SackBlock, SackBlocks};
 
-/// An arrival, and the range that it lies in; empty when there is none.
+/// Arrival, and the range that contains it; empty if there is none.
 #[derive(Debug, Clone, Copy, Default)]
 struct Arrival {
     position: u64,
     range: (u64, u64),
 }
 
-/// Data that wait beyond `RCV.NXT`, and the order in which they came.
+/// Data beyond `RCV.NXT`, and their order of arrival.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reassembly {
     ranges: Ranges,
-    /// The arrivals that began elsewhere than those before, newest first: where, and the range that
-    /// it lies in now, which may be that of another. The order of the SACK option (RFC 2018 §4).
+    /// Latest arrivals that began new ranges, newest first, each with the range that now contains
+    /// it, which may be shared. The order of the SACK option (RFC 2018 §4).
     recent: [Arrival; 4],
 }
 
@@ -26,23 +26,23 @@ impl Nothing for Reassembly {
 }
 
 impl Reassembly {
-    /// True when nothing waits.
+    /// True if there are no out-of-order data.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// The position after the last byte that waits.
+    /// Position after the last out-of-order byte.
     pub fn end(&self) -> Option<u64> {
         self.ranges.end()
     }
 
-    /// Stores an arrival, merging it with what touches it.
+    /// Stores an arrival, merging it with adjacent ranges.
     pub fn insert(&mut self, left: u64, right: u64) {
         let range = self.ranges.insert(left, right);
         self.note_arrival(left, range);
     }
 
-    /// Takes an arrival while there is a gap, or what fills it; returns the new `RCV.NXT`.
+    /// Handles an arrival beyond or at a gap; returns the new `RCV.NXT`.
     pub fn receive(&mut self, rcv_nxt: u64, left: u64, right: u64) -> u64 {
         if left == rcv_nxt {
             return self.fill(rcv_nxt, right);
@@ -53,7 +53,7 @@ impl Reassembly {
 
     /// Delivers an arrival at `rcv_nxt` and the ranges that it connects; returns the new `RCV.NXT`.
     /// The other ranges keep their places in the order of the SACK option (RFC 2018 §4; Linux,
-    /// `tcp_sack_remove`): an arrival in order is no block, so it must push none out.
+    /// `tcp_sack_remove`): an arrival in order is not a block, so that it must not displace any.
     pub fn fill(&mut self, rcv_nxt: u64, right: u64) -> u64 {
         self.ranges.insert(rcv_nxt, right);
         let end = self.ranges.take_in_order(rcv_nxt);
@@ -65,23 +65,23 @@ impl Reassembly {
         end
     }
 
-    /// True when all of `left` … `right` − 1 waits here.
+    /// True if all of `left` … `right` − 1 has arrived out of order.
     pub fn contains(&self, left: u64, right: u64) -> bool {
         self.ranges.contains(left, right)
     }
 
-    /// The first part of `left` … `right` − 1 that does not wait here.
+    /// First part of `left` … `right` − 1 that has not arrived out of order.
     pub fn first_gap(&self, left: u64, right: u64) -> Option<(u64, u64)> {
         self.ranges.first_gap(left, right)
     }
 
-    /// The first part of `left` … `right` − 1 that waits here.
+    /// First part of `left` … `right` − 1 that has arrived out of order.
     pub fn first_overlap(&self, left: u64, right: u64) -> Option<(u64, u64)> {
         self.ranges.first_overlap(left, right)
     }
 
-    /// Up to `limit` SACK blocks, the one that the newest arrival belongs to first; `wire` maps
-    /// positions to sequence numbers.
+    /// Up to `limit` SACK blocks, first the one with the newest arrival; `wire` maps positions to
+    /// sequence numbers.
     pub fn sack_blocks(&self, limit: usize, wire: impl Fn(u64) -> retx_units::SeqNr) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         let mut count = 0;
@@ -136,7 +136,7 @@ mod tests {
     }
 
     proptest! {
-        /// RFC 2018 §4: the first block holds the newest arrival; each block is told once.
+        /// RFC 2018 §4: the first block contains the newest arrival; each block is reported once.
         #[test]
         fn the_first_block_holds_the_newest(
             arrivals in prop::collection::vec((1u64..200, 1u64..20), 1..60),
@@ -153,7 +153,7 @@ mod tests {
             }
         }
 
-        /// RFC 2018 §4: data that fill a gap leave the blocks beyond them in the option.
+        /// RFC 2018 §4: after a gap is filled, the blocks beyond it remain in the option.
         #[test]
         fn filling_a_gap_forgets_no_block(
             arrivals in prop::collection::vec((10u64..200, 1u64..5), 1..40),

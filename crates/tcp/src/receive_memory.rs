@@ -26,71 +26,71 @@
 use crate::memory;
 use retx_units::{Duration, Time};
 
-/// Segments that are smaller cost more memory than the window counts for them
+/// Size in bytes below which a segment costs more memory than the window accounts for
 /// (`tcp_event_data_recv`).
 const SMALLEST: u32 = 128;
-/// The window at the start in segments, for the first comparison (TCP_INIT_CWND).
+/// Window in segments for the first comparison (`TCP_INIT_CWND`).
 const FIRST_SPACE: u64 = 10;
-/// The ratio before a full segment has come, in 256ths (TCP_DEFAULT_SCALING_RATIO).
+/// Ratio before the first full segment, in 256ths (`TCP_DEFAULT_SCALING_RATIO`).
 const FIRST_RATIO: u64 = 128;
-/// The smallest buffer that can be set (SOCK_MIN_RCVBUF), in bytes of memory.
+/// Minimum buffer (`SOCK_MIN_RCVBUF`), in bytes of memory.
 const SMALLEST_BUFFER: u64 = 2_304;
-/// Bytes of a header with timestamps beyond one without.
+/// Size of the timestamps option in a header, bytes.
 const TIMESTAMPS: u64 = 12;
 
-/// The receive buffer, and the window that it leaves. Positions are those of the peer's stream.
+/// Receive buffer, and the resulting window. Positions are those of the peer's stream.
 #[derive(Debug, Clone)]
 pub(crate) struct ReceiveMemory {
-    /// In bytes of memory (`sk_rcvbuf`).
+    /// Size in bytes of memory (`sk_rcvbuf`).
     buffer: u64,
-    /// The buffer grows up to this; not at all where the application has fixed it.
+    /// Maximum size of a growing buffer; `None` if the application has fixed it.
     most: Option<u64>,
     /// Payload per memory, in 256ths (`scaling_ratio`).
     ratio: u64,
-    /// The window to offer at most (`rcv_ssthresh`).
+    /// Maximum window to advertise (`rcv_ssthresh`).
     window: u64,
-    /// The window is held below this (`window_clamp`).
+    /// Upper bound of the window (`window_clamp`).
     clamp: u64,
-    /// This end's own MSS (`advmss`): in the handshake without options, then with them.
+    /// This end's own MSS (`advmss`): without options in the handshake, with options afterwards.
     mss: u64,
-    /// Headers of a packet, in bytes.
+    /// Headers of a packet, bytes.
     headers: u64,
-    /// Bytes that wait beyond a gap.
+    /// Out-of-order bytes beyond a gap.
     pub beyond_gap: u64,
-    /// The largest segment so far: its payload, and the memory of its packet.
+    /// Largest segment so far: its payload, and the memory of its packet.
     largest: (u64, u64),
-    /// Bytes read in the last round trip, and where and when this one began.
+    /// Bytes read in the last round trip.
     space: u64,
     begun: (u64, Time),
-    /// Eightfold, in microseconds; 0 before the first sample.
+    /// Eight times the RTT, in microseconds; 0 before the first sample.
     rtt8: u64,
-    /// A window's worth of data ends there, and was begun then.
+    /// End position and start time of the current RTT measurement by a window of data.
     measured: Option<(u64, Time)>,
     last_echo: u32,
     now: Time,
 }
 
-/// The state of the receiver.
+/// State of the receiver.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Position {
     pub rcv_nxt: u64,
-    /// After the last byte that the application has read.
+    /// Position after the last byte that the application has read.
     pub read: u64,
-    /// After the highest byte that has arrived.
+    /// Position after the highest byte that has arrived.
     pub highest: u64,
-    /// The window advertised last (`rcv_wnd`).
+    /// Most recently advertised window (`rcv_wnd`).
     pub rcv_wnd: u64,
-    /// The largest segment so far, as delayed ACKs measure it (`rcv_mss`).
+    /// Largest segment so far, as delayed ACKs measure it (`rcv_mss`).
     pub rcv_mss: u32,
 }
 
 impl ReceiveMemory {
-    /// A buffer that grows from `buffer` to `most` bytes of memory.
+    /// Creates a buffer that grows from `buffer` to `most` bytes of memory.
     pub fn growing(buffer: u64, most: u64, mss: u32) -> Self {
         Self::new(buffer, Some(most.max(buffer)), mss)
     }
 
-    /// A buffer that the application has fixed by `SO_RCVBUF`: Linux doubles it.
+    /// Creates a buffer that the application has fixed by `SO_RCVBUF`: Linux doubles it.
     pub fn fixed(bytes: u64, mss: u32) -> Self {
         Self::new((2 * bytes).max(SMALLEST_BUFFER), None, mss)
     }
@@ -115,19 +115,20 @@ impl ReceiveMemory {
         }
     }
 
-    /// The window that so much memory gives (`tcp_win_from_space`).
+    /// Window for an amount of memory (`tcp_win_from_space`).
     const fn window_of(&self, memory: u64) -> u64 {
         memory * self.ratio / 256
     }
 
-    /// The shift of the window field (`tcp_select_initial_window`): what the largest buffer needs.
+    /// Window scale (`tcp_select_initial_window`): the smallest that can express the largest
+    /// buffer.
     pub fn shift(&self) -> u8 {
         let space = self.most.unwrap_or(self.window_of(self.buffer));
         (space.max(1).ilog2().saturating_sub(15)).min(14) as u8
     }
 
-    /// The window of a SYN or SYN/ACK: whole segments. Only who answers knows whether there will be
-    /// timestamps.
+    /// Window of a SYN or SYN/ACK: whole segments. Only the responder knows whether timestamps will
+    /// be used.
     pub fn first_window(&self, answers_timestamps: bool) -> u64 {
         let window = self.window_of(self.buffer);
         let mss = self.mss - if answers_timestamps { TIMESTAMPS.min(self.mss - 1) } else { 0 };
@@ -135,14 +136,14 @@ impl ReceiveMemory {
         whole.min(65_535)
     }
 
-    /// The handshake is over (`tcp_init_buffer_space`).
+    /// Handles the end of the handshake (`tcp_init_buffer_space`).
     pub fn on_open(&mut self, now: Time, timestamps: bool, known_window: u64) {
         if timestamps {
             self.mss = self.mss.saturating_sub(TIMESTAMPS).max(1);
             self.headers += TIMESTAMPS;
         }
         let full = self.window_of(self.buffer);
-        // One segment is kept back as long as the buffer is the first one.
+        // One segment is reserved until the buffer grows.
         let reserved = full.saturating_sub(self.mss).max(2 * self.mss);
         self.clamp = if full > 2 * self.mss { reserved } else { full };
         self.window = known_window.min(self.clamp);
@@ -150,23 +151,24 @@ impl ReceiveMemory {
         self.begun = (1, now);
     }
 
-    /// The RTT, once there was a sample.
+    /// RTT; `None` before the first sample.
     pub fn rtt(&self) -> Option<Duration> {
         (self.rtt8 > 0).then(|| Duration::from_micros(self.rtt8 / 8))
     }
 
-    /// The memory of so many bytes of payload.
+    /// Memory of an amount of payload.
     const fn memory_of(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.largest.0) * self.largest.1
     }
 
-    /// The window that is left beside what waits (`tcp_space`).
+    /// Free window with `waiting` bytes in the buffer (`tcp_space`).
     const fn free(&self, waiting: u64) -> u64 {
         self.window_of(self.buffer.saturating_sub(self.memory_of(waiting)))
     }
 
-    /// The window to advertise with so many bytes waiting, out of order too, in a field whose unit
-    /// is `unit` (`__tcp_select_window`); and whether so little is free that ACKs may wait again.
+    /// Window to advertise with `waiting` bytes in the buffer, including out-of-order data, in a
+    /// field with the unit `unit` (`__tcp_select_window`); and true if so little is free that ACKs
+    /// may be delayed again.
     pub fn window(&self, waiting: u64, unit: u64, at: &Position) -> (u64, bool) {
         let allowed = self.window_of(self.buffer);
         let full = self.clamp.min(allowed);
@@ -190,21 +192,21 @@ impl ReceiveMemory {
         } else {
             at.rcv_wnd
         };
-        // Rounded down to whole segments, nothing may be left of an empty buffer.
+        // Rounding down to whole segments must not close the window of an empty buffer.
         (if window == 0 && waiting == 0 { free } else { window }, short)
     }
 
-    /// The window to offer is at most this, rounded up to the unit of its field.
+    /// Maximum of the window to advertise, rounded up to the unit of its field.
     pub const fn largest_window(&self) -> u64 {
         self.window
     }
 
-    /// True if this echo was the last one to count.
+    /// True if this echo was the last one used.
     pub const fn knows(&self, echo: u32) -> bool {
         echo == self.last_echo
     }
 
-    /// The RTT told by a timestamp echo in a full segment; each echo counts once.
+    /// Handles the RTT of a timestamp echo in a full segment; each echo counts once.
     pub fn on_echo(&mut self, echo: u32, rtt: Option<Duration>, at: &Position) {
         if echo == self.last_echo {
             return;
@@ -224,8 +226,8 @@ impl ReceiveMemory {
         }
     }
 
-    /// A segment is the largest so far, and not as large as was guessed: what its packet took says
-    /// what the buffer is worth (`tcp_measure_rcv_mss`).
+    /// Handles the largest segment so far, which differs from the estimate: the memory of its
+    /// packet determines the ratio (`tcp_measure_rcv_mss`).
     pub fn on_larger_segment(&mut self, bytes: u32, at: &Position) {
         let payload = u64::from(bytes);
         let memory = memory::of_packet(payload + self.headers);
@@ -245,7 +247,7 @@ impl ReceiveMemory {
         self.space = self.space.min(clamp);
     }
 
-    /// Data have come in order (`tcp_rcv_rtt_measure`).
+    /// Handles data in order (`tcp_rcv_rtt_measure`).
     pub fn on_data_in_order(&mut self, now: Time, at: &Position) {
         self.now = now;
         match self.measured {
@@ -259,8 +261,8 @@ impl ReceiveMemory {
         }
     }
 
-    /// A segment lets the window grow, with so many bytes waiting (`tcp_grow_window`): true when it
-    /// does.
+    /// Increases the window after a segment, with `waiting` bytes in the buffer
+    /// (`tcp_grow_window`); true if it has grown.
     pub fn grow(&mut self, bytes: u32, waiting: u64, at: &Position) -> bool {
         let room = self.free(waiting).min(self.clamp).saturating_sub(self.window);
         if room == 0 || bytes < SMALLEST {
@@ -280,8 +282,8 @@ impl ReceiveMemory {
         true
     }
 
-    /// A segment that is worth less than its memory: a small window may grow by it all the same
-    /// (`__tcp_grow_window`).
+    /// Increase for a segment whose payload is small for its memory: only a small window grows by
+    /// it (`__tcp_grow_window`).
     fn step_of_costly_segment(&self, memory: u64, payload: u64, at: &Position) -> u64 {
         let mut memory = memory / 2;
         let mut window = self.window_of(self.most.unwrap_or(memory::LARGEST_RECEIVE_BUFFER)) / 2;
@@ -295,7 +297,7 @@ impl ReceiveMemory {
         0
     }
 
-    /// The application has read (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`).
+    /// Handles a read by the application (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`).
     pub fn on_read(&mut self, at: &Position) {
         let (position, since) = self.begun;
         if self.rtt8 == 0 || self.now.since(since) < Duration::from_micros(self.rtt8 / 8) {
@@ -331,7 +333,7 @@ mod tests {
         Time::ZERO + MS(ms)
     }
 
-    /// Everything up to `end` has come and was read, by segments of so many bytes.
+    /// State after everything up to `end` has arrived and was read, in segments of `rcv_mss` bytes.
     fn place(end: u64, rcv_wnd: u64, rcv_mss: u32) -> Position {
         Position { rcv_nxt: end, read: end, highest: end, rcv_wnd, rcv_mss }
     }
@@ -342,7 +344,8 @@ mod tests {
         memory
     }
 
-    /// One full segment after the other comes and is read; the windows advertised for them.
+    /// Plays full segments that arrive and are read one after another; returns the advertised
+    /// windows.
     fn windows<const N: usize>(memory: &mut ReceiveMemory, first: u64, unit: u64) -> [u64; N] {
         let mut rcv_wnd = first;
         std::array::from_fn(|n| {
@@ -357,8 +360,8 @@ mod tests {
         })
     }
 
-    /// A buffer smaller than a segment, of which one has come and was read: a window of zero would
-    /// stay for ever, since only data make it grow.
+    /// A buffer smaller than a segment, after one segment was read: a window of zero would last for
+    /// ever, since only data increase it.
     #[test]
     fn an_empty_buffer_offers_something() {
         let mut memory = ReceiveMemory::growing(3_226, 32 << 20, 1_769);
@@ -372,7 +375,7 @@ mod tests {
     }
 
     /// As captures show it with the default `tcp_rmem` of 4096 131072 33554432: a full packet takes
-    /// 2304 bytes, so 160/256 of the buffer less one packet.
+    /// 2304 bytes, hence 160/256 of the buffer minus one packet.
     #[test]
     fn starts_as_linux_does() {
         let memory = ReceiveMemory::growing(131_072, 32 << 20, 1460);
@@ -395,8 +398,8 @@ mod tests {
         assert!(!memory.grow(1448, 1448, &place(1, 18_824, 1448)), "no further");
     }
 
-    /// Segments of less than 536 bytes say nothing of the ratio; one that is worth less than its
-    /// memory lets a window grow that is small enough for such.
+    /// Segments of less than 536 bytes do not change the ratio; a segment whose payload is small
+    /// for its memory increases only a small window.
     #[test]
     fn small_segments_leave_the_ratio_at_half() {
         let mut memory = opened();
@@ -412,7 +415,8 @@ mod tests {
         assert!(!memory.grow(200, 524, &position), "the window is too large for such");
     }
 
-    /// Less than half of the window is free: quick ACKs end; less than a segment: it closes.
+    /// With less than half of the window free, quick ACKs end; with less than a segment free, it
+    /// closes.
     #[test]
     fn what_waits_takes_room() {
         let mut memory = ReceiveMemory::fixed(16_384, 1460);
@@ -424,8 +428,8 @@ mod tests {
         assert_eq!(memory.window(14 * 1448, 1, &position), (0, true));
     }
 
-    /// 40 ms; 28,960 bytes read where 14,480 were before: 2·28960·(1 + 2·1) = 173,760, at a ratio
-    /// of 160/256. The window follows by two segments per segment.
+    /// 40 ms; 28,960 bytes read after 14,480 in the round trip before: 2·28960·(1 + 2·1) = 173,760,
+    /// at a ratio of 160/256. The window follows by two segments per segment.
     #[test]
     fn grows_with_what_is_read_in_a_round_trip() {
         let mut memory = opened();
@@ -459,7 +463,7 @@ mod tests {
         assert_eq!((fixed.buffer, fixed.space), (131_072, 900_000));
     }
 
-    /// The least of a window's times without timestamps, a moving mean of echoes with them.
+    /// Minimum of a window's times without timestamps, a moving mean of echoes with them.
     #[test]
     fn the_rtt_comes_from_echoes_or_from_windows() {
         let mut memory = opened();

@@ -1,26 +1,26 @@
-//! A queue in a ring whose size is a power of two, so that a place is found by a mask.
+//! Queue in a ring whose size is a power of two, so that a mask gives the slot of an index.
 
 use prefetch_index::prefetch_index;
 use std::ops::{Index, IndexMut};
 
-/// First in, first out; those between can be looked at by how many come before them.
+/// First-in-first-out queue with access by index.
 #[derive(Clone)]
 pub(crate) struct Ring<T> {
     slots: Vec<T>,
-    /// Counts what was ever taken out, modulo 2^32; the first is at this place, modulo the size.
+    /// Number of items ever removed, modulo 2^32; the first item is in this slot, modulo the size.
     head: u32,
-    /// Counts what was ever put in, in the same way.
+    /// Number of items ever added, modulo 2^32.
     tail: u32,
 }
 
-/// The size of the first ring.
+/// Size of the first ring.
 const FIRST_SIZE: usize = 4;
 
 impl<T> Ring<T> {
-    /// Without any.
+    /// Empty queue.
     pub const EMPTY: Self = Self { slots: Vec::new(), head: 0, tail: 0 };
 
-    /// How many there are.
+    /// Number of items.
     #[inline]
     pub const fn len(&self) -> usize {
         self.tail.wrapping_sub(self.head) as usize
@@ -31,7 +31,7 @@ impl<T> Ring<T> {
         count as usize & self.slots.len().wrapping_sub(1)
     }
 
-    /// The one before which so many come.
+    /// Item at this index.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
         if index >= self.len() {
@@ -50,13 +50,13 @@ impl<T> Ring<T> {
         self.slots.get_mut(place)
     }
 
-    /// The first.
+    /// First item.
     #[inline]
     pub fn front(&self) -> Option<&T> {
         if self.head == self.tail { None } else { self.slots.get(self.place(self.head)) }
     }
 
-    /// The last.
+    /// Last item.
     #[inline]
     pub fn back(&self) -> Option<&T> {
         self.get(self.len().wrapping_sub(1))
@@ -68,7 +68,7 @@ impl<T> Ring<T> {
         self.get_mut(self.len().wrapping_sub(1))
     }
 
-    /// Lets the processor fetch the first, the third, and the places of the next two.
+    /// Prefetches the first and the third item, and the slots of the next two.
     #[inline]
     pub fn prefetch_ends(&self) {
         for count in [self.head, self.head.wrapping_add(2), self.tail, self.tail.wrapping_add(1)] {
@@ -76,13 +76,13 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Takes out the first, if there is one.
+    /// Removes the first item, if any.
     #[inline]
     pub fn pop_front(&mut self) {
         self.head = self.head.wrapping_add(u32::from(self.head != self.tail));
     }
 
-    /// Takes out the first ones as far as `is` says, which sees each once.
+    /// Removes leading items while `is` returns true; it is called once for each.
     #[inline(always)]
     pub fn pop_while(&mut self, mut is: impl FnMut(&T) -> bool) {
         let mut head = self.head;
@@ -92,7 +92,7 @@ impl<T> Ring<T> {
         self.head = head;
     }
 
-    /// All, first to last.
+    /// Items from first to last.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         let (from, to) = self.halves();
         self.slots[from].iter().chain(&self.slots[to])
@@ -105,7 +105,7 @@ impl<T> Ring<T> {
         after[..from.end - from.start].iter_mut().chain(&mut before[to])
     }
 
-    /// Where they lie: up to the end of the slots, and on from their beginning.
+    /// Slots of the items: up to the end of the ring, and from its beginning.
     fn halves(&self) -> (std::ops::Range<usize>, std::ops::Range<usize>) {
         if self.head == self.tail {
             return (0..0, 0..0);
@@ -115,7 +115,7 @@ impl<T> Ring<T> {
         (first..end, 0..self.len() - (end - first))
     }
 
-    /// How many there are from the first on for which `is` holds, as it does for no other.
+    /// Number of leading items for which `is` holds; it must not hold for any later item.
     pub fn partition_point(&self, is: impl Fn(&T) -> bool) -> usize {
         let (mut from, mut to) = (0, self.len());
         while from < to {
@@ -131,7 +131,7 @@ impl<T> Ring<T> {
 }
 
 impl<T: Copy + Default> Ring<T> {
-    /// Puts one in behind all others.
+    /// Appends an item at the back.
     #[inline(always)]
     pub fn push_back(&mut self, item: T) {
         if self.len() == self.slots.len() {
@@ -142,7 +142,7 @@ impl<T: Copy + Default> Ring<T> {
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// Puts one in before that many others, which move: for what is rare.
+    /// Inserts an item at an index and moves the later ones: for rare cases.
     pub fn insert(&mut self, index: usize, item: T) {
         self.push_back(item);
         for place in (index + 1..self.len()).rev() {
@@ -171,7 +171,7 @@ impl<T> Default for Ring<T> {
     }
 }
 
-/// Formats the elements, wherever they lie.
+/// Formats the items in order.
 impl<T: std::fmt::Debug> std::fmt::Debug for Ring<T> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_list().entries(self.iter()).finish()
@@ -201,7 +201,7 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// Against the standard library's queue.
+        /// Compares with the standard library's queue.
         #[test]
         fn agrees_with_a_queue(steps in prop::collection::vec((0u8..6, 0u32..20), 0..400)) {
             let mut ring = Ring::EMPTY;

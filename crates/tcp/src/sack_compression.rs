@@ -14,17 +14,17 @@
 use crate::late::Nothing;
 use retx_units::{Duration, Time};
 
-/// Duplicate ACKs that go at once (TCP_FASTRETRANS_THRESH).
+/// Number of duplicate ACKs sent at once (`TCP_FASTRETRANS_THRESH`).
 const AT_ONCE: u32 = 3;
-/// The most ACKs that one stands for.
+/// Maximum number of ACKs merged into one.
 const MOST: u32 = 44;
 const LONGEST: Duration = Duration::from_millis(1);
 const SLACK: Duration = Duration::from_micros(100);
 
-/// The duplicate ACKs of one position.
+/// Duplicate ACKs of one position.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SackCompression {
-    /// They repeat this.
+    /// Position that they acknowledge.
     rcv_nxt: u64,
     sent: u32,
     held: u32,
@@ -35,8 +35,8 @@ impl Nothing for SackCompression {
 }
 
 impl SackCompression {
-    /// A segment beyond a gap. `None`: acknowledge it now; else at the latest at that time, given
-    /// the RTT if there is one.
+    /// Handles a segment beyond a gap. `None` means to acknowledge it now; otherwise the latest
+    /// time for it, given the RTT if any.
     pub fn on_gap(&mut self, now: Time, rcv_nxt: u64, rtt: Option<Duration>) -> Option<Time> {
         if self.rcv_nxt != rcv_nxt {
             self.rcv_nxt = rcv_nxt;
@@ -53,7 +53,7 @@ impl SackCompression {
         Some(now + (rtt.unwrap_or(Duration::ZERO) / 20).min(LONGEST) + SLACK)
     }
 
-    /// An acknowledgment has been sent.
+    /// Handles the transmission of an acknowledgment.
     pub fn on_ack_sent(&mut self) {
         self.held = 0;
     }

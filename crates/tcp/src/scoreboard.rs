@@ -1,9 +1,8 @@
-//! Scoreboard: of each segment in flight, when it was sent, whether it was selectively
-//! acknowledged, whether it is taken for lost, whether it was sent again (RFC 6675 §3, RFC 8985
-//! §5.1).
+//! Scoreboard: for each segment in flight the time of its transmission, and whether it was
+//! selectively acknowledged, marked lost or retransmitted (RFC 6675 §3, RFC 8985 §5.1).
 //!
 //! Costs do not grow with the window: a segment is marked a bounded number of times in its life,
-//! and looked up by binary search.
+//! and found by binary search.
 
 mod acknowledge;
 mod again;
@@ -25,50 +24,51 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use without_sack::Assumed;
 
-/// A segment in flight.
+/// Segment in flight.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Record {
-    /// Its first position.
+    /// First position.
     pub start: u64,
-    /// When it was sent last.
+    /// Time of its most recent transmission.
     pub sent: Time,
-    /// Its length in sequence space, a FIN included.
+    /// Length in sequence space, including a FIN.
     pub length: u32,
-    /// Selectively acknowledged.
+    /// True if selectively acknowledged.
     pub sacked: bool,
-    /// Taken for lost, and not sent again since.
+    /// True if marked lost and not retransmitted since.
     pub lost: bool,
-    /// Sent again, and that copy is taken to be in flight.
+    /// True if retransmitted, with the copy considered in flight.
     pub retransmitted: bool,
-    /// True if the copy before is taken to be in flight, too: the segment was sent again without
-    /// being taken for lost (RFC 6675 §4, `NextSeg` rules 3 and 4; a tail loss probe).
+    /// True if the previous copy is also considered in flight: the segment was retransmitted
+    /// without being marked lost (RFC 6675 §4, `NextSeg` rules 3 and 4; a tail loss probe).
     pub doubled: bool,
-    /// Sent more than once in its life.
+    /// True if transmitted more than once in its life.
     pub ever_retransmitted: bool,
-    /// In Linux: a copy is taken to be in flight beside the original, as the recovery that sent it
-    /// was undone (R without L).
+    /// True if, in Linux, a copy is considered in flight in addition to the original, because the
+    /// recovery that sent it was undone (R without L).
     pub surplus: bool,
-    /// Taken for lost by its time (RFC 8985 §6.2), and not sent again since.
+    /// True if marked lost by its time (RFC 8985 §6.2), and not retransmitted since.
     overdue: bool,
-    /// The first of a burst.
+    /// True for the first segment of a burst.
     opens_burst: bool,
 }
 
 impl Record {
-    /// The position after it.
+    /// Position after the segment.
     pub const fn end(&self) -> u64 {
         self.start + self.length as u64
     }
 }
 
-/// The segments in flight of a connection with SACK.
+/// Segments in flight of a connection with SACK.
 #[derive(Debug, Clone, Default)]
 #[repr(C)]
 pub struct Scoreboard {
     records: Ring<Record>,
-    /// Nobody asks for the order of time: `by_time` stays empty.
+    /// True if the order of transmission is not needed: `by_time` stays empty.
     pub without_times: bool,
-    /// A tail loss probe does not count as in flight, and an undo leaves copies in flight.
+    /// True for Linux's rules: a tail loss probe does not count as in flight, and an undo leaves
+    /// copies in flight.
     pub as_linux: bool,
     /// Ranges selectively acknowledged above `SND.UNA`.
     sacked: Ranges,
@@ -76,32 +76,33 @@ pub struct Scoreboard {
     sacked_segments: u64,
     lost_bytes: u64,
     lost_segments: u64,
-    /// How often a segment has been taken for lost.
+    /// Number of times that a segment was marked lost.
     pub losses: u64,
     doubled_bytes: u64,
-    /// Copies of recoveries that were undone, as long as they are taken to be in flight.
+    /// Bytes of copies from undone recoveries that are considered in flight.
     surplus_bytes: u64,
     surplus_segments: u64,
-    /// Segments taken for lost, those that were sent again included.
+    /// Segments marked lost, including those retransmitted.
     marked_segments: u64,
-    /// The blocks of the last acknowledgment: those that were new have been marked.
+    /// SACK blocks of the last acknowledgment, all of which have been processed.
     pub last_sack: Option<Box<SackBlocks>>,
-    /// Segments in flight that were the first of a burst.
+    /// Number of segments in flight that began a burst.
     opened_bursts: u64,
-    /// Segments that duplicate ACKs stand for.
+    /// Segments assumed to have arrived because of duplicate ACKs.
     assumed: Assumed,
-    /// Lost and not yet sent again, lowest first; entries may be out of date.
+    /// Lost segments not yet retransmitted, lowest first; entries may be out of date.
     to_retransmit: BinaryHeap<Reverse<u64>>,
-    /// Transmissions in the order of time, as (when, first position), that are not known to have
-    /// been overtaken; entries may be out of date.
+    /// Transmissions in order of time, as (time, first position), not known to be overtaken;
+    /// entries may be out of date.
     by_time: VecDeque<(Time, u64)>,
-    /// Those before that were in flight when a later one had arrived; likewise.
+    /// Earlier transmissions that were in flight when a later one had arrived; entries may be out
+    /// of date.
     overtaken: VecDeque<(Time, u64)>,
-    /// Position after the highest segment that was ever sent again.
+    /// Position after the highest segment ever retransmitted.
     resent_end: u64,
-    /// Everything below has been examined by [`Self::mark_lost_below`].
+    /// Position below which [`Self::mark_lost_below`] has examined everything.
     examined: u64,
-    /// All segments between these have arrived or been sent again.
+    /// Range in which all segments have arrived or been retransmitted.
     exhausted: (u64, u64),
 }
 
@@ -133,13 +134,13 @@ impl Nothing for Scoreboard {
 }
 
 impl Scoreboard {
-    /// Lets the processor fetch the first record and the place of the next.
+    /// Prefetches the first record and the slot of the next.
     #[inline]
     pub fn prefetch_records(&self) {
         self.records.prefetch_ends();
     }
 
-    /// A new segment has been sent.
+    /// Adds a new segment.
     pub fn push(&mut self, now: Time, start: u64, length: u32) {
         self.records.push_back(Record {
             start,
@@ -157,7 +158,7 @@ impl Scoreboard {
         self.note_time(now, start);
     }
 
-    /// The segment that was pushed last is the first of a burst.
+    /// Marks the most recently added segment as the first of a burst.
     pub fn open_burst(&mut self) {
         if let Some(last) = self.records.back_mut() {
             last.opens_burst = true;
@@ -165,18 +166,18 @@ impl Scoreboard {
         }
     }
 
-    /// Bursts of which anything is in flight, where their beginnings are noted.
+    /// Number of bursts with data in flight, if their beginnings are recorded.
     pub fn bursts(&self) -> u64 {
         let begun = self.records.front().is_some_and(|record| !record.opens_burst);
         self.opened_bursts + u64::from(begun)
     }
 
-    /// Segments taken for lost that have not arrived, those that were sent again included.
+    /// Segments marked lost that have not arrived, including those retransmitted.
     pub fn marked_segments(&self) -> u64 {
         self.marked_segments
     }
 
-    /// A segment is neither lost nor retransmitted any more.
+    /// Removes a segment from the counts of lost and retransmitted ones.
     fn forget(&mut self, record: &Record) {
         let length = u64::from(record.length);
         self.lost_bytes -= if record.lost { length } else { 0 };
@@ -209,8 +210,8 @@ impl Scoreboard {
         self.to_retransmit.push(Reverse(record.start));
     }
 
-    /// Marks everything below `position` lost that is not selectively acknowledged and was not
-    /// examined before. Returns the bytes newly marked.
+    /// Marks everything below `position` lost that is neither selectively acknowledged nor examined
+    /// before. Returns the bytes newly marked.
     pub fn mark_lost_below(&mut self, position: u64) -> u64 {
         let before = self.lost_bytes;
         if position > self.examined {
@@ -226,8 +227,8 @@ impl Scoreboard {
         self.lost_bytes - before
     }
 
-    /// Marks the first segment in flight lost. Returns false when it is so already, or was sent
-    /// again.
+    /// Marks the first segment in flight lost. Returns false if it is already marked or was
+    /// retransmitted.
     pub fn mark_first_lost(&mut self) -> bool {
         let fresh =
             self.records.front().is_some_and(|it| !it.sacked && !it.lost && !it.retransmitted);
@@ -237,20 +238,20 @@ impl Scoreboard {
         fresh
     }
 
-    /// True when the first segment in flight is taken for lost.
+    /// True if the first segment in flight is marked lost.
     pub fn is_first_lost(&self) -> bool {
         self.records.front().is_some_and(|record| record.lost)
     }
 
-    /// After a timeout: everything not selectively acknowledged is lost. When the first segment had
-    /// been, yet is not acknowledged, the receiver has let go of what it held (RFC 2018 §8):
-    /// nothing selectively acknowledged counts any more.
+    /// Marks everything lost after a timeout that is not selectively acknowledged. If the first
+    /// segment was selectively acknowledged but is not acknowledged, the receiver has reneged (RFC
+    /// 2018 §8), and selective acknowledgments are discarded.
     pub fn mark_all_lost(&mut self) {
         self.mark_lost_at_timeout(|_| true);
     }
 
-    /// Marks as lost the segments whose last copy was sent at a time that `is_overdue`, and the
-    /// first in any case (Linux `tcp_timeout_mark_lost`).
+    /// Marks lost the segments whose last transmission time `is_overdue`, and the first in any case
+    /// (Linux `tcp_timeout_mark_lost`).
     pub fn mark_lost_at_timeout(&mut self, is_overdue: impl Fn(Time) -> bool) {
         self.assumed = Assumed::default();
         let reneged = self.records.front().is_some_and(|record| record.sacked);
@@ -283,12 +284,12 @@ impl Scoreboard {
         }
     }
 
-    /// Segments in flight, selectively acknowledged ones included.
+    /// Number of segments in flight, including selectively acknowledged ones.
     pub fn segments(&self) -> usize {
         self.records.len()
     }
 
-    /// The first segment that is lost and has not been sent again: its position and length.
+    /// Position and length of the first segment that is lost and not retransmitted.
     pub fn next_to_retransmit(&mut self) -> Option<(u64, u32)> {
         while let Some(&Reverse(start)) = self.to_retransmit.peek() {
             work::steps(1);
@@ -303,10 +304,10 @@ impl Scoreboard {
     }
 
     /// RFC 6675 §4, rule 3 of `NextSeg`: the first segment below the highest selectively
-    /// acknowledged one that has neither arrived nor been sent again, lost or not.
+    /// acknowledged one that has neither arrived nor been retransmitted, whether or not it is lost.
     pub fn next_below_highest_sacked(&mut self, above: u64) -> Option<(u64, u32)> {
         let highest = self.sacked.end()?;
-        // What has been looked through is not looked through again.
+        // Ranges without such segments are not searched again.
         let (from, to) = self.exhausted;
         let (from, begin) = if (from..=to).contains(&above) { (from, to) } else { (above, above) };
         let mut index = self.first_from(begin);
@@ -327,8 +328,8 @@ impl Scoreboard {
         found
     }
 
-    /// The last segment in flight that has not been selectively acknowledged: what a tail loss
-    /// probe or a rescue retransmission sends.
+    /// Last segment in flight that is not selectively acknowledged: the one for a tail loss probe
+    /// or a rescue retransmission.
     pub fn last_unsacked(&self) -> Option<(u64, u32)> {
         let mut newest_first = self.records.iter().rev();
         let last = newest_first.find(|record| {
@@ -338,8 +339,9 @@ impl Scoreboard {
         last.map(|record| (record.start, record.length))
     }
 
-    /// RFC 6675 §4, `IsLost`, for all positions at once: everything below the result is lost, when
-    /// not selectively acknowledged, by `dupthresh` segments or discontiguous blocks above it.
+    /// RFC 6675 §4, `IsLost` for all positions at once: segments below the result are lost, unless
+    /// selectively acknowledged, because of `dupthresh` segments or discontiguous blocks above
+    /// them.
     pub fn lost_frontier(&self, dupthresh: u32, smss: u32) -> u64 {
         let mut blocks = 0;
         let mut bytes = 0;
@@ -354,8 +356,8 @@ impl Scoreboard {
         0
     }
 
-    /// Bytes taken to be in flight (RFC 6675 §4, `SetPipe`): sent, and neither acknowledged,
-    /// selectively acknowledged, nor lost; what was sent again counts again.
+    /// Bytes considered in flight (RFC 6675 §4, `SetPipe`): sent, and neither acknowledged,
+    /// selectively acknowledged, nor lost; retransmitted bytes count again.
     pub fn pipe(&self, outstanding: u64) -> u64 {
         let left = self.sacked_bytes + self.lost_bytes + self.assumed.bytes();
         (outstanding + self.doubled_bytes + self.surplus_bytes).saturating_sub(left)
@@ -371,24 +373,24 @@ impl Scoreboard {
         self.sacked_segments
     }
 
-    /// Bytes taken for lost and not yet sent again.
+    /// Bytes marked lost and not yet retransmitted.
     pub const fn lost_bytes(&self) -> u64 {
         self.lost_bytes
     }
 
-    /// The position after the highest byte selectively acknowledged.
+    /// Position after the highest byte selectively acknowledged.
     pub fn highest_sacked(&self) -> Option<u64> {
         self.sacked.end()
     }
 
-    /// True when all of `left` … `right` − 1 has been selectively acknowledged.
+    /// True if all of `left` … `right` − 1 has been selectively acknowledged.
     pub fn is_sacked(&self, left: u64, right: u64) -> bool {
         self.sacked.contains(left, right)
     }
 
     fn index_at(&self, start: u64) -> Option<usize> {
         let first = self.records.front()?.start;
-        // Nearly always it is the first, or was.
+        // In most cases it is the first segment, or one before it.
         if start <= first {
             return (start == first).then_some(0);
         }

@@ -21,33 +21,33 @@
 use crate::memory;
 use retx_units::{Duration, Time};
 
-/// The smallest buffer that can be set (SOCK_MIN_SNDBUF), in bytes of memory.
+/// Minimum buffer (`SOCK_MIN_SNDBUF`), in bytes of memory.
 const SMALLEST_BUFFER: u64 = 4_608;
-/// Segments that there is room for at least (TCP_INIT_CWND).
+/// Minimum number of segments that fit (`TCP_INIT_CWND`).
 const FEWEST_SEGMENTS: u64 = 10;
 
-/// The send buffer.
+/// Send buffer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SendMemory {
-    /// In bytes of memory (`sk_sndbuf`).
+    /// Size in bytes of memory (`sk_sndbuf`).
     buffer: u64,
-    /// The buffer grows up to this; not at all where the application has fixed it.
+    /// Maximum size of a growing buffer; `None` if the application has fixed it.
     most: Option<u64>,
-    /// A write waits for room (SOCK_NOSPACE).
+    /// True if a write waits for room (`SOCK_NOSPACE`).
     pub waits: bool,
-    /// Since when a write that waits is all that holds the sender back.
+    /// Time since which a waiting write has been the sender's only limit.
     limits_since: Option<Time>,
-    /// How long one did before.
+    /// Duration of earlier such limits.
     limited: Duration,
 }
 
 impl SendMemory {
-    /// A buffer that grows from `buffer` to `most` bytes of memory.
+    /// Creates a buffer that grows from `buffer` to `most` bytes of memory.
     pub fn growing(buffer: u64, most: u64) -> Self {
         Self::new(buffer, Some(most.max(buffer)))
     }
 
-    /// A buffer that the application has fixed by `SO_SNDBUF`: Linux doubles it.
+    /// Creates a buffer that the application has fixed by `SO_SNDBUF`: Linux doubles it.
     pub fn fixed(bytes: u64) -> Self {
         Self::new((2 * bytes).max(SMALLEST_BUFFER), None)
     }
@@ -56,20 +56,20 @@ impl SendMemory {
         Self { buffer, most, waits: false, limits_since: None, limited: Duration::ZERO }
     }
 
-    /// Makes room for `factor` windows of so many segments (`tcp_sndbuf_expand`).
+    /// Expands the buffer to `factor` windows of `segments` segments (`tcp_sndbuf_expand`).
     pub fn expand(&mut self, factor: u64, segments: u64, mss: u64) {
         let Some(most) = self.most else { return };
         let wanted = factor * segments.max(FEWEST_SEGMENTS) * memory::of_sent_segment(mss);
         self.buffer = self.buffer.max(wanted.min(most));
     }
 
-    /// Bytes that a new write may add to what takes so much memory, in whole blocks.
+    /// Bytes that a new write may add when `taken` bytes of memory are in use, in whole blocks.
     pub fn room(&self, taken: u64, block: u64) -> u64 {
         let free = self.buffer.saturating_sub(taken);
         free.div_ceil(block + memory::SMALLEST_PACKET) * block
     }
 
-    /// A write may go on that had to wait: a third of the buffer is free.
+    /// Wakes a waiting write when a third of the buffer is free.
     pub fn wake(&mut self, now: Time, taken: u64) {
         if self.buffer.saturating_sub(taken) >= taken / 2 && taken < self.buffer {
             self.waits = false;
@@ -79,14 +79,15 @@ impl SendMemory {
         }
     }
 
-    /// All that was written has been sent, and the windows would let more go.
+    /// Records that all written data have been sent, while the windows would permit more.
     pub fn note_idle_window(&mut self, now: Time) {
         if self.waits {
             self.limits_since.get_or_insert(now);
         }
     }
 
-    /// How long the buffer was all that held the sender back (`tcpi_sndbuf_limited`), up to `now`.
+    /// Duration for which the buffer was the sender's only limit (`tcpi_sndbuf_limited`), up to
+    /// `now`.
     pub fn limited(&self, now: Time) -> Duration {
         let running = self.limits_since.map_or(Duration::ZERO, |since| now.since(since));
         self.limited + running
@@ -97,7 +98,7 @@ impl SendMemory {
 mod tests {
     use super::*;
 
-    /// As `ss -tm` shows it: 46,080 with ten segments, twice the window later, at most 4 MiB.
+    /// As `ss -tm` shows it: 46,080 with ten segments, later twice the window, at most 4 MiB.
     #[test]
     fn grows_with_the_window() {
         let mut memory = SendMemory::growing(16_384, 4 << 20);
@@ -116,7 +117,7 @@ mod tests {
         assert_eq!(SendMemory::fixed(1).buffer, 4_608);
     }
 
-    /// Blocks of 22 segments: a new one as long as anything is free.
+    /// Blocks of 22 segments: a new block is accepted while anything is free.
     #[test]
     fn a_block_goes_in_while_anything_is_free() {
         let memory = SendMemory::fixed(50_000);

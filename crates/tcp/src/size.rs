@@ -3,7 +3,7 @@
 use serde::de::Error;
 use std::fmt;
 
-/// A window or a buffer: `8760`, or `"6 mss"`.
+/// Size of a window or a buffer: `8760`, or `"6 mss"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
     /// Bytes.
@@ -13,7 +13,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// In bytes, given the MSS.
+    /// Size in bytes, given the MSS.
     pub const fn bytes(self, mss: u32) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,

@@ -11,20 +11,20 @@ pub(crate) struct Timers {
     pub delayed_ack: Time,
     /// Retransmission (RFC 6298).
     pub retransmit: Time,
-    /// Those that most connections never start.
+    /// Timers that most connections never start.
     pub rare: Late<Rare>,
 }
 
-/// The others.
+/// Deadlines of rarely used timers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rare {
     /// Zero-window probe (RFC 9293 §3.8.6.1).
     pub persist: Time,
-    /// Loss detection's own: the reordering timer of RACK (RFC 8985 §6.2).
+    /// Timer of loss detection: the reordering timer of RACK (RFC 8985 §6.2).
     pub reordering: Time,
     /// Tail loss probe (RFC 8985 §7.2).
     pub tail_loss_probe: Time,
-    /// The pacing gate opens.
+    /// Opening of the pacing gate.
     pub pacing: Time,
     /// Acknowledgment of several segments beyond a gap.
     pub compressed_ack: Time,
@@ -65,16 +65,16 @@ impl Timers {
     pub const OFF: Self =
         Self { delayed_ack: Time::NEVER, retransmit: Time::NEVER, rare: Late::NONE };
 
-    /// The earliest deadline.
+    /// Earliest deadline.
     #[inline(never)]
     pub fn next(&self) -> Time {
         self.rare.get().map_or(Time::NEVER, Rare::next).min(self.next_usual())
     }
 
-    /// The earliest of those that run at most times.
+    /// Earliest deadline of the timers that are usually active.
     #[inline]
     pub const fn next_usual(&self) -> Time {
-        // `min` is not for constants.
+        // `min` is not available in constant functions.
         if self.retransmit.as_nanos() < self.delayed_ack.as_nanos() {
             self.retransmit
         } else {
@@ -82,7 +82,7 @@ impl Timers {
         }
     }
 
-    /// True if at most those run that run in most connections of Linux.
+    /// True if only timers run that most connections of Linux use.
     pub fn has_no_other_than_usual(&self) -> bool {
         self.rare.get().is_none_or(|rare| {
             let unusual = rare.persist.min(rare.reordering).min(rare.compressed_ack);
@@ -90,19 +90,19 @@ impl Timers {
         })
     }
 
-    /// The earliest deadline where [`Self::has_no_other_than_usual`].
+    /// Earliest deadline, given [`Self::has_no_other_than_usual`].
     #[inline]
     pub fn next_detailed(&self) -> Time {
         let usual = self.next_usual();
         self.rare.get().map_or(usual, |rare| rare.tail_loss_probe.min(rare.pacing).min(usual))
     }
 
-    /// One of the others is on.
+    /// True if one of the rare timers is set.
     pub fn has_rare(&self) -> bool {
         self.rare.get().is_some_and(|rare| rare.next() != Time::NEVER)
     }
 
-    /// Starts one of the others, or turns it off, for which nothing has to be made.
+    /// Sets or clears a rare timer; clearing allocates nothing.
     #[inline]
     pub fn set(&mut self, which: impl Fn(&mut Rare) -> &mut Time, deadline: Time) {
         if let Some(rare) = self.rare.made() {
@@ -112,12 +112,12 @@ impl Timers {
         }
     }
 
-    /// True, once, when the deadline of one of the others has come.
+    /// True, once, if the deadline of a rare timer has passed.
     pub fn expire_rare(&mut self, which: impl Fn(&mut Rare) -> &mut Time, now: Time) -> bool {
         self.rare.made().is_some_and(|rare| Self::expire(which(rare), now))
     }
 
-    /// True, once, when the deadline has come.
+    /// True, once, if the deadline has passed.
     pub fn expire(deadline: &mut Time, now: Time) -> bool {
         let due = *deadline <= now;
         if due {

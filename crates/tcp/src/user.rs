@@ -1,8 +1,8 @@
-//! The user's own code behind a decision: trait objects, and the one place where calls are
-//! dispatched at run time.
+//! User code behind a decision: trait objects, and the only place where calls are dispatched at run
+//! time.
 //!
-//! What language the code is in, where it lies and how it is called is the business of the
-//! [`Loader`] that is handed in; nothing of that is known here.
+//! The [`Loader`] passed by the caller knows the language and the location of the code, and how it
+//! is called.
 
 use crate::congestion_control::{self, CongestionControl, Sent};
 use crate::loss_cause::{self, LossCause};
@@ -11,24 +11,24 @@ use std::any::Any;
 use std::fmt::{self, Debug};
 use std::sync::{Arc, OnceLock};
 
-/// A congestion control of the user's own.
+/// Congestion control in user code.
 pub trait UserControl: CongestionControl + Debug + Send + Sync {
     /// Copy in the same state, for a copy of the connection; `None` after a fault.
     fn copy(&self) -> Option<Box<dyn UserControl>>;
 }
 
-/// A rule of the user's own that tells congestion from corruption.
+/// Rule in user code that distinguishes corruption from congestion.
 pub trait UserCause: LossCause + Debug + Send + Sync {
     /// Copy in the same state, for a copy of the connection; `None` after a fault.
     fn copy(&self) -> Option<Box<dyn UserCause>>;
 }
 
-/// Code that has been found and checked, ready to be started for each connection.
+/// Code that has been found and checked, ready to be instantiated for each connection.
 pub trait Program<T: ?Sized>: Debug + Send + Sync {
-    /// An instance of its own for a connection; `None` after a fault, which it has reported.
+    /// Creates an instance for a connection; `None` after a fault, which it has reported.
     fn start(&self, faults: &Arc<Faults>) -> Option<Box<T>>;
 
-    /// True for a congestion control that says at which rate segments are to leave.
+    /// True for a congestion control with a pacing rate.
     fn paces(&self) -> bool {
         false
     }
@@ -36,10 +36,10 @@ pub trait Program<T: ?Sized>: Debug + Send + Sync {
 
 /// Finds the code that a configuration names.
 pub trait Loader {
-    /// Puts the program into the configuration, and its file's full path.
+    /// Loads a congestion control into the configuration, and replaces its file by the full path.
     ///
     /// # Errors
-    /// There is no such code, or it does not take these parameters.
+    /// The code does not exist, or does not take these parameters.
     fn congestion_control(
         &self,
         wanted: &mut congestion_control::python::Config,
@@ -48,11 +48,11 @@ pub trait Loader {
     /// Loads a loss cause.
     ///
     /// # Errors
-    /// There is no such code, or it does not take these parameters.
+    /// The code does not exist, or does not take these parameters.
     fn loss_cause(&self, wanted: &mut loss_cause::python::Config) -> Result<(), Refusal>;
 }
 
-/// Where nobody can run the user's code.
+/// Loader for environments that cannot run user code.
 #[derive(Debug, Clone, Copy)]
 pub struct NoLoader;
 
@@ -73,27 +73,28 @@ const NO_INTERPRETER: &str = "code in Python needs an interpreter, and there is 
      simulate it with `retx run` or `retx.run`";
 
 impl NoLoader {
-    /// Answer to every request.
+    /// Refusal of every request.
     pub fn refusal() -> Refusal {
         Refusal { key: "name".into(), message: NO_INTERPRETER.into() }
     }
 }
 
-/// Why code is not taken.
+/// Reason why code is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The key of the choice that is wrong (`file`, `class`, a parameter); empty for all of it.
+    /// Key of the choice that is invalid (`file`, `class`, a parameter); empty for the whole
+    /// choice.
     pub key: String,
-    /// Message: what is wrong, and what instead.
+    /// Message: the fault, and what is valid instead.
     pub message: String,
 }
 
-/// An error in the user's code while it ran.
+/// Error in user code at run time.
 #[derive(Clone)]
 pub struct Fault {
-    /// Message in one line: what went wrong, in which call, and when.
+    /// One-line message with the error, the call and the time.
     pub message: String,
-    /// The error as the code's language has it.
+    /// Error object of the code's language.
     pub cause: Arc<dyn Any + Send + Sync>,
 }
 
@@ -111,32 +112,32 @@ impl PartialEq for Fault {
 
 impl Eq for Fault {}
 
-/// The first fault of a run. Code that has failed is not called again.
+/// First fault of a run. Code that has failed is not called again.
 #[derive(Debug, Default)]
 pub struct Faults {
     first: OnceLock<Fault>,
 }
 
 impl Faults {
-    /// Keeps the first, and only that.
+    /// Records a fault, unless there was one before.
     pub fn report(&self, fault: Fault) {
         let _ = self.first.set(fault);
     }
 
-    /// The fault, if there was one.
+    /// First fault, if any.
     pub fn first(&self) -> Option<&Fault> {
         self.first.get()
     }
 }
 
-/// A program as a configuration holds it, and to whom its faults are told.
+/// Program of a configuration, and the recipient of its faults.
 pub struct Loaded<T: ?Sized> {
     program: Option<Arc<dyn Program<T>>>,
     faults: Arc<Faults>,
 }
 
 impl<T: ?Sized> Loaded<T> {
-    /// The program, once it is found.
+    /// Creates it from a program that was found.
     pub fn new(program: Arc<dyn Program<T>>) -> Self {
         Self { program: Some(program), faults: Arc::default() }
     }
@@ -164,28 +165,28 @@ impl<T: ?Sized> Debug for Loaded<T> {
     }
 }
 
-/// File, class and parameters say what a program is; they stand beside it.
+/// Programs are compared by file, class and parameters, which are stored next to them.
 impl<T: ?Sized> PartialEq for Loaded<T> {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-/// A program's instance for one connection. It is made when the first data leave, so that an end
+/// Instance of a program for one connection, created when the first data are sent, so that an end
 /// that only acknowledges has none.
 #[derive(Debug)]
 pub(crate) struct Instance<T: ?Sized> {
     program: Arc<dyn Program<T>>,
     faults: Arc<Faults>,
     running: Option<Box<T>>,
-    /// One byte of sequence space that left before anything else: a byte, or only a FIN.
+    /// First byte of sequence space sent before other data: a data byte, or only a FIN.
     early: Option<Sent>,
 }
 
 impl<T: ?Sized> Instance<T> {
-    /// For a connection that has sent nothing yet.
+    /// Creates the state of a connection that has sent nothing yet.
     pub(crate) fn new(loaded: &Loaded<T>) -> Self {
-        // `Config::check` refuses it.
+        // `Config::check` refuses a missing program.
         let program = loaded.program.clone().expect("the user's code is loaded before it runs");
         Self { program, faults: Arc::clone(&loaded.faults), running: None, early: None }
     }
@@ -195,7 +196,7 @@ impl<T: ?Sized> Instance<T> {
         self.program.paces()
     }
 
-    /// The instance, unless it is not needed yet, or has failed.
+    /// Instance, unless it is not needed yet, or has failed.
     pub(crate) fn running(&self) -> Option<&T> {
         if self.faults.first().is_some() { None } else { self.running.as_deref() }
     }
@@ -205,7 +206,7 @@ impl<T: ?Sized> Instance<T> {
         if self.faults.first().is_some() { None } else { self.running.as_deref_mut() }
     }
 
-    /// Data leave: the instance, and what is to be told first and then.
+    /// Handles transmitted data: returns the instance, and the transmissions to report in order.
     pub(crate) fn sending(&mut self, sent: &Sent) -> Option<(&mut T, [Option<Sent>; 2])> {
         if self.running.is_none() {
             if sent.position == 0 || (sent.bytes == 1 && self.early.is_none()) {
@@ -220,7 +221,8 @@ impl<T: ?Sized> Instance<T> {
         Some((self.running_mut()?, [early, Some(*sent)]))
     }
 
-    /// An acknowledgment or a loss: the instance, and what it has not been told yet.
+    /// Handles an acknowledgment or a loss: returns the instance, and a transmission not reported
+    /// yet.
     pub(crate) fn started(&mut self) -> Option<(&mut T, Option<Sent>)> {
         let early = self.early.take();
         if early.is_some() && self.faults.first().is_none() {
@@ -230,7 +232,7 @@ impl<T: ?Sized> Instance<T> {
     }
 }
 
-/// How a trait object is copied.
+/// Copying of trait objects.
 pub(crate) trait Copied {
     fn copied(&self) -> Option<Box<Self>>;
 }
@@ -259,16 +261,16 @@ impl<T: ?Sized + Copied> Clone for Instance<T> {
 }
 
 impl Config {
-    /// True when one of the decisions is the user's own code.
+    /// True if one of the decisions is user code.
     pub fn has_user_code(&self) -> bool {
         matches!(self.congestion_control, congestion_control::Config::python(_))
             || matches!(self.loss_cause, loss_cause::Config::python(_))
     }
 
-    /// Has the user's own code found.
+    /// Loads the user code.
     ///
     /// # Errors
-    /// The decision (a field of this configuration), and why its code is not taken.
+    /// The decision (a field of this configuration), and the reason why its code is refused.
     pub fn load(&mut self, loader: &dyn Loader) -> Result<(), (&'static str, Refusal)> {
         if let congestion_control::Config::python(wanted) = &mut self.congestion_control {
             loader.congestion_control(wanted).map_err(|error| ("congestion_control", error))?;
@@ -279,7 +281,7 @@ impl Config {
         Ok(())
     }
 
-    /// Has faults of the user's own code told to `faults`, as each run wants its own.
+    /// Directs faults of user code to `faults`, which differ between runs.
     pub fn report_faults_to(&mut self, faults: &Arc<Faults>) {
         if let congestion_control::Config::python(code) = &mut self.congestion_control {
             code.program.faults = Arc::clone(faults);
@@ -289,7 +291,7 @@ impl Config {
         }
     }
 
-    /// The files of the user's own code.
+    /// Files of the user code.
     pub fn code_files(&mut self) -> impl Iterator<Item = &mut String> {
         let control = match &mut self.congestion_control {
             congestion_control::Config::python(code) => code.file.as_mut(),
@@ -302,7 +304,7 @@ impl Config {
         control.into_iter().chain(cause)
     }
 
-    /// Refuses code that nobody has loaded.
+    /// Refuses code that was not loaded.
     pub(crate) fn check_user_code(&self) -> Result<(), ConfigError> {
         let refuse = |field| Err(ConfigError { field, message: NO_INTERPRETER.into() });
         match (&self.congestion_control, &self.loss_cause) {

@@ -1,7 +1,7 @@
-//! Counts elements visited or moved, for the tests that hold the cost of an acknowledgment; nothing
+//! Count of visited or moved elements, for tests of the cost of an acknowledgment; without effect
 //! elsewhere.
 
-/// Counts elements that are visited or moved.
+/// Counts visited or moved elements.
 #[cfg(not(test))]
 #[inline(always)]
 pub(crate) const fn steps(_: usize) {}
@@ -17,12 +17,12 @@ mod count {
         static STEPS: Cell<u64> = const { Cell::new(0) };
     }
 
-    /// Counts elements that are visited or moved.
+    /// Counts visited or moved elements.
     pub fn steps(count: usize) {
         STEPS.with(|steps| steps.set(steps.get() + count as u64));
     }
 
-    /// Takes the count since the last call.
+    /// Returns the count since the last call, and resets it.
     pub fn take() -> u64 {
         STEPS.with(|steps| steps.replace(0))
     }

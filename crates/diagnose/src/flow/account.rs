@@ -8,7 +8,7 @@ pub enum Limit {
     /// The connection is not established.
     #[default]
     Handshake,
-    /// There is nothing to send.
+    /// The application has no data to send.
     Application,
     /// The receiver's window is full.
     ReceiveWindow,
@@ -26,7 +26,7 @@ pub enum Limit {
     DelayedAck,
     /// Less than a segment waits for the acknowledgment of all that was sent.
     Nagle,
-    /// The capture does not tell.
+    /// The capture contains no evidence.
     Unknown,
 }
 
@@ -71,14 +71,15 @@ pub struct Account {
     plain: [i64; LIMITS],
     episodes: Vec<OfEpisode>,
     stalls: Vec<Stall>,
-    /// State of the account when everything was acknowledged.
+    /// State of the account when everything was last acknowledged.
     paused: Option<(i64, [i64; LIMITS], Vec<OfEpisode>)>,
 }
 
 const NS: f64 = 1e-9;
 
 impl Account {
-    /// Everything is acknowledged: unless more is sent, the flow's life ends at this time.
+    /// Records that everything is acknowledged: unless more is sent, the flow's life ends at this
+    /// time.
     pub fn pause(&mut self, end_ns: i64) {
         if self.paused.is_none() {
             self.surplus_ns = (self.since_ns - end_ns).max(0);
@@ -92,7 +93,7 @@ impl Account {
         self.surplus_ns = 0;
     }
 
-    /// Takes out what was counted for the application after the life had ended; returns it.
+    /// Removes time counted for the application after the end of the life; returns it.
     pub fn cut(&mut self) -> i64 {
         let idle = &mut self.plain[Limit::Application as usize];
         let surplus = std::mem::take(&mut self.surplus_ns).min(*idle);
@@ -105,7 +106,8 @@ impl Account {
         self.plain[Limit::Handshake as usize] += length;
     }
 
-    /// Ends the account, where everything was acknowledged or else now; returns the time.
+    /// Ends the account at the time when everything was acknowledged, otherwise now; returns the
+    /// time.
     pub fn close(&mut self, end_ns: i64, episode: Option<usize>) -> i64 {
         if let Some((end_ns, plain, episodes)) = self.paused.take() {
             (self.since_ns, self.plain, self.episodes) = (end_ns, plain, episodes);
@@ -139,7 +141,7 @@ impl Account {
         length
     }
 
-    /// Moves a part of an interval to another limit.
+    /// Reassigns a part of an interval to another limit.
     pub fn shift(&mut self, length: i64, (from, episode): (Limit, Option<usize>), to: Limit) {
         let from = match (from, episode.and_then(|index| self.episodes.get_mut(index))) {
             (Limit::Window, Some(episode)) => &mut episode.window,
@@ -161,7 +163,7 @@ impl Account {
         self.since_ns
     }
 
-    /// Sets what limits from now on.
+    /// Sets the current limit.
     pub fn set(&mut self, limit: Limit) {
         if limit != self.limit {
             self.changed_ns = self.since_ns;
@@ -169,7 +171,7 @@ impl Account {
         self.limit = limit;
     }
 
-    /// Takes note of a silence that this packet ends.
+    /// Records a silence that this packet ends.
     pub fn stall(&mut self, start_ns: i64, length: i64, limit: Limit, packet: u64) {
         let (start_s, duration_s) = (start_ns as f64 * NS, length as f64 * NS);
         self.stalls.push(Stall { start_s, duration_s, cause: limit.key(), packet });

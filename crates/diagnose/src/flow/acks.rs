@@ -11,7 +11,7 @@ use crate::packet::{Control, Packet};
 /// Segments that one delayed ACK covers.
 const DELAYED_SEGMENTS: i64 = 2;
 
-/// Error of the least loop.
+/// Tolerance of the minimum loop time.
 const LOOP_SLACK_NS: i64 = 500_000;
 
 /// A cumulative acknowledgment.
@@ -19,11 +19,11 @@ const LOOP_SLACK_NS: i64 = 500_000;
 struct Echo {
     /// The acknowledgment before.
     before: i64,
-    /// True where it covers more data than a delayed ACK does.
+    /// True if it covers more data than a delayed ACK does.
     is_jump: bool,
     /// Time at which the first data that it covers were last sent.
     head_ns: i64,
-    /// Timestamp that it echoes.
+    /// Timestamp echo.
     echoed: Option<u32>,
 }
 
@@ -159,13 +159,13 @@ impl Half {
             } else if span.retransmission.is_none() && !span.sacked && span.copies == 1 {
                 rtt = Some((now.time_ns - span.last_ns, now.time_ns - span.sent_ns));
             }
-            // What was selectively acknowledged has been judged then.
+            // A selectively acknowledged segment was judged at that time.
             if let Some(index) = span.retransmission.filter(|_| !span.sacked) {
                 self.acknowledged(index, Some(&echo), now);
             }
         }
         self.resent_bytes = self.resent_bytes.max(0);
-        // What waited behind a gap was acknowledged later than it arrived.
+        // Data beyond a gap were acknowledged later than they arrived.
         let rtt = rtt.filter(|_| is_clean);
         self.measure((delivered, is_clean), rtt.map(|(_, ns)| ns), now);
         if ack > self.board.end {
@@ -176,7 +176,7 @@ impl Half {
         rtt
     }
 
-    /// Takes an acknowledgment for the estimate of the path.
+    /// Uses an acknowledgment to estimate the path.
     fn measure(&mut self, (bytes, is_clean): (i64, bool), rtt: Option<i64>, now: &Now) {
         let (Some(rtt), true) = (rtt, is_clean) else {
             self.path.interrupt();
@@ -187,7 +187,8 @@ impl Half {
         self.path.on_delivered(&Delivered { time_ns, sent_ns, bytes, least_ns });
     }
 
-    /// The data of a retransmission, and of those of the same data before it, are acknowledged.
+    /// Handles the acknowledgment of a retransmission's data, and of earlier retransmissions of the
+    /// same data.
     fn acknowledged(&mut self, index: u32, echo: Option<&Echo>, now: &Now) {
         let mut next = Some(index);
         while let Some(index) = next {

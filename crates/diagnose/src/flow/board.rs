@@ -1,5 +1,4 @@
-//! Sequence space of one direction as the capture saw it: what was sent, how often, and what is
-//! acknowledged.
+//! Sequence space of one direction as captured: transmissions, retransmissions and acknowledgments.
 
 use super::half::Now;
 use std::collections::VecDeque;
@@ -12,12 +11,12 @@ const SPANS_MAX: usize = 1 << 16;
 pub struct Stamp {
     /// Timestamp value of the TCP option.
     pub value: Option<u32>,
-    /// IP identification; none where it does not count packets.
+    /// IP identification; none if it does not count packets.
     pub ip_id: Option<u16>,
 }
 
 impl Stamp {
-    /// True when this was sent after the other, false when before; none when nothing tells.
+    /// True if this was sent after the other, false if before; none without evidence.
     pub fn is_after(self, other: Self) -> Option<bool> {
         let by_value = self.value.zip(other.value).map(|(own, other)| own.wrapping_sub(other));
         match by_value {
@@ -71,9 +70,9 @@ impl Span {
 #[derive(Debug, Default)]
 pub struct Board {
     spans: VecDeque<Span>,
-    /// Position after everything that was seen.
+    /// Position after all captured data.
     pub end: i64,
-    /// Everything before it is acknowledged or forgotten.
+    /// Position up to which everything is acknowledged or forgotten.
     pub start: i64,
 }
 
@@ -149,7 +148,7 @@ impl Board {
         self.spans.front()
     }
 
-    /// True if something before the end was not captured.
+    /// True if data before the end are missing in the capture.
     pub fn has_hole(&self) -> bool {
         self.spans.iter().any(|span| span.copies == 0)
     }

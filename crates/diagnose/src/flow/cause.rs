@@ -5,7 +5,7 @@
 //! channel losses by how often the flow has such an RTT. A flow whose RTT never varies, or is
 //! always near its largest, tells nothing or little.
 
-/// Bins of the histogram, each 2 % wider than the one before, from 10 µs on.
+/// Number of bins of the histogram, each 2 % wider than the previous one, from 10 µs.
 const BINS: usize = 900;
 const WIDTH: f64 = 0.02;
 const LOWEST_NS: f64 = 1e4;
@@ -20,8 +20,9 @@ const SAMPLES_MIN: u32 = 20;
 const RANGE_MIN: f64 = 0.05;
 /// Probability of congestion where there is no queue to be seen.
 const WITHOUT_QUEUE: f64 = 0.12;
-/// Samples whose least stands for the RTT before a loss: a delayed acknowledgment lengthens some,
-/// and the one before a loss more often than others, as it waits for the segment that was lost.
+/// Number of samples whose minimum is used as the RTT before a loss. A delayed acknowledgment
+/// lengthens some samples, in particular that before a loss, since the receiver then waits for the
+/// lost segment.
 const RECENT: usize = 3;
 
 /// Rounds in which the share of overflows settles.
@@ -40,7 +41,7 @@ pub struct Rtts {
 pub struct Judgment {
     /// Probability of congestion rather than a loss of the channel.
     pub congestion: f64,
-    /// Least RTT, seconds.
+    /// Minimum RTT, seconds.
     pub least_s: f64,
     /// Largest RTT but for the highest hundredth, seconds.
     pub largest_s: f64,
@@ -48,8 +49,8 @@ pub struct Judgment {
     pub above: f64,
 }
 
-/// Takes the flow's own losses into account: where most come at any RTT, the few that come when
-/// the RTT is large are less likely to be overflows. The share of overflows is estimated with the
+/// Adjusts the probabilities to the flow's own losses: if most losses occur at any RTT, the few at
+/// a large RTT are less likely overflows. The share of overflows is estimated together with the
 /// probabilities (expectation–maximisation).
 pub fn weigh(judgments: &mut [Option<Judgment>]) {
     let odds: Vec<f64> =
@@ -66,7 +67,7 @@ pub fn weigh(judgments: &mut [Option<Judgment>]) {
 }
 
 impl Rtts {
-    /// Another sample.
+    /// Adds a sample.
     pub fn push(&mut self, ns: i64) {
         if self.bins.is_empty() {
             self.bins = vec![0; BINS];

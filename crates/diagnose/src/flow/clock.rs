@@ -3,7 +3,7 @@
 
 /// Nanoseconds per tick that are in use.
 const TICKS_NS: [i64; 4] = [1_000_000, 1_000, 4_000_000, 10_000_000];
-/// A tick that differs by a larger part from those is not known, at first and later.
+/// Relative tolerance for a known tick, at first and later.
 const TOLERANCES: [f64; 2] = [0.25, 0.05];
 /// Time that must have passed for the first, and for the second.
 const LEAST_NS: [i64; 2] = [15_000_000, 5_000_000_000];
@@ -30,7 +30,7 @@ impl Clock {
             let is_near = |tick: &&i64| (each / **tick as f64 - 1.0).abs() < tolerance;
             let found = TICKS_NS.iter().find(is_near).copied();
             if found != self.tick_ns {
-                // The least of another tick tells nothing.
+                // The minimum for another tick carries no information.
                 (self.tick_ns, self.offset_ns) = (found, i64::MAX);
             }
         }

@@ -6,7 +6,7 @@ use crate::packet::Packet;
 const RECENT: usize = 32;
 /// Copies of the capture follow each other within this time.
 const COPY_NS: i64 = 1_000_000;
-/// Longest delay of a copy whose TTL or lower headers differ: it took a detour through another
+/// Maximum delay of a copy whose TTL or lower headers differ, after a detour through another
 /// network.
 const DETOUR_NS: i64 = 500_000_000;
 /// Longest delay of a copy that neither an IP identification nor another link layer tells from a
@@ -53,7 +53,7 @@ fn is_copy(earlier: &Packet, packet: &Packet) -> bool {
         return false;
     }
     if packet.seq_len() == 0 && !counted && !other_link {
-        // Duplicate ACKs are alike, too.
+        // Duplicate ACKs are equal, too.
         return false;
     }
     counted || other_link || elapsed <= BARE_COPY_NS

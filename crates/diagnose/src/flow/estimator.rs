@@ -7,7 +7,7 @@ use retx_tcp::congestion_control::Window;
 use retx_tcp::rto::{self, Estimator as _, Limits};
 use retx_units::Duration;
 
-/// The estimators do not look at the window.
+/// Dummy window: the estimators ignore it.
 const WINDOW: Window = Window { cwnd: 1, ssthresh: 1, smss: 1 };
 
 /// Name of a profile, least RTO in milliseconds, RTO before the first sample in milliseconds.

@@ -18,14 +18,14 @@ const AT_END: f64 = 0.12;
 const RECEIVER_WITHOUT_SACK: f64 = 0.5;
 /// … and in the middle.
 const MIDDLE_WITHOUT_SACK: f64 = 0.7;
-/// How often congestion is right where it is named (tools/diagnose_truth.py).
+/// Precision of congestion as a named cause (tools/diagnose_truth.py).
 const CONGESTION_MAX: f64 = 0.7;
-/// Least probability with which congestion is named.
+/// Probability from which congestion is named.
 const SURE_CONGESTION: f64 = 0.87;
 /// Least probability with which a loss of the channel is named.
 const SURE: f64 = 0.7;
 
-/// Where the capture was taken, as the sender of the data sees it.
+/// Place of the capture relative to the sender of the data.
 fn place(sender: &Loop, receiver: &Loop) -> &'static str {
     let (Some(sender), Some(receiver)) = (sender.least_ns, receiver.least_ns) else {
         return "unknown";
@@ -49,7 +49,7 @@ impl Flow {
         self.loops[opener].least_ns.unwrap_or(0) / 2
     }
 
-    /// Every packet of the data, where they were kept.
+    /// All data packets, if they were kept.
     fn observed(&mut self, data: usize) -> Option<Observed> {
         let half = &mut self.halves[data];
         let watch = *half.watch.take()?;
@@ -74,7 +74,7 @@ impl Flow {
         })
     }
 
-    /// The answer, and every packet where they were kept.
+    /// Diagnosis of the flow, and all packets if they were kept.
     pub(super) fn finish(mut self, number: usize) -> (answer::Flow, Option<Observed>) {
         let end_ns = self.last_ns - self.start_ns;
         let data = usize::from(self.payload[1] > self.payload[0]);
@@ -144,7 +144,8 @@ impl Flow {
 }
 
 impl Half {
-    /// Judges what the place of the capture tells, and what nothing else has told.
+    /// Judges what follows from the place of the capture, and retransmissions without other
+    /// evidence.
     fn judge(&mut self, place: &str) {
         let has_dsack = self.has_dsack;
         let is_remote = place != "sender";
@@ -201,7 +202,7 @@ impl Half {
         } else {
             evidence.extend(judgment.map(|it| before(trigger, episode.rtt_ns, it)));
             match congestion {
-                // A queue that overflows was filled by somebody.
+                // A queue overflows only if some sender fills it.
                 Some(share) if share >= SURE_CONGESTION && episode.is_filled => {
                     (Cause::Congestion, share.min(CONGESTION_MAX))
                 }

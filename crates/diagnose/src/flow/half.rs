@@ -28,7 +28,7 @@ pub struct Now {
 }
 
 impl Now {
-    /// The least RTT, where both parts are known.
+    /// Minimum RTT, if both parts are known.
     pub fn rtt(&self) -> Option<i64> {
         Some(self.sender_loop? + self.receiver_loop?)
     }
@@ -39,7 +39,7 @@ impl Now {
 pub struct EpisodeRecord {
     /// The bottleneck was the limit before.
     pub is_filled: bool,
-    /// True where a timeout began it.
+    /// True if a timeout started it.
     pub is_timeout: bool,
     /// Index of its first retransmission.
     pub trigger: u32,
@@ -47,7 +47,7 @@ pub struct EpisodeRecord {
     pub rtt_ns: i64,
     /// Time of that.
     pub start_ns: i64,
-    /// Position whose ACK ends it.
+    /// Position whose acknowledgment ends it.
     pub until: i64,
     /// Time of the end.
     pub end_ns: Option<i64>,
@@ -71,13 +71,13 @@ pub struct Half {
     origin: Option<u32>,
     /// Sequence space.
     pub board: Board,
-    /// The sender.
+    /// Model of the sender.
     pub sender: Sender,
     /// Retransmissions.
     pub records: Records,
-    /// Episodes.
+    /// Episodes so far.
     pub episodes: Vec<EpisodeRecord>,
-    /// Timeouts.
+    /// Timeouts so far.
     pub timeouts: Vec<TimeoutRecord>,
     /// Account of time.
     pub account: Account,
@@ -85,7 +85,7 @@ pub struct Half {
     pub passed_ack: i64,
     /// Bytes acknowledged that were not captured.
     pub not_captured: i64,
-    /// Originals that came late.
+    /// Number of originals that arrived late.
     pub reordered: u64,
     /// The receiver reports duplicates.
     pub has_dsack: bool,
@@ -106,11 +106,11 @@ pub struct Half {
     pub(super) was_new: bool,
     /// Position after the payload.
     pub(super) payload_end: i64,
-    /// Bytes that were sent again and are not acknowledged.
+    /// Retransmitted bytes that are not acknowledged.
     pub(super) resent_bytes: i64,
-    /// The path.
+    /// Estimates of the path.
     pub(super) path: Path,
-    /// When the last data have passed the bottleneck.
+    /// Time at which the last data have passed the bottleneck.
     pub(super) busy_ns: i64,
     /// Intervals in which the receiver may hold its acknowledgment.
     pub(super) held: VecDeque<Held>,
@@ -119,7 +119,7 @@ pub struct Half {
     pub(super) ids: Identification,
     /// Place of the current packet in the order of sending.
     stamp: Stamp,
-    /// Every packet, where the path is to be measured.
+    /// All packets, if the path is measured.
     pub watch: Option<Box<Watch>>,
 }
 
@@ -136,7 +136,7 @@ impl Half {
         near + i64::from(seq.wrapping_sub(origin.wrapping_add(near as u32)) as i32)
     }
 
-    /// True if a SYN opens another connection than the one before.
+    /// True if a SYN opens a different connection.
     pub fn is_new(&self, syn: &Packet) -> bool {
         self.origin.is_some_and(|origin| origin != syn.seq)
     }
@@ -207,7 +207,7 @@ impl Half {
         if was_idle && self.is_pause(now.sent_ns) {
             self.tail_was(Limit::Application);
         } else if was_idle && payload_bytes < self.largest {
-            // Less than a segment, as soon as everything is acknowledged.
+            // Less than a segment remains until everything is acknowledged.
             self.tail_was(Limit::Nagle);
         }
         self.tail.clear();
@@ -313,7 +313,7 @@ impl Half {
         }
     }
 
-    /// Adds a retransmission, with what is known about it at once.
+    /// Adds a retransmission, with the evidence available at once.
     fn note(&mut self, packet: &Packet, (start, end): (i64, i64), kind: Kind, now: &Now) {
         let stamp = self.stamp;
         let value = packet.options.timestamps.map(|(value, _)| value);

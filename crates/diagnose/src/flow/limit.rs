@@ -21,7 +21,7 @@ const PAUSE_MIN: i64 = 8;
 /// … or this.
 const PAUSE_MIN_NS: i64 = 2_000_000;
 
-/// Everything sent has arrived before more was sent.
+/// True if everything had arrived before more was sent.
 #[derive(Debug, Clone, Copy)]
 pub struct Held {
     /// Position after everything sent.
@@ -38,13 +38,13 @@ pub struct Tail {
     length: i64,
 }
 
-/// Whether an acknowledgment would end this limit.
+/// True if an acknowledgment would end this limit.
 const fn may_wait(limit: Limit) -> bool {
     matches!(limit, Limit::Window | Limit::SlowStart)
 }
 
 impl Half {
-    /// Acknowledgments take effect at the sender until this time.
+    /// Processes acknowledgments that take effect at the sender until this time.
     pub fn advance_to(&mut self, until_ns: i64) {
         while let Some(ack) = self.sender.pop(until_ns, self.board.end) {
             self.take(&ack);
@@ -70,7 +70,7 @@ impl Half {
         self.account.set(self.limit());
     }
 
-    /// Ends an interval; keeps in mind whether the receiver may hold its acknowledgment of
+    /// Ends an interval; records whether the receiver may be delaying its acknowledgment of
     /// everything.
     pub(super) fn pass(&mut self, time_ns: i64, limit: Limit) -> i64 {
         let episode = self.episode_now();
@@ -115,7 +115,7 @@ impl Half {
         }
     }
 
-    /// An acknowledgment tells whether the receiver has held it.
+    /// Evaluates whether the receiver has delayed an acknowledgment.
     fn release(&mut self, ack: &Ack) {
         let is_gap = ack.is_duplicate || ack.sacked_from > 0;
         let least = self.sender.rtt_min_ns.unwrap_or(0);
@@ -125,14 +125,14 @@ impl Half {
             // The limit may have changed since the data arrived, half a round trip before.
             let from_ns = held.due_ns.max(self.account.held_ns() + least / 2);
             let length = ack.effective_ns - from_ns;
-            // Data sent since then were released by another acknowledgment.
+            // Later data were released by another acknowledgment.
             let is_all = held.end == self.board.end;
             if is_all && length > DELAYED_MIN_NS && may_wait(limit) && !is_gap {
                 self.account.shift(length, (limit, self.episode_now()), Limit::DelayedAck);
             }
         }
         if is_gap {
-            // Something is missing, so that the acknowledgment was not held but impossible.
+            // Data are missing, so that the acknowledgment was not delayed but impossible.
             self.held.clear();
         }
     }
@@ -157,20 +157,20 @@ impl Half {
         }
     }
 
-    /// The sender has had nothing to send: the acknowledgment of everything came long before.
+    /// True if the sender had nothing to send: everything was acknowledged long before.
     pub(super) fn is_pause(&self, time_ns: i64) -> bool {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         time_ns - self.sender.active_ns() > (least / PAUSE_MIN).max(PAUSE_MIN_NS)
     }
 
-    /// Data pass the bottleneck one after the other.
+    /// Passes data through the bottleneck one after another.
     pub(super) fn occupy(&mut self, sent_ns: i64, bytes: i64) {
         let length = self.path.rate().map_or(0.0, |rate| bytes as f64 / rate * 1e9) as i64;
         // The least round trip holds the time of one segment.
         self.busy_ns = self.busy_ns.max(sent_ns - length) + length;
     }
 
-    /// Bytes that are on their way.
+    /// Bytes in flight.
     fn pipe(&self) -> i64 {
         let flight = self.board.end - self.sender.una;
         let (highest, duplicates) = self.sender.heard();
@@ -182,7 +182,7 @@ impl Half {
         (left + self.resent_bytes).clamp(0, flight)
     }
 
-    /// Bytes that fill the path: rate times least round trip.
+    /// Bandwidth-delay product: rate times minimum RTT.
     fn product(&self) -> Option<f64> {
         let least = self.sender.rtt_min_ns?;
         Some(self.path.rate()? * least as f64 * 1e-9)

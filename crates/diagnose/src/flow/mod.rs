@@ -25,7 +25,7 @@ use half::{Half, Now};
 
 use std::collections::VecDeque;
 
-/// Timestamp values that wait for their echo.
+/// Maximum number of timestamp values that await their echo.
 const ECHOES_MAX: usize = 256;
 
 /// Least time from the capture to an end and back.
@@ -71,10 +71,11 @@ impl Loop {
     }
 }
 
-/// Nearer to the sender, times at the capture tell more than ticks of a millisecond.
+/// Closer to the sender than this, times at the capture are more precise than ticks of a
+/// millisecond.
 const QUEUED_NS: i64 = 3_000_000;
 
-/// A flow.
+/// TCP connection in a capture.
 pub struct Flow {
     ends: [End; 2],
     start_ns: i64,
@@ -95,7 +96,7 @@ pub struct Flow {
     is_over: bool,
     fins: [bool; 2],
     payload: [i64; 2],
-    /// Set for the flow whose picture is wanted.
+    /// Recorders of the picture, if it is requested.
     recorders: Option<Box<[Recorder; 2]>>,
 }
 
@@ -127,7 +128,7 @@ impl Flow {
         self.halves.iter_mut().for_each(|half| half.watch = Some(Box::default()));
     }
 
-    /// True when this packet opens another connection between the same ends.
+    /// True if this packet opens another connection between the same endpoints.
     fn is_other(&self, packet: &Packet) -> bool {
         let side = self.side(packet);
         let opens = packet.control.any(Control::SYN) && !packet.control.any(Control::ACK);
@@ -164,7 +165,7 @@ impl Flow {
         }
         let before = self.halves[side].board.end;
         self.halves[side].on_packet(packet, &sending);
-        // The SYN and the FIN take sequence numbers, too.
+        // SYN and FIN occupy sequence numbers.
         let control = i64::from(packet.seq_len() - packet.payload_bytes);
         self.payload[side] += (self.halves[side].board.end - before - control).max(0);
         let answering = self.now(packet, 1 - side);
@@ -190,7 +191,7 @@ impl Flow {
         }
     }
 
-    /// Times of the handshake, and what is agreed in it.
+    /// Evaluates the handshake: its times and the negotiated options.
     fn handshake(&mut self, packet: &Packet, side: usize, time_ns: i64) {
         if packet.control.any(Control::SYN) {
             self.scales[side] = Some(packet.options.window_scale.unwrap_or(0));
@@ -200,7 +201,7 @@ impl Flow {
             if let Some(other) = self.syn_ns[1 - side].filter(|_| is_first) {
                 self.loops[side].sample(time_ns - other);
                 self.handshake_ns[side] = Some(time_ns - other);
-                // The scale holds only when both ends announce one.
+                // Window scaling requires the option from both ends.
                 let is_scaled = packet.options.window_scale.is_some();
                 let scales = self.scales;
                 for (half, scale) in self.halves.iter_mut().zip([scales[1], scales[0]]) {

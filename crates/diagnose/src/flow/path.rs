@@ -5,12 +5,12 @@
 //! Acknowledgments that follow each other much closer than their data did were held up together
 //! (ACK compression), and tell nothing.
 
-/// Bins of the histogram; each is 5 % wider than the one before.
+/// Number of bins of the histogram, each 5 % wider than the previous one.
 const BINS: usize = 360;
 const WIDTH: f64 = 0.05;
 /// Lower end of the histogram, in bytes per second.
 const LOWEST: f64 = 1e3;
-/// Data that follow each other within such a part of the round trip belong to one burst.
+/// Minimum spacing as a fraction of the round trip: data closer together belong to one burst.
 const ARRIVALS_MIN: i64 = 4;
 
 /// Estimates of the path.
@@ -31,7 +31,7 @@ pub struct Delivered {
     pub time_ns: i64,
     /// Time at which the newest of the data were sent.
     pub sent_ns: i64,
-    /// Bytes.
+    /// Bytes in this interval.
     pub bytes: i64,
     /// Least time from the capture to the receiver and back.
     pub least_ns: i64,

@@ -29,26 +29,26 @@ pub struct Record {
     pub number: u32,
     /// Probability that the kind is right.
     pub kind_confidence: f64,
-    /// Frame of the first copy, where it was captured.
+    /// Frame of the first copy; none if it was not captured.
     pub original: Option<u64>,
-    /// Needless or not, as far as it is known.
+    /// Needless, needed or unknown.
     pub needless: Needless,
     /// Probability that `needless` is right.
     pub confidence: f64,
     /// Evidence.
     pub proof: Proof,
-    /// Episode that it belongs to.
+    /// Index of its episode.
     pub episode: Option<usize>,
-    /// A DSACK block has been counted for it.
+    /// True if a DSACK block has been assigned to it.
     pub has_dsack: bool,
-    /// The retransmission of the same data before it.
+    /// Previous retransmission of the same data.
     pub before: Option<u32>,
-    /// True once it is acknowledged.
+    /// True once acknowledged.
     pub is_acked: bool,
 }
 
 impl Record {
-    /// Takes evidence that is stronger than what there is.
+    /// Adopts evidence that is stronger than the present one.
     pub fn prove(&mut self, needless: Needless, confidence: f64, proof: Proof) {
         if self.needless == Needless::Unknown || confidence > self.confidence {
             (self.needless, self.confidence, self.proof) = (needless, confidence, proof);
@@ -89,12 +89,13 @@ impl Records {
         let mut found = None;
         for (_, index) in self.by_start.range(start..end) {
             let record = &self.all[*index as usize];
-            // The whole of it must lie in the block, and the oldest without a report is meant.
+            // The block must contain the whole segment; the oldest one without a report is meant.
             if record.end <= end && !record.has_dsack && record.packet < packet {
                 found = Some(found.map_or(*index, |other: u32| other.min(*index)));
             }
         }
-        // Retransmissions in larger packets than the receiver got.
+        // The sender merged segments, so that the retransmission is larger than the receiver's
+        // block.
         let before = self.by_start.range(..=start).next_back();
         let around = before.filter(|(_, index)| self.all[**index as usize].end >= end);
         let found = found.or(around.map(|(_, index)| *index));

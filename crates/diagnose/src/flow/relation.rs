@@ -17,12 +17,12 @@ const PAUSES_MIN: u32 = 3;
 /// Longer payloads have been put together by the network card or the kernel.
 const SUPER_BYTES: i64 = 9_000;
 
-/// Relation of a packet to those before it.
+/// Relation of a packet to earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relation {
-    /// Nothing in it was seen or skipped before.
+    /// All data are new and follow the previous ones.
     New,
-    /// An original that other packets overtook.
+    /// Original that other packets overtook.
     Late,
     /// A copy made by the network.
     Copied,
@@ -30,7 +30,7 @@ pub(super) enum Relation {
     Again(Option<u64>),
 }
 
-/// Whether a direction's IP identification counts its packets.
+/// Detector for an IP identification that counts a direction's packets.
 #[derive(Debug, Default)]
 pub(super) struct Identification {
     last: u16,
@@ -43,7 +43,7 @@ pub(super) struct Identification {
     last_ns: i64,
     /// Segments of the last packet.
     segments: u16,
-    /// Pauses in which no number was taken, and others.
+    /// Pauses in which no number was used, and other pauses.
     quiet: [u32; 2],
 }
 
@@ -54,7 +54,8 @@ impl Identification {
             std::mem::replace(&mut self.segments, length.div_ceil(SEGMENT_MAX).max(1) as u16);
         let step = id.wrapping_sub(self.last);
         let ahead = id.wrapping_sub(self.highest);
-        // Unless the counter is this connection's alone, others take numbers, mostly in pauses.
+        // Unless the counter belongs to this connection, other traffic uses numbers, mostly in
+        // pauses.
         self.ones += u32::from(step == 1);
         let is_pause = now.rtt().is_some_and(|rtt| now.time_ns - self.last_ns > rtt / 2);
         self.last_ns = now.time_ns;
@@ -72,7 +73,7 @@ impl Identification {
         }
         self.last = id;
         self.packets += 1;
-        // A late packet makes two odd steps.
+        // A late packet causes two unusual steps.
         self.small += u32::from((1..=64).contains(&step));
         (id != 0 && self.packets > 8 && self.small * 4 > self.packets * 3).then_some(id)
     }
@@ -90,7 +91,7 @@ impl Half {
         self.was_new = start >= end;
         // A super-segment takes the numbers of all its segments.
         let is_segment = (1..SUPER_BYTES).contains(&self.largest);
-        // Where the sender is near, everything that it sends is seen.
+        // Close to the sender, all of its packets are captured.
         let is_far = now.sender_loop > now.receiver_loop.map(|it| it / NEAR);
         let is_known = self.sender.una > 0 && stamp.ip_id.is_some() && is_segment && is_far;
         if lost == 0 || !is_known || !(is_next || is_turn) {
@@ -161,10 +162,10 @@ impl Half {
         is_it
     }
 
-    /// Relation of a packet whose data are acknowledged.
+    /// Relation of a packet whose data are already acknowledged.
     fn relation_of_acked(&self, (start, end): (i64, i64), stamp: Stamp, now: &Now) -> Relation {
         if end > self.passed_ack {
-            // Without any acknowledgment seen, nothing is known about it.
+            // Without any captured acknowledgment there is no evidence.
             return Relation::Late;
         }
         let Some(record) = self.records.last_at(start).filter(|record| record.original.is_none())

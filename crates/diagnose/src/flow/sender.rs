@@ -13,13 +13,13 @@ use std::collections::VecDeque;
 const SILENCE_MIN_NS: i64 = 4_000_000;
 /// Silence that only a timer ends, unless the RTT is longer.
 const SILENT_NS: i64 = 200_000_000;
-/// Acknowledgments under way at the most; the oldest takes effect early.
+/// Maximum number of acknowledgments in flight; beyond it the oldest takes effect early.
 const COMING_MAX: usize = 1 << 12;
 
 /// Gaps that are remembered.
 const DOUBTS_MAX: usize = 64;
 
-/// An acknowledgment on its way to the sender.
+/// Acknowledgment in flight to the sender.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
     /// Time at which packets that it releases can pass the capture.
@@ -34,28 +34,28 @@ pub struct Ack {
     pub window: i64,
     /// Beginning of that block; 0 without one.
     pub sacked_from: i64,
-    /// When the newest data that it acknowledges were sent.
+    /// Transmission time of the newest data that it acknowledges.
     pub newest_ns: i64,
-    /// RTT sample that the sender can take from it.
+    /// RTT sample of the sender from this ACK.
     pub rtt_ns: Option<i64>,
 }
 
 /// Loss recovery.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum State {
-    /// Nothing is known to be lost.
+    /// No known losses.
     #[default]
     Open,
-    /// Fast recovery, until this position is acknowledged.
+    /// Fast recovery until this position is acknowledged.
     Recovery(i64),
-    /// After a timeout, until this position is acknowledged.
+    /// Recovery after a timeout until this position is acknowledged.
     Loss(i64),
 }
 
 /// A retransmission to classify.
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt {
-    /// Time.
+    /// Time of the retransmission.
     pub time_ns: i64,
     /// First position.
     pub start: i64,
@@ -69,7 +69,7 @@ pub struct Attempt {
     pub is_remote: bool,
 }
 
-/// A kind, and how certain it is.
+/// Kind of a retransmission, and its certainty.
 #[derive(Debug, Clone, Copy)]
 pub struct Verdict {
     /// Kind of the retransmission.
@@ -93,7 +93,7 @@ pub struct Sender {
     pub estimator: Estimator,
     /// Cumulative acknowledgment that has reached it.
     pub una: i64,
-    /// Receive window that has reached it; negative when unknown.
+    /// Latest receive window that has reached the sender; negative if unknown.
     pub window: i64,
     /// Episode.
     pub state: State,
@@ -101,7 +101,7 @@ pub struct Sender {
     pub has_reduced: bool,
     /// RTT samples.
     pub rtts: Rtts,
-    /// The least RTT sample.
+    /// Minimum RTT sample.
     pub rtt_min_ns: Option<i64>,
     timer_ns: i64,
     ack_ns: i64,
@@ -112,11 +112,11 @@ pub struct Sender {
     doubts: VecDeque<(i64, i64)>,
     /// When the newest data that are acknowledged were sent (RACK).
     newest_ns: i64,
-    /// When recovery began.
+    /// Time at which recovery began.
     recovery_ns: i64,
     /// The last timeout was needless, as acknowledgments have shown.
     pub was_needless: bool,
-    /// SACK blocks have come.
+    /// True once SACK blocks have arrived.
     pub(super) has_sack: bool,
     timeouts: u32,
     has_probed: bool,
@@ -135,7 +135,7 @@ impl Sender {
         }
     }
 
-    /// Takes the next acknowledgment that takes effect until this time.
+    /// Removes the next acknowledgment that takes effect until this time.
     pub fn pop(&mut self, until_ns: i64, sent_to: i64) -> Option<Ack> {
         let ack = *self.coming.front()?;
         if ack.effective_ns > until_ns {
@@ -157,7 +157,7 @@ impl Sender {
             if self.una > 0 && ack.sacked_from == 0 {
                 self.rtts.push(rtt);
             }
-            // The SYN is shorter than data, and faster.
+            // A SYN is shorter and thus faster than data.
             if self.una > 0 {
                 self.rtt_min_ns = Some(self.rtt_min_ns.map_or(rtt, |least| least.min(rtt)));
             }
@@ -199,7 +199,7 @@ impl Sender {
         self.sent_ns = time_ns;
     }
 
-    /// Classifies a retransmission, and takes note of it.
+    /// Classifies a retransmission, and updates the state.
     pub fn on_retransmission(&mut self, attempt: &Attempt) -> Verdict {
         let timeouts = self.timeouts;
         let silence = attempt.time_ns - self.ack_ns.max(self.sent_ns);
@@ -233,17 +233,17 @@ impl Sender {
         let is_head = attempt.start <= self.una;
         let was_doubted = |it: &(i64, i64)| it.0 <= attempt.start && attempt.start < it.1;
         if attempt.end <= self.una && !self.doubts.iter().any(was_doubted) {
-            // It was sent before the sender knew that it has arrived, and nothing said that it was
-            // lost: queues held it longer than the least round trip.
+            // The sender did not yet know that the segment had arrived, and had no indication of a
+            // loss: queueing delay exceeded the minimum round trip.
             return self.stale(attempt);
         }
         let has_evidence = self.duplicates > 0
             || self.sacked_to >= attempt.end
             || self.newest_ns > attempt.previous_ns;
-        // After so long nothing that came can have sent it.
+        // After such a silence no arrival can have triggered it.
         let is_silent = silence > (srtt / 2 * 3).clamp(SILENT_NS, i64::MAX / 4);
         let is_overdue = (is_quiet && since_timer >= rto / 10 * 7) || is_silent;
-        // Without a duplicate ACK or a SACK block nothing but a timer sends data again.
+        // Without a duplicate ACK or a SACK block only a timer triggers a retransmission.
         let is_timer = is_overdue || (self.state == State::Open && !has_evidence);
         let is_again = self.state != State::Open && is_head && is_late && !attempt.is_remote;
         if is_timer || is_again || (is_head && self.is_impatient(attempt)) {

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 pub struct Flows {
     index: HashMap<(End, End), usize>,
     flows: Vec<Flow>,
-    /// Number of the flow whose picture is wanted.
+    /// Number of the flow whose picture is requested.
     pub pictured: Option<usize>,
     /// Flows whose paths are measured.
     pub watched: Watched,

@@ -1,4 +1,4 @@
-//! Every packet of a flow whose path is measured.
+//! Recording of all packets of a flow whose path is measured.
 
 use super::half::{Half, Now};
 use super::relation::Relation;
@@ -8,12 +8,12 @@ use crate::packet::{Options, Packet};
 /// Flows whose packets are kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Watched {
-    /// None.
+    /// No flow.
     #[default]
     None,
-    /// The one of this number.
+    /// Flow with this number.
     Flow(usize),
-    /// All.
+    /// All flows.
     All,
 }
 
@@ -28,13 +28,13 @@ pub struct Passed {
     pub start: i64,
     /// Position after the last.
     pub end: i64,
-    /// Payload.
+    /// Payload length, bytes.
     pub payload_bytes: u32,
     /// Timestamp value.
     pub value: Option<u32>,
-    /// Index of the retransmission, if it is one.
+    /// Index of the retransmission record, if it is one.
     pub record: Option<usize>,
-    /// Original that came after data sent later.
+    /// True for an original that arrived after data sent later.
     pub is_late: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct Heard {
     pub window: i64,
     /// Payload of the packet.
     pub payload_bytes: u32,
-    /// SYN.
+    /// True for a SYN.
     pub is_syn: bool,
 }
 
@@ -67,7 +67,7 @@ pub struct Watch {
 /// Verdict on a retransmission.
 #[derive(Debug, Clone, Copy)]
 pub struct Verdict {
-    /// Sent again after a timeout only because everything was: nothing says that it was lost.
+    /// True if it was retransmitted after a timeout without other evidence of its loss.
     pub is_swept: bool,
     /// An earlier copy arrives.
     pub needless: Needless,

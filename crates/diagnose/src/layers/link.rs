@@ -1,4 +1,4 @@
-//! Link layers and what lies between them and IP: tags, labels, sessions.
+//! Link layers, and headers between them and IP: tags, labels, sessions.
 
 use super::internet;
 use super::{NoSegment, View, word};
@@ -37,7 +37,7 @@ pub fn ethernet(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     ethertype(word(head, 12), view, packet)
 }
 
-/// Where the next two bytes are an EtherType.
+/// Decodes a header whose next two bytes are an EtherType.
 fn tagged(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let kind = word(view.head(2)?, 0);
     ethertype(kind, view.after(2)?, packet)
@@ -97,7 +97,7 @@ fn pppoe(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     ppp(view.marked(&head[2..4]).after(6)?.shortened(length), packet)
 }
 
-/// PPP (RFC 1661): the protocol has one byte when it is compressed.
+/// PPP (RFC 1661); a compressed protocol field has one byte.
 pub fn ppp(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let view = if view.data.starts_with(&[0xff, 3]) { view.after(2)? } else { view };
     let first = view.head(1)?[0];

@@ -10,13 +10,13 @@ mod tcp;
 use crate::packet::Packet;
 use crate::reader::Frame;
 
-/// Encapsulations within each other; more are taken for damage.
+/// Maximum depth of encapsulation; deeper frames are treated as damaged.
 const DEPTH_MAX: u32 = 16;
 
-/// Why a frame yields no segment.
+/// Reason why a frame yields no segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoSegment {
-    /// Another protocol.
+    /// Not TCP over IP.
     Protocol,
     /// A later fragment of an IP packet.
     Fragment,
@@ -53,7 +53,7 @@ impl<'a> View<'a> {
         Ok(Self { data, original, depth, ..self })
     }
 
-    /// Without what lies behind a packet of this length, such as the padding of a short frame.
+    /// View without bytes after a packet of this length, such as the padding of a short frame.
     fn shortened(self, bytes: u32) -> Self {
         let original = self.original.min(bytes);
         let captured = self.data.len().min(original as usize);
@@ -85,10 +85,10 @@ fn word(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// The TCP segment in a frame.
+/// Decodes the TCP segment in a frame.
 ///
 /// # Errors
-/// Why there is none.
+/// The frame contains no TCP segment; the error is the reason.
 #[inline]
 pub fn decode(frame: &Frame<'_>) -> Result<Packet, NoSegment> {
     let original = frame.original_bytes.max(frame.data.len() as u32);

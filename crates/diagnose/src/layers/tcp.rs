@@ -33,7 +33,7 @@ pub fn read(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     Ok(())
 }
 
-/// Options up to the first that makes no sense.
+/// Options up to the first invalid one.
 #[inline]
 fn options(mut bytes: &[u8]) -> Options {
     let mut options = Options::default();

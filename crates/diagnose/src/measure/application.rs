@@ -14,11 +14,11 @@ const PAUSE_MIN_NS: i64 = 2_000_000;
 pub struct Burst {
     /// Pause before it: time since everything sent was acknowledged, seconds.
     pub pause_s: f64,
-    /// Bytes.
+    /// Bytes of the burst.
     pub bytes: i64,
 }
 
-/// Bursts of the application: new data after a pause in which nothing was under way.
+/// Bursts of the application: new data after a pause with nothing in flight.
 pub fn bursts(observed: &Observed) -> Vec<Burst> {
     let here_ns = observed.loops_ns[0].unwrap_or(0);
     let round_trip_ns = here_ns + observed.loops_ns[1].unwrap_or(0);

@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 
 /// Nanoseconds per tick of timestamps that are in use.
 const TICKS_NS: [i64; 4] = [1_000_000, 1_000, 4_000_000, 10_000_000];
-/// A tick that differs by a larger part from those is not known.
+/// Relative tolerance for a known tick.
 const TOLERANCE: f64 = 0.25;
 /// Time over which the tick shows.
 const LEAST_NS: i64 = 300_000_000;
 /// More segments in a hole were not lost, but not captured.
 const HOLE_MAX: i64 = 4_096;
 
-/// The course of a flow whose arrivals were captured.
+/// Course of a flow from captured arrivals.
 pub fn of_arrivals(observed: &Observed) -> Course {
     let clock = Clock::of(&observed.watch.sent);
     let mut builder = Builder { course: Course::of(observed), clock, ..Builder::default() };
@@ -35,7 +35,7 @@ struct Clock {
 }
 
 impl Clock {
-    /// The clock, where timestamps count a known tick.
+    /// Clock of the timestamps, if they count a known tick.
     fn of(sent: &[Passed]) -> Option<Self> {
         let first = sent.iter().find_map(|it| Some((it.value?, it.time_ns)))?;
         let last = sent.iter().rev().find_map(|it| Some((it.value?, it.time_ns)))?;
@@ -68,7 +68,8 @@ impl Builder {
     fn arrive(&mut self, observed: &Observed, passed: &Passed) {
         let sent_ns = self.clock.zip(passed.value).map(|(clock, value)| clock.sent_ns(value));
         if let Some(end) = self.end {
-            // Bursts lose their later packets: a hole was sent with what came before it.
+            // Bursts lose their last packets: a missing packet was sent together with the previous
+            // one.
             let before = self.course.copies.last().and_then(|copy| copy.sent_ns);
             self.miss((end, passed.start), before.or(sent_ns), passed.time_ns);
         }
@@ -77,7 +78,7 @@ impl Builder {
         for (start, payload) in pieces {
             let hole = self.missing.remove(&start);
             if let (Some(hole), true) = (hole, passed.is_late) {
-                // The packet comes late, but it comes.
+                // The packet is late, not lost.
                 self.course.copies[hole].lost = Some(0.0);
                 let overtakers = self.course.copies.len() - 1 - hole;
                 self.course.overtaken.push(overtakers as u32);

@@ -4,7 +4,7 @@ use super::copies::{Copy, Course, Step};
 use crate::flow::watch::Observed;
 use crate::pair::{Matched, way};
 
-/// The course of the data between two captures.
+/// Course of the data between two captures.
 pub fn of_both_ends(observed: &Observed, matched: &Matched) -> Course {
     let Matched { forward, backward, line, .. } = matched;
     let mut course = Course::of(observed);
@@ -19,7 +19,7 @@ pub fn of_both_ends(observed: &Observed, matched: &Matched) -> Course {
         let arrived = forward.partner[index].map(|at| &forward.arrived[at]);
         let delay_ns = arrived.map(|it| line.above((entry.time_ns, it.time_ns - entry.time_ns)));
         let is_missed = missed.get(&entry.key.seq) == Some(&index);
-        // The other capture may have ended before it came.
+        // The other capture may have ended before the packet arrived.
         let is_over = entry.time_ns.saturating_add(line.least_ns) > last_ns;
         let ahead = first_seq.map_or(0, |first| entry.key.seq.wrapping_sub(first) as i32);
         let time_ns = entry.time_ns - start_ns;

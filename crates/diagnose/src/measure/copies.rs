@@ -15,12 +15,12 @@ pub const OVERHEAD_BYTES: u32 = 38;
 /// TCP header, and option bytes of timestamps.
 const TCP_BYTES: u32 = 20;
 const TIMESTAMPS_BYTES: u32 = 12;
-/// Payload of a segment where no SYN tells (Ethernet, timestamps).
+/// Payload of a segment if no SYN was captured (Ethernet, timestamps).
 const UNIT: u32 = 1_448;
-/// Least MSS of a path (RFC 1122 §4.2.2.6), with room for options.
+/// Minimum MSS of a path (RFC 1122 §4.2.2.6), minus options.
 const UNIT_MIN: u32 = 500;
 
-/// Segments sent within such a part of the least round trip arrive behind each other.
+/// Segments sent within this fraction of the minimum round trip arrive back to back.
 const NEAR: i64 = 20;
 
 /// One copy of a segment.
@@ -35,26 +35,26 @@ pub struct Copy {
     pub start: i64,
     /// Bytes on the wire.
     pub wire_bytes: u32,
-    /// Time from sending to delivery, where nothing but the path made it.
+    /// Time from transmission to delivery, if it contains only path delay.
     pub delay_ns: Option<i64>,
-    /// Probability that it was lost; none where nothing tells.
+    /// Probability of its loss; none without evidence.
     pub lost: Option<f64>,
 }
 
 /// Delivery of data: an acknowledgment, or an arrival.
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
-    /// Time.
+    /// Time of the delivery.
     pub time_ns: i64,
     /// Bytes on the wire that are delivered for the first time.
     pub wire_bytes: u64,
     /// Index of the newest copy.
     pub newest: usize,
-    /// Segments.
+    /// Number of segments.
     pub segments: u32,
     /// Exactly the data sent after those of the step before, each sent once, are delivered.
     pub follows: bool,
-    /// Nothing before it is missing.
+    /// True if no earlier data are missing.
     pub is_plain: bool,
 }
 
@@ -73,13 +73,13 @@ pub struct Course {
     pub syn_wire_bytes: u32,
     /// Payload of a full segment.
     pub unit: u32,
-    /// Delays are those of a round trip, not of one way.
+    /// True if delays are those of a round trip, not of one direction.
     pub is_round_trip: bool,
-    /// Least time from sending to delivery, at the capture.
+    /// Minimum time from transmission to delivery, at the capture.
     pub least_ns: i64,
     /// Times for which the receiver held an acknowledgment back, beyond the least.
     pub held_ns: Vec<i64>,
-    /// Segments that were overtaken on their way, and by how many segments each.
+    /// Overtaken segments: for each, the number of segments that overtook it.
     pub overtaken: Vec<u32>,
 }
 
@@ -92,7 +92,7 @@ fn syn_options(syn: &Options) -> u32 {
     u32::next_multiple_of(bytes, 4)
 }
 
-/// Sequence space that is under way.
+/// Sequence range in flight.
 #[derive(Debug, Clone, Copy)]
 struct Unit {
     end: i64,
@@ -100,7 +100,7 @@ struct Unit {
     newest: usize,
 }
 
-/// The course of a flow whose acknowledgments tell of deliveries.
+/// Course of a flow from its acknowledgments.
 pub fn of_acknowledgments(observed: &Observed) -> Course {
     let mut course = Course { is_round_trip: true, ..Course::of(observed) };
     let mut builder = Builder::default();
@@ -142,7 +142,7 @@ impl Course {
         }
     }
 
-    /// Looks up the least delay, once all are known.
+    /// Computes the minimum delay when all delays are known.
     pub(crate) fn compute_least_delay(&mut self) {
         let delays = self.copies.iter().filter_map(|copy| copy.delay_ns);
         self.least_ns = delays.min().unwrap_or(0);
@@ -160,8 +160,9 @@ impl Course {
         }
     }
 
-    /// Leaves out delays of acknowledgments that the receiver may have held back: those of a single
-    /// segment, unless another arrived just behind it. Where each is acknowledged, none is held.
+    /// Removes delays of acknowledgments that the receiver may have delayed: those of a single
+    /// segment, unless another arrived just after it. If each segment is acknowledged, none is
+    /// delayed.
     fn leave_out_held(&mut self) {
         let single = self.steps.iter().filter(|step| step.segments == 1).count();
         if 2 * single > self.steps.len() {
@@ -269,7 +270,7 @@ impl Builder {
         if is_late && cumulative {
             course.overtaken.push(overtakers as u32);
         }
-        // Data behind a gap are acknowledged with those that fill it.
+        // Data beyond a gap are acknowledged together with those that fill it.
         if units.iter().all(|unit| unit.copies == 1) && !is_late {
             let copy = &mut course.copies[newest];
             copy.delay_ns = copy.sent_ns.map(|sent| time_ns - sent);
@@ -281,12 +282,12 @@ impl Builder {
         course.steps.push(Step { time_ns, wire_bytes, newest, segments, follows, is_plain });
     }
 
-    /// Probability of each copy that it was lost.
+    /// Computes the probability of loss for each copy.
     fn judge(&mut self, course: &mut Course, verdicts: &[Verdict]) {
         let under_way = std::mem::take(&mut self.under_way);
         for (start, chain) in std::mem::take(&mut self.chains) {
             let is_open = under_way.contains_key(&start);
-            // Probability that none of the copies before has arrived.
+            // Probability that none of the earlier copies has arrived.
             let mut none = 1.0;
             for (place, index) in chain.iter().enumerate() {
                 let next = chain.get(place + 1).and_then(|next| self.records[*next]);

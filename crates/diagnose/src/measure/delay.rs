@@ -5,10 +5,10 @@ use super::copies::{Copy, Course, OVERHEAD_BYTES};
 use crate::flow::watch::Observed;
 use serde::Serialize;
 
-/// Samples next to the least one, from whose distances its error follows.
+/// Number of samples next to the minimum, whose spacing determines its error.
 const NEAREST: usize = 10;
-/// Mean distances that the least sample lies above the truth at the most, in 95 of 100 cases: its
-/// excess is distributed exponentially where delays are dense.
+/// Upper bound, in mean spacings, of the minimum sample above the true minimum, in 95 of 100 cases:
+/// the excess is exponential if delays are dense.
 const GAPS: f64 = 3.0;
 
 /// Error of the queue's length, as a part of the least round trip, up to which it is followed.
@@ -41,7 +41,7 @@ pub fn beyond_queue(course: &Course, rate_bit_s: &Estimate, by_queue: &[f64]) ->
         }
         let own = sending_ns(copy.wire_bytes, Some(rate));
         let waits = free_ns - sent;
-        // A full queue takes nothing in; what the channel loses was sent.
+        // A full queue refuses packets; packets lost by the channel were transmitted.
         if copy.lost.unwrap_or(0.0) * by_queue < 0.5 {
             free_ns += own;
         }
@@ -56,7 +56,7 @@ pub fn beyond_queue(course: &Course, rate_bit_s: &Estimate, by_queue: &[f64]) ->
     found
 }
 
-/// Time to send so many bytes.
+/// Transmission time of this many bytes.
 pub fn sending_ns(bytes: u32, rate_bit_s: Option<f64>) -> f64 {
     rate_bit_s.map_or(0.0, |rate| f64::from(bytes) * 8e9 / rate)
 }
@@ -67,8 +67,8 @@ pub fn round_trip(observed: &Observed, course: &Course, rate_bit_s: Option<f64>)
     let both = |ns: [Option<i64>; 2]| Some((ns[0]? + ns[1]?) as f64);
     let of_syn = both(observed.handshake_ns)
         .map(|ns| ns - 2.0 * sending_ns(course.syn_wire_bytes, rate_bit_s));
-    // At the receiver's end, acknowledgments and the data that echo their timestamps; whether the
-    // fastest of those was a full segment is not known, so that nothing is taken off for it.
+    // At the receiver's end, acknowledgments and the data that echo their timestamps. The fastest
+    // of those data may not have been a full segment, so that no transmission time is subtracted.
     let of_loops = both(observed.loops_ns)
         .filter(|ns| {
             !course.is_round_trip && both(observed.handshake_ns).is_none_or(|syn| *ns < syn)

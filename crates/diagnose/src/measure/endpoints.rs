@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// Episodes that a congestion control needs to show itself.
 const EPISODES_MIN: usize = 3;
-/// Part of the window that is left after an episode, by congestion control: between these.
+/// Range of the remaining share of the window after an episode, by congestion control.
 const RENO: (f64, f64) = (0.4, 0.6);
 const CUBIC: (f64, f64) = (0.62, 0.8);
 /// Round trips after an episode in which the window shows.
@@ -19,7 +19,7 @@ const HELD_MIN: usize = 3;
 /// Both ends.
 #[derive(Debug, Clone, Serialize)]
 pub struct Endpoints {
-    /// The sender of the data opened the connection; none where the handshake is not captured.
+    /// True if the sender of the data opened the connection; none without a captured handshake.
     pub sender_opened: Option<bool>,
     /// Payload of a full segment.
     pub segment_bytes: u32,
@@ -41,7 +41,7 @@ pub struct Endpoints {
     pub ack_delay_s: Option<f64>,
     /// Part of the window that is left after fast recovery.
     pub reduction: Estimate,
-    /// Name of the congestion control, where the reduction tells.
+    /// Name of the congestion control, if the reduction reveals it.
     pub congestion_control: Option<&'static str>,
 }
 
@@ -105,11 +105,11 @@ fn segments_per_ack(course: &Course) -> Option<u32> {
 fn ack_delay(course: &Course) -> Option<f64> {
     let mut held = course.held_ns.clone();
     held.sort_unstable();
-    // A few may have waited for something else.
+    // Some of them may have waited for something else.
     (held.len() >= HELD_MIN).then(|| held[held.len() - 1 - held.len() / 20] as f64 * 1e-9)
 }
 
-/// Part of the bytes under way that is left after fast recovery, at the sender's end.
+/// Share of the bytes in flight that remains after fast recovery, at the sender's end.
 fn reduction(flow: &answer::Flow, observed: &Observed) -> Estimate {
     if flow.place != "sender" {
         return Estimate::unknown("only the sender's end shows how much is under way");

@@ -21,16 +21,16 @@ use copies::{Course, OVERHEAD_BYTES};
 use serde::Serialize;
 use std::io::Read;
 
-/// A value with its 95 % interval, or why it cannot be known.
+/// Value with its 95 % interval, or the reason why it is unknown.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Estimate {
-    /// The value; none where it cannot be known.
+    /// Estimate; none if unknown.
     pub value: Option<f64>,
     /// Lower end of the interval; without a value a bound, where there is one.
     pub low: Option<f64>,
     /// Upper end of the interval; without a value a bound, where there is one.
     pub high: Option<f64>,
-    /// Evidence, or why the value cannot be known.
+    /// Evidence, or the reason why the value is unknown.
     pub evidence: String,
 }
 
@@ -53,7 +53,7 @@ pub struct Copies {
     pub starts: Vec<i64>,
     /// Bytes of the IP packet.
     pub sizes_bytes: Vec<u32>,
-    /// Probability that it was lost; none where nothing tells.
+    /// Probability of loss; none without evidence.
     pub lost: Vec<Option<f64>>,
     /// Probability that a full queue dropped it, if it was lost.
     pub by_queue: Vec<f64>,
@@ -72,14 +72,14 @@ impl Copies {
     }
 }
 
-/// Figures of a flow by which a simulation is compared with it.
+/// Figures by which a simulation is compared with a flow.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figures {
     /// Payload over life.
     pub goodput_bit_s: f64,
-    /// Data that were sent again.
+    /// Number of retransmissions.
     pub retransmissions: u64,
-    /// Timeouts.
+    /// Number of timeouts.
     pub timeouts: u64,
     /// Silences of the sender that not the application made.
     pub idle_s: f64,
@@ -103,11 +103,11 @@ pub struct Path {
     pub cross_bit_s: Estimate,
     /// Part of the data that was overtaken by data sent later.
     pub reordered: Estimate,
-    /// Segments that overtook such data, in the median.
+    /// Median number of segments that overtook such data.
     pub overtakers: Option<u32>,
     /// Part of the acknowledgments that was lost.
     pub acks_lost: Estimate,
-    /// Rate of the way back, bits per second.
+    /// Rate of the reverse path, bits per second.
     pub ack_rate_bit_s: Estimate,
     /// Both ends.
     pub endpoints: endpoints::Endpoints,
@@ -119,7 +119,7 @@ pub struct Path {
     pub figures: Figures,
     /// Bytes on the wire of a full segment.
     pub segment_wire_bytes: u32,
-    /// Bytes of that beside the IP packet.
+    /// Overhead in addition to the IP packet, bytes.
     pub overhead_bytes: u32,
 }
 
@@ -146,7 +146,7 @@ pub fn measure_pair<R: Read>(
     Ok((answer, path))
 }
 
-/// Puts what two captures tell in the place of what one does.
+/// Replaces estimates of one capture by those of both.
 fn of_both(path: Path, flow: &answer::Flow, course: &Course) -> Path {
     let rate_bit_s = rate::rate(course);
     let (queue, by_queue) = queue::queue(course, rate_bit_s.value);

@@ -14,16 +14,17 @@ use serde::Serialize;
 
 /// Segments around the most that ever waited, from which on a queue may be full.
 const FULL_SEGMENTS: [f64; 5] = [0.5, 0.0, -0.5, -1.0, -2.0];
-/// Samples that the most that ever waited needs within so many segments.
+/// Support of the longest queue: number of samples within this many segments of it.
 const SUPPORT: (usize, f64) = (3, 2.0);
 /// Probability that losses of the channel look like a full queue.
 const SIGNIFICANT: f64 = 0.01;
 
 /// Parts of the packets that find less waiting, at which early drops are sought.
 const EARLY: [f64; 4] = [0.3, 0.5, 0.7, 0.85];
-/// Losses where much waits, for each where little does, that a channel cannot make.
+/// Ratio of loss rates with long and short queues that no channel produces.
 const EARLY_CLEAR: u64 = 5;
-/// Segments that are much: what waits before a lost packet is known to one or two.
+/// Minimum number of segments of a long queue: the queue before a lost packet is known to one or
+/// two.
 const EARLY_SEGMENTS: f64 = 2.0;
 /// Segments below the limit at which the place of a loss is not sure.
 const BLURRED: f64 = 3.0;
@@ -36,11 +37,11 @@ pub enum Kind {
     TailDrop,
     /// Packets are lost before it is full, and the more often, the more waits.
     EarlyDrops,
-    /// The capture does not tell.
+    /// The capture contains no evidence.
     Unknown,
 }
 
-/// The queue.
+/// Estimate of the bottleneck's queue.
 #[derive(Debug, Clone, Serialize)]
 pub struct Queue {
     /// Limit, in bytes on the wire.
@@ -49,13 +50,13 @@ pub struct Queue {
     pub packets: Option<f64>,
     /// Its kind.
     pub kind: Kind,
-    /// Losses at the limit, and of how many packets that came then.
+    /// Losses with a full queue, and packets that arrived then.
     pub full: (u64, u64),
-    /// Losses elsewhere, and of how many packets.
+    /// Other losses, and packets that arrived then.
     pub elsewhere: (u64, u64),
 }
 
-/// Packets that found at least so much waiting, and the others, with the losses among each.
+/// Packets that found at least a certain queue, and other packets, with the losses among each.
 #[derive(Debug, Clone, Copy)]
 struct Split {
     from: f64,
@@ -65,7 +66,7 @@ struct Split {
     chance: f64,
 }
 
-/// Bytes on the wire that wait before each copy.
+/// Bytes on the wire queued before each copy.
 pub fn waiting(course: &Course, rate_bit_s: f64) -> Vec<Option<f64>> {
     let own = |copy: &Copy| sending_ns(copy.wire_bytes, Some(rate_bit_s));
     let sample = |copy: &Copy| Some(copy.delay_ns? as f64 - own(copy));
@@ -88,7 +89,7 @@ pub fn waiting(course: &Course, rate_bit_s: f64) -> Vec<Option<f64>> {
     course.copies.iter().map(&mut one).collect()
 }
 
-/// More likely lost than not.
+/// True if the copy is more likely lost than not.
 pub fn is_lost(copy: &Copy) -> bool {
     copy.lost.is_some_and(|lost| lost > 0.5)
 }
@@ -143,7 +144,7 @@ pub fn queue(course: &Course, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
     let mut at_loss: Vec<f64> =
         both().filter(|(copy, it)| is_lost(copy) && is_full(*it)).map(|(_, it)| it).collect();
     at_loss.sort_by(f64::total_cmp);
-    // The packet in transmission takes no room; on average half of it is left.
+    // The packet in transmission is not queued; on average half of it remains.
     let limit = at_loss[at_loss.len() / 2] - wire / 2.0;
     let value = limit.max(wire / 2.0);
     let evidence = format!(
@@ -169,8 +170,8 @@ struct Early {
     others: (u64, u64),
 }
 
-/// Looks for losses that come more often when more waits, below the limit. Losses within a round
-/// trip count once, as those of a channel come in bursts, too.
+/// Detects losses that become more frequent with the queue, below the limit. Losses within a round
+/// trip count once, since channel losses also occur in bursts.
 fn early(course: &Course, waiting: &[Option<f64>], below: f64) -> Option<Early> {
     let both = || course.copies.iter().zip(waiting).filter_map(|(copy, it)| Some((copy, (*it)?)));
     let mut sorted: Vec<f64> = both().map(|(_, it)| it).filter(|it| *it < below).collect();
@@ -225,7 +226,7 @@ fn early_drops(
     (queue, of_queue.collect())
 }
 
-/// Probability of at least so many losses among so many packets, by Chernoff's bound.
+/// Upper bound (Chernoff) of the probability of at least `lost` losses among `packets`.
 fn at_least(lost: u64, packets: u64, p: f64) -> f64 {
     let share = lost as f64 / packets.max(1) as f64;
     if share <= p {

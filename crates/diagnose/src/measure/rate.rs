@@ -50,7 +50,7 @@ pub fn rate(course: &Course) -> Estimate {
     let plain = busy_chunks(course, true, LONG);
     let busy = if plain.len() >= CHUNKS_PLAIN { plain } else { busy_chunks(course, false, LONG) };
     if busy.len() >= CHUNKS_PLAIN && near_mode(&busy) < ALONE {
-        // Others' packets lie between the flow's in long intervals, but not in each gap.
+        // Cross traffic lies between the flow's packets in long intervals, but not in each gap.
         return summary(busy_chunks(course, false, SHORT), |used| {
             format!("{used} gaps of the busy bottleneck without other traffic in them")
         });
@@ -86,7 +86,7 @@ fn summary(mut chunks: Vec<Chunk>, evidence: impl Fn(usize) -> String) -> Estima
     // Variance of a ratio of sums.
     let squares: f64 = near.iter().map(|it| (it.bytes - value * it.seconds).powi(2)).sum();
     let error = squares.sqrt() / seconds;
-    // Times of a capture have a resolution, too.
+    // Capture times have a resolution, too.
     let error = error.max(value * 1e-6 / seconds);
     let of = |rate: f64| rate * 8.0;
     Estimate::known(of(value), (of(value - Z * error), of(value + Z * error)), evidence(near.len()))
@@ -128,7 +128,7 @@ fn upper_mode(sorted: &[Chunk]) -> f64 {
     let (mut first, mut end, mut weight) = (0, 0, 0.0);
     let mut best = sorted[sorted.len() / 2].rate();
     if sorted.len() < CHUNKS_PLAIN {
-        // Too few gaps show no modes.
+        // With too few gaps the distribution has no clear modes.
         return best;
     }
     for it in sorted {
@@ -174,7 +174,7 @@ fn busy_chunks(course: &Course, plain_only: bool, segments: (u32, u32)) -> Vec<C
     chunks
 }
 
-/// Deliveries that follow each other more slowly than their data were sent.
+/// Deliveries with larger spacing than their transmissions.
 fn bursts(course: &Course) -> Vec<Chunk> {
     let spread = |pair: &[Step]| {
         let [before, step] = pair else { return None };

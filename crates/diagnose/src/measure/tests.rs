@@ -1,4 +1,4 @@
-//! Measurements of a drop-tail queue whose every packet is known.
+//! Measurements of a drop-tail queue with known packets.
 
 use super::copies::{Copy, Course, Step};
 use super::{queue, rate, way};
@@ -8,8 +8,8 @@ const WIRE: u32 = 1_538;
 const OWN_NS: i64 = 1_000_000;
 const BASE_NS: i64 = 50_000_000;
 
-/// Bursts of so many segments, one each 200 ms, before a queue of so many; each delivery is told at
-/// once.
+/// Bursts of `segments` segments, one every 200 ms, at a queue of `limit`; each delivery is
+/// acknowledged at once.
 fn course(bursts: i64, segments: i64, limit: i64, lost_by_channel: impl Fn(i64) -> bool) -> Course {
     let mut course = Course {
         segment_wire_bytes: WIRE,
@@ -76,7 +76,7 @@ fn losses_at_the_limit_show_the_queue() {
     assert_eq!(found.kind, queue::Kind::TailDrop);
     let packets = found.packets.expect("it overflows");
     assert!((packets - 30.5).abs() <= 1.0, "{packets}");
-    // Losses of the channel are told from those of the queue.
+    // Losses of the channel are distinguished from those of the queue.
     let of_channel = course.copies.iter().zip(&by_queue).enumerate();
     let told = of_channel.filter(|(_, (copy, by_queue))| queue::is_lost(copy) && **by_queue < 0.5);
     assert!(told.clone().count() >= 5);

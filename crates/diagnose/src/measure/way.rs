@@ -1,4 +1,4 @@
-//! Reordering on the way, and the way of the acknowledgments.
+//! Reordering on the forward path, and the reverse path of the acknowledgments.
 
 use super::Estimate;
 use super::copies::Course;
@@ -16,7 +16,7 @@ pub fn share(count: f64, of: f64, evidence: String) -> Estimate {
     let z2 = Z * Z;
     let middle = (p + z2 / (2.0 * of)) / (1.0 + z2 / of);
     let half = Z / (1.0 + z2 / of) * (p * (1.0 - p) / of + z2 / (4.0 * of * of)).sqrt();
-    // Rounding must not let none be impossible.
+    // Rounding must not exclude zero.
     let low = if count > 0.0 { (middle - half).max(0.0) } else { 0.0 };
     Estimate::known(p, (low, (middle + half).min(1.0)), evidence)
 }
@@ -34,7 +34,8 @@ pub fn overtakers(course: &Course) -> Option<u32> {
     overtaken.get(overtaken.len() / 2).copied()
 }
 
-/// Acknowledgments lost: at the sender's end only a bound, by those that cover more than the usual.
+/// Lost acknowledgments: at the sender's end only a bound, from ACKs that cover more data than
+/// usual.
 pub fn acks_lost(course: &Course) -> Estimate {
     if !course.is_round_trip {
         return Estimate::unknown("a lost acknowledgment never reaches this end");
@@ -61,7 +62,7 @@ pub fn acks_lost(course: &Course) -> Estimate {
     }
 }
 
-/// Rate of the way back: acknowledgments that came closer together than that is possible.
+/// Rate of the reverse path, from acknowledgments that arrived with its minimum spacing.
 pub fn ack_rate(course: &Course, heard: &[Heard]) -> Estimate {
     if !course.is_round_trip {
         return Estimate::unknown(

@@ -6,7 +6,7 @@
 /// Fewer packets show no skew.
 const POINTS_MIN: usize = 50;
 
-/// The least delay over time.
+/// Minimum delay as a linear function of time.
 #[derive(Debug, Clone, Copy)]
 pub struct Line {
     start_ns: i64,
@@ -29,7 +29,7 @@ impl Line {
         delay_ns.saturating_sub((elapsed * self.slope).round() as i64)
     }
 
-    /// Delay above the least.
+    /// Delay above the minimum.
     pub fn above(&self, point: (i64, i64)) -> i64 {
         self.corrected(point).saturating_sub(self.least_ns)
     }
@@ -59,7 +59,7 @@ pub fn lower_slope(points: &[(i64, i64)]) -> Option<f64> {
     (length > 0.0).then(|| (edge[1].1 - edge[0].1) / length)
 }
 
-/// Positive when the way through three points turns left.
+/// Cross product: positive if the path through three points turns left.
 fn cross(a: (f64, f64), b: (f64, f64), c: (f64, f64)) -> f64 {
     (b.0 - a.0) * (c.1 - a.1) - (b.1 - a.1) * (c.0 - a.0)
 }

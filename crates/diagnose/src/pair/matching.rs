@@ -1,4 +1,4 @@
-//! The match of the packets that passed one capture with those that passed the other.
+//! Matching of the packets of two captures.
 
 use super::Entry;
 use crate::packet::Packet;
@@ -10,7 +10,7 @@ const SLACK_NS: i64 = 1_000;
 /// Pieces of one frame; more are in no frame that a card makes.
 const PIECES_MAX: u32 = 1_024;
 
-/// Fields that a packet keeps on its way.
+/// Fields that the network does not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     pub(crate) seq: u32,
@@ -134,14 +134,14 @@ impl Matches {
         self.arrived[to].time_ns.saturating_sub(self.sent[from].time_ns)
     }
 
-    /// Time of passing the first capture, and time until the other, of each pair.
+    /// Time at the first capture, and delay to the other, of each pair.
     pub fn delays(&self) -> Vec<(i64, i64)> {
         let one = |(from, to): &(usize, usize)| (self.sent[*from].time_ns, self.delay(*from, *to));
         self.pairs.iter().map(one).collect()
     }
 }
 
-/// False where most packets change their IP identification on the way.
+/// False if most packets change their IP identification between the captures.
 fn are_ids_kept(sent: &[Entry], arrived: &[Entry]) -> bool {
     let keys: std::collections::HashSet<Key> = arrived.iter().map(|entry| entry.key).collect();
     let kept = sent.iter().filter(|entry| keys.contains(&entry.key)).count();

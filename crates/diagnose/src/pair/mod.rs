@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::io::Read;
 
 const NS: f64 = 1e-9;
-/// Least MSS of a path (RFC 1122 §4.2.2.6), with room for options.
+/// Minimum MSS of a path (RFC 1122 §4.2.2.6), minus options.
 const UNIT_MIN: u32 = 500;
 /// Option bytes of timestamps, which shorten every segment.
 const TIMESTAMPS_BYTES: u32 = 12;
@@ -84,11 +84,11 @@ impl Collected {
     }
 }
 
-/// Diagnoses two captures of the same flows; the answers are those of the one nearer to the
-/// sender of each flow's data, with the fate of what passed it.
+/// Diagnoses two captures of the same flows. Each flow is diagnosed from the capture nearer to the
+/// sender of its data, with the fate of the packets that passed it.
 ///
 /// # Errors
-/// A file is no capture.
+/// A file is not a capture.
 pub fn diagnose_pair<R: Read>(
     sources: [R; 2],
     names: [&str; 2],
@@ -103,7 +103,7 @@ pub(crate) struct Matched {
     pub forward: Matches,
     /// Acknowledgments.
     pub backward: Matches,
-    /// Least delay of the data.
+    /// Minimum delay of the data.
     pub line: Line,
     /// The answer is that of the second capture.
     is_turned: bool,
@@ -166,7 +166,7 @@ fn sorted([one, other]: [End; 2]) -> [End; 2] {
     if one <= other { [one, other] } else { [other, one] }
 }
 
-/// Puts what both captures tell into the answer of the first.
+/// Adds the results of both captures to the diagnosis of the first.
 fn join(
     (first, second): (&mut answer::Flow, &mut answer::Flow),
     collected: [&Collected; 2],
@@ -228,7 +228,7 @@ fn unit(passing: [&Passing; 2]) -> u32 {
     mss.map_or(least, |mss| mss.saturating_sub(options)).max(UNIT_MIN)
 }
 
-/// The least delay of each direction, once the skew of the clocks is taken out.
+/// Minimum delay of each direction, after removing the skew of the clocks.
 fn lines(forward: &Matches, backward: &Matches) -> ([Line; 2], Option<f64>) {
     let points = [forward.delays(), backward.delays()];
     let length = points[0].last().map_or(0, |last| last.0.saturating_sub(points[0][0].0));

@@ -3,10 +3,10 @@
 /// The order of bytes in an integer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Order {
-    /// The least significant byte first.
+    /// Little endian.
     #[default]
     Little,
-    /// The most significant byte first.
+    /// Big endian.
     Big,
 }
 

@@ -18,7 +18,7 @@ pub struct Input<R> {
     passed: u64,
     /// The stream has ended, or cannot be read any further.
     exhausted: bool,
-    /// Why it cannot be read any further.
+    /// Error that prevents further reading.
     failure: Option<io::Error>,
 }
 
@@ -29,7 +29,7 @@ impl<R: Read> Input<R> {
         Self { source, buffer, start: 0, end: 0, passed: 0, exhausted: false, failure: None }
     }
 
-    /// The next bytes: at least `least` of them, unless the stream ends before.
+    /// Next bytes without consuming them: at least `least` bytes, unless the stream ends.
     #[inline]
     pub fn peek(&mut self, least: usize) -> &[u8] {
         if self.end - self.start < least {
@@ -99,16 +99,16 @@ impl<R: Read> Input<R> {
     }
 }
 
-/// The bytes looked at to find the compression, and the stream behind them.
+/// Bytes already read to detect the compression, followed by the rest of the stream.
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
-/// A stream that is decompressed where it is compressed by gzip or Zstandard.
+/// Stream that decompresses gzip and Zstandard.
 pub enum Decompressed<R: Read> {
-    /// As it is.
+    /// Uncompressed.
     Plain(Whole<R>),
-    /// Members of gzip, at least one.
+    /// One or more gzip members.
     Gzip(Box<MultiGzDecoder<Whole<R>>>),
-    /// Frames of Zstandard, at least one.
+    /// One or more Zstandard frames.
     Zstandard(Box<Frames<Whole<R>>>),
 }
 
@@ -142,7 +142,7 @@ impl<R: Read> Read for Decompressed<R> {
     }
 }
 
-/// Frames of Zstandard, one after the other, skippable ones passed over (RFC 8878 §3.1).
+/// Sequence of Zstandard frames; skippable frames are ignored (RFC 8878 §3.1).
 pub struct Frames<R: Read> {
     source: BufReader<R>,
     decoder: FrameDecoder,
@@ -155,7 +155,7 @@ impl<R: Read> Frames<R> {
         Self { source, decoder: FrameDecoder::new(), in_frame: false }
     }
 
-    /// Begins the next frame; false when there is none.
+    /// Begins the next frame; false if there is none.
     fn begin(&mut self) -> io::Result<bool> {
         loop {
             if io::BufRead::fill_buf(&mut self.source)?.is_empty() {

@@ -32,10 +32,10 @@ pub struct Frame<'a> {
     pub data: &'a [u8],
 }
 
-/// Why a file is no capture.
+/// Reason why a file is not a capture.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// Nothing can be read from it.
+    /// The file cannot be read.
     #[error("cannot read it: {0}")]
     Io(#[from] io::Error),
     /// The file is empty.
@@ -52,7 +52,7 @@ pub enum ReadError {
     },
 }
 
-/// Where a file ends before its end.
+/// Position and kind of the damage to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
     /// Offset in the decompressed file.
@@ -91,7 +91,7 @@ enum Record {
     /// A frame, whose captured bytes are the next ones in the input; after them `padding` bytes
     /// follow that belong to the record.
     Frame { head: Head, padding: usize },
-    /// Something else, which has been passed over.
+    /// Other block, which is skipped.
     Other,
     /// There are no more.
     End,
@@ -133,7 +133,7 @@ impl<R: Read> Reader<R> {
         Ok(Self { input, format, number: 0, damage: None, statistics: Statistics::default() })
     }
 
-    /// The next frame; none at the end of the file, or where it is damaged.
+    /// Next frame; none at the end of the file or at damage.
     #[inline]
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
         if self.damage.is_some() {
@@ -192,12 +192,12 @@ impl<R: Read> Reader<R> {
         self.number
     }
 
-    /// Where and how the file is damaged, once [`Self::next_frame`] has come to it.
+    /// Position and kind of the damage, once [`Self::next_frame`] has reached it.
     pub fn damage(&self) -> Option<&Damage> {
         self.damage.as_ref()
     }
 
-    /// Counts that the file has given so far.
+    /// Statistics reported by the file so far.
     pub fn statistics(&self) -> Statistics {
         self.statistics
     }

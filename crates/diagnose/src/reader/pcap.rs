@@ -19,7 +19,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads the header of a file; none when it is no pcap.
+    /// Reads the header of a file; none if it is not pcap.
     pub fn read(input: &mut Input<impl Read>) -> Option<Self> {
         let bytes = input.peek(FILE_HEADER_BYTES);
         if bytes.len() < FILE_HEADER_BYTES {
@@ -33,7 +33,7 @@ impl Header {
             0xa1b2_cd34 => (false, MODIFIED_RECORD_HEADER_BYTES),
             _ => return None,
         };
-        // The upper half tells of frame check sequences.
+        // The upper half describes frame check sequences.
         let link_type = order.u32(bytes, 20) as u16;
         input.consume(FILE_HEADER_BYTES);
         Some(Self { order, nanoseconds, record_header_bytes, link_type })

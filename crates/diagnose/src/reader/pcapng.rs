@@ -40,9 +40,9 @@ struct Interface {
 /// The unit of an interface's times.
 #[derive(Debug, Clone, Copy)]
 enum Resolution {
-    /// Nanoseconds in a unit of time, at least one.
+    /// Number of nanoseconds per unit of time, at least one.
     Nanoseconds(u64),
-    /// Units in a nanosecond, where it is longer than one.
+    /// Number of units per nanosecond, if the unit is shorter.
     Finer(u64),
     /// 2^−n s.
     Binary(u32),

@@ -42,7 +42,7 @@ impl Model for Config {
     }
 }
 
-/// A running channel.
+/// State of the channel.
 #[derive(Debug, Clone)]
 pub struct State {
     p: f64,

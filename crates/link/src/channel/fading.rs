@@ -154,7 +154,7 @@ impl Model for Config {
     }
 }
 
-/// A running channel.
+/// State of the channel.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,

@@ -46,7 +46,7 @@ pub struct Config {
 
 checked!(Config);
 
-/// The chain.
+/// Gilbert-Elliott chain with a step per frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chain {
     /// Transition probability from good to bad.
@@ -171,7 +171,7 @@ impl Model for Config {
     }
 }
 
-/// A running channel.
+/// State of the channel.
 #[derive(Debug, Clone)]
 pub struct State {
     chain: Chain,

@@ -56,7 +56,7 @@ pub struct Config {
 
 checked!(Config);
 
-/// The chain.
+/// Gilbert-Elliott chain in continuous time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chain {
     /// Stationary probability of the bad state.
@@ -172,7 +172,7 @@ const PER_SPAN: f64 = 8.0;
 /// Number of spans searched backwards for an instant. The probability of finding none is e^(−8·64).
 const LOOK_BACK: u64 = 64;
 
-/// A running channel.
+/// State of the channel.
 #[derive(Debug, Clone)]
 pub struct State {
     chain: Chain,

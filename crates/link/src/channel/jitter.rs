@@ -77,7 +77,7 @@ impl Model for Config {
     }
 }
 
-/// A running channel.
+/// State of the channel.
 #[derive(Debug, Clone)]
 pub struct State {
     law: Law,

@@ -146,7 +146,7 @@ impl Model for Config {
     }
 }
 
-/// A running chain.
+/// State of chain.
 #[derive(Debug, Clone)]
 pub struct State {
     chain: Chain,
@@ -168,7 +168,7 @@ impl Channel for State {
         if lost { Fate::Lose(Reason::Channel) } else { DELIVER }
     }
 
-    /// Keeps the state, where the new chain has it.
+    /// Keeps the state if the new chain also has it.
     fn adopt(&mut self, new: Self) {
         let state = self.state.filter(|state| *state < new.law.len());
         *self = Self { state, ..new };

@@ -21,7 +21,7 @@ pub struct Config {
     pub after: u64,
 }
 
-/// A running channel.
+/// State of the channel.
 #[derive(Debug, Clone)]
 pub struct State {
     every: u32,

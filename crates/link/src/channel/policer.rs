@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct Config {
-    /// Rate at which tokens come.
+    /// Token rate.
     pub rate: Rate,
     /// Size of the bucket, in bytes; frames that are longer never pass.
     pub bucket_bytes: u32,
@@ -58,7 +58,7 @@ impl Model for Config {
     }
 }
 
-/// A running policer.
+/// State of policer.
 #[derive(Debug, Clone)]
 pub struct State {
     rate: u64,

@@ -106,7 +106,7 @@ impl Model for Config {
     }
 }
 
-/// A running channel.
+/// State of the channel.
 #[derive(Debug, Clone)]
 pub struct State {
     shares: Vec<f64>,

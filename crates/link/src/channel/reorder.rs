@@ -75,7 +75,7 @@ impl Model for Config {
     }
 }
 
-/// A running channel.
+/// State of the channel.
 #[derive(Debug, Clone)]
 pub struct State {
     p: f64,

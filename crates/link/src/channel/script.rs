@@ -33,7 +33,7 @@ pub enum As {
     Congestion,
 }
 
-/// A running script.
+/// State of script.
 #[derive(Debug, Clone)]
 pub struct State {
     /// Frames still to be lost, in descending order.

@@ -223,7 +223,7 @@ impl Model for Config {
     }
 }
 
-/// A running trace.
+/// State of trace.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,

@@ -104,16 +104,16 @@ pub struct Pipe {
     next_change: Time,
 }
 
-/// Time at which a packet's fate is determined, and what can happen to it.
+/// Time at which a packet's fate is determined, and the possible fates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// At arrival; nothing happens but waiting, transmission and a constant delay.
+    /// At arrival; packets only wait, are transmitted, and take a constant delay.
     Plain,
     /// Like `Plain`, but the channel may lose packets.
     Loses,
     /// At arrival: the pipe has neither `line` nor `repairs`.
     Settles,
-    /// When the transmission begins, or later.
+    /// At the start of the transmission, or later.
     Decides,
 }
 

@@ -19,7 +19,8 @@ use retx_units::{Duration, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Drops at the head when packets have waited too long for too long (CoDel, RFC 8289).
+/// Drops packets at the head if the sojourn time exceeds the target for an interval (CoDel, RFC
+/// 8289).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields, default)]
 pub struct Config {
@@ -69,7 +70,7 @@ pub(super) fn check_times(target: Duration, interval: Duration) -> Result<(), St
     Ok(())
 }
 
-/// A packet needs room in the queue before it is sent.
+/// A packet needs queue space before its transmission.
 pub(super) fn check_room(packets: u64) -> Result<(), String> {
     if packets == 0 {
         return Err(choice::at("packets", "0: not a single packet would get through"));

@@ -181,7 +181,7 @@ impl State {
             self.controller.update(&self.config, self.delay);
             self.next_update += interval;
             if self.controller == before && self.next_update <= now {
-                // Further updates change nothing.
+                // Further updates have no effect.
                 self.next_update = now.align_down(interval) + interval;
             }
         }

@@ -70,7 +70,7 @@ pub struct Counters {
     pub repeated_by_acks: u64,
     /// Copies sent by the timer.
     pub repeated_by_timer: u64,
-    /// Segments given up after the largest number of copies.
+    /// Segments given up after the maximum number of copies.
     pub given_up: u64,
     /// Duplicate acknowledgments absorbed.
     pub acks_suppressed: u64,
@@ -129,7 +129,7 @@ pub struct Relay {
     /// ignored.
     wakes: BinaryHeap<Reverse<(Time, u32)>>,
     orders: VecDeque<Order>,
-    /// Flow whose copy is to be handed in.
+    /// Flow whose copy is passed in.
     asked: Option<u32>,
     counters: Counters,
     occupancy: Occupancy,

@@ -97,7 +97,7 @@ impl Notice {
         } else if self.runs.len() < RUNS_MAX {
             self.runs.insert(first, (from, to));
         } else if self.side == Side::From && first == self.runs.len() {
-            // No room for another hole: merge, which hides it.
+            // If there is no space for another hole, two ranges are merged, which hides it.
             self.runs[first - 1].1 = to;
         }
     }

@@ -102,7 +102,7 @@ impl Standard {
         }
     }
 
-    /// Preamble and PLCP header; `None` where the standard has no such preamble.
+    /// Preamble and PLCP header; `None` if the standard has no such preamble.
     pub const fn plcp(self, preamble: Preamble) -> Option<Duration> {
         match (self, preamble) {
             (Self::B, Preamble::Long) => Some(Duration::from_micros(192)),

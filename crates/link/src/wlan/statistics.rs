@@ -140,7 +140,7 @@ pub struct Counters {
     pub frames_collided: u64,
     /// Data frames received intact whose acknowledgment was lost.
     pub acks_lost: u64,
-    /// Data frames sent again.
+    /// Retransmitted data frames.
     pub retries: u64,
     /// RTS frames sent.
     pub rts_sent: u64,

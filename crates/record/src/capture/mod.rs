@@ -355,7 +355,7 @@ impl CaptureBuffer {
         payload::fill((row.position + syn).saturating_sub(1), payload);
     }
 
-    /// Comment of a packet: what the run knows about it.
+    /// Comment of a packet with the information that the run has about it.
     pub(crate) fn truth(&self, id: PacketId) -> String {
         let row = &self.rows[id.0 as usize];
         let fate = match row.fate {

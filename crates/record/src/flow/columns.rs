@@ -79,7 +79,7 @@ measures! {
     }
 }
 
-/// Inputs of a flow's results besides its counters.
+/// Inputs of a flow's results in addition to its counters.
 #[derive(Debug, Clone)]
 pub struct FlowFrame {
     /// Name of the flow.
@@ -174,7 +174,7 @@ columns! {
         idle_total_s: f64 = counters.idle.total().as_secs_f64(),
         /// Longest of these pauses.
         idle_max_s: f64 = counters.idle.longest.as_secs_f64(),
-        /// All pauses longer than a smoothed RTT, by what ended them.
+        /// All pauses longer than a smoothed RTT, by the event that ended them.
         idle: IdleSummary = IdleSummary::of(&counters.idle),
         /// Life of the flow by limit, in seconds, from its start, or the end of the warm-up, to its
         /// finish or the end of the run. `docs/decisions/0018-what-limits-a-flow.md` defines each

@@ -137,7 +137,7 @@ struct Span {
     limit: FlowLimit,
     from: Time,
     to: Time,
-    /// Reduction in force, whose times it is part of; 0 for none.
+    /// Current reduction, which includes these times; 0 for none.
     reduction: u32,
 }
 

@@ -40,7 +40,7 @@ pub struct FlowRecord {
     idle_end: IdleEnd,
     /// True if the sender has had nothing to send since its last data.
     drained: bool,
-    /// False while `truth` keeps nothing, so that arrivals skip the look-up.
+    /// False while `truth` is empty, so that arrivals skip the look-up.
     has_unresolved_losses: bool,
     /// Time at which data were last sent; [`Time::NEVER`] before.
     last_data: Time,
@@ -152,8 +152,8 @@ impl FlowRecord {
         self.ack_held = Time::NEVER;
     }
 
-    /// Records that the peer sends an acknowledgment, when the sender has that of what is before
-    /// `snd_una`.
+    /// Records that the peer sends an acknowledgment, while the sender has received that of
+    /// everything before `snd_una`.
     #[inline(always)]
     pub fn ack_is_sent(&mut self, now: Time, snd_una: impl FnOnce() -> u64) {
         if self.ack_held != Time::NEVER {

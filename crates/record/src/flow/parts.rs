@@ -86,7 +86,7 @@ pub struct SaidSummary {
     pub corruption: CauseSummary,
 }
 
-/// Idle times by what ended them.
+/// Idle times by the event that ended them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct IdleSummary {

@@ -189,7 +189,7 @@ impl<'a> Engine<'a> {
         self.agenda.next_time()
     }
 
-    /// Recorded tables, to add what only the ends know.
+    /// Tables, to which only the ends can add some values.
     pub const fn tables(&mut self) -> &mut Tables {
         &mut self.recorder.tables
     }

@@ -54,7 +54,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Lets the proxies of a chain forward data; true if that has changed something.
+    /// Forwards data through the proxies of a chain; true if anything has changed.
     fn run_proxies(&mut self, chain: u32) -> bool {
         let mut changed = false;
         for proxy in self.chains[chain as usize].proxies.clone() {
@@ -86,7 +86,7 @@ impl Engine<'_> {
         if is_complete {
             undelivered.unset(self.now);
         } else {
-            // Bytes may have arrived whose acknowledgment was lost.
+            // Bytes may have arrived although their acknowledgment was lost.
             undelivered.set(self.now, acked.saturating_sub(delivered));
         }
     }

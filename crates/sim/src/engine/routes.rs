@@ -99,8 +99,7 @@ pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
     places
 }
 
-/// Makes all pipes and ends common again: the position and destination of each packet are read from
-/// it.
+/// Makes all pipes and ends read the position and destination of each packet from it.
 pub(super) fn forget_private(routes: &mut [u32], places: &mut [u32]) {
     places.fill(ANY);
     for word in routes {
@@ -147,7 +146,7 @@ impl Engine<'_> {
         None
     }
 
-    /// Writes the position of a packet to it.
+    /// Writes a packet's position to it.
     #[inline(always)]
     pub(super) fn write_hop(&mut self, step: Step) {
         self.packets.set_hop(step.parcel.id, step.hop);

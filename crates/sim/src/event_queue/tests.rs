@@ -12,7 +12,7 @@ struct Pair {
     now: u64,
 }
 
-/// Fewer targets than events, so that some have several.
+/// There are fewer targets than events, so that some have several.
 const TARGETS: u32 = 100;
 
 impl Default for Pair {

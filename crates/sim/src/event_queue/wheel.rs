@@ -103,7 +103,7 @@ impl Wheel {
         }
     }
 
-    /// Inserts an event whose target's place is occupied.
+    /// Inserts an event whose target's slot is occupied.
     #[cold]
     #[inline(never)]
     fn push_elsewhere(&mut self, time: Time, target: Target) {

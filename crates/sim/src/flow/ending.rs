@@ -1,4 +1,4 @@
-//! Ends of connections, and what follows them.
+//! Ends of connections, and their consequences.
 
 use super::{Flow, Phase, RECEIVER};
 use crate::plan::{Side, Work};
@@ -63,7 +63,7 @@ impl Flow {
     /// close: a FIN retransmitted after the other end's TIME-WAIT is answered by a reset.
     pub(super) fn reset(&mut self, now: Time, side: Side, recorder: &mut Recorder) {
         if self.leg.as_ref().is_some_and(|leg| leg.is_aborted(side)) {
-            // The other end learns of it from the reset in flight.
+            // The other end is informed by the reset in flight.
             return;
         }
         let cannot_arrive = self.leg.as_ref().is_some_and(|leg| leg.cannot_arrive());

@@ -38,7 +38,7 @@ impl Reader {
 }
 
 impl Flow {
-    /// Lets the receiving program read what it takes now.
+    /// Lets the receiving program read as much as its rate permits now.
     #[inline(always)]
     pub(super) fn read(&mut self, now: Time, recorder: &mut Recorder) {
         let read = self.app.receive(&mut self.ends[RECEIVER]);
@@ -55,7 +55,7 @@ impl Flow {
             self.record.note_finish(now);
         }
         if let Some(reader) = &mut self.reader {
-            // At most a block.
+            // At most one block.
             reader.busy_until = now + reader.rate.duration_of(read as u32);
             self.app.set_room(0);
         }

@@ -15,7 +15,7 @@ impl Flow {
         self.ends[side as usize].poll_transmit_into(now, to)
     }
 
-    /// Records a plain segment sent by `side`; returns what the network needs to know of it.
+    /// Records a plain segment sent by `side`; returns the data that the network needs.
     #[inline(always)]
     pub fn send_plain(&mut self, now: Time, side: Side, sent: &PlainTransmit) -> Label {
         let copy = match side {

@@ -22,7 +22,7 @@ impl Default for Trail {
     }
 }
 
-/// Notes on few packets: retransmissions, those copied by the network, and those in a capture.
+/// Data of few packets: retransmissions, copies made by the network, and packets in a capture.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Notes {
     /// See [`PacketRef::captured`].
@@ -115,7 +115,7 @@ impl<'a> PacketRef<'a> {
         self.notes().transmission
     }
 
-    /// Other copies of it, known once it has reached its end.
+    /// State of its other copies, known once it has reached its end.
     pub fn others(self) -> Others {
         self.notes().others
     }

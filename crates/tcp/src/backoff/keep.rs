@@ -15,7 +15,7 @@ use super::{Ack, Backoff, Doublings, Timeout};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Doubled by each timeout, kept until the loss state is over (García et al., what they found).
+/// Doubled by each timeout, kept until the loss state is over (García et al., observed behaviour).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

@@ -78,7 +78,7 @@ enum Mode {
     ProbeRtt,
 }
 
-/// A running BBR.
+/// State of BBR.
 #[derive(Debug, Clone)]
 pub struct State(Box<Bbr>);
 

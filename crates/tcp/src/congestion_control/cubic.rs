@@ -88,7 +88,7 @@ impl Default for Config {
     }
 }
 
-/// A running CUBIC.
+/// State of CUBIC.
 #[derive(Debug, Clone)]
 pub struct State {
     avoidance: Avoidance,

@@ -52,7 +52,7 @@ pub struct Config {
     pub growth: reno::Growth,
 }
 
-/// An estimator of the available bandwidth.
+/// Estimators of the available bandwidth.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Estimator {
@@ -103,7 +103,7 @@ impl Default for Config {
     }
 }
 
-/// A running controller.
+/// State of the congestion control.
 #[derive(Debug, Clone)]
 pub struct State {
     reno: reno::State,
@@ -285,7 +285,7 @@ mod tests {
         assert!((rate.smoothed - 0.1).abs() < 1e-12, "no time, no weight");
     }
 
-    /// 0.1 MB/s over 40 ms, `sent` segments since the beginning.
+    /// State at 0.1 MB/s over 40 ms, after `sent` segments.
     fn settled(config: &Config, sent: u64) -> State {
         let mut state = State::new(config, &tcp());
         for n in 0..2_000 {

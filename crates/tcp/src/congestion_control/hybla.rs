@@ -37,7 +37,7 @@ impl Default for Config {
 /// Largest ρ used as an exponent.
 const LARGEST_EXPONENT: f64 = 16.0;
 
-/// A running Hybla.
+/// State of Hybla.
 #[derive(Debug, Clone)]
 pub struct State {
     rtt0: f64,

@@ -37,7 +37,7 @@ const CWND_MAX: u64 = 65_535;
 /// Keeps ρ² within 64 bits: an RTT of about 40 days.
 const RHO_MAX: u64 = 1 << 30;
 
-/// A running Hybla.
+/// State of Hybla.
 #[derive(Debug, Clone)]
 pub struct State {
     segments: Segments,

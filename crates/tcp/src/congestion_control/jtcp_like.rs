@@ -42,7 +42,7 @@ impl Default for Config {
     }
 }
 
-/// A running controller.
+/// State of the controller.
 #[derive(Debug, Clone)]
 pub struct State {
     k: f64,

@@ -30,7 +30,7 @@ pub struct Config {
     pub growth: reno::Growth,
 }
 
-/// A running controller.
+/// State of the controller.
 #[derive(Debug, Clone)]
 pub struct State {
     reno: reno::State,

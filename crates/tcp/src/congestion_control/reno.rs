@@ -32,7 +32,7 @@ pub enum Growth {
     BytesAcked,
 }
 
-/// A running Reno.
+/// State of Reno.
 #[derive(Debug, Clone)]
 pub struct State {
     growth: Growth,

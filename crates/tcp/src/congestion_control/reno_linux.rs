@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-/// A running Reno.
+/// State of Reno.
 #[derive(Debug, Clone)]
 pub struct State {
     segments: Segments,

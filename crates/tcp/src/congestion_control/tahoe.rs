@@ -17,7 +17,7 @@ pub struct Config {
     pub growth: reno::Growth,
 }
 
-/// A running Tahoe.
+/// State of Tahoe.
 #[derive(Debug, Clone)]
 pub struct State {
     reno: reno::State,

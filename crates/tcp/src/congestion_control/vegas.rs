@@ -55,7 +55,7 @@ impl Default for Config {
     }
 }
 
-/// A running Vegas.
+/// State of Vegas.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,

@@ -36,7 +36,7 @@ impl Default for Config {
     }
 }
 
-/// A running Veno.
+/// State of Veno.
 #[derive(Debug, Clone)]
 pub struct State {
     beta: f64,

@@ -50,7 +50,7 @@ impl Default for Config {
     }
 }
 
-/// A running Westwood.
+/// State of Westwood.
 #[derive(Debug, Clone)]
 pub struct State {
     reno: reno::State,

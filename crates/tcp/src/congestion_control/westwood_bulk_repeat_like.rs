@@ -36,7 +36,7 @@ impl Default for Config {
     }
 }
 
-/// A running controller.
+/// State of the controller.
 #[derive(Debug, Clone)]
 pub struct State {
     reno: reno::State,

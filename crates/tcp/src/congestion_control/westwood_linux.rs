@@ -34,7 +34,7 @@ const INITIAL_RTT: u64 = 5000;
 /// `TCP_WESTWOOD_RTT_MIN`, in ticks: the shortest interval of a sample.
 const INTERVAL_MIN: u64 = 12;
 
-/// A running Westwood+.
+/// State of Westwood+.
 #[derive(Debug, Clone)]
 pub struct State {
     segments: Segments,

@@ -32,7 +32,7 @@ pub struct Config {
     pub growth: reno::Growth,
 }
 
-/// A running Westwood+.
+/// State of Westwood+.
 #[derive(Debug, Clone)]
 pub struct State {
     reno: reno::State,

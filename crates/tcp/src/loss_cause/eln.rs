@@ -24,14 +24,14 @@ pub struct Config {
     pub timeouts: bool,
 }
 
-/// A rule that believes what it is told.
+/// State of the rule.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,
 }
 
 impl State {
-    /// A rule that has heard nothing.
+    /// Creates a rule without a notice.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self { config: *config }
     }

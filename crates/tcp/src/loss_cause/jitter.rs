@@ -36,35 +36,35 @@ impl Default for Config {
     }
 }
 
-/// A rule that compares the pace of sending with that of arrival.
+/// State of the rule: the rates of transmission and of arrival.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,
     times: SendTimes,
-    /// The beginnings of the last whole window and of the current one.
+    /// Starts of the last whole window and of the current one.
     first: [Option<Passage>; 2],
     last: Option<Passage>,
-    /// The current window ends here.
+    /// End of the current window.
     window_end: u64,
 }
 
-/// A segment's way, in nanoseconds of the clocks at its ends.
+/// Transmission and arrival of a segment, in nanoseconds of the clocks at both ends.
 #[derive(Debug, Clone, Copy)]
 struct Passage {
     sent: u64,
     arrived: u64,
-    /// The position after it.
+    /// Position after the segment.
     end: u64,
 }
 
 impl State {
-    /// A rule that has seen nothing.
+    /// Creates a rule without samples.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         let times = SendTimes::default();
         Self { config: *config, times, first: [None; 2], last: None, window_end: 0 }
     }
 
-    /// w·Jr: segments newly queued; `None` while there are no two arrivals to compare.
+    /// w·Jr: segments newly queued; `None` without two arrivals to compare.
     fn newly_queued(&self, smss: u32) -> Option<f64> {
         let first = self.first[0].or(self.first[1])?;
         let last = self.last?;
@@ -110,9 +110,9 @@ mod tests {
     use Cause::{Congestion, Corruption};
     use retx_units::Duration;
 
-    /// Windows of ten segments sent 1 ms apart, which arrive `spacing` microseconds apart, after
-    /// 50 ms for the first. ACK number n comes at 50 ms + n·spacing and has RTT
-    /// 50 ms + n·(spacing − 1 ms).
+    /// Windows of ten segments sent 1 ms apart, which arrive `spacing` microseconds apart, the
+    /// first after 50 ms. ACK number n arrives at 50 ms + n·spacing and has an RTT of 50 ms +
+    /// n·(spacing − 1 ms).
     fn after(config: Config, acks: u64, spacing: u64) -> State {
         let mut state = State::new(&config, &tcp());
         for n in 0..acks {
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(tolerant.cause(&timed_out()), Congestion);
     }
 
-    /// ACK 11 begins the second window, ACK 22 the third: from then on the first is forgotten.
+    /// ACK 11 begins the second window and ACK 22 the third, at which the first is forgotten.
     #[test]
     fn one_whole_window_and_the_current_one_count() {
         for (acks, segments) in [(22, 21.0), (23, 11.0)] {
@@ -153,7 +153,8 @@ mod tests {
         }
     }
 
-    /// The receiver's clock leaves the way back out: ACKs bunched by a second do not matter.
+    /// The receiver's clock excludes the reverse path: ACKs delayed together by a second do not
+    /// matter.
     #[test]
     fn the_receivers_clock_comes_first() {
         let mut state = State::new(&Config::default(), &tcp());

@@ -37,7 +37,7 @@ impl Default for Config {
     }
 }
 
-/// A rule that watches the spacing of ACKs.
+/// State of the rule: the spacing of ACKs.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,
@@ -45,7 +45,7 @@ pub struct State {
 }
 
 impl State {
-    /// A rule that has seen nothing.
+    /// Creates a rule without samples.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self { config: *config, spacing: Spacing::default() }
     }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use Cause::{Congestion, Corruption};
 
-    /// ACKs 4 µs apart, then the first duplicate so long after the last.
+    /// ACKs 4 µs apart, then the first duplicate ACK after `micros` microseconds.
     fn after_gap(config: Config, micros: u64) -> State {
         let mut state = State::new(&config, &tcp());
         for ack in [unsampled(0), unsampled(4), unsampled(8), duplicate(8 + micros)] {
@@ -82,7 +82,7 @@ mod tests {
         state
     }
 
-    /// T_min = 4 µs: on time is 8 … 9 µs for one lost segment, 16 … 17 for three.
+    /// T_min = 4 µs: arrival on time is 8 … 9 µs for one lost segment, 16 … 17 µs for three.
     #[test]
     fn on_time_is_corruption() {
         let expected = [(7, Congestion), (8, Corruption), (9, Congestion), (16, Congestion)];

@@ -1,4 +1,5 @@
-//! Why was it lost? *Corruption* means: retransmit, and leave the window alone.
+//! Loss cause: decides why a segment was lost. After *corruption* it is retransmitted without a
+//! reduction of the window.
 
 use crate::ConfigError;
 use crate::congestion_control::{Ack, Sent, Window};
@@ -16,15 +17,15 @@ mod spacing;
 mod testing;
 
 impl Config {
-    /// Those that need nothing but their name: all but `python`, the last.
+    /// Names of rules without required parameters: all but `python`, the last.
     pub const BUILT_IN: &'static [&'static str] = Self::NAMES.split_at(Self::NAMES.len() - 1).0;
 
-    /// Checks what the types of the parameters alone cannot.
+    /// Checks conditions that involve several parameters.
     ///
     /// # Errors
     /// The first parameter that contradicts another.
     pub fn check(&self) -> Result<(), ConfigError> {
-        // The paths of the parameters below `[tcp.NAME]`.
+        // Paths of the parameters below `[tcp.NAME]`.
         let parts = match self {
             Self::spike(config) => vec![(config.check(), "loss_cause.end")],
             Self::zigzag(config) => vec![(config.check(), "loss_cause.gain")],
@@ -42,54 +43,55 @@ impl Config {
     }
 }
 
-/// Cause of a loss, as the sender takes it.
+/// Cause of a loss, as inferred by the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// A full queue: slow down.
+    /// A full queue: the window is reduced.
     Congestion,
-    /// A bad channel: retransmit only.
+    /// A bad channel: the segment is only retransmitted.
     Corruption,
 }
 
 impl Cause {
-    /// Corruption when that is so, congestion when it is not.
+    /// Corruption if `so`, otherwise congestion.
     pub(crate) const fn corruption_if(so: bool) -> Self {
         if so { Self::Corruption } else { Self::Congestion }
     }
 }
 
-/// A loss, with what the sender knows when it finds it.
+/// Loss, with the sender's state at its detection.
 #[derive(Debug, Clone, Copy)]
 pub struct Loss {
-    /// When it was found.
+    /// Time of detection.
     pub now: Time,
-    /// Found by the retransmission timer rather than by duplicate or selective ACKs.
+    /// True if the retransmission timer detected it, false for duplicate or selective ACKs.
     pub by_timeout: bool,
-    /// Smoothed RTT, if there is one.
+    /// Smoothed RTT, if any.
     pub srtt: Option<Duration>,
-    /// The raw RTT measured last, if any was.
+    /// Latest raw RTT sample, if any.
     pub last_rtt: Option<Duration>,
-    /// The window before any reaction.
+    /// Window before any reduction.
     pub window: Window,
-    /// Data in flight.
+    /// Data in flight, bytes.
     pub flight_size: u64,
-    /// A relay has told that the first unacknowledged segment was lost on a bad channel (ELN).
+    /// True if a relay has notified that the first unacknowledged segment was lost on a bad channel
+    /// (ELN).
     pub noticed: bool,
-    /// Segments taken for lost at this moment, at least 1; without SACK a sender knows of no more.
+    /// Segments considered lost at this moment, at least 1; without SACK always 1.
     pub lost_segments: u64,
 }
 
-/// A rule that tells congestion from corruption.
+/// Rule that distinguishes corruption from congestion.
 pub trait LossCause {
-    /// Data were sent.
+    /// Handles transmitted data.
     fn on_sent(&mut self, sent: &Sent) {
         let _ = sent;
     }
 
-    /// Any acknowledgment, duplicates included, with the window as it was when it came.
+    /// Handles any acknowledgment, including duplicates, with the window at its arrival.
     fn on_ack(&mut self, ack: &Ack, window: &Window);
 
-    /// The verdict on a loss.
+    /// Cause of a loss.
     fn cause(&mut self, loss: &Loss) -> Cause;
 }
 

@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-/// Nothing to remember.
+/// No state.
 #[derive(Debug, Clone)]
 pub struct State;
 
 impl State {
-    /// A fresh one.
+    /// Creates the rule.
     pub fn new(_: &Config, _: &crate::Config) -> Self {
         Self
     }

@@ -14,9 +14,9 @@ use serde_json::{Map, Value};
 /// A class of your own in Python; every further key is an argument of its constructor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Config {
-    /// The class: its name in `file`, or one that `@retx.loss_cause` has registered.
+    /// Name of the class in `file`, or of a class registered by `@retx.loss_cause`.
     pub class: String,
-    /// The Python file that defines it, relative to the scenario's.
+    /// Python file that defines it, relative to the scenario's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Arguments of its constructor, by name.
@@ -27,19 +27,19 @@ pub struct Config {
     pub program: Loaded<dyn UserCause>,
 }
 
-/// A running rule.
+/// State of the rule: an instance of the user's class.
 #[derive(Debug, Clone)]
 pub struct State {
     instance: Instance<dyn UserCause>,
 }
 
 impl State {
-    /// A rule with these parameters. The code must have been loaded.
+    /// Creates a rule with these parameters. The code must have been loaded.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self { instance: Instance::new(&config.program) }
     }
 
-    /// The instance, which has been told of everything sent.
+    /// Instance, after replaying the data sent so far to it.
     fn caught_up(&mut self) -> Option<&mut (dyn UserCause + 'static)> {
         let (running, early) = self.instance.started()?;
         if let Some(sent) = early {
@@ -57,7 +57,7 @@ impl LossCause for State {
     }
 
     fn on_ack(&mut self, ack: &Ack, window: &Window) {
-        // The acknowledgment of a FIN alone must not start one.
+        // The acknowledgment of a FIN alone must not create an instance.
         let instance =
             if ack.bytes_acked > 0 { self.caught_up() } else { self.instance.running_mut() };
         if let Some(running) = instance {

@@ -1,11 +1,11 @@
-//! How far apart segments arrive at the other end, as a sender sees it: by the spacing of its ACKs.
+//! Spacing of segments at the receiver, as observed through the spacing of ACKs.
 //!
-//! An ACK of several segments counts as so many, evenly spaced, so that delayed ACKs do not matter.
-//! A gap is told by the first ACK that says something has arrived out of order: the time since the
-//! ACK before it, less what the other segments took that it tells of. Without SACK an ACK that also
-//! acknowledges what a delayed ACK had left hides the gap; the next duplicate then looks on time
-//! for no loss. ACKs during recovery tell of retransmissions, and ACKs at one instant of no
-//! spacing.
+//! An ACK of several segments counts as that many, evenly spaced, so that delayed ACKs do not
+//! matter. The first ACK that reports out-of-order data reveals a gap: its duration is the time
+//! since the previous ACK, minus the spacing of the other segments that it reports. Without SACK,
+//! an ACK that also acknowledges the rest of a delayed ACK hides the gap; the next duplicate then
+//! looks on time for no loss. ACKs during recovery concern retransmissions, and simultaneous ACKs
+//! have no spacing.
 
 use crate::congestion_control::Ack;
 use retx_units::Time;
@@ -19,14 +19,14 @@ pub(super) struct Spacing {
     last_ack: Option<Time>,
     min: Option<f64>,
     mean: f64,
-    /// Something is missing at the other end …
+    /// True while data are missing at the receiver.
     in_gap: bool,
-    /// … and so long the segment after it came after the segment before it.
+    /// Time between the arrivals of the segments before and after the gap.
     gap: Option<f64>,
 }
 
 impl Spacing {
-    /// Another ACK, with segments of so many bytes.
+    /// Handles an ACK; `smss` is the size of segments.
     pub fn on_ack(&mut self, ack: &Ack, smss: u32) {
         let passed = self.last_ack.replace(ack.now).map(|last| ack.now.since(last));
         let passed = passed.map(|passed| passed.as_nanos() as f64);
@@ -54,17 +54,17 @@ impl Spacing {
         }
     }
 
-    /// The smallest spacing so far.
+    /// Smallest spacing so far.
     pub fn min(&self) -> Option<f64> {
         self.min
     }
 
-    /// The mean spacing in smallest ones, at least 1.
+    /// Mean spacing divided by the smallest, at least 1.
     pub fn normalised_mean(&self) -> Option<f64> {
         self.min.map(|min| self.mean / min)
     }
 
-    /// The time around the gap that there is now.
+    /// Time between the arrivals around the current gap.
     pub fn gap(&self) -> Option<f64> {
         self.gap.filter(|_| self.in_gap)
     }
@@ -85,8 +85,8 @@ mod tests {
         Ack { bytes_acked: bytes, delivered: bytes, ..unsampled(micros) }
     }
 
-    /// 2 ms for one, 3 ms for two, 1.2 ms for less than one: 2, 1.5, 1.2 ms each; the mean goes
-    /// 2 → 1.9375 → 1.8453125.
+    /// 2 ms for one segment, 3 ms for two, 1.2 ms for less than one: 2, 1.5, 1.2 ms each; the mean
+    /// goes 2 → 1.9375 → 1.8453125.
     #[test]
     fn spacings_are_per_segment() {
         let spacing =
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(spacing.min(), Some(2e6));
     }
 
-    /// The gap is told by the first duplicate, whatever follows; an ACK of new data closes it.
+    /// The first duplicate determines the gap; an ACK of new data closes it.
     #[test]
     fn the_first_duplicate_tells_of_the_gap() {
         let mut acks = vec![unsampled(0), unsampled(1_000), duplicate(3_100), duplicate(9_000)];
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(after(&[duplicate(5)]).gap(), None, "nothing before it");
     }
 
-    /// With SACK: the ACK tells of the last segment before the gap and the first after it.
+    /// With SACK the ACK reports both the last segment before the gap and the first after it.
     #[test]
     fn a_delayed_ack_before_the_gap() {
         let both = Ack { bytes_acked: 1_000, delivered: 2_000, ..unsampled(4_000) };

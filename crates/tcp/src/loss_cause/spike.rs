@@ -41,7 +41,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Checks the two shares; the error says which is wrong.
+    /// Checks both shares; the error names the invalid one.
     pub(super) fn check(&self) -> Result<(), String> {
         let (start, end) = (self.start.value(), self.end.value());
         if end > start {
@@ -53,18 +53,18 @@ impl Config {
     }
 }
 
-/// A rule that watches for spikes.
+/// State of the rule: whether the RTT is in a spike.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,
     times: SendTimes,
-    /// The smallest and the largest RTT, once there was one.
+    /// Smallest and largest RTT; `None` before the first sample.
     range: Option<(Duration, Duration)>,
     in_spike: bool,
 }
 
 impl State {
-    /// A rule that has seen nothing.
+    /// Creates a rule without samples.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self { config: *config, times: SendTimes::default(), range: None, in_spike: false }
     }
@@ -113,12 +113,12 @@ mod tests {
         rtts.iter().map(&mut verdict).collect()
     }
 
-    /// Between 100 and 160 ms a spike begins above 130 and ends below 120.
+    /// Between 100 and 160 ms a spike begins above 130 ms and ends below 120 ms.
     #[test]
     fn begins_above_a_half_and_ends_below_a_third() {
         let mut state = State::new(&Config::default(), &tcp());
         assert_eq!(state.cause(&found(1)), Congestion, "no sample yet");
-        // The first RTT is minimum and maximum; the second is the maximum.
+        // The first RTT is both minimum and maximum; the second is the maximum.
         assert_eq!(verdicts(&mut state, &[100, 160]), [Corruption, Congestion]);
         assert_eq!(verdicts(&mut state, &[121, 120, 119]), [Congestion, Congestion, Corruption]);
         assert_eq!(verdicts(&mut state, &[130, 131, 125]), [Corruption, Congestion, Congestion]);
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn the_range_grows_with_the_samples() {
         let mut state = State::new(&Config::default(), &tcp());
-        // A half of 100 … 300 is 200: what was a spike of 100 … 160 is none.
+        // Half of 100 … 300 ms is 200 ms: a spike of 100 … 160 ms is no longer one.
         assert_eq!(
             verdicts(&mut state, &[100, 300, 100, 160]),
             [Corruption, Congestion, Corruption, Corruption]

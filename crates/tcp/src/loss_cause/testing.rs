@@ -7,12 +7,12 @@ use retx_units::{Duration, Time};
 /// Ten segments of 1000 bytes, in congestion avoidance.
 pub(crate) const WINDOW: Window = Window { cwnd: 10_000, ssthresh: 1, smss: 1_000 };
 
-/// Any configuration: no rule looks at it.
+/// Arbitrary configuration: no rule reads it.
 pub(crate) fn tcp() -> crate::Config {
     (crate::presets::find("reno").expect("a preset").config)()
 }
 
-/// An ACK of one segment without an RTT sample, so many microseconds after the beginning.
+/// ACK of one segment without an RTT sample, `micros` microseconds after the start.
 pub(crate) fn unsampled(micros: u64) -> Ack {
     Ack {
         now: Time::ZERO + Duration::from_micros(micros),
@@ -34,7 +34,7 @@ pub(crate) fn acked(micros: u64, rtt: Duration) -> Ack {
     Ack { rtt: Some(rtt), ..unsampled(micros) }
 }
 
-/// A duplicate ACK.
+/// Duplicate ACK.
 pub(crate) fn duplicate(micros: u64) -> Ack {
     Ack { bytes_acked: 0, ..unsampled(micros) }
 }

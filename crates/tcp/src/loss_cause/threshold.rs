@@ -54,7 +54,7 @@ impl Default for Config {
     }
 }
 
-/// The two variables that the rule needs, and its parameters.
+/// State of the rule.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,
@@ -63,7 +63,7 @@ pub struct State {
 }
 
 impl State {
-    /// A rule that has seen nothing.
+    /// Creates a rule without samples.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self { config: *config, base: None, last: None }
     }
@@ -107,7 +107,7 @@ mod tests {
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
-    /// The verdicts after each of these RTTs, in microseconds.
+    /// Verdicts after each of these RTTs, in microseconds.
     fn verdicts(config: Config, rtts: &[u64]) -> Vec<Cause> {
         let mut state = State::new(&config, &tcp());
         let mut verdict = |micros: &u64| {
@@ -133,14 +133,15 @@ mod tests {
         assert_eq!(said, [Corruption, Congestion, Congestion]);
     }
 
-    /// Above the base RTT: 51 ticks, then 54 and 55; a base of 50 makes 54 too much.
+    /// Above the base RTT: 51 ticks, then 54 and 55; with a base of 50, 54 ticks exceed the
+    /// threshold.
     #[test]
     fn the_base_rtt_is_the_smallest_so_far() {
         let said = verdicts(Config::default(), &[510_000, 540_000, 550_000, 500_000, 540_000]);
         assert_eq!(said, [Corruption, Corruption, Congestion, Corruption, Congestion]);
     }
 
-    /// Less than half a tick is one tick, as in ns-2: a base of 0 does not become 0 ticks.
+    /// As in ns-2, less than half a tick is one tick, so that a base RTT of 0 is not 0 ticks.
     #[test]
     fn the_shortest_rtt_is_one_tick() {
         let config = Config { threshold: MS(20), ..Config::default() };

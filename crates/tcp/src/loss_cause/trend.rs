@@ -39,18 +39,18 @@ impl Default for Config {
     }
 }
 
-/// A rule that watches which way delays go.
+/// State of the rule: the trend of delays.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,
     times: SendTimes,
     last: Option<Duration>,
-    /// S.
+    /// Smoothed share S of rising RTTs.
     rising: f64,
 }
 
 impl State {
-    /// A rule that has seen nothing.
+    /// Creates a rule without samples.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self { config: *config, times: SendTimes::default(), last: None, rising: 0.0 }
     }
@@ -91,8 +91,8 @@ mod tests {
     }
 
     /// S after n rising steps is 1 − (29/30)^n: 0.3986 after 15, 0.4187 after 16; n steps take n +
-    /// 1 samples. Each step that does not rise takes a thirtieth: 0.4187·29/30 = 0.4047, then
-    /// 0.3912.
+    /// 1 samples. Each step that does not rise reduces S by a thirtieth: 0.4187·29/30 = 0.4047,
+    /// then 0.3912.
     #[test]
     fn sixteen_rising_steps_are_a_trend() {
         let config = Config::default();

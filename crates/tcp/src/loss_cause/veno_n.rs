@@ -37,22 +37,22 @@ impl Default for Config {
     }
 }
 
-/// RTT samples without which nothing is said.
+/// Minimum number of RTT samples for a verdict.
 const SAMPLES: u64 = 3;
 
-/// A rule that watches the queue.
+/// State of the rule: the queue's backlog.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,
     times: SendTimes,
     base: Option<Duration>,
     samples: u64,
-    /// N.
+    /// Backlog N, in segments.
     backlog: f64,
 }
 
 impl State {
-    /// A rule that has seen nothing.
+    /// Creates a rule without samples.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self { config: *config, times: SendTimes::default(), base: None, samples: 0, backlog: 0.0 }
     }
@@ -102,8 +102,8 @@ mod tests {
         state
     }
 
-    /// 20 segments at 117 ms over a base of 100: N = 20·17/117 = 2.906; at 118 ms 3.05; 8 segments
-    /// at 160 ms: exactly 3.
+    /// 20 segments at 117 ms over a base of 100 ms: N = 20·17/117 = 2.906; at 118 ms 3.05; 8
+    /// segments at 160 ms: exactly 3.
     #[test]
     fn the_backlog_decides() {
         for (segments, rtt, said) in [(20, 117, Corruption), (20, 118, Congestion)] {
@@ -130,7 +130,7 @@ mod tests {
         }
     }
 
-    /// With a base of 100, 150 ms leave N = 20/3 queued; begun anew at 150, none.
+    /// With a base of 100 ms, an RTT of 150 ms gives N = 20/3; after a reset to 150 ms, 0.
     #[test]
     fn the_base_may_begin_anew_with_each_loss() {
         for (reset_base_rtt, said) in [(false, Congestion), (true, Corruption)] {
@@ -142,7 +142,7 @@ mod tests {
         }
     }
 
-    /// Duplicate ACKs inflate the window in recovery: N would come out too large.
+    /// Duplicate ACKs inflate the window in recovery, which would make N too large.
     #[test]
     fn an_inflated_window_does_not_count() {
         let mut state = seen(Config::default(), &[100, 100, 110], 20);

@@ -51,7 +51,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Checks the limits; the error says which is wrong.
+    /// Checks the limits; the error names the invalid one.
     pub(super) fn check(&self) -> Result<(), String> {
         if !self.limits.is_sorted() {
             return Err(format!("{:?} do not ascend", self.limits));
@@ -60,8 +60,8 @@ impl Config {
     }
 }
 
-/// The three rules, and what chooses among them. Elsewhere, or every sender would have room for
-/// them, whatever rule it goes by.
+/// The three rules and the selection between them, boxed so that senders with other rules stay
+/// small.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Box<Config>,
@@ -69,11 +69,11 @@ pub struct State {
     zigzag: Box<zigzag::State>,
     mbiaz: Box<mbiaz::State>,
     times: SendTimes,
-    /// The smallest and the newest RTT.
+    /// Smallest and latest RTT.
     rtts: Option<(Duration, Duration)>,
 }
 
-/// One of the three.
+/// Selected rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Spike,
@@ -82,7 +82,7 @@ enum Rule {
 }
 
 impl State {
-    /// A rule that has seen nothing.
+    /// Creates a rule without samples.
     pub fn new(config: &Config, tcp: &crate::Config) -> Self {
         Self {
             config: Box::new(*config),
@@ -94,7 +94,7 @@ impl State {
         }
     }
 
-    /// The rule for the path as it is now; `None` while nothing is known of it.
+    /// Rule for the current state of the path; `None` before any sample.
     fn rule(&self) -> Option<Rule> {
         let (min, last) = self.rtts?;
         let spacing = &self.mbiaz.spacing;
@@ -139,7 +139,8 @@ mod tests {
     use super::*;
     use Cause::{Congestion, Corruption};
 
-    /// ACKs so many microseconds apart, the last with an RTT so many above 100 ms.
+    /// State after ACKs with these spacings in microseconds, the last with an RTT of 100 ms plus
+    /// `above` microseconds.
     fn seen(config: Config, spacings: &[u64], above: u64) -> State {
         let mut state = State::new(&config, &tcp());
         let mut now = 0;
@@ -152,7 +153,7 @@ mod tests {
         state
     }
 
-    /// Smallest spacing 1 ms: less than 50 µs above the minimum is an idle path.
+    /// Smallest spacing 1 ms: an RTT less than 50 µs above the minimum indicates an idle path.
     #[test]
     fn an_idle_path_asks_spike() {
         let rule = |above| seen(Config::default(), &[1_000; 8], above).rule();
@@ -175,8 +176,8 @@ mod tests {
         assert!(Config { limits: [2.0, 1.5, 1.0], ..moved }.check().is_err());
     }
 
-    /// The three disagree: RTT at its maximum is a spike and far above ZigZag's threshold, and the
-    /// segment after the gap is on time for mBiaz.
+    /// The three rules disagree: the RTT at its maximum is a spike and far above ZigZag's
+    /// threshold, while the segment after the gap is on time for mBiaz.
     #[test]
     fn the_chosen_rule_speaks() {
         let said = |second: u64| {
@@ -187,8 +188,8 @@ mod tests {
         assert_eq!([said(1_000), said(5_000), said(9_000)], [Corruption, Congestion, Congestion]);
     }
 
-    /// Each of the three sees the samples: a threshold far above the mean makes ZigZag say what it
-    /// would never say of a constant RTT, or of none.
+    /// Each of the three rules gets the samples: with a threshold far above the mean, ZigZag gives
+    /// a verdict that its default never gives for a constant RTT.
     #[test]
     fn the_rules_have_their_own_parameters() {
         let mut config = Config::default();

@@ -55,19 +55,19 @@ impl Config {
     }
 }
 
-/// A rule that knows how the RTT is distributed.
+/// State of the rule: the distribution of the RTT.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,
     times: SendTimes,
-    /// In nanoseconds, as are the others; none before the first sample.
+    /// Latest RTT in nanoseconds, like the others; `None` before the first sample.
     last: Option<f64>,
     mean: f64,
     deviation: f64,
 }
 
 impl State {
-    /// A rule that has seen nothing.
+    /// Creates a rule without samples.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         let times = SendTimes::default();
         Self { config: *config, times, last: None, mean: 0.0, deviation: 0.0 }

@@ -1,35 +1,35 @@
-//! Counting duplicate ACKs up to the threshold, as Tahoe, Reno and NewReno do.
+//! Counting of duplicate ACKs up to the threshold, for Tahoe, Reno and NewReno.
 
 use super::{Ack, Reaction};
 
-/// Duplicate ACKs in a row, and the data that may start no further recovery.
+/// Consecutive duplicate ACKs, and the data that may not start another recovery.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Dupacks {
     count: u32,
-    /// Position after what had been sent at the last loss event (`recover`, RFC 6582 §3.2).
+    /// Position after everything sent at the last loss event (`recover`, RFC 6582 §3.2).
     pub recover: u64,
 }
 
 impl Dupacks {
-    /// New data were acknowledged.
+    /// Resets the count at an acknowledgment of new data.
     pub fn reset(&mut self) {
         self.count = 0;
     }
 
-    /// None has come since.
+    /// True if no duplicate ACK has arrived since.
     pub fn is_none(&self) -> bool {
         self.count == 0
     }
 
-    /// The retransmission timer expired.
+    /// Handles the expiry of the retransmission timer.
     pub fn on_timeout(&mut self, snd_max: u64) {
         self.count = 0;
         self.recover = snd_max;
     }
 
-    /// One more duplicate. `found` is the reaction to the one that reaches the threshold, or comes
-    /// when the first segment is overdue, and, with `recover_test`, acknowledges more than
-    /// `recover` (RFC 6582 §3.2, step 1).
+    /// Counts a duplicate ACK. Returns `found` at the threshold, or when the first segment is
+    /// overdue; with `recover_test` only if the ACK acknowledges more than `recover` (RFC 6582
+    /// §3.2, step 1).
     pub fn on_duplicate(&mut self, ack: &Ack, recover_test: bool, found: Reaction) -> Reaction {
         self.count += 1;
         let beyond = !recover_test || ack.snd_una > self.recover;
@@ -68,7 +68,7 @@ mod tests {
         }
     }
 
-    /// RFC 6582 §3.2 step 1: duplicate ACKs of what was sent before a timeout start nothing.
+    /// RFC 6582 §3.2 step 1: duplicate ACKs for data sent before a timeout do not start a recovery.
     fn starts_no_recovery_for_data_sent_before_a_timeout(mut state: impl LossDetection) {
         let board = &mut Scoreboard::default();
         state.on_timeout(10_000);

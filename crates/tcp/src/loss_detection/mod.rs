@@ -1,4 +1,4 @@
-//! Loss detection: reads acknowledgments, and says what recovery does about them.
+//! Loss detection: evaluates acknowledgments, and decides the reaction of recovery.
 //!
 //! Positions are unwrapped stream positions: the SYN is 0, the first byte of data 1.
 
@@ -13,51 +13,52 @@ retx_units::registry! { $
     timeout_only, tahoe, reno, newreno, sack, rack boxed
 }
 
-/// An acknowledgment as loss detection sees it.
+/// Acknowledgment, as loss detection sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack<'a> {
-    /// When it came.
+    /// Arrival time.
     pub now: Time,
-    /// Smoothed RTT, if there is one.
+    /// Smoothed RTT, if any.
     pub srtt: Option<Duration>,
-    /// The least RTT sample, that of the handshake included; [`Duration::MAX`] before there is one.
+    /// Minimum RTT sample, including the handshake's; [`Duration::MAX`] before the first sample.
     pub least_rtt: Duration,
     /// True if the ACK gives an RTT sample.
     pub sampled: bool,
     /// Bytes acknowledged for the first time; 0 for a duplicate ACK (RFC 5681 §2).
     pub bytes_acked: u64,
-    /// First unacknowledged position, this ACK counted.
+    /// First unacknowledged position after this ACK.
     pub snd_una: u64,
-    /// Position after the last byte ever sent (`SND.NXT` before any go-back).
+    /// Position after the last byte ever sent (`SND.NXT` before any go-back-N).
     pub snd_max: u64,
-    /// A recovery that begins now is over once everything below is acknowledged.
+    /// Position whose acknowledgment ends a recovery that begins now.
     pub recovery_point: u64,
-    /// Nothing is to be marked lost by it (Linux `tcp_try_undo_partial`).
+    /// True if nothing is to be marked lost because of it (Linux `tcp_try_undo_partial`).
     pub waits: bool,
-    /// Duplicate ACKs that announce a loss.
+    /// Number of duplicate ACKs that indicate a loss.
     pub dupack_threshold: u32,
-    /// The congestion control takes the first segment in flight for lost, whatever the count.
+    /// True if the congestion control considers the first segment in flight lost, whatever the
+    /// count.
     pub overdue: bool,
     /// Payload of a full segment.
     pub smss: u32,
-    /// Segments delivered by this ACK, where both ends use SACK.
+    /// Segments delivered by this ACK, if both ends use SACK.
     pub selective: Option<&'a Delivered>,
 }
 
-/// An acknowledgment of new data, which are the next in order and were each sent once.
+/// Acknowledgment of the next data in order, each sent only once.
 #[derive(Debug, Clone, Copy)]
 pub struct NextAck {
-    /// When it came.
+    /// Arrival time.
     pub now: Time,
-    /// Smoothed RTT, if there is one.
+    /// Smoothed RTT, if any.
     pub srtt: Option<Duration>,
-    /// Least RTT sample: see [`Ack::least_rtt`].
+    /// Minimum RTT sample: see [`Ack::least_rtt`].
     pub least_rtt: Duration,
     /// True if the ACK gives an RTT sample.
     pub sampled: bool,
-    /// When the last segment acknowledged was sent, and the position after it.
+    /// Transmission time of the last segment acknowledged.
     pub sent: Time,
-    /// See `sent`.
+    /// Position after the last segment acknowledged.
     pub end: u64,
 }
 
@@ -66,175 +67,176 @@ pub struct NextAck {
 pub struct Flight {
     /// Segments in flight.
     pub segments: usize,
-    /// Some have been selectively acknowledged.
+    /// True if some have been selectively acknowledged.
     pub sacked: bool,
-    /// Smoothed RTT, if there is one.
+    /// Smoothed RTT, if any.
     pub srtt: Option<Duration>,
 }
 
-/// A tail loss probe that has been sent.
+/// Transmitted tail loss probe.
 #[derive(Debug, Clone, Copy)]
 pub struct Probe {
-    /// Its first position.
+    /// First position of the probe.
     pub position: u64,
-    /// `SND.MAX` after it.
+    /// `SND.MAX` after the probe.
     pub end: u64,
-    /// True if the probe repeats the last segment.
+    /// True if the probe retransmits the last segment.
     pub is_retransmission: bool,
 }
 
 /// Reaction of the sender to an acknowledgment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
-    /// Nothing; outside recovery new data acknowledged grow the window.
+    /// No reaction; outside recovery an acknowledgment of new data increases the window.
     Nothing,
-    /// A duplicate ACK before the threshold: one new segment may go beyond `cwnd` (RFC 3042).
+    /// Duplicate ACK below the threshold: one new segment may exceed `cwnd` (RFC 3042).
     LimitedTransmit,
-    /// A loss: reduce the window, retransmit the segment at `snd_una`, and inflate the window by
-    /// the segments that the duplicate ACKs say have left the network.
+    /// Loss: reduce the window, retransmit the segment at `snd_una`, and inflate the window by the
+    /// segments that have left the network according to duplicate ACKs.
     FastRetransmit,
-    /// A loss, with a scoreboard: reduce the window and retransmit the first lost segment; what
-    /// follows is sent as far as the segments taken to be in flight leave room.
+    /// Loss, with a scoreboard: reduce the window and retransmit the first lost segment; further
+    /// segments are sent as far as the pipe allows.
     SelectiveRecovery,
-    /// A tail loss probe has repaired a loss: reduce the window, nothing is left to send again.
+    /// A tail loss probe has repaired a loss: reduce the window without a retransmission.
     ProbeRepairedLoss {
-        /// Where what it repaired begins.
+        /// First position that the probe repaired.
         position: u64,
     },
-    /// A loss: reduce the window and send again from `snd_una`, without fast recovery.
+    /// Loss: reduce the window and resend everything from `snd_una`, without fast recovery.
     GoBackN,
-    /// In recovery another segment has left the network: inflate the window by one SMSS.
+    /// In recovery, another segment has left the network: inflate the window by one SMSS.
     Inflate,
-    /// A partial ACK: retransmit the next hole, and deflate the window by what was acknowledged.
+    /// Partial ACK: retransmit the next hole, and deflate the window by the data acknowledged.
     PartialAck {
-        /// Restart the retransmission timer.
+        /// True to restart the retransmission timer.
         restart_timer: bool,
     },
-    /// Recovery is over: deflate the window to `ssthresh`.
+    /// End of recovery: deflate the window to `ssthresh`.
     EndRecovery,
-    /// Recovery is over, and what is lost beyond it begins another: as `EndRecovery`, then
+    /// End of recovery, while losses beyond it start another: `EndRecovery` followed by
     /// `SelectiveRecovery`.
     NextRecovery,
 }
 
-/// A way to find losses without the retransmission timer.
+/// Algorithm that detects losses without the retransmission timer.
 pub trait LossDetection {
-    /// True for those that read selective acknowledgments.
+    /// True if the algorithm uses selective acknowledgments.
     fn is_selective(&self) -> bool {
         false
     }
 
-    /// True for those that ask in which order segments were sent.
+    /// True if the algorithm uses the order of transmission.
     fn reads_times(&self) -> bool {
         false
     }
 
-    /// An acknowledgment came: new data (`bytes_acked` > 0) or a duplicate. The scoreboard has
-    /// taken it in already, and is empty without SACK.
+    /// Handles an acknowledgment: of new data (`bytes_acked` > 0) or a duplicate. The scoreboard
+    /// has been updated already, and is empty without SACK.
     fn on_ack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction;
 
-    /// True when an acknowledgment of new data would change nothing here and ask for nothing, with
-    /// nothing selectively acknowledged or lost: no duplicate is counted, nothing is repaired, and
-    /// nobody asks for times.
+    /// True if an acknowledgment of new data would neither change the state nor cause a reaction,
+    /// provided that nothing is selectively acknowledged or lost: no duplicate is counted, nothing
+    /// is being repaired, and transmission times are not used.
     fn is_at_rest(&self) -> bool {
         false
     }
 
-    /// True when an acknowledgment of new data would ask for nothing, if these are the next and
-    /// everything was sent once: [`Self::on_next_ack`] then takes the place of [`Self::on_ack`].
+    /// True if an acknowledgment of the next data would cause no reaction, provided that everything
+    /// was sent once: [`Self::on_next_ack`] then replaces [`Self::on_ack`].
     fn is_at_rest_in_order(&self) -> bool {
         self.is_at_rest()
     }
 
-    /// Acknowledgment of the next data while [`Self::is_at_rest_in_order`].
+    /// Handles an acknowledgment of the next data while [`Self::is_at_rest_in_order`].
     fn on_next_ack(&mut self, ack: &NextAck) {
         let _ = ack;
     }
 
-    /// True in a fast recovery in which an acknowledgment of nothing new only marks what is lost,
-    /// if the connection is `selective`, and else asks for nothing but [`Reaction::Inflate`].
+    /// True in a fast recovery in which an acknowledgment of no new data only marks losses, if the
+    /// connection is `selective`, and otherwise causes only [`Reaction::Inflate`].
     fn only_repairs(&self, selective: bool) -> bool {
         let _ = selective;
         false
     }
 
-    /// The retransmission timer expired; everything up to `snd_max` may be in the network.
+    /// Handles the expiry of the retransmission timer; everything up to `snd_max` may be in the
+    /// network.
     fn on_timeout(&mut self, snd_max: u64);
 
     /// True during fast recovery.
     fn in_recovery(&self) -> bool;
 
-    /// The recovery was not needed, and is over.
+    /// Handles the end of a recovery that was spurious.
     fn on_undo(&mut self) {}
 
-    /// In recovery a hole was filled by a delayed original, after it had been sent again: it lies
-    /// so many bytes behind the highest segment selectively acknowledged, or below the ACK.
+    /// Handles a hole filled by a delayed original after its retransmission: it lies `distance`
+    /// bytes below the highest segment selectively acknowledged, or below the ACK.
     fn on_late_original(&mut self, distance: u64, smss: u32) {
         let _ = (distance, smss);
     }
 
-    /// True when recovery is to spread its sending (RFC 9937).
+    /// True if recovery uses proportional rate reduction (RFC 9937).
     fn proportional_rate_reduction(&self) -> bool {
         false
     }
 
-    /// True when recovery, with room left, sends again what may be lost (rules 3 and 4 of
+    /// True if recovery, with window left, retransmits segments that may be lost (rules 3 and 4 of
     /// `NextSeg`, RFC 6675 §4).
     fn guesses(&self) -> bool {
         false
     }
 
-    /// True when what the RFCs leave open about recovery is done as Linux does it.
+    /// True if details of recovery that the RFCs leave open follow Linux.
     fn as_linux(&self) -> bool {
         false
     }
 
-    /// Without SACK, where [`Self::as_linux`] says so: does a duplicate ACK stand for a segment?
+    /// Without SACK, if [`Self::as_linux`] is true: true if a duplicate ACK stands for an arrived
+    /// segment.
     fn counts_duplicate(&self, snd_una: u64, snd_max: u64) -> bool {
         let _ = (snd_una, snd_max);
         false
     }
 
-    /// Where a tail loss probe that sent a segment again begins, while no acknowledgment has told
-    /// what it was good for.
+    /// First position of a tail loss probe that retransmitted a segment, until an acknowledgment
+    /// shows whether it was needed.
     fn open_probe(&self) -> Option<u64> {
         None
     }
 
-    /// At a timeout: after so long without an acknowledgment a segment is lost, too.
+    /// Age from which an unacknowledged segment is also marked lost at a timeout.
     fn loss_age_at_timeout(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// How many segments something is taken to be late by reordering at most; `None` for those that
-    /// do not measure it.
+    /// Maximum reordering in segments; `None` for algorithms that do not measure it.
     fn reordering(&self) -> Option<u32> {
         None
     }
 
-    /// That is more than DupThresh was at first.
+    /// True if the reordering exceeds the initial DupThresh.
     fn is_tolerant(&self) -> bool {
         false
     }
 
-    /// When [`Self::on_deadline`] wants to be called; [`Time::NEVER`] for not at all.
+    /// Time at which [`Self::on_deadline`] must be called; [`Time::NEVER`] for none.
     fn deadline(&self) -> Time {
         Time::NEVER
     }
 
-    /// The deadline has come. A recovery that begins is over at `recovery_point`.
+    /// Handles the deadline. A recovery that begins ends at `recovery_point`.
     fn on_deadline(&mut self, now: Time, recovery_point: u64, board: &mut Scoreboard) -> Reaction {
         let _ = (now, recovery_point, board);
         Reaction::Nothing
     }
 
-    /// How long after the last transmission or acknowledgment a probe for a lost tail is due.
+    /// Time from the last transmission or acknowledgment to a probe for a lost tail.
     fn probe_timeout(&self, flight: &Flight) -> Option<Duration> {
         let _ = flight;
         None
     }
 
-    /// A probe has been sent.
+    /// Handles the transmission of a probe.
     fn on_probe_sent(&mut self, probe: Probe) {
         let _ = probe;
     }

@@ -31,7 +31,7 @@ pub enum Timer {
     SlowButSteady,
 }
 
-/// Where a NewReno sender stands.
+/// State of NewReno.
 #[derive(Debug, Clone)]
 pub struct State {
     timer: Timer,
@@ -41,7 +41,7 @@ pub struct State {
 }
 
 impl State {
-    /// A detector with these parameters.
+    /// Creates a detector with these parameters.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self {
             timer: config.timer,

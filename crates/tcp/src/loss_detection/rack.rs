@@ -65,48 +65,48 @@ impl Default for Config {
     }
 }
 
-/// Recoveries for which a widened reordering window is kept (§6.2, step 4).
+/// Number of recoveries for which a widened reordering window is kept (§6.2, step 4).
 const PERSIST: u32 = 16;
 /// Linux's `TCP_TIMEOUT_MIN_US`, and `tcp_max_reordering`.
 const SLACK: Duration = Duration::from_millis(2);
 const MAX_REORDERING: u64 = 300;
 
-/// Where a RACK sender stands.
+/// State of RACK.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,
     without: newreno::State,
     recover: u64,
     in_recovery: bool,
-    /// The segment sent last of all that have arrived.
+    /// Most recently sent segment among those delivered.
     newest: Option<Newest>,
     rtt: Duration,
     min_rtt: Duration,
     reordering_seen: bool,
-    /// DupThresh, in segments, and its first value.
+    /// DupThresh, in segments, and its initial value.
     reordering: u32,
     first_reordering: u32,
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
-    /// `SND.NXT` when the last DSACK widened the window.
+    /// `SND.NXT` at the DSACK that last widened the window.
     dsack_round: u64,
     adaptation: linux::Adaptation,
-    /// Linux `rack.advanced`: something has arrived, or an undo has brought back what was lost,
-    /// since losses were looked for.
+    /// Linux `rack.advanced`: a delivery, or an undo that cleared losses, has occurred since the
+    /// last detection.
     advanced: bool,
-    /// Repairing what a timeout found.
+    /// True while losses found by a timeout are repaired.
     in_timeout_recovery: bool,
-    /// The reordering window in force.
+    /// Current reordering window.
     window: Duration,
-    /// When the last of the segments that may yet be lost will be.
+    /// Time at which the last of the possibly lost segments will be considered lost.
     reordering_deadline: Time,
     probe: Option<Probe>,
-    /// An RTT has been measured since the last probe (§7.3).
+    /// True if an RTT has been measured since the last probe (§7.3).
     sampled_since_probe: bool,
 }
 
 impl State {
-    /// A detector with these parameters.
+    /// Creates a detector with these parameters.
     pub fn new(config: &Config, tcp: &crate::Config) -> Self {
         Self {
             config: *config,
@@ -141,16 +141,16 @@ impl State {
             let highest = board.highest_sacked().unwrap_or(ack.snd_una);
             self.note_reordering(highest.saturating_sub(low), ack.smss);
         }
-        // A retransmission that seems to be back sooner than any segment ever was, or than it was
-        // sent: the original.
+        // A retransmission that seems to be acknowledged sooner than the minimum RTT permits: the
+        // ACK is that of the original.
         let by_known = self.as_linux() && known != Duration::MAX;
-        // `tcp_rack_advance` comes before the ACK's own sample counts.
+        // `tcp_rack_advance` precedes the update by the ACK's own sample.
         let min_rtt = if by_known { known } else { self.min_rtt };
         let original = delivered.newest.filter(|_| delivered.original_arrived);
         let counts = |it: &Newest| {
             !it.retransmitted || ack.now.since(it.sent) >= min_rtt && Some(*it) != original
         };
-        // `tcp_rack_advance` looks at each segment.
+        // `tcp_rack_advance` examines each segment.
         let sacked = delivered.highest_sacked.filter(|it| self.as_linux() && counts(it));
         let newest = delivered.newest.filter(counts).or(delivered.newest_original).or(sacked);
         let Some(newest) = newest else { return };
@@ -169,8 +169,8 @@ impl State {
         }
     }
 
-    /// §6.2, step 4: at most once per round trip a DSACK widens the window; that lasts for 16
-    /// recoveries without one.
+    /// §6.2, step 4: a DSACK widens the window, at most once per round trip; the effect lasts for
+    /// 16 recoveries without another DSACK.
     fn adapt_to_duplicates(&mut self, ack: &Ack, recovery_ends: bool) {
         let dsack = ack.selective.is_some_and(|delivered| delivered.dsack.is_some());
         if dsack && ack.snd_una >= self.dsack_round {
@@ -197,7 +197,7 @@ impl State {
         window.min(ack.srtt.unwrap_or(Duration::MAX))
     }
 
-    /// §6.2, step 5. True when something is newly lost.
+    /// §6.2, step 5. Returns true if a segment was newly marked lost.
     fn detect(&mut self, now: Time, board: &mut Scoreboard) -> bool {
         self.reordering_deadline = Time::NEVER;
         let Some(newest) = self.newest else { return false };
@@ -211,12 +211,12 @@ impl State {
         board.losses > before
     }
 
-    /// Looks for losses after an acknowledgment; in Linux only after one that has delivered
-    /// something (`tcp_rack_mark_lost`).
+    /// Detects losses after an acknowledgment; in Linux only after one that has delivered data
+    /// (`tcp_rack_mark_lost`).
     fn look_for_losses(&mut self, ack: &Ack, board: &mut Scoreboard) -> bool {
         if self.as_linux() && !std::mem::take(&mut self.advanced) {
             if ack.bytes_acked > 0 {
-                // `tcp_set_xmit_timer`: the only timer is now another one.
+                // `tcp_set_xmit_timer` replaces the reordering timer.
                 self.reordering_deadline = Time::NEVER;
             }
             return false;
@@ -251,10 +251,10 @@ impl State {
         }
         let copies = board.retransmitted_segments();
         let mut lost = !ack.waits && self.look_for_losses(ack, board);
-        // `FLAG_LOST_RETRANS`: a copy that is lost ends the repair after a timeout.
+        // `FLAG_LOST_RETRANS`: a lost retransmission ends the repair after a timeout.
         let lost_copy = self.as_linux() && board.retransmitted_segments() < copies;
         if self.as_linux() && !self.in_recovery && !self.in_timeout_recovery {
-            // `tcp_time_to_recover`: what was lost counts until it has arrived.
+            // `tcp_time_to_recover`: losses count until they are delivered.
             lost |= board.marked_segments() > 0;
         }
         if recovery_ends && was_in_recovery {
@@ -319,7 +319,7 @@ impl LossDetection for State {
 
     fn on_undo(&mut self) {
         self.without.on_undo();
-        // There was no recovery: what is lost now need not wait for its end.
+        // There was no recovery: new losses need not wait for its end.
         self.recover = 0;
         self.in_recovery = false;
         self.probe = None;
@@ -349,7 +349,7 @@ impl LossDetection for State {
         self.probe.filter(|probe| probe.is_retransmission).map(|probe| probe.position)
     }
 
-    /// §6.3; Linux grants no reordering window then (`tcp_timeout_mark_lost`).
+    /// §6.3; Linux does not use the reordering window at a timeout (`tcp_timeout_mark_lost`).
     fn loss_age_at_timeout(&self) -> Duration {
         if self.as_linux() { self.rtt } else { self.rtt + self.window }
     }
@@ -369,7 +369,7 @@ impl LossDetection for State {
     fn on_deadline(&mut self, now: Time, recovery_point: u64, board: &mut Scoreboard) -> Reaction {
         let lost = self.detect(now, board);
         if self.as_linux() {
-            // `tcp_rack_reo_timeout` waits for no more.
+            // `tcp_rack_reo_timeout` sets no further timer.
             self.reordering_deadline = Time::NEVER;
         }
         if lost && !self.in_recovery { self.enter(recovery_point) } else { Reaction::Nothing }
@@ -377,7 +377,7 @@ impl LossDetection for State {
 
     /// §7.2.
     fn probe_timeout(&self, flight: &Flight) -> Option<Duration> {
-        // §7.3: one probe at a time, and none before the RTT has been measured again.
+        // §7.3: one probe at a time, and none until the RTT has been measured again.
         let unfit = self.probe.is_some() || !self.sampled_since_probe;
         if !self.config.tlp || self.in_recovery() || unfit || flight.sacked {
             return None;
@@ -421,8 +421,8 @@ mod tests {
         }
     }
 
-    /// §6.2, step 4: one widening per round trip, kept for sixteen recoveries of either kind, but
-    /// a DSACK in between begins the count anew.
+    /// §6.2, step 4: one widening per round trip, kept for sixteen recoveries of either kind;
+    /// another DSACK restarts the count.
     #[test]
     fn a_dsack_widens_the_window_for_sixteen_recoveries() {
         let mut state = state();
@@ -439,7 +439,7 @@ mod tests {
         };
         recover(&mut state, 20, true);
         assert_eq!(state.reo_wnd_mult, 2);
-        // SND.UNA is below what SND.NXT was then.
+        // SND.UNA is still below the SND.NXT of the first DSACK.
         state.adapt_to_duplicates(&ack(25, &twice(true)), false);
         assert_eq!(state.reo_wnd_mult, 2);
         state.adapt_to_duplicates(&ack(30, &twice(true)), false);

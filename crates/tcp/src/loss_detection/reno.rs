@@ -25,7 +25,7 @@ impl Default for Config {
     }
 }
 
-/// Where a Reno sender stands.
+/// State of Reno.
 #[derive(Debug, Clone)]
 pub struct State {
     recover_test: bool,
@@ -34,7 +34,7 @@ pub struct State {
 }
 
 impl State {
-    /// A detector with these parameters.
+    /// Creates a detector with these parameters.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self { recover_test: config.recover_test, dupacks: Dupacks::default(), in_recovery: false }
     }

@@ -20,18 +20,18 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}
 
-/// Where a SACK sender stands.
+/// State of SACK-based recovery.
 #[derive(Debug, Clone)]
 pub struct State {
     without: newreno::State,
     dupacks: u32,
-    /// `RecoveryPoint`, kept after recovery so that what was sent before it starts no other.
+    /// `RecoveryPoint`, kept after recovery so that data sent before it start no other.
     recover: u64,
     in_recovery: bool,
 }
 
 impl State {
-    /// A detector with these parameters.
+    /// Creates a detector with these parameters.
     pub fn new(_: &Config, tcp: &crate::Config) -> Self {
         let without = newreno::State::new(&newreno::Config::default(), tcp);
         Self { without, dupacks: 0, recover: 0, in_recovery: false }

@@ -17,14 +17,14 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-/// Counts duplicate ACKs.
+/// State of Tahoe: the count of duplicate ACKs.
 #[derive(Debug, Clone, Default)]
 pub struct State {
     dupacks: Dupacks,
 }
 
 impl State {
-    /// A fresh one.
+    /// Creates a detector.
     pub fn new(_: &Config, _: &crate::Config) -> Self {
         Self::default()
     }

@@ -5,12 +5,12 @@ use super::{newreno, rack, reno, sack};
 use crate::congestion_control::Config as Control;
 use crate::{Config, CwndValidation, Size, backoff};
 
-/// Vegas refines Reno's recovery, which its paper starts from.
+/// Vegas refines Reno's recovery, on which its paper is based.
 pub(super) fn vegas() -> Config {
     Config { congestion_control: Control::vegas(Default::default()), ..reno() }
 }
 
-/// Linux leaves recovery to the kernel: RACK-TLP, and ten segments to start with (RFC 6928).
+/// Linux uses the kernel's recovery, RACK-TLP, and an initial window of ten segments (RFC 6928).
 fn kernel(congestion_control: Control) -> Config {
     Config {
         congestion_control,
@@ -24,7 +24,7 @@ pub(super) fn vegas_linux() -> Config {
     kernel(Control::vegas_linux(Default::default()))
 }
 
-/// "Refines the multiplicative decrease of Reno" (abstract): on Reno's recovery.
+/// The abstract says "refines the multiplicative decrease of Reno": Reno's recovery.
 pub(super) fn veno() -> Config {
     Config { congestion_control: Control::veno(Default::default()), ..reno() }
 }
@@ -38,19 +38,18 @@ pub(super) fn westwood() -> Config {
     Config { congestion_control: Control::westwood(Default::default()), ..reno() }
 }
 
-/// The paper evaluates it beside NewReno, on NewReno's recovery.
+/// The paper compares it with NewReno, using NewReno's recovery.
 pub(super) fn westwood_plus() -> Config {
     Config { congestion_control: Control::westwood_plus(Default::default()), ..newreno() }
 }
 
-/// On Reno's recovery, which the first new ACK ends: the bulk that was sent again fills all holes,
-/// and NewReno would send each of them once more.
+/// Reno's recovery, which the first ACK of new data ends: the bulk retransmission fills all holes,
+/// and NewReno would retransmit each of them again.
 pub(super) fn westwood_bulk_repeat_like() -> Config {
     Config { congestion_control: Control::westwood_bulk_repeat_like(Default::default()), ..reno() }
 }
 
-/// Which recovery the paper starts from is not known: NewReno. Timestamps tell when the receiver
-/// got a segment.
+/// The paper's recovery is unknown: NewReno. Timestamps reveal when the receiver got a segment.
 pub(super) fn jtcp_like() -> Config {
     Config {
         congestion_control: Control::jtcp_like(Default::default()),
@@ -64,9 +63,8 @@ pub(super) fn prairie_like() -> Config {
     Config { congestion_control: Control::prairie_like(Default::default()), ..newreno() }
 }
 
-/// Table 1 of the paper: TCP Reno with a congestion window of 50 packets at most, which the
-/// thresholds need, being far larger than the path; and the paper's second algorithm for the
-/// backoff.
+/// Table 1 of the paper: TCP Reno with a congestion window of at most 50 packets, required by
+/// thresholds far larger than the path; and the paper's second algorithm for the backoff.
 pub(super) fn dynamic() -> Config {
     Config {
         congestion_control: Control::dynamic(Default::default()),
@@ -81,7 +79,7 @@ pub(super) fn hybla() -> Config {
     Config { congestion_control: Control::hybla(Default::default()), ..sack() }
 }
 
-/// RFC 9438 builds on any recovery; today's is RACK-TLP.
+/// RFC 9438 works with any recovery; the current one is RACK-TLP.
 pub(super) fn cubic() -> Config {
     Config {
         congestion_control: Control::cubic(Default::default()),

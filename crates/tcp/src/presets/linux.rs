@@ -9,7 +9,7 @@ use crate::{
 };
 use retx_units::Duration;
 
-/// The module that Linux has under this name, where it has one and it is modelled here.
+/// Linux's module with this name, if it exists and is modelled here.
 pub fn linux_module(name: &str) -> Option<Control> {
     Some(match name {
         "reno" => Control::reno_linux(Default::default()),
@@ -31,7 +31,7 @@ fn module(name: &str) -> Control {
     linux_module(name).expect("a module that is modelled here")
 }
 
-/// Linux 6.18 with its default sysctls and HZ = 250, sending by CUBIC.
+/// Linux 6.18 with its default sysctls and HZ = 250, using CUBIC.
 pub(super) fn linux() -> Config {
     let rack_of_linux = loss_detection::rack::Config {
         variant: loss_detection::rack::Variant::Linux,
@@ -68,7 +68,7 @@ pub(super) fn linux() -> Config {
         initial_rto: Duration::from_secs(1),
         min_rto: Duration::from_millis(200),
         max_rto: Duration::from_secs(120),
-        // A tick of HZ = 250.
+        // One tick at HZ = 250.
         timer_granularity: Duration::from_millis(4),
         timer_wheel: true,
         // `tcp_probe0_base`: the RTO, at least TCP_RTO_MIN.
@@ -93,9 +93,9 @@ pub(super) fn linux_bbr() -> Config {
 }
 
 /// The Linux that García, Agüero & Muñoz measured (2002): its timer, and the loss state that keeps
-/// the backoff and holds new data back. Recovery was Linux's own of that time; RFC 6675 comes
-/// closest. Timers and RTTs tick at HZ = 100; the timers' grid is left out, so that waits are those
-/// of the paper's equation.
+/// the backoff and delays new data. RFC 6675 is closest to the recovery of that Linux. Timers and
+/// RTTs have the resolution of HZ = 100; the timers' grid is left out, so that waits equal the
+/// paper's equation.
 pub(super) fn linux24() -> Config {
     Config {
         rto: rto::Config::linux24(Default::default()),

@@ -24,30 +24,30 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-/// A running estimator.
+/// State of the estimator.
 #[derive(Debug, Clone)]
 pub struct State {
-    /// The timer's tick, to which the timeout is rounded up; zero for none.
+    /// Tick to which the timeout is rounded up; zero for none.
     tick: Duration,
     max: Duration,
-    /// The floor of 4·RTTVAR, in microseconds.
+    /// Lower bound of 4·RTTVAR, in microseconds.
     floor: i64,
     /// 8·SRTT; 0 before the first sample.
     srtt8: i64,
     mdev4: i64,
     mdev_max4: i64,
     rttvar4: i64,
-    /// A window ends when this position is acknowledged (`rtt_seq`).
+    /// Position whose acknowledgment ends the window (`rtt_seq`).
     mark: u64,
-    /// In force until the first sample.
+    /// Timeout before the first sample.
     initial: Duration,
 }
 
-/// Longer samples than this, 36 years in nanoseconds, count as this: sums must fit.
+/// Limit of samples, 36 years in nanoseconds, so that sums do not overflow.
 const LONGEST: u64 = 1 << 60;
 
 impl State {
-    /// An estimator without samples.
+    /// Creates an estimator without samples.
     pub fn new(_: &Config, tcp: &crate::Config) -> Self {
         let limits = Limits::of(tcp);
         Self {
@@ -75,7 +75,7 @@ impl State {
         self.srtt8 += error;
         let mut change = error.abs() - (self.mdev4 >> 2);
         if error < 0 && change > 0 {
-            // The RTT falls: that must not raise the timeout.
+            // A falling RTT must not raise the timeout.
             change >>= 3;
         }
         self.mdev4 += change;
@@ -84,7 +84,7 @@ impl State {
     }
 }
 
-/// In whole microseconds.
+/// Duration in whole microseconds.
 fn micros(duration: Duration) -> i64 {
     (duration.as_nanos().min(LONGEST) / 1_000) as i64
 }
@@ -119,7 +119,7 @@ impl Estimator for State {
         if self.srtt8 == 0 {
             return self.initial;
         }
-        // A minimum below the resolution of a microsecond must not make a timeout of nothing.
+        // A minimum below a microsecond must not make the timeout zero.
         let rto = duration(((self.srtt8 >> 3) + self.rttvar4).max(1)).min(self.max);
         (Time::ZERO + rto).align_up(self.tick).since(Time::ZERO).min(self.max)
     }
@@ -137,7 +137,7 @@ impl Estimator for State {
 mod tests {
     use super::*;
 
-    /// Each has its own.
+    /// Limits that this estimator does not read.
     const UNUSED: Limits = Limits {
         initial: Duration::ZERO,
         min: Duration::ZERO,
@@ -197,10 +197,10 @@ mod tests {
         assert_eq!(sample(&mut state, 10_000, 5, 12), [88_750, 51_250, 293_750]);
     }
 
-    /// m = 100 ms, then one of 500: e = 400, SRTT = 150, d = 350, 4·mdev = 4·RTTVAR = 550. From
-    /// then on m = 150: e = 0, mdev dies away by a quarter each. The window that holds the peak
-    /// keeps it; at the end of the next one, whose largest 4·mdev is 309.375 ms, a quarter of the
-    /// difference goes.
+    /// m = 100 ms, then 500 ms: e = 400, SRTT = 150, d = 350, 4·mdev = 4·RTTVAR = 550. From then on
+    /// m = 150: e = 0, and mdev decays by a quarter each time. The window that contains the peak
+    /// keeps it; at the end of the next one, whose largest 4·mdev is 309.375 ms, RTTVAR loses a
+    /// quarter of the difference.
     #[test]
     fn the_peak_of_a_window_fades_with_the_next() {
         let mut state = estimator();
@@ -208,14 +208,16 @@ mod tests {
         assert_eq!(sample(&mut state, 500_000, 10, 20), [150_000, 137_500, 700_000]);
         // Passes the mark at 10; the next lies at 21.
         assert_eq!(sample(&mut state, 150_000, 11, 21), [150_000, 103_125, 700_000]);
-        // 4·mdev: 412.5 → 309.375, the largest since the mark; a quarter of it is cut to whole µs.
+        // 4·mdev: 412.5 → 309.375, the maximum since the mark; a quarter of it is truncated to
+        // whole µs.
         assert_eq!(sample(&mut state, 150_000, 21, 30), [150_000, 77_343, 700_000]);
         // The window ends: 550 − (550 − 309.375)/4 = 489.844.
         let [srtt, _, rto] = sample(&mut state, 150_000, 22, 31);
         assert_eq!((srtt, rto), (150_000, 150_000 + 489_844));
     }
 
-    /// The floor is on the variance: a constant RTT of 40 ms ends at 240 ms, not at 200.
+    /// The lower bound applies to the variance: a constant RTT of 40 ms ends at 240 ms, not at 200
+    /// ms.
     #[test]
     fn the_floor_lies_above_the_rtt() {
         let mut state = estimator();

@@ -39,26 +39,26 @@ impl Default for Config {
     }
 }
 
-/// A running estimator.
+/// State of the estimator.
 #[derive(Debug, Clone)]
 pub struct State {
-    /// One tick; a nanosecond where RTTs are measured exactly.
+    /// One tick; a nanosecond if RTTs are measured exactly.
     tick: Duration,
     min: Duration,
     max: Duration,
     /// 8·SRTT in ticks; 0 before the first sample.
     srtt8: i64,
     mdev4: i64,
-    /// In force until the first sample.
+    /// Timeout before the first sample.
     initial: Duration,
     hold_new_data: bool,
 }
 
-/// Longer samples than this many ticks would not fit eightfold.
+/// Limit of samples in ticks, so that eight times a sample does not overflow.
 const LONGEST: u64 = 1 << 58;
 
 impl State {
-    /// An estimator without samples.
+    /// Creates an estimator without samples.
     pub fn new(config: &Config, tcp: &crate::Config) -> Self {
         let limits = Limits::of(tcp);
         Self {
@@ -122,7 +122,7 @@ impl Estimator for State {
 mod tests {
     use super::*;
 
-    /// Each has its own.
+    /// Limits that this estimator does not read.
     const UNUSED: Limits = Limits {
         initial: Duration::ZERO,
         min: Duration::ZERO,
@@ -146,7 +146,7 @@ mod tests {
         State::new(&Config::default(), &config)
     }
 
-    /// 1 s measured once: SRTT + 4·mdev = 5 s; the factor is 2.25, 1.75, 1.5, … and 1.25 at last.
+    /// One sample of 1 s: SRTT + 4·mdev = 5 s; the factor is 2.25, 1.75, 1.5, … and finally 1.25.
     #[test]
     fn the_factor_of_the_window() {
         let mut state = estimator(10);
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(state.rto(&window(2)), Duration::from_micros(857_500));
     }
 
-    /// Less than a tick counts as one; the bounds hold.
+    /// A sample below one tick counts as one tick; the bounds apply.
     #[test]
     fn ticks_and_bounds() {
         let mut state = estimator(10);

@@ -1,15 +1,15 @@
-//! How long to wait for an acknowledgment, before any backoff.
+//! Retransmission timeout before any backoff.
 
 use crate::congestion_control::Window;
 use retx_units::Duration;
 
 retx_units::registry! { $
-    /// How long to wait for an acknowledgment.
+    /// Estimator of the retransmission timeout.
     tag = "name", schema = "Rto", context = &crate::Config;
     rfc6298, linux boxed, linux24 boxed
 }
 
-/// The bounds and clock of an estimator.
+/// Bounds and clock granularity of an estimator.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// RTO before the first sample.
@@ -23,8 +23,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits that a configuration sets. G is the tick in which RTTs are measured or, when they
-    /// are measured exactly, the grid on which the timer fires, whichever is coarser.
+    /// Limits from a configuration. G is the tick of RTT measurements or, if these are exact, the
+    /// grid of the timer, whichever is coarser.
     pub fn of(tcp: &crate::Config) -> Self {
         Self {
             initial: tcp.initial_rto,
@@ -35,35 +35,35 @@ impl Limits {
     }
 }
 
-/// An RTT estimator and the timeout that it gives.
+/// RTT estimator and the resulting timeout.
 pub trait Estimator {
-    /// A raw RTT sample, from an ACK that leaves `snd_una` acknowledged while `snd_nxt` is the next
-    /// to send (`linux` adapts its variance once per window). The limits are those of the
-    /// configuration.
+    /// Handles a raw RTT sample of an ACK after which `snd_una` is unacknowledged, while `snd_nxt`
+    /// is the next position to send (`linux` adapts its variance once per window). The limits are
+    /// those of the configuration.
     fn on_rtt(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64, limits: &Limits);
 
-    /// The first sample of what was sent after a spurious timeout, before which SRTT and RTTVAR
-    /// were these (RFC 4015 §3.2, step 9).
+    /// Handles the first sample of data sent after a spurious timeout, before which SRTT and RTTVAR
+    /// had the values `least` (RFC 4015 §3.2, step 9).
     fn relearn(&mut self, rtt: Duration, least: (Duration, Duration), limits: &Limits) {
         let _ = (rtt, least, limits);
     }
 
-    /// The SYN had to be retransmitted: without a sample, data start with at least this timeout.
+    /// Handles a retransmitted SYN: without a sample, data start with at least this timeout.
     fn on_lost_syn(&mut self, rto: Duration, limits: &Limits);
 
-    /// The timeout without backoff, at this window (only `linux24` looks at it).
+    /// Timeout without backoff at this window (only `linux24` uses the window).
     fn rto(&self, window: &Window) -> Duration;
 
-    /// In the loss state, until everything sent before a timeout is acknowledged, nothing new is
-    /// sent.
+    /// True if, after a timeout, no new data are sent until everything sent before it is
+    /// acknowledged.
     fn holds_new_data(&self) -> bool {
         false
     }
 
-    /// Smoothed RTT, once there was a sample.
+    /// Smoothed RTT; `None` before the first sample.
     fn srtt(&self) -> Option<Duration>;
 
-    /// RTT variation, once there was a sample.
+    /// RTT variation; `None` before the first sample.
     fn rttvar(&self) -> Option<Duration>;
 }
 

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-/// A running estimator.
+/// State of the estimator.
 #[derive(Debug, Clone)]
 pub struct State {
     srtt: Duration,
@@ -27,7 +27,7 @@ pub struct State {
 }
 
 impl State {
-    /// An estimator without samples.
+    /// Creates an estimator without samples.
     pub fn new(_: &Config, tcp: &crate::Config) -> Self {
         Self::within(&Limits::of(tcp))
     }
@@ -129,7 +129,7 @@ mod tests {
         for _ in 0..200 {
             state.on_rtt(Duration::from_millis(200), 0, 0, &LIMITS);
         }
-        // The deviation has died away: G remains.
+        // The deviation has decayed: G remains.
         assert_eq!(state.rto(&WINDOW), Duration::from_millis(210));
         for _ in 0..200 {
             state.on_rtt(Duration::from_millis(1), 0, 0, &LIMITS);

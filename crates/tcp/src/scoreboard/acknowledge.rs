@@ -1,4 +1,4 @@
-//! An acknowledgment takes segments off the board, or marks them.
+//! Processing of acknowledgments, which remove or mark segments on the scoreboard.
 
 use super::{Record, Scoreboard};
 use crate::delivered::Delivered;
@@ -6,8 +6,8 @@ use crate::work;
 use retx_wire::SackBlocks;
 
 impl Scoreboard {
-    /// Takes an acknowledgment: everything below `snd_una`, and the blocks (as positions). Adds to
-    /// `delivered` what it has delivered.
+    /// Processes an acknowledgment of everything below `snd_una`, with its SACK blocks (as
+    /// positions). Adds the delivered segments to `delivered`.
     pub fn acknowledge(&mut self, snd_una: u64, blocks: &[(u64, u64)], delivered: &mut Delivered) {
         let highest_before = self.sacked.end().unwrap_or(0);
         let segments = self.records.len();
@@ -48,9 +48,9 @@ impl Scoreboard {
         }
     }
 
-    /// Takes out the first segments as far as they were sent once and are not taken for lost, while
-    /// nothing is selectively acknowledged: nearly all. They lie in the order in which they were
-    /// sent, so the last of them is the newest.
+    /// Removes leading segments that were sent once and are not marked lost, while nothing is
+    /// selectively acknowledged: the most common case. They are in the order of transmission, so
+    /// that the last of them is the newest.
     #[inline]
     fn acknowledge_originals(&mut self, snd_una: u64, delivered: &mut Delivered) {
         let is_original = |record: &Record| !(record.lost | record.ever_retransmitted);
@@ -71,20 +71,19 @@ impl Scoreboard {
         }
     }
 
-    /// Marks what a block covers for the first time; true when it covers any. `left` is not below
-    /// SND.UNA.
+    /// Marks segments newly covered by a block; true if there are any. `left` is not below SND.UNA.
     pub fn mark_block(&mut self, left: u64, right: u64) -> bool {
         let before = self.sacked_segments;
         self.take_block(left, right, |_| {});
         self.sacked_segments > before
     }
 
-    /// An acknowledgment had these blocks.
+    /// Records the SACK blocks of an acknowledgment.
     pub fn note_sack(&mut self, blocks: &SackBlocks) {
         **self.last_sack.get_or_insert_default() = *blocks;
     }
 
-    /// Marks what a SACK block covers for the first time, and shows each of the segments.
+    /// Marks segments newly covered by a SACK block, and passes each of them to `show`.
     #[inline(always)]
     fn take_block(&mut self, left: u64, right: u64, mut show: impl FnMut(&Record)) {
         let mut from = left;

@@ -1,10 +1,10 @@
-//! Segments that are sent again, and counts of segments by their state.
+//! Retransmitted segments, and counts of segments by their state.
 
 use super::{Record, Scoreboard};
 use retx_units::Time;
 
 impl Scoreboard {
-    /// The segment that begins at `start` has been sent again.
+    /// Records the retransmission of the segment that begins at `start`.
     pub fn resent(&mut self, now: Time, start: u64) {
         let Some(index) = self.index_at(start) else { return };
         let record = &mut self.records[index];
@@ -27,8 +27,8 @@ impl Scoreboard {
         self.note_time(now, start);
     }
 
-    /// Segments selectively acknowledged, taken for lost (those sent again included), and sent
-    /// again: for those who look on, by a pass over all.
+    /// Numbers of segments selectively acknowledged, marked lost (including those retransmitted),
+    /// and retransmitted: a pass over all segments, for observers.
     pub fn counts(&self) -> (u64, u64, u64) {
         let count = |test: fn(&Record) -> bool| {
             self.records.iter().filter(|record| test(record)).count() as u64
@@ -37,9 +37,9 @@ impl Scoreboard {
         (count(|it| it.sacked), lost, count(|it| it.retransmitted || it.surplus))
     }
 
-    /// A segment has been selectively acknowledged: it leaves the packet that it was part of, and
-    /// joins the one before if that is selectively acknowledged, too, and through it the one behind
-    /// (Linux `tcp_match_skb_to_sack`, `tcp_shift_skb_data`).
+    /// Regroups a newly selectively acknowledged segment: it leaves its packet, and joins the
+    /// previous packet if that is selectively acknowledged, and through it the next one (Linux
+    /// `tcp_match_skb_to_sack`, `tcp_shift_skb_data`).
     pub(super) fn regroup(&mut self, index: usize) {
         let joins = index > 0 && self.records[index - 1].sacked;
         if index > 0 {
@@ -81,8 +81,8 @@ mod tests {
         board.bursts()
     }
 
-    /// The second segment splits its burst in three; its neighbours join it, and at last the burst
-    /// behind, too.
+    /// The second segment splits its burst in three; its neighbours join it, and finally the next
+    /// burst.
     #[test]
     fn selectively_acknowledged_segments_are_one_packet() {
         let mut board = board();
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(bursts_after(&mut board, 1001, 8001), 2);
     }
 
-    /// A hole that is filled joins what is on both sides of it.
+    /// A filled hole joins the packets on both sides.
     #[test]
     fn a_filled_hole_joins_both_sides() {
         let mut board = board();

@@ -5,8 +5,8 @@ use crate::work;
 use retx_units::Time;
 
 impl Scoreboard {
-    /// Notes a time of sending. Among segments sent at the same time, the lower position counts as
-    /// the earlier (RFC 8985 §5.2).
+    /// Records a transmission time. Among segments sent at the same time, the lower position counts
+    /// as earlier (RFC 8985 §5.2).
     #[inline(always)]
     pub(super) fn note_time(&mut self, now: Time, start: u64) {
         if !self.without_times {
@@ -26,11 +26,11 @@ impl Scoreboard {
         self.by_time.insert(self.by_time.len() - later, (now, start));
     }
 
-    /// RFC 8985 §6.2, step 5: marks lost what was sent before `newest` by more than the reordering
-    /// window, as `is_overdue` says (given when a segment was sent). Returns when the latest of the
-    /// others was sent that were sent before `newest`.
+    /// RFC 8985 §6.2, step 5: marks lost the segments sent before `newest` by more than the
+    /// reordering window, as `is_overdue` decides from the transmission time. Returns the latest
+    /// transmission time among the other segments sent before `newest`.
     ///
-    /// A transmission is moved once, when it has been overtaken, and taken out once.
+    /// A transmission is moved once, when it has been overtaken, and removed once.
     pub fn mark_lost_by_time(
         &mut self,
         newest: &Newest,
@@ -60,7 +60,7 @@ impl Scoreboard {
         self.latest_overtaken()
     }
 
-    /// When the latest segment was sent of those that were overtaken and are still in flight.
+    /// Latest transmission time of the overtaken segments still in flight.
     fn latest_overtaken(&mut self) -> Option<Time> {
         while let Some(&(sent, start)) = self.overtaken.back() {
             work::steps(1);
@@ -72,7 +72,7 @@ impl Scoreboard {
         None
     }
 
-    /// Lets go of transmissions that have arrived.
+    /// Removes transmissions that have arrived.
     pub(super) fn forget_arrived(&mut self) {
         while let Some(&(sent, start)) = self.by_time.front() {
             work::steps(1);
@@ -83,7 +83,7 @@ impl Scoreboard {
         }
     }
 
-    /// The record of a transmission, if it is the segment's last and still in flight.
+    /// Index of the record of a transmission, if it is the segment's last and still in flight.
     fn current(&self, sent: Time, start: u64) -> Option<usize> {
         let index = self.index_at(start)?;
         let record = &self.records[index];

@@ -1,26 +1,26 @@
-//! While everything arrives in order there is nothing to find out about it.
+//! Handling of acknowledgments while everything arrives in order.
 
 use super::Scoreboard;
 use crate::work;
 use retx_units::Time;
 
-/// Segments that an acknowledgment has taken off the board.
+/// Segments that an acknowledgment has removed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InOrder {
     /// Bytes of whole segments.
     pub bytes: u64,
-    /// When the first of them was sent, where none had been sent again (Karn).
+    /// Transmission time of the first of them; `None` if one was retransmitted (Karn).
     pub first_sent: Option<Time>,
 }
 
-/// Segments, each sent once, that an acknowledgment has taken off the board.
+/// Segments, each sent once, that an acknowledgment has removed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NextArrived {
     /// Bytes of whole segments.
     pub bytes: u64,
     /// Number of segments.
     pub segments: u64,
-    /// When the first and the last of them were sent.
+    /// Transmission time of the first of them.
     pub first_sent: Time,
     pub last_sent: Time,
     /// Position after the last.
@@ -28,33 +28,34 @@ pub(crate) struct NextArrived {
 }
 
 impl Scoreboard {
-    /// Nothing is selectively acknowledged, taken for lost, or in flight twice.
+    /// True if nothing is selectively acknowledged, marked lost, or in flight twice.
     pub fn is_in_order(&self) -> bool {
         let odd = self.lost_bytes | self.doubled_bytes | self.surplus_bytes | self.marked_segments;
         odd == 0 && self.sacked.is_empty()
     }
 
-    /// True if, besides, everything in flight was sent once, and `by_time` lists just that.
+    /// True if in addition everything in flight was sent once, and `by_time` lists exactly these
+    /// segments.
     pub fn is_in_order_of_time(&self, snd_una: u64) -> bool {
         let listed = if self.without_times { 0 } else { self.records.len() };
         self.resent_end <= snd_una && self.by_time.len() == listed && self.overtaken.is_empty()
     }
 
-    /// True if the first segment in flight ends at this position or before it.
+    /// True if the first segment in flight ends at or before this position.
     #[inline]
     pub fn has_first_below(&self, position: u64) -> bool {
         self.records.front().is_some_and(|record| record.end() <= position)
     }
 
-    /// When the first segment in flight was sent last.
+    /// Most recent transmission time of the first segment in flight.
     pub fn first_sent(&self) -> Option<Time> {
         self.records.front().map(|record| record.sent)
     }
 
-    /// The index of the first segment that begins at `position` or after it.
+    /// Index of the first segment that begins at or after `position`.
     #[inline]
     pub(super) fn first_from(&self, position: u64) -> usize {
-        // Nearly all are of one length.
+        // Most segments have equal lengths.
         if let Some(front) = self.records.front() {
             let before = position.saturating_sub(front.start) / u64::from(front.length.max(1));
             let index = before as usize;
@@ -65,8 +66,8 @@ impl Scoreboard {
         self.records.partition_point(|record| record.start < position)
     }
 
-    /// [`Scoreboard::acknowledge`] without blocks, for a board in order that is not asked for the
-    /// order of time.
+    /// [`Scoreboard::acknowledge`] without blocks, for a scoreboard in order without transmission
+    /// times.
     #[inline]
     pub(crate) fn acknowledge_in_order(&mut self, snd_una: u64) -> InOrder {
         let mut taken = InOrder { bytes: 0, first_sent: None };
@@ -90,8 +91,9 @@ impl Scoreboard {
         taken
     }
 
-    /// [`Scoreboard::acknowledge`] without blocks, for a board [in order of
-    /// time](Self::is_in_order_of_time) that [has a first segment](Self::has_first_below) to take.
+    /// [`Scoreboard::acknowledge`] without blocks, for a scoreboard [in order of
+    /// time](Self::is_in_order_of_time) whose [first segment](Self::has_first_below) is
+    /// acknowledged.
     #[inline]
     pub(crate) fn take_next(&mut self, snd_una: u64) -> NextArrived {
         let first = self.records.front().copied().unwrap_or_default();
@@ -121,8 +123,7 @@ impl Scoreboard {
         }
     }
 
-    /// Brings what is remembered of segments that have gone up to date, so that boards which behave
-    /// alike look alike.
+    /// Updates lazily removed state, so that equivalent scoreboards compare equal.
     #[cfg(test)]
     pub(crate) fn tidy(&mut self, snd_una: u64) {
         self.examined = self.examined.max(snd_una);

@@ -1,12 +1,12 @@
-//! A segment becomes two: what is sent again may have less room than it had at first.
+//! Splitting of segments: a retransmission may have less room than the original.
 
 use super::{Record, Scoreboard};
 use crate::work;
 use std::cmp::Reverse;
 
 impl Scoreboard {
-    /// The segment that begins at `start` is one of `length` from now on, and another of the rest:
-    /// both are what it was (Linux `tcp_fragment`).
+    /// Splits the segment that begins at `start` after `length`; both parts keep its state (Linux
+    /// `tcp_fragment`).
     pub fn split(&mut self, start: u64, length: u32) {
         let Some(index) = self.index_at(start) else { return };
         let whole = self.records[index];
@@ -48,7 +48,7 @@ mod tests {
         board
     }
 
-    /// Both halves are lost, go again one after the other, and are acknowledged.
+    /// Both parts are lost, are retransmitted one after another, and are acknowledged.
     #[test]
     fn of_a_lost_segment_both_parts_are_lost() {
         let mut board = board();
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!((board.segments(), board.marked_segments()), (4, 1));
     }
 
-    /// Each part of a segment on its way can arrive, and be lost, by itself.
+    /// Each part of a segment in flight can arrive or be lost separately.
     #[test]
     fn parts_arrive_by_themselves() {
         let mut board = board();

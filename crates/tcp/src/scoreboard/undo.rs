@@ -1,4 +1,4 @@
-//! State that a recovery leaves to the next one, and the undo of a spurious one.
+//! State that a recovery leaves to the next one, and the undo of a spurious recovery.
 
 use super::Scoreboard;
 use crate::delivered::Delivered;
@@ -6,19 +6,19 @@ use crate::work;
 use retx_units::Time;
 
 impl Scoreboard {
-    /// The first segment taken for lost that has not arrived, be it sent again or not.
+    /// First segment marked lost that has not arrived, retransmitted or not.
     pub fn first_marked(&self) -> Option<u64> {
         let is_marked = |it: &&super::Record| it.lost || it.retransmitted && !it.doubled;
         self.records.iter().find(is_marked).map(|record| record.start)
     }
 
-    /// Segments that were taken for lost and sent again, and whose copies are taken to be in flight
-    /// (Linux `retrans_out`).
+    /// Segments marked lost and retransmitted whose copies are considered in flight (Linux
+    /// `retrans_out`).
     pub fn retransmitted_segments(&self) -> u64 {
         self.marked_segments - self.lost_segments + self.surplus_segments
     }
 
-    /// Segments within a range that were ever sent again.
+    /// Number of segments within a range that were ever retransmitted.
     pub fn sent_again_within(&self, left: u64, right: u64) -> u64 {
         let from = self.first_from(left);
         let within = (from..).map_while(|index| self.records.get(index));
@@ -26,7 +26,7 @@ impl Scoreboard {
         within.filter(|record| record.ever_retransmitted).count() as u64
     }
 
-    /// The copy of a segment beside its original is not taken to be in flight any more.
+    /// Stops considering the copy of a segment in flight in addition to its original.
     pub(super) fn forget_surplus(&mut self, index: usize) {
         let Some(record) = self.records.get_mut(index).filter(|record| record.surplus) else {
             return;
@@ -36,8 +36,8 @@ impl Scoreboard {
         self.surplus_segments -= 1;
     }
 
-    /// A segment with a copy in flight beside it is taken for lost: the copy stands for it, and it
-    /// is not sent again (Linux: R becomes L and R).
+    /// Marks the original of a segment lost while a copy is in flight: the copy replaces it, and no
+    /// retransmission follows (Linux: R becomes L and R).
     pub(super) fn lose_original(&mut self, index: usize) {
         self.forget_surplus(index);
         self.records[index].retransmitted = true;
@@ -45,9 +45,9 @@ impl Scoreboard {
         self.losses += 1;
     }
 
-    /// The peer says that these positions have arrived twice: what is in flight of them is counted
-    /// once (`tcp_sacktag_one`). What had been selectively acknowledged and sent again is evidence
-    /// of reordering, which `delivered` gets.
+    /// Handles a report that these positions have arrived twice: segments in flight there are
+    /// counted once (`tcp_sacktag_one`). A segment that was selectively acknowledged and
+    /// retransmitted is evidence of reordering, which is added to `delivered`.
     pub fn note_duplicate(&mut self, left: u64, right: u64, delivered: &mut Delivered) {
         let mut index = self.first_from(left);
         while let Some(record) = self.records.get(index).filter(|record| record.end() <= right) {
@@ -60,17 +60,18 @@ impl Scoreboard {
         }
     }
 
-    /// The first segment in flight was sent again.
+    /// True if the first segment in flight was retransmitted.
     pub fn is_first_retransmitted(&self) -> bool {
         self.records.front().is_some_and(|record| record.ever_retransmitted)
     }
 
-    /// Forgets all losses and retransmissions: a recovery was spurious. RFC 8985 §6.2 then looks at
-    /// all segments again.
+    /// Discards all losses and retransmissions after a spurious recovery. RFC 8985 §6.2 then
+    /// examines all segments again.
     ///
-    /// Linux forgets the losses alone (`tcp_undo_cwnd_reduction`): original and copy are both taken
-    /// to be in flight. Nor does it look at segments again that RACK had marked: they are out of
-    /// `tsorted_sent_queue` until they are sent again, and no undo puts them back.
+    /// Linux discards only the losses (`tcp_undo_cwnd_reduction`): original and copy are both
+    /// considered in flight. It also does not examine segments again that RACK had marked: they are
+    /// not in `tsorted_sent_queue` until they are retransmitted, and an undo does not put them
+    /// back.
     pub fn undo(&mut self) {
         let as_linux = self.as_linux;
         let mut in_time: Vec<(Time, u64)> = Vec::new();
@@ -108,7 +109,8 @@ mod tests {
     use super::*;
     use retx_units::Duration;
 
-    /// Ten segments of 1000 bytes, of which the first was sent again in a recovery that was undone.
+    /// Ten segments of 1000 bytes, the first of which was retransmitted in a recovery that was
+    /// undone.
     fn undone() -> Scoreboard {
         let mut board = Scoreboard { as_linux: true, ..Scoreboard::default() };
         for segment in 0..10 {
@@ -120,7 +122,7 @@ mod tests {
         board
     }
 
-    /// Linux: the copy is in flight beside its original, until both are acknowledged.
+    /// Linux: the copy is in flight in addition to its original, until both are acknowledged.
     #[test]
     fn an_undo_leaves_the_copy_in_flight() {
         let mut board = undone();
@@ -129,21 +131,21 @@ mod tests {
         assert_eq!((board.pipe(9_000), board.retransmitted_segments()), (9_000, 0));
     }
 
-    /// A selective acknowledgment is of the original; a DSACK of the copy, and then the original
-    /// was only late.
+    /// A selective acknowledgment concerns the original; a DSACK concerns the copy, and shows that
+    /// the original was only late.
     #[test]
     fn a_duplicate_report_ends_the_copy() {
         let mut board = undone();
         let mut delivered = Delivered::default();
-        // What is selectively acknowledged at the left edge does not occur but for a receiver
-        // that reneges; the board does not mind.
+        // A selectively acknowledged segment at the left edge occurs only if the receiver reneges;
+        // the scoreboard accepts it.
         board.acknowledge(1, &[(1, 1_001)], &mut delivered);
         assert_eq!((board.pipe(10_000), delivered.reordered), (10_000, None));
         board.note_duplicate(1, 1_001, &mut delivered);
         assert_eq!((board.pipe(10_000), delivered.reordered), (9_000, Some(1)));
     }
 
-    /// The original is taken for lost: the copy stands for it, and nothing is sent again.
+    /// When the original is marked lost, its copy replaces it and nothing is retransmitted.
     #[test]
     fn a_lost_original_leaves_its_copy() {
         let mut board = undone();

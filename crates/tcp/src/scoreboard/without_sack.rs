@@ -1,18 +1,19 @@
-//! Duplicate ACKs as segments that have arrived, where the peer does not say which.
+//! Duplicate ACKs that stand for arrived segments without SACK.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c`: `tcp_add_reno_sack`, `tcp_remove_reno_sacks`,
 //! `tcp_limit_reno_sacked`, `tcp_check_reno_reordering`.
 
 use super::Scoreboard;
 
-/// Segments that duplicate ACKs stand for (`sacked_out`).
+/// Segments assumed to have arrived because of duplicate ACKs (`sacked_out`).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Assumed {
     segments: u64,
     smss: u64,
-    /// Segments that the last acknowledgment has covered.
+    /// Number of segments covered by the last acknowledgment.
     pub acknowledged: u64,
-    /// There were more than can be, with so many segments in flight before the acknowledgment.
+    /// Segments in flight before the acknowledgment at which duplicates exceeded the possible
+    /// number.
     excess: Option<u64>,
 }
 
@@ -25,12 +26,13 @@ impl Assumed {
 }
 
 impl Scoreboard {
-    /// The last acknowledgment has covered some segment.
+    /// True if the last acknowledgment has covered a segment.
     pub fn has_advanced(&self) -> bool {
         self.assumed.acknowledged > 0
     }
 
-    /// A duplicate ACK: another segment of `smss` bytes has arrived. Returns how many by this.
+    /// Handles a duplicate ACK: another segment of `smss` bytes has arrived. Returns the number of
+    /// segments newly assumed to have arrived.
     pub fn assume_arrival(&mut self, smss: u32) -> u64 {
         let before = self.assumed.segments;
         self.assumed.smss = smss.into();
@@ -39,8 +41,8 @@ impl Scoreboard {
         self.assumed.segments.saturating_sub(before)
     }
 
-    /// The last acknowledgment has covered segments: the first of them filled the hole, the others
-    /// may be those assumed to have arrived. Returns how many have arrived by it.
+    /// Handles an acknowledgment that covers segments: the first of them filled the hole, the
+    /// others may be those assumed to have arrived. Returns the number newly delivered.
     pub fn remove_assumed_arrivals(&mut self) -> u64 {
         let covered = self.assumed.acknowledged;
         let delivered = covered.saturating_sub(self.assumed.segments).max(1);
@@ -49,7 +51,8 @@ impl Scoreboard {
         delivered
     }
 
-    /// At least one of those in flight, and none that is lost, can have arrived.
+    /// Limits the assumed arrivals: at least one segment in flight, and none that is lost, has not
+    /// arrived.
     fn limit_assumed(&mut self, covered: u64) {
         let flight = self.records.len() as u64;
         let most = flight - self.marked_segments.max(1).min(flight);
@@ -59,18 +62,18 @@ impl Scoreboard {
         }
     }
 
-    /// Segments that duplicate ACKs stand for.
+    /// Number of segments assumed to have arrived because of duplicate ACKs.
     pub const fn assumed_segments(&self) -> u64 {
         self.assumed.segments
     }
 
-    /// Forgets the segments that duplicate ACKs stood for: they are acknowledged, or were wrong.
+    /// Discards assumed arrivals, which are acknowledged or were wrong.
     pub fn forget_assumed(&mut self) {
         self.assumed.segments = 0;
     }
 
-    /// There were more duplicates than segments that could have arrived: so many in flight were
-    /// reordered. Once.
+    /// Returns, once, the reordering in segments if there were more duplicates than segments that
+    /// could have arrived.
     pub fn take_excess(&mut self) -> Option<u64> {
         self.assumed.excess.take()
     }
@@ -90,7 +93,8 @@ mod tests {
         board
     }
 
-    /// Ten in flight, the first lost: nine duplicates at most, and the ACK of all counts one more.
+    /// Ten segments in flight, the first lost: at most nine duplicates, and the ACK of all counts
+    /// one more.
     #[test]
     fn each_duplicate_stands_for_one_segment() {
         let mut board = board(10);
@@ -109,7 +113,7 @@ mod tests {
         assert_eq!((board.take_excess(), board.take_excess()), (Some(3), None));
     }
 
-    /// Three of five assumed to have arrived: an ACK of two leaves two of them.
+    /// Three of five assumed to have arrived: after an ACK of two segments, two are left.
     #[test]
     fn an_acknowledgment_fills_a_hole_first() {
         let mut board = board(5);

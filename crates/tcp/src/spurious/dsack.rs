@@ -21,25 +21,25 @@ pub struct Config {
     pub response: Response,
 }
 
-/// Retransmissions not reported yet.
+/// Retransmissions not yet reported.
 #[derive(Debug, Clone)]
 pub struct State {
     response: Response,
     armed: bool,
-    /// `SND.UNA` as the recovery began: older DSACKs are not about it.
+    /// `SND.UNA` at the start of the recovery: older DSACKs do not concern it.
     from: u64,
-    /// Data sent again whose duplicates the receiver may report.
+    /// Retransmitted data whose duplicates the receiver may report.
     sent_again: Ranges,
-    /// Retransmissions of this recovery: all of them have to be reported.
+    /// Retransmissions of this recovery, all of which must be reported.
     due: Ranges,
     reported: Ranges,
-    /// Copies that have to be reported, and copies that were.
+    /// Number of copies that must be reported.
     copies: u64,
     copies_reported: u64,
 }
 
 impl State {
-    /// A detector with these parameters.
+    /// Creates a detector with these parameters.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self {
             response: config.response,
@@ -84,7 +84,7 @@ impl Detector for State {
             return Verdict::Undecided;
         };
         self.reported.insert(left, right);
-        // One block may tell of several segments.
+        // One block may report several segments.
         self.copies_reported += (right - left).div_ceil(ack.smss.into());
         let all = self.due.iter().all(|(left, right)| self.reported.contains(left, right));
         if !all || self.copies_reported < self.copies {
@@ -122,8 +122,8 @@ mod tests {
         })
     }
 
-    /// Two segments were sent again. Neither a double of another nor two reports of the first say
-    /// anything of the second.
+    /// Two segments were retransmitted. Neither a duplicate of another segment nor two reports of
+    /// the first prove anything about the second.
     #[test]
     fn each_retransmission_has_to_be_reported() {
         let tcp = (crate::presets::find("sack").unwrap().config)();

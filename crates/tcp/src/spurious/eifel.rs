@@ -19,7 +19,7 @@ pub struct Config {
     pub response: Response,
 }
 
-/// Where Eifel stands.
+/// State of Eifel detection.
 #[derive(Debug, Clone)]
 pub struct State {
     response: Response,
@@ -30,7 +30,7 @@ pub struct State {
 }
 
 impl State {
-    /// A detector with these parameters.
+    /// Creates a detector with these parameters.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self { response: config.response, armed: false, retransmit_ts: None, dsack_seen: false }
     }
@@ -41,8 +41,9 @@ impl Detector for State {
         // A repeated timeout keeps the timestamp of the first retransmission.
         if !begin.in_recovery {
             self.armed = true;
-            // So does what follows another recovery whose retransmissions are on their way: the
-            // answer to one of these is older than this recovery, and yet answers no original.
+            // It is also kept after another recovery whose retransmissions are in flight: the
+            // response to one of these is older than this recovery, but does not acknowledge an
+            // original.
             if begin.retransmitted == 0 && !begin.first_retransmitted {
                 self.retransmit_ts = None;
             }
@@ -65,8 +66,8 @@ impl Detector for State {
         };
         let answers_original = (echo.wrapping_sub(sent) as i32) < 0;
         self.armed = false;
-        // Step 5: a DSACK, or an ACK of everything from a peer that never sent one, may be the
-        // answer to a duplicate whose first ACK was lost.
+        // Step 5: a DSACK, or an ACK of everything from a peer that never sent a DSACK, may respond
+        // to a duplicate whose first ACK was lost.
         let all = ack.snd_una == ack.snd_max && !self.dsack_seen;
         if !answers_original || all || ack.dsack.is_some() {
             return Verdict::Undecided;

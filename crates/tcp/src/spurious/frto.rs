@@ -27,7 +27,7 @@ enum Step {
     Second,
 }
 
-/// Where F-RTO stands.
+/// State of F-RTO.
 #[derive(Debug, Clone)]
 pub struct State {
     response: Response,
@@ -37,13 +37,13 @@ pub struct State {
 }
 
 impl State {
-    /// A detector with these parameters.
+    /// Creates a detector with these parameters.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self { response: config.response, step: Step::Off, recover: 0 }
     }
 
-    /// Linux `tcp_process_loss`, FLAG_ORIG_SACK_ACKED: before the steps, the arrival of anything
-    /// that was sent once, before the timeout, tells already.
+    /// Linux `tcp_process_loss`, FLAG_ORIG_SACK_ACKED: before the steps, the arrival of any segment
+    /// that was sent only once, before the timeout, proves the timeout spurious.
     pub(super) fn sees_original(&mut self, ack: &Ack) -> bool {
         let original = self.step != Step::Off
             && ack.lowest_original_end.is_some_and(|end| end <= self.recover);
@@ -53,8 +53,8 @@ impl State {
         original
     }
 
-    /// Linux, step 3.a: a duplicate ACK of something sent after the timeout: the loss was real. Has
-    /// F-RTO itself sent that, it is step 3's matter.
+    /// Linux, step 3.a: a duplicate ACK for data sent after the timeout proves the loss. If F-RTO
+    /// itself sent these data, step 3 applies.
     pub(super) fn on_duplicate(&mut self, snd_max: u64) {
         if self.step == Step::First && snd_max > self.recover {
             self.step = Step::Off;

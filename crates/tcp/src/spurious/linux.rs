@@ -21,30 +21,30 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-/// The first retransmission since none was in flight (`retrans_stamp`).
+/// First retransmission since none was in flight (`retrans_stamp`).
 #[derive(Debug, Clone, Copy)]
 struct FirstRetransmission {
-    /// Its TSval, where timestamps are in use.
+    /// Its TSval; `None` without timestamps.
     timestamp: Option<u32>,
 }
 
-/// Where the undo stands.
+/// State of the undo.
 #[derive(Debug, Clone)]
 pub struct State {
     frto: frto::State,
-    /// `SND.UNA` as the reduction began; `None` once it is undone, or where none may be.
+    /// `SND.UNA` at the start of the reduction; `None` if it was undone, or must not be undone.
     undo_marker: Option<u64>,
-    /// Retransmissions not yet reported as duplicates; `None` before there was one.
+    /// Retransmissions not yet reported as duplicates; `None` before the first one.
     undo_retrans: Option<u64>,
     retrans_stamp: Option<FirstRetransmission>,
-    /// The recovery is over once everything below is acknowledged (`high_seq`).
+    /// Position whose acknowledgment ends the recovery (`high_seq`).
     recovery_point: u64,
-    /// The last ACK has shown that an original filled a hole that was sent again.
+    /// True if the last ACK has shown that an original filled a retransmitted hole.
     late_original: bool,
 }
 
 impl State {
-    /// Nothing to undo.
+    /// Creates the state with nothing to undo.
     pub fn new(_: &Config, tcp: &crate::Config) -> Self {
         Self {
             frto: frto::State::new(&frto::Config::default(), tcp),
@@ -57,7 +57,7 @@ impl State {
     }
 
     /// `tcp_packet_delayed`: the echo is older than the first retransmission, or there was none.
-    /// Without SACK the time of the first is forgotten at the recovery point.
+    /// Without SACK the time of the first retransmission is discarded at the recovery point.
     fn is_delayed(&self, ack: &Ack) -> bool {
         match self.retrans_stamp {
             Some(FirstRetransmission { timestamp }) => timestamp
@@ -72,8 +72,8 @@ impl State {
         self.undo_marker.is_some() && (self.undo_retrans == Some(0) || self.is_delayed(ack))
     }
 
-    /// `tcp_check_dsack` counts a report about data acknowledged before by its length,
-    /// `tcp_sacktag_one` one about data in flight by the segments that had been sent again.
+    /// Counts duplicate reports: `tcp_check_dsack` counts a report about acknowledged data by its
+    /// length, `tcp_sacktag_one` one about data in flight by the retransmitted segments.
     fn count_duplicates(&mut self, ack: &Ack) {
         let (Some((left, right)), Some(marker)) = (ack.dsack, self.undo_marker) else { return };
         if right <= marker {
@@ -135,7 +135,7 @@ impl State {
         if self.frto.sees_original(ack) {
             return self.undo(Scope { losses: true, ends: reopens });
         }
-        // Linux waits for an ACK that advances, SACK or not.
+        // Linux waits for an ACK that advances, with or without SACK.
         let waits = !ack.advances() && !self.frto.is_waiting();
         let verdict = if waits { Verdict::Undecided } else { self.frto.on_ack(ack) };
         if verdict == Verdict::Undecided && ack.snd_una >= self.recovery_point && self.may_undo(ack)
@@ -148,7 +148,7 @@ impl State {
 
 impl Detector for State {
     fn on_begin(&mut self, begin: &Begin) {
-        // `tcp_enter_loss`: a timeout that follows another begins anew.
+        // `tcp_enter_loss`: a repeated timeout starts anew.
         let in_recovery = begin.in_recovery && !begin.repeated;
         self.frto.on_begin(&Begin { in_recovery, ..*begin });
         self.recovery_point = begin.recovery_point;
@@ -165,7 +165,7 @@ impl Detector for State {
     }
 
     fn on_retransmission(&mut self, retransmission: &Retransmission) {
-        // `tcp_send_loss_probe` does not go by `tcp_retransmit_skb`.
+        // `tcp_send_loss_probe` does not call `tcp_retransmit_skb`.
         if !retransmission.is_probe {
             let Retransmission { timestamp, .. } = *retransmission;
             self.retrans_stamp.get_or_insert(FirstRetransmission { timestamp });

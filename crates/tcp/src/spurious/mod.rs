@@ -1,6 +1,6 @@
-//! Was the wait wrong? Detectors of spurious timeouts and retransmissions, and what to do then.
+//! Detection of spurious timeouts and retransmissions, and the response.
 //!
-//! Detector and response are separate choices: any detector goes with any response.
+//! Detector and response are separate choices: any detector works with any response.
 
 use crate::LossState;
 use schemars::JsonSchema;
@@ -27,71 +27,71 @@ pub enum Response {
     Conservative,
 }
 
-/// A recovery begins.
+/// Start of a recovery.
 #[derive(Debug, Clone, Copy)]
 pub struct Begin {
-    /// The retransmission timer began it; else duplicate or selective ACKs.
+    /// True if the retransmission timer started it, false for duplicate or selective ACKs.
     pub by_timeout: bool,
-    /// A timeout for the same segment as the one before, or during a recovery.
+    /// True for a timeout for the same segment as the previous one, or during a recovery.
     pub in_recovery: bool,
-    /// A timeout for the same segment as the one before.
+    /// True for a timeout for the same segment as the previous one.
     pub repeated: bool,
-    /// A tail loss probe, a segment sent again, is not yet answered.
+    /// True if a tail loss probe that retransmitted a segment is not yet acknowledged.
     pub awaits_probe: bool,
-    /// Segments that were sent again before and whose copies are taken to be in flight.
+    /// Segments retransmitted earlier whose copies are considered in flight.
     pub retransmitted: u64,
-    /// The first segment in flight was sent again before.
+    /// True if the first segment in flight was retransmitted earlier.
     pub first_retransmitted: bool,
     /// First unacknowledged position.
     pub snd_una: u64,
-    /// Position after the last ever sent.
+    /// Position after the last byte ever sent.
     pub snd_max: u64,
-    /// The recovery is over once everything below is acknowledged.
+    /// Position whose acknowledgment ends the recovery.
     pub recovery_point: u64,
 }
 
-/// A segment is sent again.
+/// Retransmission of a segment.
 #[derive(Debug, Clone, Copy)]
 pub struct Retransmission {
-    /// Its first position.
+    /// First position.
     pub position: u64,
-    /// The position after it.
+    /// Position after the segment.
     pub end: u64,
-    /// The TSval that it carries, where timestamps are in use.
+    /// TSval of the retransmission; `None` without timestamps.
     pub timestamp: Option<u32>,
-    /// A tail loss probe, which repairs nothing that is known to be lost.
+    /// True for a tail loss probe, which repairs no known loss.
     pub is_probe: bool,
 }
 
-/// An acknowledgment after a recovery has begun.
+/// Acknowledgment after the start of a recovery.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
-    /// Where the sender stood before it; `Disorder` is not told from `Open`.
+    /// State of the sender before it; `Disorder` is not distinguished from `Open`.
     pub state: LossState,
-    /// First unacknowledged position before it.
+    /// First unacknowledged position before this ACK.
     pub previous_una: u64,
-    /// First unacknowledged position, this ACK counted.
+    /// First unacknowledged position after this ACK.
     pub snd_una: u64,
-    /// Position after the last ever sent.
+    /// Position after the last byte ever sent.
     pub snd_max: u64,
-    /// The highest position that it acknowledges, cumulatively or selectively.
+    /// Highest position acknowledged, cumulatively or selectively.
     pub highest: u64,
-    /// Segments sent again whose copies are taken to be in flight after it.
+    /// Retransmitted segments whose copies are considered in flight after this ACK.
     pub retransmitted: u64,
-    /// Bytes that it selectively acknowledges for the first time; `None` without SACK.
+    /// Bytes newly selectively acknowledged; `None` without SACK.
     pub sacked: Option<u64>,
-    /// The lowest end of the segments that it delivers and that were sent once, where these are
-    /// known; without SACK none if it covers others, too.
+    /// Lowest end of the delivered segments that were sent once, if these are known; without SACK
+    /// `None` if it covers other segments, too.
     pub lowest_original_end: Option<u64>,
-    /// The range that a DSACK says has arrived twice, where the sender may have caused it.
+    /// Range reported by a DSACK, if the sender may have caused it.
     pub dsack: Option<(u64, u64)>,
-    /// Segments in flight before it that lie in that range and had been sent again.
+    /// Retransmitted segments within that range that were in flight before this ACK.
     pub twice_in_flight: u64,
-    /// TSecr, where timestamps are in use.
+    /// TSecr; `None` without timestamps.
     pub echo: Option<u32>,
-    /// The sender's maximum segment size.
+    /// Sender's maximum segment size.
     pub smss: u32,
-    /// There are new data that the peer's window lets go.
+    /// True if the peer's window permits new data and there are some.
     pub can_send_new: bool,
 }
 
@@ -105,75 +105,76 @@ impl Ack {
 /// Verdict of an acknowledgment on the recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing yet, or nothing more.
+    /// No decision yet, or none any more.
     Undecided,
-    /// Wait for it: send up to two new segments instead of retransmissions (F-RTO, step 2b).
+    /// F-RTO, step 2b: send up to two new segments instead of retransmissions, and wait for the
+    /// result.
     SendNew,
-    /// The loss was real: go on with the conventional recovery, from at most so many segments.
+    /// The loss was real: continue with the conventional recovery, from at most this many segments.
     Genuine {
         /// Upper bound on `cwnd`, in segments.
         cwnd_segments: u64,
     },
-    /// Nothing had been lost.
+    /// Nothing was lost.
     Spurious(Scope),
-    /// An original has arrived, but copies are in flight: nothing is marked lost or sent again
+    /// An original has arrived, but copies are in flight: nothing is marked lost or retransmitted
     /// before the next acknowledgment (Linux `tcp_try_undo_partial`).
     Wait,
 }
 
-/// Parts of a spurious recovery that an undo takes back, beside the window.
+/// Parts of a spurious recovery that an undo reverts in addition to the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scope {
-    /// Segments taken for lost are so no more.
+    /// True to clear all marks of lost segments.
     pub losses: bool,
-    /// The recovery is over. Without SACK Linux goes on until that is known otherwise, too
+    /// True to end the recovery. Without SACK Linux continues it until it ends otherwise
     /// (`tcp_is_non_sack_preventing_reopen`).
     pub ends: bool,
 }
 
 impl Scope {
-    /// Everything.
+    /// Revert everything.
     pub const ALL: Self = Self { losses: true, ends: true };
 }
 
-/// A detector of spurious recoveries.
+/// Detector of spurious recoveries.
 pub trait Detector {
-    /// A recovery begins.
+    /// Handles the start of a recovery.
     fn on_begin(&mut self, begin: &Begin) {
         let _ = begin;
     }
 
-    /// A segment is sent again.
+    /// Handles a retransmission.
     fn on_retransmission(&mut self, retransmission: &Retransmission) {
         let _ = retransmission;
     }
 
-    /// An echo of a mark has reduced the window: nothing from before is to be undone.
+    /// Handles a window reduction by an ECN echo: earlier reductions must not be undone.
     fn on_echo(&mut self) {}
 
-    /// An acknowledgment came, duplicates included.
+    /// Handles an acknowledgment, including duplicates.
     fn on_ack(&mut self, ack: &Ack) -> Verdict {
         let _ = ack;
         Verdict::Undecided
     }
 
-    /// True if, outside recoveries, an acknowledgment of new data without DSACK changes nothing
-    /// here and leads to no verdict.
+    /// True if, outside recoveries, an acknowledgment of new data without DSACK neither changes the
+    /// state nor leads to a verdict.
     fn is_at_rest(&self) -> bool {
         false
     }
 
-    /// The acknowledgment at hand has shown that an original filled a hole in a recovery.
+    /// True if the current acknowledgment has shown that an original filled a hole in a recovery.
     fn saw_late_original(&self) -> bool {
         false
     }
 
-    /// Retransmissions other than the first wait for the verdict.
+    /// True if retransmissions other than the first wait for the verdict.
     fn is_waiting(&self) -> bool {
         false
     }
 
-    /// The first retransmission after a timeout is to be one byte short.
+    /// True if the first retransmission after a timeout must be one byte shorter.
     fn shortens(&self) -> bool {
         false
     }

@@ -20,7 +20,7 @@ pub struct Config {
     pub response: Response,
 }
 
-/// Where STODER stands.
+/// State of STODER.
 #[derive(Debug, Clone)]
 pub struct State {
     response: Response,
@@ -30,7 +30,7 @@ pub struct State {
 }
 
 impl State {
-    /// A detector with these parameters.
+    /// Creates a detector with these parameters.
     pub fn new(config: &Config, _: &crate::Config) -> Self {
         Self { response: config.response, shortens: false, edge: None }
     }

@@ -29,9 +29,9 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Sends nothing until the feedback arrives.
+    /// Sends no frame until the feedback arrives.
     StopAndWait,
-    /// Sends further frames meanwhile.
+    /// Continues to send frames.
     SelectiveRepeat,
 }
 

@@ -168,7 +168,7 @@ impl Repairs {
         Occupancy { packets: self.waiting(), bytes: self.line_bytes }
     }
 
-    /// Takes the frame to transmit now.
+    /// Removes and returns the frame to transmit now.
     fn take(&mut self, turn: &Turn) -> (Frame, Option<Job>) {
         match (turn.kind, &mut self.scheme) {
             (Kind::New, _) => {
@@ -205,7 +205,7 @@ impl Exit<'_> {
         self.order.delivered((number, id), arrival, self.delay_line);
     }
 
-    /// Gives a packet up at `end`; the far end learns of it at `known`.
+    /// Gives a packet up at `end`; the far end learns this at `known`.
     fn give_up(&mut self, (number, id): (u64, u32), (end, known): (Time, Time), why: Reason) {
         self.delay_line.lose(end, id, why);
         self.order.given_up(number, known, self.delay_line);

@@ -23,7 +23,7 @@ pub(super) struct Order {
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     id: u32,
-    /// Time at which it is at the far end (true) or known to be lost for good (false).
+    /// Time at which it is at the far end (true) or known to be lost finally (false).
     done: Option<(Time, bool)>,
 }
 

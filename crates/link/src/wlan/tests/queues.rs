@@ -38,7 +38,7 @@ fn arrivals(seed: u64) -> Vec<(u64, Packet)> {
     let mut heavy = Vec::new();
     for id in 0..2000 {
         let (at, packet) = arrival(id, &mut stream);
-        // A burst now and then, for those that look at the longest wait.
+        // Occasional bursts, for disciplines that depend on the longest wait.
         heavy.push((if id % 100 < 60 { at - at % (8 * SERVICE) } else { at }, packet));
     }
     heavy.sort_by_key(|(at, packet)| (*at, packet.id));

@@ -5,7 +5,7 @@ use crate::queue;
 use crate::wlan::{Cell, Config, Departure, Entry, Packet, Parameters, Port, Standard};
 use retx_units::{StreamKey, Time};
 
-/// 802.11b at 11 Mbit/s, so many stations that hear each other.
+/// 802.11b at 11 Mbit/s, with stations that all hear each other.
 pub fn config(stations: usize) -> Config {
     config_of(Standard::B.parameters(), stations)
 }

@@ -136,7 +136,7 @@ fn a_lost_ack_makes_a_duplicate_that_the_receiver_filters() {
     // Data 0 lost; again, delivered, its ACK lost; again, a duplicate, acknowledged; data 1.
     assert_eq!((counters.frames_sent, counters.acks_lost, counters.retries), (4, 1, 2));
     let second = 1000 + DATA + ACK_TIMEOUT + DATA;
-    // After the broken ACK comes EIFS.
+    // EIFS follows the damaged ACK.
     let third = second + SIFS + ACK + EIFS + DATA;
     let fourth = third + SIFS + ACK + DIFS + DATA;
     assert_eq!(rig.left, [(second, DELIVERED(0)), (fourth, DELIVERED(1))]);
@@ -160,7 +160,7 @@ fn at_the_retry_limit_only_what_has_not_arrived_is_lost() {
     let counters = rig.cell.counters();
     assert_eq!((counters.acks_lost, counters.dropped_at_retry_limit), (1, 0));
     assert_eq!(counters.loss_bursts.total, 0);
-    // Without a limit it goes on.
+    // Without a limit the retries continue.
     let endless = Config { short_retry_limit: None, ..lost };
     let mut rig = Rig::new(&endless, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
@@ -285,7 +285,7 @@ fn row(stations: usize, metres: i64, sense_m: u64) -> Config {
 fn hidden_stations_collide_at_the_receiver() {
     let mut rig = Rig::new(&Config { short_retry_limit: Some(1), ..row(3, 200, 250) }, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
-    // In the middle of the other's frame, which it cannot hear.
+    // In the middle of the frame of the other station, which it cannot hear.
     let _ = rig.send(1600, (2, 1), &packet(2, BYTES));
     rig.run_to(20_000);
     let lost = |start, id| given_up(start + DATA + ACK_TIMEOUT, id);

@@ -102,7 +102,7 @@ impl Calendar {
         true
     }
 
-    /// Makes another day today, and puts today's packets back into their list.
+    /// Makes another day current, and returns the packets of the previous one to its list.
     #[cold]
     fn leave_today(&mut self, for_day: u64) {
         let mut coming = std::mem::take(&mut self.coming);
@@ -143,7 +143,7 @@ impl Calendar {
         first
     }
 
-    /// Makes the next day with packets today.
+    /// Makes the next day with packets current.
     #[inline(never)]
     fn go_on(&mut self) {
         let Some(day) = self.next_day() else { return };

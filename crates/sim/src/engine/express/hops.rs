@@ -10,11 +10,11 @@ use retx_tcp::Polled;
 
 /// Result of letting an end send.
 enum Outcome {
-    /// Nothing more to send.
+    /// No further segment to send.
     Done { wants_attention: bool },
     /// A segment has been written.
     Written,
-    /// A packet is to take this step.
+    /// A packet takes this step.
     Enters(Step),
     /// The packet of this step was dropped by this pipe's queue.
     TurnedAway(Step, u32),

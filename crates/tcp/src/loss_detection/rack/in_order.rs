@@ -1,4 +1,4 @@
-//! RACK while segments arrive in the order in which they were sent: it only takes note of them.
+//! RACK while segments arrive in the order of transmission: it only records them.
 
 use super::State;
 use crate::loss_detection::{LossDetection, NextAck};
@@ -6,17 +6,18 @@ use crate::scoreboard::Newest;
 use retx_units::{Duration, Time};
 
 impl State {
-    /// Nothing is repaired, probed or waited for.
+    /// True if nothing is being repaired, probed or awaited.
     pub(super) fn takes_only_note(&self) -> bool {
         !self.in_recovery()
             && !self.in_timeout_recovery
             && self.probe.is_none()
             && self.reordering_deadline == Time::NEVER
-            // Otherwise `adapt_as_linux` has something to do.
+            // `adapt_as_linux` would otherwise change the state.
             && self.adaptation.is_at_rest()
     }
 
-    /// §6.2, steps 1 to 4. Nothing was sent before what has arrived, so that step 5 finds nothing.
+    /// §6.2, steps 1 to 4. No segment was sent before the delivered one, so that step 5 finds
+    /// nothing.
     pub(super) fn note_next(&mut self, ack: &NextAck) {
         let rtt = ack.now.since(ack.sent);
         self.min_rtt = self.min_rtt.min(ack.least_rtt).min(rtt);

@@ -1,4 +1,4 @@
-//! Reordering as Linux measures it, and the window that it grants for it.
+//! Linux's measurement of reordering, and the resulting reordering window.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c`: `tcp_check_sack_reordering`, `tcp_dsack_seen`,
 //! `tcp_try_undo_partial`, `tcp_try_undo_recovery`; `net/ipv4/tcp_recovery.c`:
@@ -11,9 +11,9 @@ use retx_units::Time;
 /// DSACKs that widen the reordering window.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Adaptation {
-    /// One has come that the window has not been widened for (`rack.dsack_seen`).
+    /// True if a DSACK has arrived that has not yet widened the window (`rack.dsack_seen`).
     pending: bool,
-    /// When one has widened it last: what was sent before does not do so again
+    /// Time of the last widening: DSACKs for earlier transmissions do not widen again
     /// (`rack.last_delivered`).
     last: Time,
 }
@@ -25,15 +25,15 @@ impl Default for Adaptation {
 }
 
 impl Adaptation {
-    /// True if no DSACK waits for an acknowledgment that delivers something.
+    /// True if no DSACK waits for an acknowledgment that delivers data.
     pub const fn is_at_rest(&self) -> bool {
         !self.pending
     }
 }
 
 impl State {
-    /// Something that lies so many bytes behind the highest selectively acknowledged segment
-    /// arrived after it. In Linux DupThresh grows to that distance.
+    /// Handles a segment that arrived after the highest selectively acknowledged one, `distance`
+    /// bytes above it. In Linux DupThresh grows to that distance.
     pub(super) fn note_reordering(&mut self, distance: u64, smss: u32) {
         self.reordering_seen = true;
         if self.as_linux() {
@@ -42,9 +42,9 @@ impl State {
         }
     }
 
-    /// RFC 8985 §6.2, step 4. A DSACK counts if reordering was seen before, `seen_before`, and a
-    /// tail loss probe does not explain it; it waits for an acknowledgment that delivers something.
-    /// The window narrows once sixteen recoveries have ended that were not undone.
+    /// RFC 8985 §6.2, step 4. A DSACK counts if reordering was seen before (`seen_before`) and no
+    /// tail loss probe explains it; it takes effect at an acknowledgment that delivers data. The
+    /// window narrows after sixteen recoveries that were not undone.
     pub(super) fn adapt_as_linux(&mut self, ack: &Ack, seen_before: bool, recovery_ends: bool) {
         let Some(delivered) = ack.selective else { return };
         let probe_end = self.probe.map(|probe| probe.end);
@@ -78,7 +78,7 @@ mod tests {
         State::new(&Config { variant: Variant::Linux, ..Config::default() }, &tcp)
     }
 
-    /// An acknowledgment at `ms` of a segment sent at `sent_ms`, with a DSACK or not.
+    /// Handles an acknowledgment at `ms` of a segment sent at `sent_ms`, with or without a DSACK.
     fn take(state: &mut State, ms: u64, sent_ms: u64, dsack: bool, ends: bool) {
         let sent = Time::ZERO + MS * sent_ms;
         let delivered = Delivered {
@@ -104,8 +104,7 @@ mod tests {
         state.adapt_as_linux(&ack, true, ends);
     }
 
-    /// A DSACK counts with the first acknowledgment of something sent since the one that counted
-    /// before.
+    /// A DSACK takes effect only with an acknowledgment of data sent after the previous widening.
     #[test]
     fn the_window_widens_once_per_round_trip() {
         let mut state = state();
@@ -116,7 +115,7 @@ mod tests {
         assert_eq!((state.reo_wnd_mult, state.reo_wnd_persist), (3, 16));
     }
 
-    /// One that was undone has ended before the acknowledgment is looked at.
+    /// A recovery that was undone has ended before the acknowledgment is evaluated.
     #[test]
     fn the_window_narrows_after_sixteen_recoveries_that_stood() {
         let mut state = state();

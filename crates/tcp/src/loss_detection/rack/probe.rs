@@ -4,12 +4,13 @@ use super::State;
 use crate::loss_detection::Ack;
 
 impl State {
-    /// §7.4.2: what the acknowledgment says about a probe. Where the loss was that it repaired, if
-    /// it did.
+    /// §7.4.2: evaluates the acknowledgment of a probe. Returns the position of the loss that it
+    /// repaired, if any.
     pub(super) fn probe_repaired(&mut self, ack: &Ack) -> Option<u64> {
         let probe = self.probe.filter(|probe| ack.snd_una >= probe.end)?;
         let delivered = ack.selective?;
-        // The original had arrived, too: a DSACK says so, or an ACK that says nothing else.
+        // The original had arrived, too: indicated by a DSACK, or by an ACK without other
+        // information.
         let both_arrived =
             delivered.twice_end == Some(probe.end) || ack.bytes_acked == 0 && !delivered.reported;
         let beyond = ack.snd_una > probe.end;

@@ -1,5 +1,5 @@
-//! Linux's recovery where the peer has no SACK: NewReno, in which each duplicate ACK stands for a
-//! segment that has arrived.
+//! Linux's recovery without SACK: NewReno in which each duplicate ACK stands for an arrived
+//! segment.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c`: `tcp_fastretrans_alert`, `tcp_process_loss`,
 //! `tcp_newreno_mark_lost`, `tcp_is_non_sack_preventing_reopen`, `tcp_check_reno_reordering`; RFC
@@ -10,7 +10,7 @@ use crate::loss_detection::Ack;
 use crate::scoreboard::Scoreboard;
 
 impl State {
-    /// An acknowledgment; the scoreboard has taken it in.
+    /// Handles an acknowledgment; the scoreboard has been updated.
     pub(super) fn on_unselective(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
         if let Some(flight) = board.take_excess() {
             self.reordering = flight.min(MAX_REORDERING) as u32;
@@ -20,7 +20,7 @@ impl State {
         if self.in_recovery {
             return self.on_unselective_in_recovery(ack.snd_una, advanced && !ack.waits, board);
         }
-        // RFC 6582 §3.2, step 1: nothing new begins before more than `recover` is acknowledged.
+        // RFC 6582 §3.2, step 1: no recovery begins until more than `recover` is acknowledged.
         self.in_timeout_recovery &= ack.snd_una <= self.recover;
         if advanced {
             board.forget_assumed();
@@ -33,8 +33,8 @@ impl State {
         Reaction::Nothing
     }
 
-    /// Each partial ACK shows another hole. Recovery is over when something sent after its
-    /// beginning is acknowledged, not before.
+    /// Handles an acknowledgment in recovery: each partial ACK reveals another hole. Recovery ends
+    /// at the acknowledgment of data sent after its start.
     fn on_unselective_in_recovery(
         &mut self,
         snd_una: u64,
@@ -55,8 +55,8 @@ impl State {
         Reaction::EndRecovery
     }
 
-    /// Does a duplicate ACK stand for a segment? After a timeout only if that can have been sent
-    /// since (F-RTO, RFC 5682 §2.1).
+    /// True if a duplicate ACK stands for an arrived segment; after a timeout only if that segment
+    /// can have been sent since (F-RTO, RFC 5682 §2.1).
     pub(super) const fn is_duplicate_news(&self, snd_una: u64, snd_max: u64) -> bool {
         if self.in_recovery {
             snd_una < self.recover
