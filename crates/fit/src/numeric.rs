@@ -10,11 +10,11 @@ pub struct Maximum {
     pub at: Vec<f64>,
     /// Function there.
     pub value: f64,
-    /// Inverse of the negative second derivatives; `None` where they are not positive definite.
+    /// Inverse of the negative Hessian; `None` if that is not positive definite.
     pub covariance: Option<Matrix>,
 }
 
-/// Function to be maximised; −∞ where its parameters are impossible.
+/// Function to maximise; −∞ for impossible parameters.
 pub type Function<'a> = dyn Fn(&[f64]) -> f64 + 'a;
 
 /// Step of the finite differences. The functions are sums of logarithms, and the parameters are

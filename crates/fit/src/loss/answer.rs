@@ -9,9 +9,9 @@ use serde_json::Value;
 pub struct Estimate {
     /// Name, that of the channel's key where it has one.
     pub name: &'static str,
-    /// Most likely value.
+    /// Maximum-likelihood estimate.
     pub value: f64,
-    /// Lower end of the 95 % interval; missing where nobody asked for it.
+    /// Lower end of the 95 % interval; missing unless requested.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
@@ -22,11 +22,11 @@ pub struct Estimate {
 /// Fitted law.
 #[derive(Debug, Clone, Serialize)]
 pub struct Model {
-    /// Name.
+    /// Name of the parameter.
     pub name: &'static str,
     /// Name for people.
     pub title: &'static str,
-    /// Parameters.
+    /// Estimates of the parameters.
     pub parameters: Vec<Estimate>,
     /// Logarithm of the likelihood.
     pub log_likelihood: f64,
@@ -38,11 +38,11 @@ pub struct Model {
     pub mean_burst: Option<f64>,
     /// Channel of a scenario, or a list of channels that follow each other.
     pub channel: Value,
-    /// Reason why the law cannot be chosen.
+    /// Reason why the model cannot be chosen.
     pub refused: Option<String>,
 }
 
-/// Time from which the losses follow other parameters.
+/// Time from which the losses follow different parameters.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChangePoint {
     /// Seconds from the first copy.
@@ -60,7 +60,7 @@ pub struct ChangePoint {
 pub struct Answer {
     /// Number of copies.
     pub copies: usize,
-    /// Number of copies whose fate is known, at least in part.
+    /// Number of copies whose fate is at least partly known.
     pub known: usize,
     /// Expected number of losses.
     pub lost: f64,
@@ -76,11 +76,11 @@ pub struct Answer {
     pub chosen: Option<&'static str>,
     /// Models that the data do not distinguish from the best.
     pub contenders: Vec<&'static str>,
-    /// Reason why none is chosen.
+    /// Reason why no model is chosen.
     pub reason: Option<String>,
     /// Tests of the best model, and of those that were asked for.
     pub tests: Vec<Test>,
-    /// Changes in the course of the series.
+    /// Changes of the parameters in the course of the series.
     pub change_points: Vec<ChangePoint>,
     /// Limits of the answer.
     pub warnings: Vec<String>,

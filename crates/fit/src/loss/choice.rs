@@ -24,11 +24,11 @@ pub struct Decided {
     pub chosen: Option<&'static str>,
     /// Models that the data do not distinguish from the best.
     pub contenders: Vec<&'static str>,
-    /// Reason why none is chosen.
+    /// Reason why no model is chosen.
     pub reason: Option<String>,
 }
 
-/// Reason why a fitted law is no candidate.
+/// Reason why a fitted model is not a candidate.
 pub fn refusal(fitted: &Fitted, series: &Series) -> Option<String> {
     let visits = fitted.consequences.visits;
     let lost = series.loss_rate * series.known as f64;
@@ -51,8 +51,8 @@ pub fn choose(
     let near =
         fitted.iter().filter(|(it, refused)| refused.is_none() && it.bic < least + UNDECIDED);
     let mut contenders: Vec<&Fitted> = near.map(|it| &it.0).collect();
-    // Of equals the simpler comes first, and of equally simple ones the law in time: what waits for
-    // the next packet is rarer than what passes.
+    // Among equal ones the simpler model is first, and among equally simple ones the model in time,
+    // since processes in time are more common than those per packet.
     contenders.sort_by_key(|it| it.law.parameters().len());
     let names: Vec<&'static str> = contenders.iter().map(|it| it.law.name()).collect();
     let lost = series.loss_rate * series.known as f64;
@@ -84,7 +84,7 @@ fn evenly(names: &[&str]) -> &'static str {
     if both { ": evenly spaced packets see both alike" } else { "" }
 }
 
-/// Limits of what the series can tell.
+/// Warnings about limits of the series.
 pub fn warnings(series: &Series) -> Vec<String> {
     let mut warnings = Vec::new();
     let soft = series.soft_share();

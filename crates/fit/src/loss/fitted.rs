@@ -17,11 +17,11 @@ const ERROR_MAX: f64 = 1.0;
 /// Number of starting points that are followed to the end.
 const FOLLOWED: usize = 2;
 
-/// Law with its most likely parameters.
+/// Model with its maximum-likelihood parameters.
 pub struct Fitted {
-    /// The law.
+    /// Fitted model.
     pub law: Box<dyn Law>,
-    /// Parameters, possible ones.
+    /// Valid parameter values.
     pub values: Vec<f64>,
     /// Parameters as reported: 0 and 1 at the ends of a range.
     pub reported: Vec<f64>,

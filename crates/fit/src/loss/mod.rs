@@ -119,7 +119,7 @@ fn model(fitted: &Fitted, refused: Option<String>, series: &Series, best_bic: f6
     }
 }
 
-/// Most changes that are reported.
+/// Maximum number of reported changes.
 const CHANGES_MOST: usize = 16;
 
 /// Changes by binary segmentation: a part is divided while its best division gains more than the

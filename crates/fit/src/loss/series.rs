@@ -1,4 +1,4 @@
-//! Series of copies of packets: when each was sent, how long it was, and how likely it was lost.
+//! Series of copies of packets: transmission time, length, and probability of loss.
 
 use std::collections::HashMap;
 
@@ -10,13 +10,13 @@ pub enum SeriesError {
         "times, sizes and probabilities have {0}, {1} and {2} entries: give one of each a copy"
     )]
     Lengths(usize, usize, usize),
-    /// A time that is no number, or lies before the one before it.
+    /// A time is not a number, or earlier than the previous one.
     #[error("time {0} is not in order: sort the copies by time")]
     Time(usize),
     /// A probability outside its range.
     #[error("loss probability {0} lies outside 0 … 1: write NaN where the fate is not known")]
     Probability(usize),
-    /// Nothing to fit.
+    /// The series is empty.
     #[error("the fate of fewer than 2 copies is known: there is nothing to fit")]
     Empty,
 }
@@ -30,7 +30,7 @@ pub struct Evidence {
     pub kept: f64,
 }
 
-/// Consecutive copies about which the same is known.
+/// Run of consecutive copies with equal evidence.
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
     /// Index in [`Series::kinds`].
@@ -39,7 +39,7 @@ pub struct Run {
     pub count: u32,
 }
 
-/// Consecutive copies at the same distance about which the same is known.
+/// Run of consecutive, equidistant copies with equal evidence.
 #[derive(Debug, Clone, Copy)]
 pub struct TimedRun {
     /// Index in [`Series::kinds`].
@@ -57,7 +57,7 @@ pub struct Series {
     pub times_s: Vec<f64>,
     /// IP packet lengths, bytes.
     pub sizes: Vec<f64>,
-    /// Loss probabilities as given; NaN where nothing is known.
+    /// Loss probabilities as given; NaN if unknown.
     pub lost: Vec<f64>,
     /// Distinct pieces of evidence.
     pub kinds: Vec<Evidence>,
@@ -67,15 +67,15 @@ pub struct Series {
     pub timed: Vec<TimedRun>,
     /// Kind of each copy.
     pub kind: Vec<usize>,
-    /// Mean loss probability of the copies whose fate is known.
+    /// Mean loss probability of copies with known fates.
     pub loss_rate: f64,
-    /// Number of copies whose fate is known, at least in part.
+    /// Number of copies whose fate is at least partly known.
     pub known: usize,
 }
 
 impl Series {
-    /// Checks and prepares a series. The probabilities are posterior ones, right on average: a copy
-    /// whose probability is the mean tells nothing, as one whose probability is NaN.
+    /// Checks and prepares a series. The probabilities are posterior and calibrated: a copy whose
+    /// probability equals the mean carries no information, like one with NaN.
     ///
     /// # Errors
     /// Lengths that differ, times out of order, or probabilities outside 0 … 1.
@@ -126,7 +126,7 @@ impl Series {
         self.kinds[self.kind[index]]
     }
 
-    /// Indices of copies whose fate is known, and the likelier fate of each.
+    /// Indices of copies with known fates, and the more likely fate of each.
     pub fn fates(&self) -> (Vec<usize>, Vec<bool>) {
         let known = |(_, lost): &(usize, &f64)| !lost.is_nan();
         self.lost
@@ -137,7 +137,7 @@ impl Series {
             .unzip()
     }
 
-    /// Share of the known copies whose fate is not certain.
+    /// Share of copies with known but uncertain fates.
     pub fn soft_share(&self) -> f64 {
         let soft = self.lost.iter().filter(|lost| **lost > 0.0 && **lost < 1.0).count();
         soft as f64 / self.known as f64

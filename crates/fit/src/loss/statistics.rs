@@ -1,6 +1,6 @@
 //! Statistics of a sequence of fates: lengths of runs, autocorrelation, dispersion, changes.
 
-/// Runs of equal fates are counted in these classes: up to so many copies.
+/// Classes of run lengths: upper bounds in copies.
 const RUN_CLASSES: [usize; 22] = [
     1,
     2,

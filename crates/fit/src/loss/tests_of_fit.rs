@@ -15,7 +15,7 @@ use serde::Serialize;
 pub const LEVEL: f64 = 0.01;
 /// Draws of copies that all drawn series may have together.
 const COPIES_MOST: usize = 20_000_000;
-/// Gain of a change beyond that of drawn series below which it is none.
+/// Minimum gain of a change beyond that of drawn series.
 const CHANGE_SLACK: f64 = 2.0;
 const SERIES_LEAST: usize = 119;
 
@@ -26,9 +26,9 @@ pub struct Test {
     pub model: String,
     /// Name of the test.
     pub name: &'static str,
-    /// Distance of the measured series from the drawn ones.
+    /// Distance of the measured series from the drawn series.
     pub statistic: f64,
-    /// Share of drawn series that lie as far off.
+    /// Share of drawn series with at least this distance.
     pub p_value: f64,
     /// False if the law is refused.
     pub passed: bool,
@@ -67,7 +67,7 @@ impl Features {
 
 const NAMES: [&str; 5] = ["loss_runs", "gap_runs", "autocorrelation", "dispersion", "stationarity"];
 
-/// Tests a fitted law on the copies whose fate is known, with `series_count` drawn series.
+/// Tests a fitted model on the copies with known fates, with `series_count` drawn series.
 pub fn test(fitted: &Fitted, series: &Series, series_count: usize) -> Tested {
     let (indices, fates) = series.fates();
     let per_second = series.copies() as f64 / series.duration_s().max(1e-9);

@@ -97,7 +97,7 @@ pub const GILBERT_ELLIOTT_4: Discrete<2> = Discrete {
     channel: |values| gilbert_elliott([values[0], values[1], values[2], values[3]]),
 };
 
-/// Loss probability given the two copies before.
+/// Loss probability given the fates of the two previous copies.
 pub const SECOND_ORDER: Discrete<4> = Discrete {
     name: "second_order",
     title: "second-order Markov chain",
@@ -191,7 +191,7 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Pairs of a series, the fates of which are taken as independent where they are not certain.
+    /// Pairs of successive fates of a series; uncertain fates are treated as independent.
     pub fn of(series: &Series) -> Self {
         let mut pairs = Self { kept_kept: 0.0, kept_lost: 0.0, lost_kept: 0.0, lost_lost: 0.0 };
         for pair in series.lost.windows(2) {

@@ -13,21 +13,21 @@ const IMPROVEMENTS: usize = 30;
 
 /// Chain of N states and the meaning of its parameters.
 pub struct Discrete<const N: usize> {
-    /// Name.
+    /// Name of the model.
     pub name: &'static str,
     /// Name for people.
     pub title: &'static str,
-    /// True if the fates do not tell the state.
+    /// True if the fates do not determine the state.
     pub is_hidden: bool,
-    /// Parameters.
+    /// Parameters of the model.
     pub parameters: &'static [Parameter],
-    /// Chain of these values; `None` if there is none.
+    /// Chain for these values; `None` if there is none.
     pub chain: fn(&[f64]) -> Option<Chain<N>>,
     /// Values of a chain.
     pub values: fn(&Chain<N>) -> Vec<f64>,
     /// Starting points.
     pub starts: fn(&Series) -> Vec<Chain<N>>,
-    /// Channel of these values.
+    /// Channel for these values.
     pub channel: fn(&[f64]) -> Value,
 }
 

@@ -70,7 +70,7 @@ pub const fn seconds(name: &'static str) -> Parameter {
     Parameter { name, unit: "s", scale: Scale::Positive }
 }
 
-/// Consequences of a law with given parameters.
+/// Properties of a model with given parameters.
 #[derive(Debug, Clone, Copy)]
 pub struct Consequences {
     /// Loss rate.
@@ -84,7 +84,7 @@ pub struct Consequences {
 
 /// Law of loss.
 pub trait Law {
-    /// Name.
+    /// Name of the model.
     fn name(&self) -> &'static str;
 
     /// Name for people.
@@ -93,7 +93,7 @@ pub trait Law {
     /// Parameters, in the order of all lists of values.
     fn parameters(&self) -> &'static [Parameter];
 
-    /// Logarithm of the likelihood; −∞ where the values are impossible.
+    /// Logarithm of the likelihood; −∞ for impossible values.
     fn log_likelihood(&self, values: &[f64], series: &Series) -> f64;
 
     /// Values from which the search starts; none if the series cannot follow this law.
@@ -122,7 +122,7 @@ pub trait Law {
 /// Result of a law's own search.
 #[derive(Debug, Clone)]
 pub struct Searched {
-    /// Most likely values.
+    /// Maximum-likelihood values.
     pub values: Vec<f64>,
     /// Interval of each value.
     pub ranges: Vec<(f64, f64)>,

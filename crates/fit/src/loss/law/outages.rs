@@ -17,7 +17,7 @@ pub struct Outages;
 
 /// Fewest outages that show a period.
 const OUTAGES_LEAST: usize = 4;
-/// Groups of losses from which candidate periods are taken.
+/// Maximum number of groups of losses from which candidate periods are derived.
 const GROUPS_MOST: usize = 40;
 /// Fall of the log likelihood at the ends of a 95 % interval.
 const FALL: f64 = 1.92;
@@ -161,7 +161,7 @@ fn candidates(fates: &Fates, groups: &[Group]) -> Vec<(f64, f64, f64)> {
     found
 }
 
-/// Schedule whose phase is given at the middle of the series, where it is known best.
+/// Schedule whose phase is given at the middle of the series, where it is most precise.
 #[derive(Clone, Copy)]
 struct Schedule {
     period: f64,

@@ -23,7 +23,7 @@ const DROPS_LEAST: usize = 20;
 /// Copies on which the grid is evaluated.
 const COPIES_MOST: usize = 20_000;
 const GRID: usize = 12;
-/// Copies on which a first look at a coarse grid decides whether to go on.
+/// Number of copies used in a first search over a coarse grid.
 const COPIES_FIRST: usize = 4_000;
 /// Share of the drops that a policer must explain at the first look.
 const EXPLAINED_LEAST: f64 = 0.5;
@@ -95,7 +95,7 @@ impl Copies {
     }
 }
 
-/// Log likelihood of so many contradictions in so many copies, at their own rate.
+/// Log likelihood of `wrong` contradictions among `copies` copies, at their own rate.
 fn likelihood(wrong: usize, copies: usize) -> f64 {
     let (wrong, copies) = (wrong as f64, copies as f64);
     let right = copies - wrong;
@@ -191,8 +191,8 @@ impl Found {
         Self { rate, bucket, wrong }
     }
 
-    /// Points at which the rate differs by a share `step`, and the bucket so that the tokens after
-    /// some time stay as they are; and points with another bucket alone.
+    /// Points with the rate changed by a share `step` and a bucket that keeps the tokens after some
+    /// time; and points with only another bucket.
     fn neighbours(self, copies: &Copies, step: f64) -> impl Iterator<Item = Self> {
         let duration: f64 = copies.gap_s.iter().sum();
         let of_rate = [-step, step].into_iter().flat_map(move |share| {
@@ -319,7 +319,7 @@ impl Law for Policer {
     }
 
     fn consequences(&self, values: &[f64], series: &Series) -> Consequences {
-        // The loss rate depends on the packets that come: it is measured, not computed.
+        // The loss rate depends on the traffic: it is measured rather than computed.
         let mut stream = retx_units::StreamKey { seed: 1, replication: 0 }.stream("policer");
         let fates = self.draw(values, series, &mut stream);
         let lost = fates.iter().filter(|lost| **lost).count() as f64;
