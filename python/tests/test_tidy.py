@@ -343,15 +343,35 @@ def test_the_models_touch_no_clock_and_no_files() -> None:
     held("no clock, no I/O", broken)
 
 
+PRONOUNS = (
+    "How|It|Its|Such|That|The same|Their|These|They|This|Those|What|When|Where|Whether|Which|Who"
+    "|Whose|Why"
+)
+"""Doc comments never open with one of these."""
+
+PREPOSITIONS = (
+    "After|Against|Among|As|At|Before|Behind|Between|Beyond|By|During|For|From|If|In|Of|On|Over"
+    "|Since|So|To|Under|Until|While|With|Within|Without"
+)
+
+PREPOSITIONS_MAX = 125
+"""Doc comments that open with a preposition or conjunction, of ten thousand; it only falls."""
+
+
 def test_doc_comments_open_with_their_subject() -> None:
-    forbidden = re.compile(r"\s*//[/!] (What|It|The same|Of|Behind|By|So|Who)\b")
-    count = 0
+    pronouns, prepositions = (
+        re.compile(rf"\s*//[/!] (?:{words})\b") for words in (PRONOUNS, PREPOSITIONS)
+    )
+    broken, count = [], 0
     for path in SOURCES:
         if path.suffix != ".rs":
             continue
         before = ""
-        for line in lines_of(path):
+        for number, line in enumerate(lines_of(path), start=1):
             begins = not before.strip().startswith(("///", "//!"))
-            count += bool(begins and forbidden.match(line))
+            if begins and pronouns.match(line):
+                broken.append(f"{name_of(path)}:{number}: {line.strip()}")
+            count += bool(begins and prepositions.match(line))
             before = line
-    assert count == 0, f"{count} doc comments open with a forbidden word"
+    assert not broken, "doc comments that open with a pronoun:\n" + "\n".join(broken)
+    assert count <= PREPOSITIONS_MAX, f"{count} doc comments open with a preposition"

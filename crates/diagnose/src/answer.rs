@@ -21,7 +21,7 @@ pub enum Kind {
     CaptureDuplicate,
 }
 
-/// Whether an earlier copy of the data reaches the receiver.
+/// Needlessness of a retransmission: an earlier copy of the data reaches the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
@@ -169,7 +169,7 @@ pub struct Timeout {
 pub struct Stall {
     /// Seconds since the flow's first packet.
     pub start_s: f64,
-    /// Its length.
+    /// Duration, seconds.
     pub duration_s: f64,
     /// Key of `limited_by` to which it contributes.
     pub cause: &'static str,

@@ -68,9 +68,9 @@ pub(crate) struct Reading {
 /// Flows of which more is kept, by their numbers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Wanted {
-    /// Its time–sequence picture is kept.
+    /// Flow whose time–sequence picture is kept.
     pub pictured: Option<usize>,
-    /// Its packets are kept, for measurements of the path.
+    /// Flows whose packets are kept, to measure the path.
     pub watched: Watched,
 }
 

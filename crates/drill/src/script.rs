@@ -98,7 +98,7 @@ pub struct Packet {
 /// Expected ECN field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EcnMark {
-    /// This value.
+    /// Exactly this value.
     Exactly(Ecn),
     /// `ect01`: ECT(0) or ECT(1).
     Capable,
@@ -107,7 +107,7 @@ pub enum EcnMark {
 /// The options of a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OptionList {
-    /// These options, in this order and with this padding.
+    /// Exactly these options, in this order and with this padding.
     Exactly(Vec<TcpOption>),
     /// `<...>`.
     Any,

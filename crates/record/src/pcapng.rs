@@ -27,7 +27,7 @@ const OPTION_MAX_BYTES: usize = u16::MAX as usize;
 /// Snap length: the part of each packet that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Snap {
-    /// This many bytes from the start of the IPv4 header, at least [`SNAP_MIN_BYTES`].
+    /// Number of bytes from the start of the IPv4 header, at least [`SNAP_MIN_BYTES`].
     Bytes(u32),
     /// The whole packet.
     Full,

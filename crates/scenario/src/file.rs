@@ -73,7 +73,7 @@ fn default_seed() -> u64 {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
-    /// When all flows are finite and complete, at the latest after `duration`.
+    /// The run ends when all finite flows are complete, at the latest after `duration`.
     #[default]
     Complete,
     /// After `duration`.

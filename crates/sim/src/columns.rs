@@ -40,7 +40,7 @@ impl Collect for ColumnsByKind {
     }
 }
 
-/// How a summary's table calls the column that numbers the runs.
+/// Name of the column that numbers the runs in a summary's table.
 const REPLICATION: &str = "replication";
 
 impl Outcome {

@@ -158,7 +158,7 @@ pub enum Buffers {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Push {
-    /// Those with the last byte written so far (RFC 9293 §3.9.1.2).
+    /// Segments with the last byte written so far (RFC 9293 §3.9.1.2).
     #[default]
     End,
     /// In addition, one for each half of the peer's largest window, at the end of the memory block
@@ -207,8 +207,7 @@ pub enum GiveUp {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RttSamples {
-    /// That of one timed segment at a time (RFC 6298 §3); with timestamps also each that
-    /// acknowledges new data.
+    /// ACK of one timed segment at a time (RFC 6298 §3); with timestamps also each ACK of new data.
     #[default]
     Timed,
     /// Each that acknowledges new data, cumulatively or selectively: sampled from the earliest

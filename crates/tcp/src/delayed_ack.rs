@@ -43,7 +43,7 @@ pub(crate) struct Arrival {
     pub fin: bool,
     /// Window known to the peer.
     pub window: u64,
-    /// This end's own timeout and smoothed RTT.
+    /// Own timeout and smoothed RTT of this end.
     pub rto: Duration,
     pub srtt: Option<Duration>,
 }
@@ -80,7 +80,7 @@ struct Rhythm {
     mss: u32,
     /// Length of the last segment if that was shorter, otherwise 0 (last_seg_size).
     shorter: u32,
-    /// Whether short or pushed data wait, which may end a message, and whether this happened twice
+    /// True if short or pushed data wait, which may end a message; and true if this happened twice
     /// in a row.
     pushed: [bool; 2],
     /// True if this end responds to data (pingpong): ACKs can be piggybacked.

@@ -51,7 +51,7 @@ pub(crate) struct ReceiveMemory {
     window: u64,
     /// Upper bound of the window (`window_clamp`).
     clamp: u64,
-    /// This end's own MSS (`advmss`): without options in the handshake, with options afterwards.
+    /// Own MSS of this end (`advmss`): without options in the handshake, with options afterwards.
     mss: u64,
     /// Headers of a packet, bytes.
     headers: u64,

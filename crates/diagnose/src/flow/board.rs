@@ -54,8 +54,8 @@ pub struct Span {
 }
 
 impl Span {
-    /// When the copy was sent that an acknowledgment reports: the last one, unless there has not
-    /// been a round trip since.
+    /// Transmission time of the copy that an acknowledgment reports: the last copy, unless less
+    /// than a round trip has passed since.
     pub fn newest_delivered(&self, now: &Now) -> i64 {
         let is_soon = now.receiver_loop.is_some_and(|least| now.time_ns - self.last_ns < least);
         if self.copies == 0 || (self.retransmission.is_some() && is_soon) {

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 /// Time and place of a packet.
 #[derive(Debug, Clone, Copy)]
 pub struct Now {
-    /// Since the flow's first packet.
+    /// Time since the flow's first packet.
     pub time_ns: i64,
     /// Time at which the packet would have passed without queues before the capture.
     pub sent_ns: i64,
@@ -99,7 +99,7 @@ pub struct Half {
     pub(super) skipped: (i64, i64, i64),
     pub(super) window: i64,
     pub(super) largest: i64,
-    /// When the newest data that the current acknowledgment covers were sent.
+    /// Transmission time of the newest data that the current acknowledgment covers.
     pub(super) newest_ns: i64,
     pub(super) last_length: i64,
     /// The last packet had new data.

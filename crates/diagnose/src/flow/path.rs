@@ -20,7 +20,7 @@ pub struct Path {
     bytes: Vec<f32>,
     best: usize,
     last: Option<(i64, i64)>,
-    /// When the last data arrived, at the receiver's end.
+    /// Arrival time of the last data, at the receiver's end.
     arrived_ns: Option<i64>,
 }
 

@@ -110,7 +110,7 @@ pub struct Sender {
     sacked_to: i64,
     /// Ranges that duplicate ACKs and SACK blocks gave for missing, the last ones.
     doubts: VecDeque<(i64, i64)>,
-    /// When the newest data that are acknowledged were sent (RACK).
+    /// Transmission time of the newest acknowledged data (RACK).
     newest_ns: i64,
     /// Time at which recovery began.
     recovery_ns: i64,

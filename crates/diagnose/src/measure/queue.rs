@@ -48,7 +48,7 @@ pub struct Queue {
     pub bytes: Estimate,
     /// Limit in full segments.
     pub packets: Option<f64>,
-    /// Its kind.
+    /// Kind of the queue.
     pub kind: Kind,
     /// Losses with a full queue, and packets that arrived then.
     pub full: (u64, u64),

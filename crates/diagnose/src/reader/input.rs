@@ -93,7 +93,7 @@ impl<R: Read> Input<R> {
         self.passed
     }
 
-    /// Why the stream cannot be read any further, if so.
+    /// Error that prevents further reading, if any.
     pub fn failure(&self) -> Option<&io::Error> {
         self.failure.as_ref()
     }

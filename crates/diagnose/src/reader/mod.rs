@@ -18,7 +18,7 @@ const RECORD_MAX_BYTES: u32 = 16 << 20;
 /// A frame of a capture.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
-    /// Its number in the file, from 1.
+    /// Number in the file, from 1.
     pub number: u64,
     /// Nanoseconds since 1970-01-01 00:00:00 UTC.
     pub time_ns: i64,
@@ -47,7 +47,7 @@ pub enum ReadError {
          compressed by gzip or Zstandard"
     )]
     Format {
-        /// Its first bytes.
+        /// First bytes of the file.
         first: Vec<u8>,
     },
 }

@@ -22,7 +22,7 @@ pub struct Due {
 /// Previous event.
 #[derive(Debug, Clone, Copy)]
 pub struct Last {
-    /// Its due time.
+    /// Due time.
     due: Time,
     /// Reference of relative times after it: for an arrival after an arrival, the due time.
     anchor: Option<Time>,

@@ -10,7 +10,7 @@ use crate::token::clipped;
 pub struct Effects {
     /// Changes of the configuration.
     pub changes: Vec<Change>,
-    /// Whether the device refuses packets from now on.
+    /// True if the device refuses packets from now on.
     pub device_closed: Option<bool>,
     /// `net.ipv4.tcp_notsent_lowat`.
     pub unsent_low_water: Option<u32>,

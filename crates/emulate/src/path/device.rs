@@ -29,7 +29,7 @@ pub struct Devices {
 /// Packet that was read.
 #[derive(Debug)]
 pub struct Received {
-    /// Its range in the buffer.
+    /// Range in the buffer.
     pub bytes: Range<usize>,
     /// Time at which the kernel received it, on the real-time clock; `None` if not reported.
     pub stamp: Option<std::time::Duration>,

@@ -91,7 +91,7 @@ struct Pair<'a> {
     /// Bytes read and not written yet.
     chunk: Vec<u8>,
     next: usize,
-    /// Whether the data sender and the receiver have closed.
+    /// True once the data sender, and once the receiver, has closed.
     closed: [bool; 2],
 }
 

@@ -35,7 +35,7 @@ struct Ready {
     /// Listener until the flow is started.
     listener: Mutex<Option<TcpListener>>,
     address: SocketAddrV4,
-    /// Whether its sending and its receiving end are a proxy's.
+    /// True for a sending and a receiving end that belong to a proxy.
     at_proxy: [bool; 2],
 }
 

@@ -43,7 +43,7 @@ struct Aside {
 #[derive(Debug, Clone, Copy)]
 struct Held {
     id: u32,
-    /// Its arrival in `delivered`.
+    /// Arrival in `delivered`.
     at: Time,
     /// Number of packets still to overtake it.
     packets: u32,

@@ -11,7 +11,7 @@ use retx_units::{Duration, Time};
 /// Latest episode of a sender.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LastEpisode {
-    /// Its row; `u32::MAX` without a table.
+    /// Row in the table; `u32::MAX` without a table.
     row: u32,
     pub kind: EpisodeKind,
     over: bool,

@@ -120,7 +120,7 @@ struct Claim {
 }
 
 impl Claim {
-    /// Its time in a limit; `None` for a limit that is not its own.
+    /// Time in a limit; `None` for a limit of another kind.
     fn place(&mut self, limit: FlowLimit) -> Option<&mut Duration> {
         match limit {
             FlowLimit::Window(cause) if cause == self.cause => Some(&mut self.window),

@@ -35,7 +35,7 @@ const ANY: u32 = u32::MAX;
 pub(super) struct Step {
     /// Packet.
     pub parcel: Parcel,
-    /// Its next position: an index into the engine's routes.
+    /// Next position: an index into the engine's routes.
     pub hop: u32,
 }
 

@@ -47,7 +47,7 @@ use retx_wire::{Flags, PlainSegment};
 
 /// Result of the fast path for sending.
 pub(super) enum Short {
-    /// This segment is to be sent.
+    /// Segment to be sent.
     Sent(PlainTransmit),
     /// A segment has been written to the caller's buffer.
     Written,

@@ -208,7 +208,7 @@ impl Connection {
         }
     }
 
-    /// Whether the user timeout has passed since the first retransmission without progress, or the
+    /// True if the user timeout has passed since the first retransmission without progress, or the
     /// first probe; `None` without a user timeout.
     pub(super) fn is_past_user_timeout(&self, now: Time, since: Time) -> Option<bool> {
         let limit = self.sender.repair.requests.get()?.user_timeout?;

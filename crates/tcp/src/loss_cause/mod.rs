@@ -6,7 +6,7 @@ use crate::congestion_control::{Ack, Sent, Window};
 use retx_units::{Duration, Time};
 
 retx_units::registry! { $
-    /// Why was it lost?
+    /// Loss cause: decides why a segment was lost.
     tag = "name", schema = "LossCause", context = &crate::Config;
     none, threshold boxed, veno_n boxed, jitter boxed, spike boxed, zigzag boxed, mbiaz boxed,
     zbs boxed, trend boxed, eln, python boxed

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// When partial ACKs restart the retransmission timer (RFC 6582 §4).
+    /// Restart of the retransmission timer by partial ACKs (RFC 6582 §4).
     pub timer: Timer,
 }
 

@@ -38,11 +38,11 @@ pub struct Config {
     pub max_ack_delay: Duration,
     /// Allowance of any other probe for timers: two ticks of 1 ms in Linux.
     pub tlp_slack: Duration,
-    /// Whose details.
+    /// Details of the RFC or of Linux.
     pub variant: Variant,
 }
 
-/// Where Linux differs from the RFC that describes it.
+/// Variants of RACK-TLP.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {

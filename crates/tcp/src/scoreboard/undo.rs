@@ -145,7 +145,7 @@ mod tests {
         assert_eq!((board.pipe(10_000), delivered.reordered), (9_000, Some(1)));
     }
 
-    /// When the original is marked lost, its copy replaces it and nothing is retransmitted.
+    /// The copy replaces an original that is marked lost, and nothing is retransmitted.
     #[test]
     fn a_lost_original_leaves_its_copy() {
         let mut board = undone();

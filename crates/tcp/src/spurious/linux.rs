@@ -24,7 +24,7 @@ pub struct Config {}
 /// First retransmission since none was in flight (`retrans_stamp`).
 #[derive(Debug, Clone, Copy)]
 struct FirstRetransmission {
-    /// Its TSval; `None` without timestamps.
+    /// TSval of the retransmission; `None` without timestamps.
     timestamp: Option<u32>,
 }
 

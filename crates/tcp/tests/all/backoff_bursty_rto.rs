@@ -198,7 +198,7 @@ fn play(config: &Config, seconds: u64) -> (Pair, Vec<Row>) {
     (pair, rows)
 }
 
-/// When the ACK of everything before segment 8 arrives, and what the server sends later.
+/// Arrival of the ACK of everything before segment 8, and the segments that the server sends later.
 fn after_ack_8(pair: &Pair) -> (Time, Vec<(Time, u64)>) {
     let is_ack_8 = |sent: &&rig::Sent| {
         sent.from == End::Client

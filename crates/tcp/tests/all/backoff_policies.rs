@@ -1,4 +1,4 @@
-//! When each policy doubles the wait, and when it stops, by hand-made sequences.
+//! Start and end of each policy's backoff, in hand-made sequences.
 
 use crate::rig::{self, End, Pair, preset, seconds};
 use proptest::prelude::*;

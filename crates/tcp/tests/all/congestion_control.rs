@@ -8,7 +8,8 @@ use retx_tcp::congestion_control::{
 use retx_tcp::{loss_detection, presets};
 use retx_units::{Duration, SeqNr, StreamKey, Time};
 
-/// Their sources set cwnd at a timeout from the estimated bandwidth, whatever it was before.
+/// Algorithms whose sources set cwnd at a timeout from the estimated bandwidth, even above its
+/// previous value.
 const RAISE_AT_A_TIMEOUT: [&str; 1] = ["dynamic"];
 
 /// Something that happens to a sender, and how long after the last thing.
@@ -107,7 +108,7 @@ impl Sender {
         Self { name, control, window, now: Time::ZERO, snd_una: 1, snd_nxt: 1, lost: 0 }
     }
 
-    /// Those that model the path set the window after all else.
+    /// Delivers to algorithms that model the path, which set the window last.
     fn deliver(&mut self, ack: &Ack, lost: u64) {
         let segments = |bytes: u64| bytes.div_ceil(self.window.smss.into());
         let short = ack.bytes_acked < u64::from(self.window.smss);

@@ -77,7 +77,7 @@ fn so_does_one_that_does_not_read() {
     assert_eq!(pair.server.connection.snd_wnd(), 0);
 }
 
-/// Where neither window has room the first of the order counts.
+/// The first limit in the order counts if neither window has room.
 #[test]
 fn of_two_windows_the_peers_comes_first() {
     let config = config("sack", |config| {

@@ -32,7 +32,7 @@ pub enum Config {
 /// Packet that is transmitted for the first time.
 #[derive(Debug, Clone, Copy)]
 struct Job {
-    /// Its number in the order of first transmissions.
+    /// Number in the order of first transmissions.
     number: u64,
     packet: Packet,
 }

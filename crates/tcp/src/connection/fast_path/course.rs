@@ -1,4 +1,4 @@
-//! Which fast paths are open.
+//! Fast paths that are open.
 
 /// Fast paths that are open.
 #[derive(Debug, Clone, Copy, Default)]

@@ -5,7 +5,7 @@ use retx_units::{Duration, SeqNr, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// Which end of the pair.
+/// End of the pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
     /// The one that opens.
@@ -69,7 +69,7 @@ impl Host {
     }
 }
 
-/// When the copies of a frame arrive, as delays beyond the propagation delay; none: it is lost.
+/// Arrivals of the copies of a frame, as delays beyond the propagation delay; empty if it is lost.
 pub type Channel = Box<dyn FnMut(&Sent) -> Vec<Duration>>;
 
 type Flight = Reverse<(Time, u64, End, usize)>;
