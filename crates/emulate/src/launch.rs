@@ -132,7 +132,7 @@ impl Worker {
         let (senders, other_senders) = UnixStream::pair().map_err(lost())?;
         let (program, arguments) = launch.command.split_first().expect("a command has a name");
         let mut process = Process::new(program);
-        process.args(arguments).arg(worker::mark()).stdin(OwnedFd::from(other));
+        process.args(arguments).arg(worker::worker_argument()).stdin(OwnedFd::from(other));
         if launch.output_to_error {
             let error = io::stderr().as_fd().try_clone_to_owned();
             process.stdout(error.map_or_else(|_| Stdio::null(), Stdio::from));

@@ -151,7 +151,7 @@ impl Sender {
 
 /// Accounting of a flow's packets.
 #[derive(Debug, Clone, Default)]
-pub struct Books {
+pub struct DatagramAccounting {
     /// Packets sent that have neither arrived nor been lost.
     on_their_way: u64,
     /// Highest number that has arrived.
@@ -173,7 +173,7 @@ pub struct Arrival {
     pub again: bool,
 }
 
-impl Books {
+impl DatagramAccounting {
     /// Counts a packet sent.
     pub const fn sent(&mut self) {
         self.counters.sent += 1;
@@ -215,7 +215,7 @@ pub struct DatagramFlow {
     /// Sending end.
     pub sender: Sender,
     /// Accounting of its packets.
-    pub books: Books,
+    pub accounting: DatagramAccounting,
     /// Time at which the last packet of a finite flow had arrived or was lost.
     pub finish: Option<Time>,
 }
@@ -225,13 +225,13 @@ impl DatagramFlow {
     pub fn new(number: u32, plan: &DatagramPlan, first_hop: u32, key: StreamKey) -> Self {
         let source = Source::new(plan.pace, plan.sizes, plan.start, (key, &plan.name));
         let sender = Sender::new(source, &plan.limits, plan.start);
-        Self { number, first_hop, sender, books: Books::default(), finish: None }
+        Self { number, first_hop, sender, accounting: DatagramAccounting::default(), finish: None }
     }
 
     /// Removes and returns the next packet to send now.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Datagram> {
         let datagram = self.sender.poll_transmit(now)?;
-        self.books.sent();
+        self.accounting.sent();
         Some(datagram)
     }
 
@@ -251,7 +251,7 @@ impl DatagramFlow {
             payload_bytes: packet.payload_bytes(),
             again: packet.later(),
         };
-        self.books.arrived(now, arrival);
+        self.accounting.arrived(now, arrival);
     }
 
     /// Records that a packet was dropped; copies made by the network may arrive or have arrived.
@@ -260,14 +260,15 @@ impl DatagramFlow {
             self.sender.dropped_in_first_hop(now, sent_at(packet));
         }
         if packet.others() == Others::None {
-            self.books.lost();
+            self.accounting.lost();
         }
     }
 
     /// Called after all events of an instant. True once, when a finite flow ends.
     pub fn finish_instant(&mut self, now: Time) -> bool {
         self.sender.finish_instant(now);
-        let over = self.finish.is_none() && self.books.all_fates_known() && self.sender.is_over();
+        let over =
+            self.finish.is_none() && self.accounting.all_fates_known() && self.sender.is_over();
         if over {
             self.finish = Some(now);
         }

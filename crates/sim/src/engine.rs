@@ -251,7 +251,7 @@ impl<'a> Engine<'a> {
     pub fn bytes_delivered(&self) -> u64 {
         let flows: u64 = self.flows.iter().map(Flow::read_bytes).sum();
         let proxies: u64 = self.proxies.iter().map(|proxy| proxy.given).sum();
-        let datagrams = self.datagrams.iter().map(|flow| flow.books.counters.bytes_delivered);
+        let datagrams = self.datagrams.iter().map(|flow| flow.accounting.counters.bytes_delivered);
         flows - proxies + datagrams.sum::<u64>()
     }
 

@@ -239,7 +239,7 @@ fn datagram_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<DatagramSummary> 
             from: engine.baseline.at,
             to: engine.now(),
         };
-        DatagramSummary::new(frame, &flow.books.counters)
+        DatagramSummary::new(frame, &flow.accounting.counters)
     };
     flows.map(summary).collect()
 }

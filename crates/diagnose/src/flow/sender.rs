@@ -175,11 +175,11 @@ impl Sender {
             }
         } else if ack.is_duplicate {
             self.duplicates += 1;
-            self.doubt(ack.ack, ack.sacked_from.max(ack.ack + 1));
+            self.lower_confidence(ack.ack, ack.sacked_from.max(ack.ack + 1));
         }
     }
 
-    fn doubt(&mut self, from: i64, to: i64) {
+    fn lower_confidence(&mut self, from: i64, to: i64) {
         match self.doubts.back_mut() {
             Some(last) if last.0 == from => last.1 = last.1.max(to),
             _ => {

@@ -4,7 +4,7 @@ use super::Seen;
 use crate::protocol::first_hop;
 use retx_record::datagrams::DatagramCounters;
 use retx_sim::Transmission;
-use retx_sim::datagram::{Arrival, Books};
+use retx_sim::datagram::{Arrival, DatagramAccounting};
 use retx_sim::engine::Arriving;
 use retx_units::Time;
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ pub struct Datagrams {
 
 #[derive(Debug, Default)]
 struct Flow {
-    books: Books,
+    accounting: DatagramAccounting,
     /// Packets sent so far.
     sent: u64,
     /// Packets passed to the receiving host.
@@ -89,7 +89,7 @@ impl Datagrams {
         let index = seen.flow.checked_sub(self.first)?;
         let flow = self.flows.get_mut(index as usize)?;
         flow.sent += 1;
-        flow.books.sent();
+        flow.accounting.sent();
         let arriving = Arriving {
             route: seen.route,
             flow: seen.flow,
@@ -114,7 +114,7 @@ impl Datagrams {
         let flow = &mut self.flows[packet.flow as usize];
         flow.handed += 1;
         flow.latest = now;
-        flow.books.arrived(now, Arrival { number, sent, payload_bytes, again });
+        flow.accounting.arrived(now, Arrival { number, sent, payload_bytes, again });
     }
 
     /// Handles a packet that was dropped; `lost` if no copy of it arrives.
@@ -122,7 +122,7 @@ impl Datagrams {
         let flow = &mut self.flows[packet.flow as usize];
         if lost {
             flow.latest = now;
-            flow.books.lost();
+            flow.accounting.lost();
         }
         if in_first_hop && !packet.is_copy {
             let turned_away = packet.sent == now;
@@ -141,7 +141,7 @@ impl Datagrams {
     pub fn mark_ended(&mut self, all_sent: &BTreeMap<usize, u64>) {
         for (flow, packets) in all_sent {
             let flow = &mut self.flows[*flow];
-            let is_over = flow.sent >= *packets && flow.books.all_fates_known();
+            let is_over = flow.sent >= *packets && flow.accounting.all_fates_known();
             if flow.finish.is_none() && is_over {
                 flow.finish = Some(flow.latest);
                 self.finished += 1;
@@ -152,14 +152,14 @@ impl Datagrams {
     /// Begins statistics.
     pub fn begin_statistics(&mut self) {
         for flow in &mut self.flows {
-            flow.books.counters = DatagramCounters::default();
+            flow.accounting.counters = DatagramCounters::default();
         }
     }
 
     /// Observations of each flow.
     pub fn seen(self) -> Vec<DatagramSight> {
         let seen = |flow: Flow| DatagramSight {
-            counters: flow.books.counters,
+            counters: flow.accounting.counters,
             finish: flow.finish,
             handed: flow.handed,
         };

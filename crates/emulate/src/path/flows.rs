@@ -162,7 +162,7 @@ impl Flows {
             let what = flow.sent((now, seen), &mut arriving, context);
             if matches!(what, Some(What::Segment(_)))
                 && flow.may_be_released()
-                && let Some(state) = context.senders.look(seen.flow)
+                && let Some(state) = context.senders.query(seen.flow)
             {
                 flow.note_limit(now, &state, &mut self.in_flight);
             }
@@ -189,7 +189,7 @@ impl Flows {
         match of.what {
             What::Segment(copy) => flow.arrived(now, copy),
             What::Ack(ack) => {
-                let state = context.senders.look(of.flow);
+                let state = context.senders.query(of.flow);
                 let sent_to = flow.streams[Side::Sender as usize].sent_to;
                 let tables = &mut *context.tables;
                 flow.observed.heard(now, (&ack, sent_to), state.as_ref(), tables);
@@ -226,8 +226,10 @@ impl Flows {
     /// Queries each sender's socket, and records its state.
     pub fn sample(&mut self, time: Time, context: &mut Context<'_>) {
         for (index, flow) in (0..).zip(&mut self.flows) {
-            match context.senders.look(index) {
-                Some(state) if state.is_closed() => flow.looked(time, None, &state, context.tables),
+            match context.senders.query(index) {
+                Some(state) if state.is_closed() => {
+                    flow.on_state(time, None, &state, context.tables)
+                }
                 Some(state) => flow.sample(time, &state, context.tables),
                 None => {}
             }
@@ -244,11 +246,11 @@ impl Flows {
     /// Receives the sockets that have been passed.
     fn adopt(&mut self, now: Time, context: &mut Context<'_>) {
         while let Some(index) = context.senders.receive() {
-            let state = context.senders.look(index);
+            let state = context.senders.query(index);
             let flow = &mut self.flows[index as usize];
             flow.observed.end_watch(now, context.tables);
             if let Some(state) = state {
-                flow.looked(now, None, &state, context.tables);
+                flow.on_state(now, None, &state, context.tables);
             }
         }
     }
@@ -275,9 +277,9 @@ impl Flow {
         let sent_to = stream.sent_to;
         if from == Side::Sender
             && (position < sent_to && length > 0)
-            && let Some(state) = context.senders.look(seen.flow)
+            && let Some(state) = context.senders.query(seen.flow)
         {
-            self.looked(now, Some(position), &state, context.tables);
+            self.on_state(now, Some(position), &state, context.tables);
         }
         self.streams[from as usize].sent_to = sent_to.max(end);
         arriving.position = position;
@@ -301,11 +303,11 @@ impl Flow {
     }
 
     /// Handles a query of the sender's socket, at a retransmission or at another time.
-    fn looked(&mut self, at: Time, again: Option<u64>, state: &SocketState, tables: &mut Tables) {
+    fn on_state(&mut self, at: Time, again: Option<u64>, state: &SocketState, tables: &mut Tables) {
         let acked = self.observed.acknowledged_to();
         let sent_to = self.streams[Side::Sender as usize].sent_to;
         let wire = Wire { at, acked_before: acked, acked, sent_to, again };
-        self.observed.looked(state, &wire, tables);
+        self.observed.on_state(state, &wire, tables);
     }
 
     /// True if something else than an acknowledgment can have ended the sender's limit.

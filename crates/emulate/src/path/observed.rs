@@ -189,7 +189,7 @@ impl ObservedFlow {
         let acked = if ack.to <= sent_to { ack.to.max(acked_before) } else { acked_before };
         if let Some(state) = state {
             let wire = Wire { at: now, acked_before, acked, sent_to, again: None };
-            self.looked(state, &wire, tables);
+            self.on_state(state, &wire, tables);
         }
         let mut sent = None;
         for (from, to) in ack.selective.iter().filter(|(_, to)| *to <= sent_to) {

@@ -57,7 +57,7 @@ impl Senders {
     }
 
     /// State of a flow's sender. Its socket is closed once its connection is over.
-    pub fn look(&mut self, flow: u32) -> Option<SocketState> {
+    pub fn query(&mut self, flow: u32) -> Option<SocketState> {
         let socket = self.sockets.get(flow as usize)?.as_ref()?;
         let state = SocketState::of(socket.as_fd()).ok()?;
         if state.is_closed() {

@@ -95,7 +95,7 @@ impl Watch {
     }
 
     /// Evaluates a query: appends its findings to `found`.
-    pub fn look(&mut self, state: &SocketState, wire: &Wire, found: &mut Vec<Finding>) {
+    pub fn query(&mut self, state: &SocketState, wire: &Wire, found: &mut Vec<Finding>) {
         let Some(before) = self.last.replace(*state) else { return };
         // A simulation does not count timeouts of a SYN either.
         let timeouts = if before.is_opening() { 0 } else { state.timeouts_since(&before) };
@@ -248,12 +248,12 @@ mod tests {
             let mut watch = Watch::default();
             let wire = Wire { at: ms(0), acked_before: 1, acked: 1, sent_to: 1, again: None };
             let mut found = Vec::new();
-            watch.look(&open(), &wire, &mut found);
+            watch.query(&open(), &wire, &mut found);
             assert!(found.is_empty());
             Self { watch, at: 0, acked: 1, found }
         }
 
-        fn look(&mut self, state: SocketState, acked: u64, again: Option<u64>) -> Vec<Finding> {
+        fn query(&mut self, state: SocketState, acked: u64, again: Option<u64>) -> Vec<Finding> {
             self.at += 1;
             let wire = Wire {
                 at: ms(self.at),
@@ -263,16 +263,16 @@ mod tests {
                 again,
             };
             self.acked = acked;
-            self.watch.look(&state, &wire, &mut self.found);
+            self.watch.query(&state, &wire, &mut self.found);
             std::mem::take(&mut self.found)
         }
 
         fn ack(&mut self, state: SocketState, acked: u64) -> Vec<Finding> {
-            self.look(state, acked, None)
+            self.query(state, acked, None)
         }
 
         fn again(&mut self, state: SocketState, position: u64) -> Vec<Finding> {
-            self.look(state, self.acked, Some(position))
+            self.query(state, self.acked, Some(position))
         }
     }
 
@@ -354,8 +354,8 @@ mod tests {
         let mut found = Vec::new();
         let wire = Wire { at: ms(1), acked_before: 0, acked: 0, sent_to: 1, again: Some(0) };
         let opening = SocketState { tcp_state: 2, ..open() };
-        watch.look(&opening, &wire, &mut found);
-        watch.look(&SocketState { timeouts: Some(1), ..opening }, &wire, &mut found);
+        watch.query(&opening, &wire, &mut found);
+        watch.query(&SocketState { timeouts: Some(1), ..opening }, &wire, &mut found);
         assert_eq!(found, []);
     }
 

@@ -11,7 +11,7 @@ use std::fs;
 const MARK: &str = "retx-emulator=";
 
 /// Argument that identifies this process as a worker's emulator.
-pub fn mark() -> String {
+pub fn worker_argument() -> String {
     let own = std::process::id();
     format!("{MARK}{own}.{}", started(own).unwrap_or(0))
 }
@@ -28,8 +28,8 @@ pub fn clean() -> usize {
 /// Process id and start time of a worker's emulator; `None` if the process is not a worker.
 fn emulator_of(worker: u32) -> Option<(u32, u64)> {
     let arguments = fs::read_to_string(format!("/proc/{worker}/cmdline")).ok()?;
-    let mark = arguments.split('\0').find_map(|argument| argument.strip_prefix(MARK))?;
-    let (process, started) = mark.split_once('.')?;
+    let worker_argument = arguments.split('\0').find_map(|argument| argument.strip_prefix(MARK))?;
+    let (process, started) = worker_argument.split_once('.')?;
     Some((process.parse().ok()?, started.parse().ok()?))
 }
 
@@ -53,18 +53,18 @@ mod tests {
 
     #[test]
     fn only_workers_of_the_dead_are_ended() {
-        let sleeper = |mark: &str| {
+        let sleeper = |worker_argument: &str| {
             // The shell keeps its arguments while it waits for another command.
-            let script = ["-c", "sleep 100; true", mark];
+            let script = ["-c", "sleep 100; true", worker_argument];
             let child = Command::new("/bin/sh").args(script).spawn().expect("there is a shell");
             // A program that has just been started has no arguments yet.
             let arguments = format!("/proc/{}/cmdline", child.id());
-            while !fs::read_to_string(&arguments).is_ok_and(|text| text.contains(mark)) {
+            while !fs::read_to_string(&arguments).is_ok_and(|text| text.contains(worker_argument)) {
                 std::thread::yield_now();
             }
             child
         };
-        let mut of_the_living = sleeper(&mark());
+        let mut of_the_living = sleeper(&worker_argument());
         let mut of_the_dead = sleeper(&format!("{MARK}{}.1", std::process::id()));
         let mut of_nobody = sleeper("something");
         assert!(clean() >= 1);

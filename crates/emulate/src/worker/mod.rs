@@ -17,7 +17,7 @@ mod sockets;
 mod traffic;
 
 pub use device::HARDWARE_ADDRESS;
-pub use leftover::{clean, mark};
+pub use leftover::{clean, worker_argument};
 
 use crate::boundary;
 use crate::protocol::{

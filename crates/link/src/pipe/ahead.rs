@@ -35,7 +35,7 @@ pub(super) const NEITHER: u32 = u32::MAX;
 #[must_use]
 pub enum Crossing {
     /// Arrives at this time. The packet is in no pipe yet: the caller must call [`Pipe::put`] or
-    /// [`Pipe::foresee`] next.
+    /// [`Pipe::pass_ahead`] next.
     Arrives(Time),
     /// Lost by the channel; the pipe reports the loss at its time.
     Lost,
@@ -150,18 +150,18 @@ impl Pipe {
     /// Passes a packet ahead of time: at `now` it is known to reach this pipe at `at`. Returns its
     /// arrival at the far end, or `None` if the packet has to enter by an event.
     #[inline(always)]
-    pub fn foresee(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
+    pub fn pass_ahead(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
         if self.awaits || self.transmitter.busy_until() > at {
-            return self.foresee_waiting((now, at), bytes);
+            return self.pass_ahead_waiting((now, at), bytes);
         }
         self.counts.passed += 1;
         Some(later(self.transmitter.start_idle(at, bytes), self.delay))
     }
 
-    /// The general case of [`Self::foresee`]: the transmitter is busy, or a packet ahead enters by
-    /// an event.
+    /// General case of [`Self::pass_ahead`]: the transmitter is busy, or an earlier packet enters
+    /// by an event.
     #[inline(never)]
-    fn foresee_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
+    fn pass_ahead_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
         // An event at this very instant may still be pending.
         self.awaits &= self.by_event >= now;
         let end = if self.awaits {
@@ -192,7 +192,7 @@ impl Pipe {
         self.counts.delivered += 1;
     }
 
-    /// Appends a packet that arrives at `arrival`, after [`Self::cross`] or [`Self::foresee`].
+    /// Appends a packet that arrives at `arrival`, after [`Self::cross`] or [`Self::pass_ahead`].
     #[inline(always)]
     pub fn put(&mut self, arrival: Time, parcel: Parcel) {
         if self.is_plain() {

@@ -92,7 +92,7 @@ impl Config {
 
 /// Decision about an arriving packet, from the average queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Say {
+enum Decision {
     /// Admit.
     Nothing,
     /// Drop or mark with this probability (p_b).
@@ -153,18 +153,18 @@ impl State {
         idle_since.is_some()
     }
 
-    fn say(&self) -> Say {
+    fn decide(&self) -> Decision {
         let Config { min_threshold: min, max_threshold: max, max_probability, .. } = self.config;
         let most = max_probability.value();
         let average = self.average;
         if average < min {
-            Say::Nothing
+            Decision::Nothing
         } else if average < max {
-            Say::Early(most * (average - min) / (max - min))
+            Decision::Early(most * (average - min) / (max - min))
         } else if self.config.gentle && average < 2.0 * max {
-            Say::Early(most + (1.0 - most) * (average - max) / max)
+            Decision::Early(most + (1.0 - most) * (average - max) / max)
         } else {
-            Say::Drop
+            Decision::Drop
         }
     }
 
@@ -179,16 +179,16 @@ impl State {
 
     fn admit(&mut self, packet: &Waiting, exits: &mut Exits) -> bool {
         let mut marked = false;
-        match self.say() {
-            Say::Nothing => self.count = None,
-            Say::Early(probability) => {
+        match self.decide() {
+            Decision::Nothing => self.count = None,
+            Decision::Early(probability) => {
                 let chosen = self.is_chosen(probability);
                 marked = chosen && self.config.ecn && packet.ecn_capable;
                 if chosen && !marked {
                     return false;
                 }
             }
-            Say::Drop => {
+            Decision::Drop => {
                 self.count = Some(0);
                 return false;
             }

@@ -54,7 +54,7 @@ impl Engine<'_> {
             exchanges.times = Distribution::default();
         }
         for flow in &mut self.datagrams {
-            flow.books.counters = DatagramCounters::default();
+            flow.accounting.counters = DatagramCounters::default();
         }
         self.pipes.iter_mut().for_each(|pipe| pipe.restart_maximum(now));
         self.baseline = Baseline {

@@ -29,12 +29,12 @@ impl Ring {
     #[inline]
     pub fn at(&self, number: u64) -> Option<Node> {
         let bit = self.bits[(number / 64 % WORDS) as usize] >> (number % 64) & 1;
-        (bit != 0).then(|| self.at_some(number))
+        (bit != 0).then(|| self.occupied(number))
     }
 
     /// List with this number, which must exist.
     #[inline]
-    pub fn at_some(&self, number: u64) -> Node {
+    pub fn occupied(&self, number: u64) -> Node {
         self.lists[(number % PLACES) as usize]
     }
 

@@ -161,7 +161,7 @@ impl Wheel {
         let word = self.slots.word(self.word);
         let bits = NonZeroU64::new(word).or_else(|| self.next_word())?;
         let slot = self.word * 64 + u64::from(bits.trailing_zeros());
-        let target = self.slots.at_some(slot);
+        let target = self.slots.occupied(slot);
         let time = self.places.take_alone(target)?;
         self.slots.set_word(self.word, bits.get() & (bits.get() - 1));
         Some((time, target))
@@ -174,7 +174,7 @@ impl Wheel {
         }
         let bits = self.slots.word(self.word);
         let slot = self.word * 64 + u64::from(bits.trailing_zeros());
-        let (event, rest) = self.places.take(self.slots.at_some(slot));
+        let (event, rest) = self.places.take(self.slots.occupied(slot));
         match rest {
             None => self.slots.clear(slot),
             Some(rest) => self.slots.replace(slot, rest),
@@ -185,11 +185,11 @@ impl Wheel {
     /// First event, without removing it.
     pub fn first(&self) -> Option<(Time, Target)> {
         if let Some(slot) = self.slots.first(self.word * 64) {
-            return self.places.iter(self.slots.at_some(slot)).next();
+            return self.places.iter(self.slots.occupied(slot)).next();
         }
         match self.turns.first(self.turn) {
             // Ties go to the first one inserted.
-            Some(turn) => self.places.iter(self.turns.at_some(turn)).min_by_key(|(time, _)| *time),
+            Some(turn) => self.places.iter(self.turns.occupied(turn)).min_by_key(|(time, _)| *time),
             None => self.far.first(),
         }
     }
@@ -287,7 +287,7 @@ impl Wheel {
         let mut events = Vec::new();
         for (ring, from) in [(&mut self.slots, self.word * 64), (&mut self.turns, self.turn)] {
             while let Some(number) = ring.first(from) {
-                self.places.move_out(ring.at_some(number), &mut events);
+                self.places.move_out(ring.occupied(number), &mut events);
                 ring.clear(number);
             }
         }

@@ -125,7 +125,7 @@ impl Scoreboard {
 
     /// Updates lazily removed state, so that equivalent scoreboards compare equal.
     #[cfg(test)]
-    pub(crate) fn tidy(&mut self, snd_una: u64) {
+    pub(crate) fn normalise(&mut self, snd_una: u64) {
         self.examined = self.examined.max(snd_una);
         self.assumed.acknowledged = 0;
         self.last_sack = None;

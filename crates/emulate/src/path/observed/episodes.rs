@@ -17,14 +17,14 @@ impl ObservedFlow {
     }
 
     /// Handles a query of the sender's socket.
-    pub fn looked(&mut self, state: &SocketState, wire: &Wire, tables: &mut Tables) {
+    pub fn on_state(&mut self, state: &SocketState, wire: &Wire, tables: &mut Tables) {
         let cwnd = &mut self.record.counters.cwnd;
         if state.is_closed() {
             cwnd.unset(wire.at);
         } else if !state.is_opening() {
             cwnd.set(wire.at, state.cwnd_bytes());
         }
-        self.open.watch.look(state, wire, &mut self.findings);
+        self.open.watch.query(state, wire, &mut self.findings);
         self.take_findings(tables);
     }
 

@@ -82,7 +82,7 @@ impl Engine<'_> {
             let next = self.routes[step.hop as usize + 1];
             let pipe = self.pipes.get_mut(pipe_of(next) as usize).filter(|pipe| pipe.follows());
             let Some(pipe) = pipe else { break };
-            let Some(further) = pipe.foresee((self.now, at), bytes) else { break };
+            let Some(further) = pipe.pass_ahead((self.now, at), bytes) else { break };
             step.hop += 1;
             (word, at) = (next, further);
             if !pipe.leads() {

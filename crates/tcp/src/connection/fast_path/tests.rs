@@ -41,7 +41,7 @@ fn kept(connection: &Connection) -> String {
     connection.course = Course::default();
     connection.parameters = Parameters { short_ways: true, ..*connection.parameters }.into();
     connection.receiver.forget_advertised();
-    connection.sender.board.tidy(connection.sender.snd_una);
+    connection.sender.board.normalise(connection.sender.snd_una);
     format!("{connection:?}")
 }
 
