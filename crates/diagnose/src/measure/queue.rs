@@ -1,41 +1,41 @@
-//! Queue before the bottleneck: what waited when packets were lost, and the most that ever waited.
+//! Queue before the bottleneck: its length when packets were lost, and its greatest length.
 //!
-//! The delay of a copy above the least, times the rate, is what waited before it; between copies
-//! with a delay of their own the queue is followed by what was sent and what the bottleneck took.
-//! A drop-tail queue loses packets at its limit and nowhere else. So the losses that find nearly as
-//! much waiting as ever was are compared with those that find less: where they are much more
-//! frequent, the limit is what waited then. Where that begins is sought around the most that ever
-//! waited, as noise blurs it.
+//! The delay of a copy above the minimum delay, times the rate, is the queue length that the copy
+//! found. For copies without a delay of their own, the length follows from the bytes sent and the
+//! bytes that the bottleneck forwarded since the last known length. A drop-tail queue loses packets
+//! at its limit only. So the loss rate of packets that found nearly the greatest length is compared
+//! with that of all others: if it is much higher, that length is the limit. Several thresholds near
+//! the greatest length are tried, because noise blurs it.
 
 use super::Estimate;
 use super::copies::{Copy, Course};
 use super::delay::sending_ns;
 use serde::Serialize;
 
-/// Segments around the most that ever waited, from which on a queue may be full.
+/// Thresholds from which a queue counts as full, in segments above the greatest length.
 const FULL_SEGMENTS: [f64; 5] = [0.5, 0.0, -0.5, -1.0, -2.0];
-/// Support of the longest queue: number of samples within this many segments of it.
+/// Support that a greatest length needs: number of samples, within so many segments of it.
 const SUPPORT: (usize, f64) = (3, 2.0);
 /// Probability that losses of the channel look like a full queue.
 const SIGNIFICANT: f64 = 0.01;
 
-/// Parts of the packets that find less waiting, at which early drops are sought.
+/// Quantiles of the queue length that are tried as the onset of early drops.
 const EARLY: [f64; 4] = [0.3, 0.5, 0.7, 0.85];
 /// Ratio of loss rates with long and short queues that no channel produces.
 const EARLY_CLEAR: u64 = 5;
-/// Minimum number of segments of a long queue: the queue before a lost packet is known to one or
-/// two.
+/// Minimum number of segments of a long queue, since the queue before a lost packet is known to
+/// one or two segments.
 const EARLY_SEGMENTS: f64 = 2.0;
-/// Segments below the limit at which the place of a loss is not sure.
+/// Margin below the limit, in segments, within which a loss may have hit a full queue.
 const BLURRED: f64 = 3.0;
 
 /// Kind of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Packets that find it full are lost.
+    /// Packets that find the queue full are lost.
     TailDrop,
-    /// Packets are lost before it is full, and the more often, the more waits.
+    /// Packets are lost before the queue is full, more often the longer it is.
     EarlyDrops,
     /// The capture contains no evidence.
     Unknown,

@@ -1,24 +1,25 @@
-//! *What it does.* A snoop agent: keeps copies of the data that pass towards a mobile, sends them
-//! again over the lossy hop when duplicate acknowledgments or its own timer tell that they were
-//! lost, and absorbs the duplicates, so that the sender never learns of the loss.
+//! *What it does.* A snoop agent keeps copies of the data segments that pass towards a mobile. When
+//! duplicate ACKs or the agent's own timer show that a segment was lost, the agent sends the copy
+//! over the lossy hop and absorbs the duplicate ACKs, so that the sender never learns of the loss.
 //!
 //! *Reference.* Balakrishnan, Seshan & Katz, Wireless Networks 1(4), 1995; Balakrishnan et al.,
 //! IEEE/ACM ToN 5(6), 1997 ("TCP-aware link layer"); ns-2.35 `tcp/snoop.cc`, `tcp/snoop.h` and
 //! `tcl/lan/ns-ll.tcl`, whose parameters are the defaults.
 //!
-//! *Rules.* New data are kept while there is room; what comes out of order was sent again by the
-//! sender, and so are its duplicates for the sender. A new acknowledgment frees copies and gives an
-//! RTT sample. Of duplicates that ask for a copy the first `dupacks` − 1 pass; the next has it sent
-//! again, and as many further ones are expected, and absorbed, as segments have passed since that
-//! one was last sent. The timer, max(srtt + 4·rttvar, `min_timeout`), repeats the oldest copy if
-//! that is what the mobile waits for. After `retransmissions` a copy is given up.
+//! *Rules.* The agent copies new data while it holds fewer than `packets` copies. A segment that
+//! arrives out of order is a retransmission of the sender, and the duplicate ACKs for it pass to
+//! the sender. A new ACK frees copies and gives an RTT sample. The first `dupacks` − 1 duplicate
+//! ACKs for a segment pass; the next one triggers the copy. The agent then absorbs the further
+//! duplicates that the segments sent since then cause. The timer expires after max(srtt + 4·rttvar,
+//! `min_timeout`) and repeats the oldest copy if the mobile waits for it. After `retransmissions`
+//! repeats the agent drops the copy.
 //!
-//! *Where we differ.* Positions are bytes. A duplicate beyond those expected shows, on a hop that
-//! keeps the order, that the copy was lost as well: it is sent again at once, where ns-2 leaves
-//! that to the timer; and the duplicate is absorbed. ns-2 counts passed duplicates over all
-//! connections together. It keeps nothing while the interface queue is full; here a copy is let go
-//! when the hop's queue drops the segment. In ns-2 a new sample weighs 7/8 in srtt; here 1/8, as in
-//! rttvar there. Copies queue behind what waits already: there is no priority.
+//! *Where we differ.* Positions are bytes. A duplicate beyond the expected ones shows that the copy
+//! was lost as well, because the hop keeps the order: the agent absorbs it and sends the copy again
+//! at once, where ns-2 waits for the timer. ns-2 counts passed duplicates over all connections
+//! together. It copies nothing while the interface queue is full; here the agent drops a copy when
+//! the hop's queue drops the segment. In ns-2 a new sample has the weight 7/8 in srtt; here 1/8, as
+//! in rttvar there. Copies join the end of the hop's queue: they have no priority.
 
 use super::{Counters, Order, Passing, Verdict};
 use retx_units::{Duration, SeqNr, Time};
