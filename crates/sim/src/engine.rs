@@ -168,7 +168,10 @@ impl<'a> Engine<'a> {
         if is_express {
             express::find_followers(&mut pipes, &routes, &plan.pipes);
         }
+        // After `find_followers`: a pipe that others follow cannot be private.
         let mut places = routes::find_private(&mut routes, &flows, &pipes);
+        // A reference run has funnels, too, since they fix the order of packets that arrive at a
+        // bottleneck at the same nanosecond.
         let funnels = Funnels::new(&routes, &mut pipes, (owners.first_funnel(), is_express));
         if !is_express {
             routes::forget_private(&mut routes, &mut places);
@@ -310,6 +313,7 @@ impl<'a> Engine<'a> {
             self.unfinished -= 1;
             self.over |= self.unfinished == 0 && !self.plan.to_the_end;
         }
+        // The flow may open its next connection, so both ends have new wake-up times.
         flow.note_close();
         self.rearm(index, Side::Sender);
         self.rearm(index, Side::Receiver);

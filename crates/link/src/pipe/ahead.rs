@@ -171,6 +171,7 @@ impl Pipe {
         } else {
             self.transmitter.start_waiting((now, at), bytes)
         };
+        // Later packets must not overtake this one, so they enter by events until it has entered.
         let Some(end) = end else {
             (self.awaits, self.by_event) = (true, at);
             return None;
@@ -217,6 +218,7 @@ impl Pipe {
             let before = |time: Time, by: Duration| {
                 Time::from_nanos(time.as_nanos().saturating_sub(by.as_nanos()))
             };
+            // Back from the arrival at the far end to the start of the transmission.
             let end = before(*time, self.delay);
             let start = before(end, self.transmitter.takes(*bytes));
             busy += end.since(now.max(start));
@@ -278,6 +280,7 @@ pub fn statistics(
     pipes.iter().zip(shares).map(move |(pipe, share)| {
         let mut all = share.add_to(pipe.counted(now));
         if pipe.decides_at_arrival() {
+            // Such a pipe puts waiting packets into the delay line at once.
             assert!(all.queued <= all.in_air, "who waits has not left {pipe:?}");
             all.in_air -= all.queued;
         }
@@ -299,6 +302,8 @@ fn shares(
         share.still_here += 1;
         further.entry(pipe as usize).or_default().push((arrival, bytes));
     }
+    // A future arrival at the near end of a follower is one at the far end of its leader, so
+    // followers are handled before their leaders.
     for index in followers_first(pipes) {
         let pipe = &pipes[index];
         let Some(leader) = pipe.leader() else { continue };

@@ -22,7 +22,7 @@ pub struct Change {
 #[derive(Debug, Clone)]
 pub(super) struct Changes {
     /// Changes in reverse order: the last one first.
-    pub pending_arrivals: Vec<Change>,
+    pub pending: Vec<Change>,
     /// Streams for models beyond the current list, the first one last.
     pub streams: Vec<Stream>,
 }
@@ -30,7 +30,7 @@ pub(super) struct Changes {
 impl Changes {
     /// Time of the next change.
     pub fn next(&self) -> Time {
-        self.pending_arrivals.last().map_or(Time::NEVER, |change| change.at)
+        self.pending.last().map_or(Time::NEVER, |change| change.at)
     }
 }
 
@@ -41,6 +41,7 @@ pub(super) fn rates(first: Option<Rate>, changes: &[Change]) -> Option<Rates> {
     for (at, rate) in steps {
         let at = at.since(Time::ZERO);
         match all.last_mut() {
+            // The last of several changes at one instant applies.
             Some(last) if last.0 == at => last.1 = rate,
             _ => all.push((at, rate)),
         }
@@ -55,7 +56,7 @@ impl Pipe {
         let Some(changes) = &mut self.changes else { return };
         let channels = &mut self.rare.get_or_insert_default().channels;
         while changes.next() <= end
-            && let Some(change) = changes.pending_arrivals.pop()
+            && let Some(change) = changes.pending.pop()
         {
             self.delay = change.delay.unwrap_or(self.delay);
             let Some(models) = change.channel else { continue };
@@ -66,6 +67,7 @@ impl Pipe {
             }
             for (index, model) in models.iter().enumerate() {
                 if let Some((running, _)) = channels.get_mut(index) {
+                    // A running model keeps its state and its random stream.
                     running.adopt(model.build());
                 } else if let Some(stream) = changes.streams.pop() {
                     channels.push((model.build(), stream));

@@ -70,6 +70,7 @@ impl Pipe {
             let busy_until = self.transmitter.busy_until();
             let line = self.line.as_mut()?;
             let due = line.due(busy_until);
+            // A departure that comes before the event must be handled first.
             if due > now || due == Time::NEVER || self.delay_line.next() < due {
                 return None;
             }

@@ -100,6 +100,7 @@ impl DelayLine {
     /// in-order packet that follows, whichever is earlier.
     #[cold]
     pub fn hold(&mut self, latest: Time, id: u32, (packets, behind): (u32, Duration)) {
+        // Entered at its latest arrival; `overtake` moves it forward.
         self.put(latest, id);
         self.aside().held.push(Held { id, at: latest, packets, behind });
     }
@@ -108,6 +109,7 @@ impl DelayLine {
     fn put(&mut self, arrival: Time, id: u32) {
         self.next = self.next.min(arrival);
         let aside = self.aside.get_or_insert_default();
+        // Only plain pipes, which use `append`, need the length.
         let parcel = Parcel { id, bytes: 0 };
         if arrival >= aside.last {
             aside.last = arrival;
@@ -125,6 +127,7 @@ impl DelayLine {
             held.packets -= 1;
             let own = later(arrival, held.behind);
             if held.packets == 0 && held.at > own {
+                // The last packet that overtakes it has arrived, and the held packet follows.
                 self.delivered.remove(|(at, parcel)| (*at, parcel.id) == (held.at, held.id));
                 self.put(own, held.id);
             }
@@ -196,6 +199,7 @@ impl DelayLine {
             Departure::Lost { id, at, reason }
         } else {
             let (_, Parcel { id, .. }) = self.delivered.pop_front()?;
+            // A packet that leaves at its latest arrival is no longer held.
             self.aside().held.retain(|held| held.id != id);
             Departure::Delivered { id }
         };

@@ -58,6 +58,7 @@ impl Pipe {
             _ => self.delay_line.send(own, packet.id),
         };
         let Some(after) = journey.copy else { return Entry::Accepted };
+        // The copy of a held frame is held, too, and follows it at its distance.
         let held = journey.held.map(|(packets, _)| (packets, after));
         self.rare().copy = Some(Duplicate { arrival: later(arrival, after), held });
         Entry::AcceptedTwice

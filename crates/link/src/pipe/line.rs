@@ -65,6 +65,8 @@ impl Line {
     /// Next packet whose transmission begins by `now`, and when; the transmitter is busy until
     /// `busy_until`.
     pub fn next_start(&mut self, now: Time, busy_until: Time) -> Option<(Time, Waiting)> {
+        // An idle transmitter starts now. Otherwise the discipline chooses when the current
+        // transmission ends, even if the call comes later.
         let at = if self.idle { now } else { busy_until };
         if at > now || self.unnamed || self.idle && self.waiting() == 0 {
             return None;

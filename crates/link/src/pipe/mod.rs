@@ -142,15 +142,18 @@ impl Pipe {
         let droptail = matches!(config.queue, queue::Config::droptail(_));
         assert!(droptail || config.repair.is_none(), "repairs go with droptail only");
         let rates = config.channel.iter().find_map(Model::rates);
+        // A channel model that sets the rate takes precedence over scheduled rates.
         let rates = rates.or_else(|| changes::rates(config.rate, &config.changes));
         let later = config.changes.iter().filter_map(|change| change.channel.as_ref());
+        // Channels are numbered by their position in the list; the longest list needs the most
+        // streams.
         let most = later.map(Vec::len).fold(config.channel.len(), usize::max);
         let stream = |index: usize| key.stream(&format!("{name}.channel.{index}"));
         let built = config.channel.iter().map(Model::build).enumerate();
         let channels: Vec<_> = built.map(|(index, model)| (model, stream(index))).collect();
         let changes = (!config.changes.is_empty()).then(|| {
             Box::new(Changes {
-                pending_arrivals: config.changes.iter().rev().cloned().collect(),
+                pending: config.changes.iter().rev().cloned().collect(),
                 streams: (config.channel.len()..most).rev().map(stream).collect(),
             })
         });
@@ -343,9 +346,9 @@ impl Pipe {
     /// Resets the maxima of queue length and burst length: later statistics report the maxima from
     /// `now` on.
     pub fn restart_maximum(&mut self, now: Time) {
-        let pending_arrivals = self.transmitter.restart_maximum(now);
-        if !pending_arrivals.is_empty() || self.rare.is_some() {
-            self.rare().future_queues = pending_arrivals;
+        let future = self.transmitter.restart_maximum(now);
+        if !future.is_empty() || self.rare.is_some() {
+            self.rare().future_queues = future;
         }
         self.line.iter_mut().for_each(|line| line.restart_maximum());
         self.repairs.iter_mut().for_each(|repairs| repairs.restart_maximum());

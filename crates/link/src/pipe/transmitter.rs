@@ -139,6 +139,7 @@ impl Transmitter {
             return self.take_at_varying_rate(now, bytes);
         };
         if self.busy_until <= now {
+            // All waiting packets have begun by now: the transmitter is idle.
             if *has_waited {
                 self.waiting.clear();
                 self.kept.iter_mut().for_each(|kept| kept.waiting_bytes = 0);

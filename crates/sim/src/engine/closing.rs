@@ -50,6 +50,7 @@ impl Engine<'_> {
     pub(super) fn take_baseline(&mut self) {
         self.flush_funnels();
         let now = self.now;
+        // Distributions and maxima cannot be subtracted like counters: they start anew.
         for exchanges in self.flows.iter_mut().filter_map(|flow| flow.exchanges.as_mut()) {
             exchanges.times = Distribution::default();
         }
@@ -87,6 +88,7 @@ impl Engine<'_> {
     pub fn finish(&mut self) -> Result<(), RunError> {
         self.flush_funnels();
         self.tell_histories();
+        // Funnels carry out arrivals after their time, so drops are not recorded in order of time.
         self.recorder.tables.drops.iter_mut().for_each(Drops::sort);
         self.check_samples()?;
         if self.baseline.at < self.plan.warmup {
@@ -94,6 +96,7 @@ impl Engine<'_> {
             self.take_baseline();
         }
         for flow in &mut self.flows {
+            // The time in a flow's last state counts up to the end of the run.
             flow.record.counters.advance_to(self.now);
         }
         for proxy in &mut self.proxies {

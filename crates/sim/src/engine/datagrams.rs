@@ -23,6 +23,7 @@ impl Engine<'_> {
         let segment = Segment { payload_bytes, ..Segment::default() };
         let (id, mut packet) = self.packets.insert(&segment, Ecn::NotEct);
         let flow = &self.datagrams[index as usize];
+        // A datagram has no sequence numbers: its number and time of sending stand in their fields.
         packet.position = number;
         packet.set_copy(self.now.as_nanos());
         packet.set_hop(flow.first_hop);
@@ -51,6 +52,7 @@ impl Engine<'_> {
     /// another.
     pub(super) fn leave_first_hop(&mut self, id: u32) {
         let outside = self.tell_of_first_hop(id);
+        // The packet stands at the word `SOURCE`; its route continues behind that word.
         self.packets.set_hop(id, self.packets.hop(id) + 1);
         let packet = self.packets.get(id);
         if !outside {
@@ -65,6 +67,7 @@ impl Engine<'_> {
 
     /// Records that the network has made this copy of another packet.
     pub(super) fn note_copy_of_datagram(&mut self, copy: u32) {
+        // UDP has no connections, so the field is free to mark copies.
         self.packets.get_mut(copy).connection = 1;
     }
 

@@ -48,6 +48,7 @@ impl Engine<'_> {
     #[inline(always)]
     pub(super) fn enter(&mut self, word: u32, step: Step) {
         let pipe = self.pipes.get(pipe_of(word) as usize);
+        // Packets that wait in the funnel before this pipe arrive first.
         if let Some(funnel) = pipe.and_then(Pipe::fed_by) {
             self.carry_out(funnel);
         }
@@ -68,6 +69,7 @@ impl Engine<'_> {
     fn enter_hop(&mut self, index: u32, step: Step) {
         let id = step.parcel.id;
         self.packets.set_hop(id, step.hop);
+        // Words beyond the pipes stand for ports of other stages, or for `SOURCE`.
         let Some(pipe) = self.pipes.get_mut(index as usize) else {
             return self.enter_stage(index, id);
         };
@@ -86,6 +88,7 @@ impl Engine<'_> {
     pub(super) fn send_into(&mut self, step: Step) {
         let word = self.routes[step.hop as usize];
         let pipe = self.pipes.get(pipe_of(word) as usize);
+        // Packets for a bottleneck wait in its funnel, sorted by arrival, instead of in this pipe.
         if let Some(number) = pipe.and_then(Pipe::feeds) {
             return self.feed(number, step);
         }

@@ -28,11 +28,13 @@ impl Engine<'_> {
 
     #[inline(always)]
     fn deliver_to(&mut self, (index, side): (u32, Side), id: u32) {
+        // Indices beyond the TCP flows stand for UDP flows and for packets from outside.
         let Some(flow) = self.flows.get_mut(index as usize) else {
             return self.deliver_elsewhere(id);
         };
         let mut packet = self.packets.get(id);
         if packet.has_copies() {
+            // Records in the packet whether another copy has arrived before it.
             self.packets.end(id, true);
             packet = self.packets.get(id);
         }
@@ -92,6 +94,7 @@ impl Engine<'_> {
             self.send_written(index, side);
         }
         if side == Side::Sender {
+            // The limit of the sender shows only after it has sent everything it may send.
             self.flows[index as usize].note_limit(self.now, &mut self.in_flight);
         }
         self.rearm(index, side);

@@ -121,6 +121,7 @@ impl<'a> Engine<'a> {
         let starts = routes.map(|(index, hops)| ways.lay_for(hops, filled(index))).collect();
         let smss = |flow: &crate::plan::FlowPlan| {
             let tcp = &plan.tcps[flow.tcp as usize].config;
+            // The timestamps option takes its bytes from the payload of each segment.
             tcp.mss - if tcp.timestamps { TIMESTAMP_BYTES.min(tcp.mss - 1) } else { 0 }
         };
         let smss = plan.flows.iter().map(smss).collect();
@@ -233,6 +234,7 @@ impl<'a> Engine<'a> {
         }
         // A packet absorbed by a relay is not lost.
         let lost = packet.others() == Others::None && drop.reason != DropReason::Suppressed;
+        // Routes are laid one after another, so `starts` is sorted.
         let in_first_hop = outside.starts.binary_search(&packet.hop()).is_ok();
         outside.left.push_back(Left::Dropped { id, drop: *drop, lost, in_first_hop });
         self.packets.remove(id);

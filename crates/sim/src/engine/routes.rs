@@ -69,6 +69,7 @@ pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
     for (index, flow) in (0..).zip(flows) {
         for (start, side) in flow.first_hops().into_iter().zip([Side::Receiver, Side::Sender]) {
             let user = &mut users[start as usize];
+            // With two users, only the packet knows its destination.
             *user = Some(if user.is_none() { END | (2 * index + side as u32) } else { HOST });
         }
     }
@@ -116,6 +117,7 @@ impl Engine<'_> {
     #[inline(always)]
     pub(super) fn step_from(&self, from: u32, parcel: Parcel) -> Step {
         match self.places.get(from as usize) {
+            // The position follows from the pipe, without a read of the packet.
             Some(&place) if place != ANY => Step { parcel, hop: place + 1 },
             _ => {
                 let step = self.step_of(parcel.id);
@@ -155,6 +157,7 @@ impl Engine<'_> {
     /// Last hop of the route to this end, if only one flow takes it.
     pub(super) fn last_hop_to(&self, to: u32) -> Option<u32> {
         let flow = self.flows.get((to >> 1) as usize)?;
+        // The packets for one end travel on the route of the other end.
         let start = flow.first_hops()[1 - (to & 1) as usize];
         let route = &self.routes[start as usize..];
         let end = route.iter().position(|word| *word >= END)?;

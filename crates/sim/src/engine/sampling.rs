@@ -13,6 +13,7 @@ impl Engine<'_> {
     pub(super) fn sample_due(&mut self) {
         if let Sampling::Every(interval) = self.plan.sampling {
             self.sample();
+            // The run stops here; `check_samples` reports why.
             self.over |= self.recorder.sample_rows() > self.plan.samples_max;
             self.agenda.wake(self.owners.target(Owner::Sample), self.now + interval);
         }
@@ -36,6 +37,7 @@ impl Engine<'_> {
         let most = self.plan.samples_max;
         let instants = most / places;
         let at = Duration::from_nanos(interval.as_nanos().saturating_mul(instants));
+        // A run that may end with its flows has no certain number of samples.
         let lasts = self.plan.to_the_end || self.unfinished == 0;
         if lasts && at < self.plan.end.since(Time::ZERO) {
             return Err(RunError::TooManySamples { interval, most, at });

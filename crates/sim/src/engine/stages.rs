@@ -19,6 +19,7 @@ impl Engine<'_> {
             let first = self.stages[placed].first;
             let port = self.port_of(departure.id());
             match departure {
+                // Deliveries belong to the exit of the port, drops and marks to its entry.
                 Departure::Delivered { id } => self.move_on(first + u32::from(port.exit), id),
                 other => self.depart(first + u32::from(port.entry), &other),
             }
@@ -45,6 +46,7 @@ impl Engine<'_> {
         let Placed { stage, first } = &mut self.stages[port.stage as usize];
         let place = *first + u32::from(port.entry);
         self.recorder.entered(self.now, place, id, &mut self.packets);
+        // A relay neither queues nor delays packets, so its verdict takes effect at once.
         if matches!(stage, Stage::Relay(_)) {
             return self.pass_relay((port, place), id);
         }

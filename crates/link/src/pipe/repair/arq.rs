@@ -1,7 +1,7 @@
-//! *What it does.* Frames that the channel loses are sent again, up to `retries` times. The sender
-//! knows what became of a frame `feedback` after its transmission has ended; feedback is never lost
-//! and takes no capacity. `stop_and_wait` sends nothing meanwhile; `selective_repeat` goes on with
-//! new frames and sends lost ones again, before new ones, as it learns of them.
+//! *What it does.* The link retransmits lost frames up to `retries` times. The sender learns the
+//! fate of a frame `feedback` after the end of its transmission; feedback is never lost and takes no
+//! capacity. `stop_and_wait` sends nothing meanwhile. `selective_repeat` continues with new frames
+//! and retransmits lost frames, before new ones, when it learns of the losses.
 //!
 //! *Reference.* S. Lin, D. J. Costello, M. J. Miller, "Automatic-repeat-request error-control
 //! schemes", IEEE Communications Magazine 22(12), 1984; RFC 3366 (advice on ARQ for links that
@@ -10,12 +10,12 @@
 //! *Equations.* With k retries and independent losses of probability p: a packet is lost with
 //! p^(k+1); its frames number (1 − p^(k+1)) / (1 − p) on average; a saturated sender delivers (1 −
 //! p) / t packets per second by `selective_repeat`, where t is the time of a frame, and (1 − p) /
-//! (t + feedback) by `stop_and_wait`; a packet that is alone and needs i retries comes i · (t +
-//! feedback) later.
+//! (t + feedback) by `stop_and_wait`; a single packet that needs i retries arrives i · (t + feedback)
+//! later.
 //!
-//! *Where we differ.* The window of `selective_repeat` never closes, nor does its receiver run out
-//! of room. In order, the far end waits for a packet that is given up until the sender, which knows
-//! by the feedback, has told it so, one propagation delay later.
+//! *Where we differ.* The window of `selective_repeat` is unlimited, and so is the buffer of its
+//! receiver. With `in_order` the far end waits for a lost packet until the sender, which knows of
+//! the loss by the feedback, has announced it, one propagation delay later.
 
 use super::{Exit, Job, Kind, Sent, Turn};
 use crate::channel::{Frame, Reason};
@@ -116,6 +116,7 @@ impl State {
         let turn = |ready: Time, kind| Turn { at: ready.max(free), ready, kind };
         let again = self.lost.front().map(|lost| turn(lost.due, Kind::Again));
         let new = first.map(|came| turn(came, Kind::New));
+        // At equal times the retransmission goes first.
         match (again, new) {
             (Some(again), Some(new)) if new.at < again.at => Some(new),
             (again, new) => again.or(new),
@@ -142,8 +143,11 @@ impl State {
         if lost.is_none() {
             exit.deliver(named, arrival);
         } else if tries < self.retries {
+            // Feedback has a constant delay, so `lost` stays sorted by `due`.
             self.lost.push_back(Lost { job, due, tries: tries + 1 });
         } else {
+            // The sender learns of the loss by the feedback; its notice takes one propagation
+            // delay.
             let known = later(arrival, self.feedback);
             exit.give_up(named, (end, known), Reason::RetryLimit);
         }

@@ -1,16 +1,16 @@
-//! *What it does.* k packets and n − k parity frames make a block. From any k of its n frames all
-//! packets of it follow. Packets go out at once; the parity frames come after the k-th, or when the
-//! block has been open for `block_time`: then m < k packets and n − k parity frames make a shorter
-//! block, of which any m frames suffice. A parity frame is as long as the longest packet of its
-//! block, and goes before packets of the next.
+//! *What it does.* A block consists of k packets and n − k parity frames; any k of its n frames
+//! suffice to reconstruct all its packets. Packets are sent at once. The parity frames follow the
+//! k-th packet. If the block has been open for `block_time`, they follow earlier: m < k packets and
+//! n − k parity frames form a shorter block, of which any m frames suffice. A parity frame is as long
+//! as the longest packet of its block, and is sent before the packets of the next block.
 //!
 //! *Reference.* L. Rizzo, "Effective erasure codes for reliable computer communication protocols",
 //! ACM CCR 27(2), 1997: systematic codes, of which any k of n frames suffice; RFC 5510
 //! (Reed-Solomon codes) gives one.
 //!
 //! *Equations.* With independent losses of probability p, a packet of a full block is lost with p ·
-//! P(at least n − k of the other n − 1 frames are lost), a binomial tail; a block is not whole with
-//! P(more than n − k of n are lost). Packets cost n/k of their rate, when all are of one size.
+//! P(at least n − k of the other n − 1 frames are lost), a binomial tail. A block is incomplete with
+//! P(more than n − k of n are lost). Packets of equal size need n/k times their rate.
 //!
 //! *Where we differ.* Nothing is interleaved: a burst hits one block. Coding takes no time.
 
@@ -108,6 +108,7 @@ impl State {
         if block.packets == 0 {
             return new;
         }
+        // No packet joins a block that is full or has sent a parity frame.
         let closed = block.packets == self.k || block.parity_sent > 0;
         let parity = turn(if closed { Time::ZERO } else { block.closes }, Kind::Parity);
         new.filter(|new| !closed && new.at < parity.at).or(Some(parity))
@@ -137,6 +138,7 @@ impl State {
             block.arrived += 1;
             block.last = block.last.max(arrival);
         }
+        // As many frames as packets reconstruct the block, when the last of them arrives.
         if block.arrived >= block.packets {
             for (job, _) in block.lost.drain(..) {
                 exit.deliver((job.number, job.packet.id), block.last);
@@ -146,6 +148,7 @@ impl State {
             for (job, reason) in block.lost.drain(..) {
                 exit.give_up((job.number, job.packet.id), (end, arrival), reason);
             }
+            // Keeps the allocation of the list, which is empty here.
             let lost = std::mem::take(&mut block.lost);
             *block = Block { lost, ..Block::default() };
         }

@@ -1,12 +1,12 @@
-//! *What it does.* A link that does something itself about the frames that its channel loses: it
-//! sends them again ([`arq`]), or sends enough beside them to work them out ([`fec`]).
+//! *What it does.* A link that repairs the losses of its channel: it retransmits lost frames
+//! ([`arq`]), or sends parity frames from which they are reconstructed ([`fec`]).
 //!
-//! Both decide when a transmission begins, so packets wait in a queue here, and the pipe also waits
-//! for the next transmission. The queue obeys the limits of `droptail`; a frame that has been sent
-//! once no longer occupies it.
+//! Both schemes decide when a transmission begins, so packets wait in a queue here, and the pipe
+//! also waits for the next transmission. The queue obeys the limits of `droptail`; a frame leaves it
+//! at its first transmission.
 //!
-//! *In order.* Behind a frame that is missing the others wait at the far end until it has come, or
-//! is known not to come; without, each goes on as it arrives.
+//! *In order.* Packets behind a missing frame wait at the far end until it has arrived or is known
+//! to be lost. Without `in_order`, each packet leaves on arrival.
 
 pub mod arq;
 pub mod fec;
@@ -218,6 +218,8 @@ impl Pipe {
         self.transmit_due(now);
         let busy = self.transmitter.busy_until();
         let Some(repairs) = &mut self.repairs else { unreachable!("the link repairs") };
+        // The packet joins the queue for a moment, because only the scheme knows what it sends
+        // next. A packet that is sent at once needs no room in the queue.
         repairs.line.push_back((now, *packet));
         let at_once = repairs.waiting() == 1 && repairs.due(busy) <= now;
         repairs.line.pop_back();

@@ -76,6 +76,7 @@ impl Order {
         while let Some(&Slot { id, done: Some((time, delivered)) }) = self.slots.front() {
             self.slots.pop_front();
             self.first += 1;
+            // A packet leaves when all packets before it have arrived or are known to be lost.
             self.release = self.release.max(time);
             if delivered {
                 self.pending -= 1;
