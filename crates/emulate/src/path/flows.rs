@@ -160,6 +160,7 @@ impl Flows {
         }
         if let Some(flow) = self.flows.get_mut(seen.flow as usize) {
             let what = flow.sent((now, seen), &mut arriving, context);
+            // Some limits, such as an idle application, end with a segment rather than an ACK.
             if matches!(what, Some(What::Segment(_)))
                 && flow.may_be_released()
                 && let Some(state) = context.senders.query(seen.flow)
@@ -183,6 +184,7 @@ impl Flows {
         let Some(of) = passage.of else { return };
         let every_ack = self.every_ack;
         let flow = &mut self.flows[of.flow as usize];
+        // A late packet of an earlier connection.
         if flow.connection != of.connection {
             return;
         }
@@ -275,6 +277,7 @@ impl Flow {
         let length = segment.seq_len();
         let end = position + u64::from(length);
         let sent_to = stream.sent_to;
+        // The state of the socket at a retransmission tells its mechanism.
         if from == Side::Sender
             && (position < sent_to && length > 0)
             && let Some(state) = context.senders.query(seen.flow)
@@ -317,6 +320,7 @@ impl Flow {
 
     /// Records what keeps the sender, which is in this state, from sending more.
     fn note_limit(&mut self, now: Time, state: &SocketState, in_flight: &mut [u64]) {
+        // The socket may have sent more than the path has seen so far.
         let sent_to = self.streams[Side::Sender as usize].sent_to.max(1 + state.sent_once);
         let flight_size = sent_to - self.observed.acknowledged_to().min(sent_to);
         let moment = Moment { now, state, flight_size };
@@ -328,6 +332,7 @@ impl Flow {
         self.observed.arrived(copy);
         let sent_to = self.streams[Side::Sender as usize].sent_to;
         self.limiter.arrived(now, self.observed.has_arrived_before(sent_to));
+        // The life of a flow ends with the arrival of its last byte.
         if self.limiter.last_end().is_some_and(|end| self.observed.has_arrived_before(end)) {
             self.observed.record.counters.limited_by.end(now);
         }
@@ -375,6 +380,7 @@ impl Flow {
     fn note_syn(&mut self, now: Time, seen: &Seen, context: &mut Context<'_>) {
         let (number, from) = (seen.segment.seq, seen.to.other());
         let stream = &mut self.streams[from as usize];
+        // A retransmitted SYN opens no connection.
         if stream.initial == Some(number) {
             return;
         }

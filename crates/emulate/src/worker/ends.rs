@@ -61,6 +61,7 @@ impl State {
             self.closing.push(socket);
         }
         for mut socket in std::mem::take(&mut self.closing) {
+            // The other end has closed if the read returns: the counters of the socket are final.
             match socket.read(&mut [0]) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.closing.push(socket),
                 _ => self.add_kernel(&socket),
@@ -90,6 +91,7 @@ impl State {
         if let Err(error) = result {
             self.report.fault.get_or_insert(error.to_string());
         }
+        // A failed end ends the flow, since the other end may wait for it for ever.
         let over = other_ended || result.is_err();
         if over && is_finite && !std::mem::replace(&mut self.is_reported, true) {
             messages.tell(&WorkerMessage::FlowDone);
@@ -174,6 +176,8 @@ impl End {
                 Ok((socket, self.clock.now()))
             }
             Way::To(address) => {
+                // The emulator receives the socket before the SYN is sent, and can query it from
+                // then on.
                 let socket = sockets::open(&self.order.sockets[usize::from(!sends)])?;
                 if sends {
                     self.messages.hand_over(self.flow, socket.as_fd());
@@ -214,6 +218,7 @@ impl End {
         while bytes > 0 {
             let chunk = usize::try_from(bytes).unwrap_or(CHUNK).min(CHUNK);
             let written = socket.write(&self.buffer[..chunk])? as u64;
+            // `u64::MAX` stands for an endless file.
             bytes = if bytes == u64::MAX { bytes } else { bytes - written };
         }
         Ok(())
@@ -314,6 +319,7 @@ impl End {
             }
             lock(&self.state).leave_sender()?;
         }
+        // The counters of a socket are final once the client has closed its end.
         let closing = std::mem::take(&mut lock(&self.state).closing);
         for socket in closing {
             socket.set_nonblocking(false)?;
@@ -342,6 +348,7 @@ impl End {
             if count {
                 let now = self.clock.now();
                 lock(&self.state).read(now, read, self.warmup);
+                // A response is complete with its last byte, before the program works on it.
                 if bytes > 0 {
                     self.work_on(read, now);
                 }

@@ -33,6 +33,7 @@ impl Dupacks {
     pub fn on_duplicate(&mut self, ack: &Ack, recover_test: bool, found: Reaction) -> Reaction {
         self.count += 1;
         let beyond = !recover_test || ack.snd_una > self.recover;
+        // Only the ACK that reaches the threshold counts: later ones report the same loss event.
         if (self.count == ack.dupack_threshold || ack.overdue) && beyond {
             self.recover = ack.snd_max;
             found

@@ -37,6 +37,7 @@ impl LossDetection for State {
             return Reaction::Nothing;
         }
         let reaction = self.dupacks.on_duplicate(ack, true, Reaction::GoBackN);
+        // Duplicate ACKs of the resent window are counted anew, and `recover` disregards them.
         if reaction == Reaction::GoBackN {
             self.dupacks.reset();
         }

@@ -48,9 +48,11 @@ impl State {
     pub(super) fn adapt_as_linux(&mut self, ack: &Ack, seen_before: bool, recovery_ends: bool) {
         let Some(delivered) = ack.selective else { return };
         let probe_end = self.probe.map(|probe| probe.end);
+        // A DSACK for a tail loss probe is no sign of reordering.
         let counts = delivered.dsack.is_some_and(|(_, right)| probe_end != Some(right));
         self.adaptation.pending |= seen_before && counts;
         if let Some(newest) = delivered.newest {
+            // One widening per round trip.
             self.adaptation.pending &= newest.sent >= self.adaptation.last;
             if std::mem::take(&mut self.adaptation.pending) {
                 self.adaptation.last = ack.now;
