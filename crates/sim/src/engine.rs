@@ -168,7 +168,6 @@ impl<'a> Engine<'a> {
         if is_express {
             express::find_followers(&mut pipes, &routes, &plan.pipes);
         }
-        // After `find_followers`: a pipe that others follow cannot be private.
         let mut places = routes::find_private(&mut routes, &flows, &pipes);
         // A reference run has funnels, too, since they fix the order of packets that arrive at a
         // bottleneck at the same nanosecond.

@@ -1,7 +1,7 @@
 //! *What it does.* The link retransmits lost frames up to `retries` times. The sender learns the
-//! fate of a frame `feedback` after the end of its transmission; feedback is never lost and takes no
-//! capacity. `stop_and_wait` sends nothing meanwhile. `selective_repeat` continues with new frames
-//! and retransmits lost frames, before new ones, when it learns of the losses.
+//! fate of a frame `feedback` after the end of its transmission; feedback is never lost and takes
+//! no capacity. `stop_and_wait` sends nothing meanwhile. `selective_repeat` continues with new
+//! frames and retransmits lost frames, before new ones, when it learns of the losses.
 //!
 //! *Reference.* S. Lin, D. J. Costello, M. J. Miller, "Automatic-repeat-request error-control
 //! schemes", IEEE Communications Magazine 22(12), 1984; RFC 3366 (advice on ARQ for links that
@@ -10,8 +10,8 @@
 //! *Equations.* With k retries and independent losses of probability p: a packet is lost with
 //! p^(k+1); its frames number (1 − p^(k+1)) / (1 − p) on average; a saturated sender delivers (1 −
 //! p) / t packets per second by `selective_repeat`, where t is the time of a frame, and (1 − p) /
-//! (t + feedback) by `stop_and_wait`; a single packet that needs i retries arrives i · (t + feedback)
-//! later.
+//! (t + feedback) by `stop_and_wait`; a single packet that needs i retries arrives i · (t +
+//! feedback) later.
 //!
 //! *Where we differ.* The window of `selective_repeat` is unlimited, and so is the buffer of its
 //! receiver. With `in_order` the far end waits for a lost packet until the sender, which knows of

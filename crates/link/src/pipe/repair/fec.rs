@@ -1,16 +1,16 @@
 //! *What it does.* A block consists of k packets and n − k parity frames; any k of its n frames
 //! suffice to reconstruct all its packets. Packets are sent at once. The parity frames follow the
 //! k-th packet. If the block has been open for `block_time`, they follow earlier: m < k packets and
-//! n − k parity frames form a shorter block, of which any m frames suffice. A parity frame is as long
-//! as the longest packet of its block, and is sent before the packets of the next block.
+//! n − k parity frames form a shorter block, of which any m frames suffice. A parity frame is as
+//! long as the longest packet of its block, and is sent before the packets of the next block.
 //!
 //! *Reference.* L. Rizzo, "Effective erasure codes for reliable computer communication protocols",
 //! ACM CCR 27(2), 1997: systematic codes, of which any k of n frames suffice; RFC 5510
 //! (Reed-Solomon codes) gives one.
 //!
 //! *Equations.* With independent losses of probability p, a packet of a full block is lost with p ·
-//! P(at least n − k of the other n − 1 frames are lost), a binomial tail. A block is incomplete with
-//! P(more than n − k of n are lost). Packets of equal size need n/k times their rate.
+//! P(at least n − k of the other n − 1 frames are lost), a binomial tail. A block is incomplete
+//! with P(more than n − k of n are lost). Packets of equal size need n/k times their rate.
 //!
 //! *Where we differ.* Nothing is interleaved: a burst hits one block. Coding takes no time.
 

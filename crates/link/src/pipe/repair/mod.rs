@@ -2,8 +2,8 @@
 //! ([`arq`]), or sends parity frames from which they are reconstructed ([`fec`]).
 //!
 //! Both schemes decide when a transmission begins, so packets wait in a queue here, and the pipe
-//! also waits for the next transmission. The queue obeys the limits of `droptail`; a frame leaves it
-//! at its first transmission.
+//! also waits for the next transmission. The queue obeys the limits of `droptail`; a frame leaves
+//! it at its first transmission.
 //!
 //! *In order.* Packets behind a missing frame wait at the far end until it has arrived or is known
 //! to be lost. Without `in_order`, each packet leaves on arrival.
