@@ -30,6 +30,8 @@ RIVALS = ("reno", "frto")
 """Senders of the paper's figures 11 and 12 whose text is known, besides the proposal."""
 LOST = {0: 0, 1: 28, 2: 55, 3: 83, 5: 138, 6: 166, 8: 221}
 """Faults in 200 s by what the paper calls the loss rate, in percent."""
+PRINTED = (0, 1, 5, 6)
+"""Loss rates, in percent, for which the paper prints a gain."""
 MIXES = {
     "1": "1 0:1",
     "1_9": "5 1:9",
@@ -81,7 +83,7 @@ def calibration(measured: Measured) -> Named:
     """What the calibrating claims name: Reno and the proposal, each figure's own points alone."""
     cases = ("reno", "dynamic")
     found = _recoveries(measured, "table_2", "", cases) | _goodputs(measured, cases)
-    found["dynamic_gain"] = _gain(measured, "dynamic", (0, 1, 5, 6))
+    found["dynamic_gain"] = _gain(measured, "gain", "dynamic", PRINTED)
     found |= _mixes(measured, ("dynamic",), ("1_9", "8_2"))
     return found | _dumbbell(measured, ("reno", "dynamic", "frto"))
 
@@ -118,12 +120,12 @@ def _goodputs(measured: Measured, cases: Sequence[str]) -> Named:
     return found
 
 
-def _gain(measured: Measured, case: str, percents: Iterable[int]) -> Points:
+def _gain(measured: Measured, experiment: str, case: str, percents: Iterable[int]) -> Points:
     """Figure 9a: goodput over Reno's, by the loss rate."""
     curve = {}
     for percent in percents:
         at = {COUNT: LOST[percent]}
-        runs = [measured.values("loss", name, "goodput", at=at) for name in (case, "reno")]
+        runs = [measured.values(experiment, name, "goodput", at=at) for name in (case, "reno")]
         curve[str(percent)] = quotients(*runs)
     return Points(curve, geometric=True)
 
@@ -131,9 +133,13 @@ def _gain(measured: Measured, case: str, percents: Iterable[int]) -> Points:
 def _gains(measured: Measured) -> Named:
     found: Named = {}
     for case in READINGS:
-        found[f"{case}_gain"] = curve = _gain(measured, case, LOST)
-        for point, runs in curve.runs.items():
-            found[f"{case}_gain_{point}"] = estimate(list(runs))
+        curves = [_gain(measured, "loss", case, LOST)]
+        if case == "dynamic":
+            curves.append(_gain(measured, "gain", case, PRINTED))
+        for curve in curves:
+            found[f"{case}_gain"] = curve
+            for point, runs in curve.runs.items():
+                found[f"{case}_gain_{point}"] = estimate(list(runs))
         for percent in (1, 5, 6):
             found[f"{case}_gain_errors_{percent}"] = measured.ratio(
                 "errors", case, "reno", at={P: percent / 100}

@@ -120,7 +120,6 @@ def _losses(measured: Measured) -> Figure:
     points = (("loss_reno", 1, "reno"), ("loss_veno_3", 3, "veno"), ("loss_reno_3", 3, "reno"))
     for name, p, tcp in points:
         axes.plot(p, number[name].value, "x", ms=8, mew=2, color=COLOURS[tcp])
-    axes.plot(6, number["loss_reno_least"].value / 1e3, "x", ms=8, mew=2, color=COLOURS["reno"])
     axes.plot([], [], "x", ms=8, mew=2, color=style.BLACK, label="published")
     trips = means(flows.filter(pl.col("case") == "reno"), [P], "rtt_mean_s").sort(P)
     limit = 0.93 * 8 * MTU_BYTES / (trips["mean"] * trips[P].sqrt()) / 1e6
@@ -138,7 +137,7 @@ def _losses(measured: Measured) -> Figure:
         "Random loss without long delays, the edge of figures 5, 7 and 8; means with 95 % "
         "confidence intervals. Dashed: equation 13 with Reno's mean round trip at each loss rate. "
         "It knows neither the link's rate nor timeouts.",
-        "Goodput of three algorithms against loss rate, with the paper's four numbers.",
+        "Goodput of three algorithms against loss rate, with the paper's three numbers.",
     )
 
 

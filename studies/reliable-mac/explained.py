@@ -63,11 +63,9 @@ GROWN_SLOWLY = "Veno: always cut by half, grown half as fast"
 SWITCHES = (
     _loss("reno-1-percent", "smallest RTO 0.2 s", "Reno", "rto_200", 0.01),
     _loss("reno-1-percent-rate", "exact timers", "Reno", "exact", 0.01),
-    Switch("reno-least", "Reno: smallest RTO 10 s", "impossible", "base", "rto_10", {P: 0.06}),
-    Switch("reno-least", "Reno: smallest RTO 30 s", "impossible", "base", "rto_30", {P: 0.06}),
     Switch(
         "reno-impossible",
-        "Reno: gives up when a segment is lost twice",
+        "Reno, no delays: gives up when a segment is lost twice",
         "impossible",
         "base",
         "give_up",

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from retx.models import pftk
 from retx.study import Estimate, Interval, Measured, estimate
+
+from .paper import MSS_BYTES as MSS_BYTES
+from .paper import from_the_paper
 
 Named = dict[str, Estimate | float | None]
 
@@ -23,8 +25,6 @@ SENDER = "tcp.sender.like"
 TCPS = ("reno", "vegas", "veno")
 ORDERS = {"kept": False, "over": True}
 """Readings of a delay: packets behind it wait; they overtake it."""
-MSS_BYTES = 1494
-WINDOW = 45
 MBIT = 1e-6
 DURATION_S = 100
 
@@ -53,8 +53,13 @@ def values(measured: Measured) -> Named:
         | _readings(measured)
         | _switches(measured)
         | _mac(measured)
-        | _paper(measured)
+        | from_the_paper(measured)
     )
+
+
+def calibration(measured: Measured) -> Named:
+    """What the calibrating claims name."""
+    return _judged_loss(measured) | _judged_delay(measured)
 
 
 def scaled(found: Estimate | None, factor: float) -> Estimate | None:
@@ -123,13 +128,8 @@ def fall(
 def _loss(measured: Measured) -> Named:
     found: Named = {"unharmed": mbit(measured, "loss", "reno", {P: 0})}
     rates = {"1": 0.01, "3": 0.03, "6": 0.06, "8": 0.08}
+    found |= _judged_loss(measured) | _judged_delay(measured)
     for name, p in rates.items():
-        for tcp in TCPS:
-            found[f"loss_{tcp}_{name}"] = mbit(measured, "loss", tcp, {P: p})
-            found[f"loss_{tcp}_{name}_fall"] = fall(measured, "loss", tcp, {P: p}, {P: 0})
-        found[f"veno_over_reno_{name}"] = measured.ratio("loss", "veno", "reno", at={P: p})
-        found[f"veno_gain_{name}"] = _per_cent_more(found[f"veno_over_reno_{name}"])
-        found[f"vegas_over_veno_{name}"] = measured.ratio("loss", "vegas", "veno", at={P: p})
         found[f"vegas_gain_{name}"] = _per_cent_more(
             measured.ratio("loss", "vegas", "reno", at={P: p})
         )
@@ -141,9 +141,11 @@ def _loss(measured: Measured) -> Named:
             found[f"loss_{tcp}_{name}_idle"] = scaled(idle, 100 / DURATION_S)
     for name in ("6", "8"):
         found[f"loss_reno_{name}_kbit"] = scaled(_estimate(found[f"loss_reno_{name}"]), 1e3)
-    found["vegas_over_veno_most"] = _farthest(
-        found[f"vegas_over_veno_{name}"] for name in ("1", "3", "6")
-    )
+        for order, reorder in ORDERS.items():
+            at = {REORDER: reorder, P: rates[name]}
+            corner = measured.estimate("corner", "reno", GOODPUT, at=at)
+            found[f"corner_reno_{name}_{order}"] = scaled(corner, 1e-3)
+    found["use_reno"] = measured.ratio("long", "reno", "veno")
     for tcp in TCPS:
         found[f"chart_{tcp}_6"] = measured.estimate(
             "chart", tcp, "at_60", at={f"{FORWARD}.reorder": False}
@@ -151,6 +153,40 @@ def _loss(measured: Measured) -> Named:
         found[f"chart_{tcp}_6_over"] = measured.estimate(
             "chart", tcp, "at_60", at={f"{FORWARD}.reorder": True}
         )
+    return found
+
+
+def _judged_loss(measured: Measured) -> Named:
+    """What claims on loss name."""
+    found: Named = {}
+    for name, p in {"1": 0.01, "3": 0.03, "6": 0.06, "8": 0.08}.items():
+        found |= _at_loss(measured, name, p)
+    found["vegas_over_veno_most"] = _farthest(
+        found[f"vegas_over_veno_{name}"] for name in ("1", "3", "6")
+    )
+    return found
+
+
+def _at_loss(measured: Measured, name: str, p: float) -> Named:
+    found: Named = {}
+    for tcp in TCPS:
+        found[f"loss_{tcp}_{name}"] = mbit(measured, "loss", tcp, {P: p})
+        found[f"loss_{tcp}_{name}_fall"] = fall(measured, "loss", tcp, {P: p}, {P: 0})
+    found[f"veno_over_reno_{name}"] = measured.ratio("loss", "veno", "reno", at={P: p})
+    found[f"veno_gain_{name}"] = _per_cent_more(found[f"veno_over_reno_{name}"])
+    found[f"vegas_over_veno_{name}"] = measured.ratio("loss", "vegas", "veno", at={P: p})
+    return found
+
+
+def _judged_delay(measured: Measured) -> Named:
+    """What claims on long delays name."""
+    found: Named = {"judged_veno": mbit(measured, "judged_delay", "veno", {SHARE: 0.1})}
+    for tcp, name, share in (("reno", "10", 0.1), ("vegas", "20", 0.2)):
+        found[f"judged_{tcp}_{name}_fall"] = fall(
+            measured, "judged_delay", tcp, {SHARE: share}, {SHARE: 0}
+        )
+    ratio = measured.ratio("judged_delay", "veno", "reno", at={SHARE: 0.3})
+    found["judged_veno_less"] = scaled(_per_cent_more(ratio), -1)
     return found
 
 
@@ -346,38 +382,3 @@ def _fall_of(found: Estimate | None, measured: Measured) -> Estimate | None:
         high=100 * (1 - found.interval.low / whole),
     )
     return replace(found, mean=100 * (1 - found.mean / whole), interval=interval, single=None)
-
-
-def _paper(measured: Measured) -> Named:
-    """Values that follow from the paper's own numbers."""
-    number = {name: it.value for name, it in measured.study.published.numbers.items()}
-    bits = 8 * MSS_BYTES
-
-    def window(mbit_s: float, share: float) -> float:
-        """Segments in flight, at least: goodput times the mean of the imposed delay (Little)."""
-        return mbit_s * 1e6 / bits * share * 2.0
-
-    return {
-        "paper_unharmed_loss": number["loss_reno"] / (1 - number["loss_reno_drop"] / 100),
-        "paper_unharmed_delay": number["delay_reno"] / (1 - number["delay_reno_drop"] / 100),
-        "paper_veno_gain": 100 * (number["loss_veno_3"] / number["loss_reno_3"] - 1),
-        "paper_reno_less": 100 * (1 - number["loss_reno_3"] / number["loss_veno_3"]),
-        "paper_conclusions": -number["delay_veno_less"],
-        "paper_cited": number["veno_cited"],
-        "paper_window_10": window(number["delay_reno"], 0.1),
-        "paper_window_30": window(number["delay_reno_30"], 0.3),
-        "pftk_6": float(pftk.packets_s(0.06, 0.01, 1.0, 1, WINDOW)) * bits / 1e3,
-        "pftk_6_rto": _rto_for(number["loss_reno_least"] * 1e3 / bits),
-    }
-
-
-def _rto_for(packets_s: float) -> float:
-    """The first RTO with which the closed form sends so few packets at a loss of 6 %."""
-    low, high = 0.1, 1000.0
-    while high / low > 1.001:
-        middle = (low * high) ** 0.5
-        if pftk.packets_s(0.06, 0.01, middle, 1, WINDOW) > packets_s:
-            low = middle
-        else:
-            high = middle
-    return low

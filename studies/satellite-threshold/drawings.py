@@ -11,14 +11,13 @@ from retx.plots import style
 from retx.study import Estimate, Figure, Measured, new_figure
 
 from . import front
-from .runs import RATES, SEGMENT_BYTES, Runs, rate, ratio
+from .runs import RATES, SEGMENT_BYTES, Runs, rate, ratio, ticks_of
 from .tables import HARM_TICKS, LOADS, QUEUES
 from .values import READINGS, TCPS, round_trips
 
 COLOURS = dict(zip(RATES, (style.RED, style.BLUE, style.GREEN), strict=True))
 MARKS = dict(zip(RATES, ("o", "s", "^"), strict=True))
 FLOW_COLOURS = (style.BLUE, style.RED, style.GREEN)
-TICKS = range(51, 61)
 WORDS = {1: "one connection", 2: "two connections", 3: "three connections"}
 
 
@@ -127,18 +126,19 @@ def _curves(measured: Measured, count: int, number: str) -> Figure:
     runs = Runs(measured, "threshold")
     figure = style.Figure(figsize=(5.2, 5.2), layout="constrained")
     panels = figure.subplots(3, 1, sharex=True, sharey=True)
+    ticks = ticks_of(measured, "threshold")
     for axes, (reading, label) in zip(panels, READINGS.items(), strict=True):
         for ber in RATES:
             found = [
-                runs.estimate(reading, "throughput", count, ber, f"{ticks}0 ms") for ticks in TICKS
+                runs.estimate(reading, "throughput", count, ber, f"{tick}0 ms") for tick in ticks
             ]
             look = {"color": COLOURS[ber], "marker": MARKS[ber], "lw": 1.1}
-            _band(axes, list(TICKS), found, label=f"BER {rate(ber)}", **look)
+            _band(axes, ticks, found, label=f"BER {rate(ber)}", **look)
         axes.set_title(label, fontsize=9, loc="left")
         axes.set_ylabel("kbit/s")
         axes.set_ylim(bottom=0)
     panels[2].set_xlabel("threshold (ticks of 10 ms)")
-    panels[2].set_xticks(list(TICKS))
+    panels[2].set_xticks(ticks)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=3)
     return Figure(
         f"figure_{number}",
@@ -155,17 +155,17 @@ def _short(measured: Measured) -> Figure:
     cases = measured.study.experiments["short"].cases
     figure = style.Figure(figsize=(5.2, 5.2), layout="constrained")
     panels = figure.subplots(3, 1, sharex=True, sharey=True)
-    ticks = range(6, 16)
+    ticks = ticks_of(measured, "short")
     for axes, (case, what) in zip(panels, cases.items(), strict=True):
         for ber in RATES:
             found = [runs.estimate(case, "throughput", ber, f"{tick}0 ms") for tick in ticks]
             look = {"color": COLOURS[ber], "marker": MARKS[ber], "lw": 1.1}
-            _band(axes, list(ticks), found, label=f"BER {rate(ber)}", **look)
+            _band(axes, ticks, found, label=f"BER {rate(ber)}", **look)
         axes.set_title(what.label, fontsize=9, loc="left")
         axes.set_ylabel("kbit/s")
         axes.set_ylim(bottom=0)
     panels[2].set_xlabel("threshold (ticks of 10 ms)")
-    panels[2].set_xticks(list(ticks))
+    panels[2].set_xticks(ticks)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper left", ncols=3)
     return Figure(
         "figure_8",

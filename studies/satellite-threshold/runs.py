@@ -44,6 +44,12 @@ def rate(ber: float) -> str:
     return f"1e-{power(ber)}" if ber else "none"
 
 
+def ticks_of(measured: Measured, experiment: str) -> list[int]:
+    """Thresholds of an experiment, in ticks of 10 ms."""
+    thresholds = measured.study.experiments[experiment].grid[THRESHOLD]
+    return [int(threshold.removesuffix("0 ms")) for threshold in thresholds]
+
+
 class Runs:
     """One row per run of an experiment, its flows added up.
 

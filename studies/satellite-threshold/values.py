@@ -37,9 +37,9 @@ def values(measured: Measured) -> Named:
     """Everything that texts and claims name."""
     runs = {name: Runs(measured, name) for name in measured.study.experiments}
     return (
-        _threshold(runs["threshold"])
+        _threshold(runs["threshold"], runs["judged"])
         | _plain(runs)
-        | _short(runs["short"])
+        | _short(runs["short"], runs["short_judged"])
         | _wired(runs["wired"])
         | _tcps(runs["tcps"])
         | _remedies(runs)
@@ -59,9 +59,10 @@ def gain(runs: Runs, case: str, high: str, low: str, *at: float) -> Estimate | N
     )
 
 
-def _threshold(runs: Runs) -> Named:
+def _threshold(all_readings: Runs, judged: Runs) -> Named:
     found: Named = {}
     for reading in READINGS:
+        runs = judged if reading == "fast" else all_readings
         for count in COUNTS:
             for ber in RATES:
                 end = f"{count}_{power(ber)}_{reading}"
@@ -168,9 +169,10 @@ def _furthest(one: list[float | None], other: list[float | None]) -> float:
     return max(abs((a or 0.0) - (b or 0.0)) for a, b in zip(one, other, strict=True))
 
 
-def _short(runs: Runs) -> Named:
+def _short(all_readings: Runs, judged: Runs) -> Named:
     found: Named = {}
     for reading in READINGS:
+        runs = judged if reading == "fast" else all_readings
         for ber in RATES:
             end = f"{power(ber)}_{reading}"
             found[f"short_none_{end}"] = runs.estimate(reading, "throughput", ber, "60 ms")
