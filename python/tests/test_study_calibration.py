@@ -167,7 +167,8 @@ def test_the_known_set_up_is_found_frozen_and_taken(toy: Path) -> None:
     report = reproduce(base, plan, toy.parent / "out")
     assert {line.verdict for line in report.rows["T"]} == {Verdict.AGREES}
     assert base.chosen.said in report.page.read_text()
-    assert f"Of {len(trials)} set-ups searched" in report.page.read_text()
+    tried = len({repr(it.values) for it in trials})
+    assert f"Of {tried} set-ups searched" in report.page.read_text()
     default = at_set_up(study, "default", plan, toy.parent / "out")
     assert default.experiments["sizes"].set["link.cloud.delay"] == "5 ms"
     (toy / "open.toml").write_text(OPEN.replace("250 ms", "300 ms"))
@@ -277,8 +278,8 @@ def test_a_base_says_what_reaching_a_claim_would_cost() -> None:
     assert found["missed"]["b"] == {"reached": True, "trial": 1, "costs": ["a"]}
     assert found["missed"]["d"] == {"reached": False}
     chosen = Chosen("Set-up: base", [], found)
-    assert chosen.reach("b") == "Set-up 1 of the search reaches it, and loses a."
-    assert chosen.reach("d") == "None of 4 set-ups in the declared ranges reaches it."
+    assert chosen.reach("b") == "It agrees in set-up 1 of the search, which loses a."
+    assert chosen.reach("d") == "It agrees in none of 1 set-ups searched, with 0 draws each."
     assert chosen.reach("a") == ""
     assert "a and b; a and c." in chosen.sentences()[1]
 

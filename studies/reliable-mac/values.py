@@ -141,9 +141,8 @@ def _loss(measured: Measured) -> Named:
             found[f"loss_{tcp}_{name}_idle"] = scaled(idle, 100 / DURATION_S)
     for name in ("6", "8"):
         found[f"loss_reno_{name}_kbit"] = scaled(_estimate(found[f"loss_reno_{name}"]), 1e3)
-        for order, reorder in ORDERS.items():
-            at = {REORDER: reorder, P: rates[name]}
-            corner = measured.estimate("corner", "reno", GOODPUT, at=at)
+        for order, experiment in (("kept", "corner"), ("over", "corner_over")):
+            corner = measured.estimate(experiment, "reno", GOODPUT, at={P: rates[name]})
             found[f"corner_reno_{name}_{order}"] = scaled(corner, 1e-3)
     found["use_reno"] = measured.ratio("long", "reno", "veno")
     for tcp in TCPS:

@@ -39,6 +39,7 @@ def values(measured: Measured) -> Named:
     return (
         _threshold(runs["threshold"], runs["judged"])
         | _plain(runs)
+        | _alone(runs["alone"], runs["plain"])
         | _short(runs["short"], runs["short_judged"])
         | _wired(runs["wired"])
         | _tcps(runs["tcps"])
@@ -162,6 +163,16 @@ def _plain(runs: dict[str, Runs]) -> Named:
     return found | {
         "at_base": apart,
         "two_variables": unlike,
+    }
+
+
+def _alone(runs: Runs, plain: Runs) -> Named:
+    """Shares at 1e-7, one connection; without errors nothing is left to chance."""
+    none, rule = (runs.values(case, "throughput") for case in ("none", "fast"))
+    clean = [plain.values("none", "throughput", 1, 0.0)[0]] * len(none)
+    return {
+        "share_1_7_fast": ratio(rule, clean),
+        "regained_1_7_fast": of_means(lambda a, b, c: (a - b) / (c - b), rule, none, clean),
     }
 
 

@@ -78,9 +78,10 @@ class Chosen:
         if found is None:
             return ""
         if not found["reached"]:
-            return f"None of {self.searched['trials']} set-ups in the declared ranges reaches it."
-        lost = ", ".join(found["costs"]) or "no other claim, and one bend more than it wins"
-        return f"Set-up {found['trial']} of the search reaches it, and loses {lost}."
+            trials, draws = self.searched["trials"], self.searched["draws"]
+            return f"It agrees in none of {trials} set-ups searched, with {draws} draws each."
+        lost = ", ".join(found["costs"]) or "no other, but wins none for a bend"
+        return f"It agrees in set-up {found['trial']} of the search, which loses {lost}."
 
 
 def kept(trials: Sequence[Trial], base: Trial, left_out: tuple[int, int]) -> dict[str, Any]:
@@ -105,7 +106,8 @@ def kept(trials: Sequence[Trial], base: Trial, left_out: tuple[int, int]) -> dic
         for name in lost
     }
     return {
-        "trials": len(trials),
+        "trials": len({repr(trial.values) for trial in trials}),
+        "draws": max(trial.draws for trial in trials),
         "agree": len(base.agreeing),
         "agree_at_default": len(trials[0].agreeing),
         "of": len(base.scores),
