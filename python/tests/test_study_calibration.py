@@ -22,8 +22,10 @@ from retx.study.front import (
     leave_one_out,
     out_of_reach,
 )
-from retx.study.openings import load_openings, read_base
+from retx.study.library import find
+from retx.study.openings import FILE, calibrating, load_openings, read_base, read_frozen
 from retx.study.set_up import at_set_up
+from retx.study.shipped import names
 
 pytest.importorskip("optuna")
 
@@ -304,3 +306,24 @@ def test_what_the_trials_say_of_single_claims() -> None:
     assert costs(TRIALS, TRIALS[0]) == {"b": frozenset("a"), "c": frozenset("a")}
     # Without figure 1 (a) trial 1 and trial 2 tie with trial 0: fewer bends win.
     assert leave_one_out(TRIALS, {"figure 1": ["a"], "figure 2": ["b", "c"]}) == (1, 3)
+
+
+@pytest.mark.parametrize("name", [it for it in names() if (find(it) / FILE).is_file()])
+def test_a_study_that_names_what_is_open_has_been_searched(name: str) -> None:
+    study = load(name)
+    frozen = read_frozen(study)
+    assert frozen is not None
+    known = set(calibrating(study))
+    missed = frozen["search"]["missed"]
+    costs = {claim for it in missed.values() for claim in it.get("costs", [])}
+    assert set(missed) | costs <= known
+    assert set(frozen["value"]) == set(load_openings(study).parameters)
+    # Whole figures and tables are held back.
+    counted = [
+        it
+        for it in study.claims
+        if it.rule not in ("arithmetic", "undecidable") and not (it.counts or it.part_of)
+    ]
+    held = {it.source for it in counted if it.use == "held out"}
+    assert not held & {it.source for it in counted if it.use == "calibrate"}
+    assert sum(it.use == "held out" for it in counted) >= 0.3 * len(counted)
