@@ -238,7 +238,7 @@ def test_the_study_of_the_guide_runs(tmp_path: Path) -> None:
         ("study.toml", '"https://doi.org', '"javascript:alert(1)//doi.org', "write https://"),
         ("claims.toml", 'rule       = "number"', 'rule       = "near"', "no rule 'near'"),
         ("claims.toml", '"throughput"\nunit', '"thruput"\nunit', "has no 'thruput'"),
-        ("claims.toml", '"clean_s"', '"clean_h"', "computes no value 'clean_h'"),
+        ("claims.toml", '"share_10"', '"share_11"', "computes no value 'share_11'"),
         (
             "claims.toml",
             'case       = "0"',
@@ -247,8 +247,8 @@ def test_the_study_of_the_guide_runs(tmp_path: Path) -> None:
         ),
         (
             "claims.toml",
-            'measured   = "goodput_clean"',
-            'measured = "goodput_clean"\nswitched = ["drop/9"]',
+            'measured   = "share_10"',
+            'measured = "share_10"\nswitched = ["drop/9"]',
             "no run 'drop/9'",
         ),
         ("claims.toml", '"0.01" = """', '"0.01, 0.02" = """', "no case '0.02' in table_4"),
