@@ -36,3 +36,21 @@ def test_a_retransmission_under_way_leaves_the_peers_window() -> None:
     life = sum(engine.values())
     for key in {*engine, *tables}:
         assert abs(engine.get(key, 0.0) - tables.get(key, 0.0)) < 0.005 * life, key
+
+
+@pytest.mark.parametrize(
+    ("number", "key"),
+    [
+        # Under one limit the peer delays an acknowledgment, and a later one never comes.
+        (84, "timeout.spurious"),
+        # Thirty segments are six bytes less than 95 % of the path's product.
+        (266, "bottleneck"),
+    ],
+)
+def test_silences_and_products_are_counted_to_the_end(number: int, key: str) -> None:
+    random = Random(1)
+    data = [scenario(random) for _ in range(number + 1)][number]
+    engine, tables = reading(data)
+    life = sum(engine.values())
+    assert engine[key] > 0.1 * life
+    assert abs(engine[key] - tables[key]) < 0.005 * life

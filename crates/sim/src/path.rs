@@ -92,7 +92,9 @@ impl PathProduct {
     fn step(&mut self, now: Time) {
         let after = self.steps.partition_point(|(from, _)| *from <= now);
         self.until = self.steps.get(after).map_or(Time::NEVER, |(from, _)| *from);
-        self.enough = self.steps[after.saturating_sub(1)].1 / 20 * 19;
+        let product = self.steps[after.saturating_sub(1)].1;
+        // 95 % to the byte: a window is a number of segments, often within bytes of it.
+        self.enough = product / 20 * 19 + product % 20 * 19 / 20;
     }
 }
 

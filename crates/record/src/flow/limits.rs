@@ -141,6 +141,15 @@ struct Span {
     reduction: u32,
 }
 
+/// Time for which the peer held an acknowledgment back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Hold {
+    /// End of the one before under the same limit, or the start of that limit.
+    free_from: Time,
+    from: Time,
+    to: Time,
+}
+
 /// Accounts for the time under each limit of a flow.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Limits {
@@ -153,6 +162,8 @@ pub struct Limits {
     is_over: bool,
     /// Part of the time since then that is attributed to the peer's delayed acknowledgment.
     held: Duration,
+    /// The last of these attributions.
+    hold: Hold,
     /// Earlier limits since data were last sent.
     unclaimed: Vec<Span>,
     /// Reductions of the window with correctable causes; the last one is in force.
@@ -216,9 +227,24 @@ impl Limits {
         self.times.add(FlowLimit::DelayedAck, held);
         self.add(self.limit, now.since(since) - held);
         self.unclaimed.retain(|span| span.to > last_data);
-        if held == Duration::ZERO && now > since && !matches!(self.limit, FlowLimit::Handshake) {
+        if matches!(self.limit, FlowLimit::Handshake) {
+            return;
+        }
+        if held == Duration::ZERO {
+            self.leave_to_timer(since, now);
+        } else {
+            // Data are sent between two of these attributions: only the last can be unclaimed.
+            let Hold { free_from, from, to } = self.hold;
+            self.leave_to_timer(free_from, from);
+            self.leave_to_timer(to, now);
+        }
+    }
+
+    /// Notes time under the current limit that a timer may still claim.
+    fn leave_to_timer(&mut self, from: Time, to: Time) {
+        if to > from {
             let reduction = self.claims.last().map_or(0, |claim| claim.number);
-            self.unclaimed.push(Span { limit: self.limit, from: since, to: now, reduction });
+            self.unclaimed.push(Span { limit: self.limit, from, to, reduction });
         }
     }
 
@@ -267,7 +293,10 @@ impl Limits {
         if let Some(since) = self.since
             && self.limit.waits_for_ack()
         {
-            self.held += now.since(from.max(since));
+            let from = from.max(since);
+            let free_from = if self.held == Duration::ZERO { since } else { self.hold.to };
+            self.hold = Hold { free_from, from, to: now };
+            self.held += now.since(from);
         }
     }
 
