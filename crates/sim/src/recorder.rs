@@ -101,7 +101,7 @@ impl Recorder {
     #[inline(always)]
     pub fn delivered(&mut self, now: Time, packet: PacketRef<'_>) {
         if self.notes_packets && (packet.row() != NONE || self.capture.is_some()) {
-            self.write_delivered(now, packet);
+            self.write_delivered(now, packet.for_rare_call());
         }
     }
 

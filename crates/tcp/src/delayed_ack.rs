@@ -43,7 +43,8 @@ pub(crate) struct Arrival {
     pub fin: bool,
     /// Window known to the peer.
     pub window: u64,
-    /// Own timeout and smoothed RTT of this end.
+    /// Own timeout of this end, which matters only [after a gap](PendingAck::is_after_gap), and its
+    /// smoothed RTT.
     pub rto: Duration,
     pub srtt: Option<Duration>,
 }
@@ -119,6 +120,12 @@ impl PendingAck {
             let half = u32::try_from(window / 2).unwrap_or(u32::MAX);
             rhythm.mss = mss.min(half).clamp(SMALLEST_FULL, FIRST_GUESS);
         }
+    }
+
+    /// True if the gap before an arrival is so long that the RTO matters.
+    #[inline]
+    pub fn is_after_gap(&self, now: Time) -> bool {
+        self.rhythm.as_ref().is_some_and(|rhythm| now.since(rhythm.last_arrival) > WAIT_MIN / 2)
     }
 
     /// Handles in-order data under Linux's policy. True if the segment is larger than any before it
@@ -226,6 +233,14 @@ impl PendingAck {
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.segments == 0 && !self.beyond_gap && !self.is_linux()
+    }
+
+    /// True if nothing has arrived yet, so that sending an acknowledgment changes nothing. This is
+    /// the usual case at the end that sends the data.
+    #[inline]
+    pub fn has_nothing(&self) -> bool {
+        let is_new = |it: &Rhythm| it.wait.is_zero() && it.bytes == 0 && it.pushed == [false; 2];
+        self.segments == 0 && !self.beyond_gap && self.rhythm.as_deref().is_none_or(is_new)
     }
 
     /// Handles an acknowledgment that is sent, alone or with data.

@@ -20,6 +20,7 @@ mod delayed_ack;
 mod delivered;
 mod late;
 mod memory;
+mod mul_div;
 mod ranges;
 mod reassembly;
 mod receive_memory;

@@ -264,8 +264,12 @@ impl ReceiveMemory {
     /// Increases the window after a segment, with `waiting` bytes in the buffer
     /// (`tcp_grow_window`); true if it has grown.
     pub fn grow(&mut self, bytes: u32, waiting: u64, at: &Position) -> bool {
+        // The usual case, in which what is free need not be known.
+        if self.window >= self.clamp || bytes < SMALLEST {
+            return false;
+        }
         let room = self.free(waiting).min(self.clamp).saturating_sub(self.window);
-        if room == 0 || bytes < SMALLEST {
+        if room == 0 {
             return false;
         }
         let payload = u64::from(bytes);
@@ -297,12 +301,18 @@ impl ReceiveMemory {
         0
     }
 
+    /// True if a round trip is over: the next read determines the bytes read in it.
+    #[inline]
+    pub fn ends_round(&self) -> bool {
+        self.rtt8 > 0 && self.now.since(self.begun.1) >= Duration::from_micros(self.rtt8 / 8)
+    }
+
     /// Handles a read by the application (`tcp_rcv_space_adjust`, `tcp_rcvbuf_grow`).
     pub fn on_read(&mut self, at: &Position) {
-        let (position, since) = self.begun;
-        if self.rtt8 == 0 || self.now.since(since) < Duration::from_micros(self.rtt8 / 8) {
+        if !self.ends_round() {
             return;
         }
+        let position = self.begun.0;
         let waiting = at.rcv_nxt.saturating_sub(at.read);
         let copied = at.read.saturating_sub(position).saturating_sub(waiting);
         if copied > self.space {

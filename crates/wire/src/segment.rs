@@ -217,7 +217,8 @@ impl Segment {
     }
 }
 
-/// Segment without loss notice, and without options but timestamps: the most common kind.
+/// Segment without loss notice, and without options but timestamps: the most common kind. The
+/// timestamps are kept apart: without them it fits into registers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct PlainSegment {
     /// Sequence number of the first byte.
@@ -230,26 +231,23 @@ pub struct PlainSegment {
     pub flags: Flags,
     /// Payload bytes.
     pub payload_bytes: u32,
-    /// Timestamps (RFC 7323 §3).
-    pub timestamps: Option<Timestamps>,
 }
 
 impl PlainSegment {
-    /// Converts to a general [`Segment`].
-    pub fn segment(&self) -> Segment {
-        let Self { seq, ack, window, flags, payload_bytes, timestamps } = *self;
+    /// Converts to a general [`Segment`] with these timestamps.
+    pub fn segment(&self, timestamps: Option<Timestamps>) -> Segment {
+        let Self { seq, ack, window, flags, payload_bytes } = *self;
         let options = Options { timestamps, ..Options::default() };
         Segment { seq, ack, window, flags, payload_bytes, loss_notice: false, options }
     }
 }
 
 impl Segment {
-    /// Drops the loss notice and the options, but for the timestamps.
+    /// Drops the loss notice and the options.
     #[inline]
     pub const fn plain(&self) -> PlainSegment {
         let Self { seq, ack, window, flags, payload_bytes, .. } = *self;
-        let timestamps = self.options.timestamps;
-        PlainSegment { seq, ack, window, flags, payload_bytes, timestamps }
+        PlainSegment { seq, ack, window, flags, payload_bytes }
     }
 }
 

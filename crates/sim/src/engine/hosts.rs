@@ -88,7 +88,10 @@ impl Engine<'_> {
         loop {
             match self.flows[index as usize].poll_transmit(self.now, side, &mut self.transmit) {
                 Polled::Nothing => break,
-                Polled::Plain(plain) => self.transmit = plain.transmit(),
+                Polled::Plain(plain) => {
+                    let timestamps = self.flows[index as usize].timestamps(self.now, side);
+                    self.transmit = plain.transmit(timestamps);
+                }
                 Polled::Written => {}
             }
             self.send_written(index, side);

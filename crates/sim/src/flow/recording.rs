@@ -95,7 +95,7 @@ impl Flow {
     pub(super) fn record_arrival(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
         let (receiver, end) = (&self.ends[RECEIVER], packet.end());
         if receiver.rcv_nxt() < end && !receiver.has_received(packet.position, end) {
-            self.record_refusal(packet, recorder);
+            self.record_refusal(packet.for_rare_call(), recorder);
         } else {
             self.record.arrived(|| copy_of(&packet, packet.copy()));
         }

@@ -6,13 +6,19 @@ use crate::plan::Side;
 use crate::recorder::Recorder;
 use retx_tcp::{PlainTransmit, Polled, Transmit};
 use retx_units::Time;
-use retx_wire::Flags;
+use retx_wire::{Flags, Timestamps};
 
 impl Flow {
     /// Next segment that `side` sends now; false if there is none.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time, side: Side, to: &mut Transmit) -> Polled {
         self.ends[side as usize].poll_transmit_into(now, to)
+    }
+
+    /// Timestamps of a plain segment that `side` sends now.
+    #[inline(always)]
+    pub fn timestamps(&self, now: Time, side: Side) -> Option<Timestamps> {
+        self.ends[side as usize].timestamps_at(now)
     }
 
     /// Records a plain segment sent by `side`; returns the data that the network needs.

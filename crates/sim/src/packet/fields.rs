@@ -58,6 +58,16 @@ pub struct PacketRef<'a> {
     pub(super) packets: &'a Packets,
 }
 
+impl PacketRef<'_> {
+    /// Copy for a rare call that is not inlined. Its argument lies in memory; without a copy, so
+    /// would the original, which every packet needs.
+    #[inline(always)]
+    pub const fn for_rare_call(self) -> Self {
+        let Self { packet, id, packets } = self;
+        Self { packet, id, packets }
+    }
+}
+
 impl Deref for PacketRef<'_> {
     type Target = Packet;
 

@@ -6,7 +6,7 @@ use super::{
 use prefetch_index::prefetch_index;
 use retx_tcp::{Connection, PlainTransmit};
 use retx_units::Time;
-use retx_wire::{IPV4_HEADER_BYTES, PlainSegment, TCP_HEADER_BYTES};
+use retx_wire::{IPV4_HEADER_BYTES, PlainSegment, TCP_HEADER_BYTES, Timestamps};
 
 /// Destination and owner of a packet.
 #[derive(Debug, Clone, Copy)]
@@ -22,12 +22,11 @@ pub struct Label {
 }
 
 impl Packet {
-    /// Creates a packet that carries this segment.
+    /// Creates a packet that carries this segment, `timed` if it has timestamps.
     #[inline(always)]
-    fn plain(transmit: &PlainTransmit, label: &Label) -> Self {
-        let PlainSegment { seq, ack, window, flags, payload_bytes, timestamps } = transmit.segment;
-        let (bits, option_bytes) =
-            if timestamps.is_some() { (TIMED, TIMESTAMPS_BYTES) } else { (0, 0) };
+    fn plain(transmit: &PlainTransmit, timed: bool, label: &Label) -> Self {
+        let PlainSegment { seq, ack, window, flags, payload_bytes } = transmit.segment;
+        let (bits, option_bytes) = if timed { (TIMED, TIMESTAMPS_BYTES) } else { (0, 0) };
         let headers = IPV4_HEADER_BYTES + TCP_HEADER_BYTES + option_bytes;
         Self {
             position: transmit.position,
@@ -47,11 +46,16 @@ impl Packet {
 impl Packets {
     /// Creates a packet that carries this segment; returns its index, and its length in bytes.
     #[inline(always)]
-    pub fn insert_plain(&mut self, transmit: &PlainTransmit, label: &Label) -> (u32, u32) {
+    pub fn insert_plain(
+        &mut self,
+        transmit: &PlainTransmit,
+        timestamps: Option<Timestamps>,
+        label: &Label,
+    ) -> (u32, u32) {
         let id = self.take_number();
-        let packet = Packet::plain(transmit, label);
+        let packet = Packet::plain(transmit, timestamps.is_some(), label);
         let bytes = packet.bytes();
-        if let Some(timestamps) = transmit.segment.timestamps {
+        if let Some(timestamps) = timestamps {
             self.keep_timestamps(id, timestamps);
         }
         self.slots[id as usize] = packet;
@@ -76,15 +80,7 @@ impl PacketRef<'_> {
     #[inline(always)]
     fn plain(self) -> PlainSegment {
         let Packet { seq, ack, window, flags, .. } = *self.packet;
-        let timestamps = self.packets.timestamps_of(self.packet, self.id);
-        PlainSegment {
-            seq,
-            ack,
-            window,
-            flags,
-            payload_bytes: self.packet.payload_bytes(),
-            timestamps,
-        }
+        PlainSegment { seq, ack, window, flags, payload_bytes: self.packet.payload_bytes() }
     }
 }
 
@@ -94,8 +90,10 @@ impl Arriving<'_> {
     pub fn hand_over(self, now: Time, to: &mut Connection) {
         let Self { packet, place } = self;
         let plain = packet.bits & PLAIN == 0;
-        if !plain || !to.handle_plain(now, packet.plain()) {
-            packet.packets.hand_over_unpacked(packet.id, place, now, to);
+        let PacketRef { packet: header, id, packets } = packet;
+        let timestamps = packets.timestamps_of(header, id);
+        if !plain || !to.handle_plain(now, packet.plain(), timestamps) {
+            packets.hand_over_unpacked(id, place, now, to);
         }
     }
 }
@@ -113,7 +111,7 @@ impl Packets {
 mod tests {
     use super::*;
     use retx_units::SeqNr;
-    use retx_wire::{Ecn, Flags, Timestamps};
+    use retx_wire::{Ecn, Flags};
 
     #[test]
     fn a_plain_packet_is_as_any_other() {
@@ -123,13 +121,13 @@ mod tests {
             window: 11,
             flags: Flags::ACK.with(Flags::PSH),
             payload_bytes: 1_448,
-            timestamps: Some(Timestamps { value: 20, echo: 21 }),
         };
+        let timestamps = Some(Timestamps { value: 20, echo: 21 });
         let label = Label { copy: 3, hop: 4, to: 5, connection: 6 };
         let mut packets = Packets::default();
-        let (plain, _) =
-            packets.insert_plain(&PlainTransmit { segment, position: 8, more: true }, &label);
-        let (other, mut packet) = packets.insert(&segment.segment(), Ecn::NotEct);
+        let transmit = PlainTransmit { segment, position: 8, more: true };
+        let (plain, _) = packets.insert_plain(&transmit, timestamps, &label);
+        let (other, mut packet) = packets.insert(&segment.segment(timestamps), Ecn::NotEct);
         (packet.position, packet.to, packet.connection) = (8, label.to, label.connection);
         packet.set_copy(label.copy);
         packet.set_hop(label.hop);
@@ -138,6 +136,6 @@ mod tests {
             format!("{:?} {} {} {}", *packet, packet.copy(), packet.hop(), packet.row())
         });
         assert_eq!(plain_packet, other);
-        assert_eq!(packets.segment(plain), segment.segment());
+        assert_eq!(packets.segment(plain), segment.segment(timestamps));
     }
 }

@@ -321,7 +321,10 @@ mod tests {
             let mut state = State::new(&Config {}, &tcp());
             let mut window = window(10, 1 << 40);
             let rtt = Some(Duration::from_millis(20));
-            state.on_connected(&mut window, &Start { now: at(0), rtt, identity: 7 });
+            state.on_connected(
+                &mut window,
+                &Start { now: at(0), rtt, samples_segments: true, identity: 7 },
+            );
             let flying = std::collections::VecDeque::new();
             Self { state, window, now: 20, sent: 0, acked: 0, flying, credit: 0 }
         }

@@ -24,6 +24,7 @@ mod linux;
 
 use super::send_times::SendTimes;
 use super::{Ack, CongestionControl, Fraction, Loss, Positive, Sent, Window, segments};
+use crate::congestion_control;
 use retx_units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,11 +94,10 @@ impl Default for Config {
 pub struct State {
     avoidance: Avoidance,
     start: Start,
-    times: SendTimes,
-    /// RTT sample of the current acknowledgment.
+    /// Transmission time of each segment; `None` if the connection samples RTTs as Linux does.
+    times: Option<SendTimes>,
+    /// RTT sample of the current acknowledgment, by those times.
     rtt: Option<Duration>,
-    /// True if that sample was taken as Linux takes it.
-    is_sampled: bool,
     last_sent: Time,
 }
 
@@ -127,9 +127,8 @@ impl State {
                 SlowStart::Hystart => Start::Hystart(Hystart::new(tcp.pacing)),
                 SlowStart::HystartPlusPlus => Start::PlusPlus(HystartPlusPlus::default()),
             },
-            times: SendTimes::default(),
+            times: Some(SendTimes::default()),
             rtt: None,
-            is_sampled: false,
             last_sent: Time::ZERO,
         }
     }
@@ -182,6 +181,12 @@ impl Avoidance {
 }
 
 impl CongestionControl for State {
+    fn on_connected(&mut self, _: &mut Window, start: &congestion_control::Start) {
+        if start.samples_segments {
+            self.times = None;
+        }
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         if sent.flight_size <= u64::from(sent.bytes) {
             match &mut self.avoidance {
@@ -190,12 +195,13 @@ impl CongestionControl for State {
             }
         }
         self.last_sent = sent.now;
-        self.times.on_sent(sent);
+        if let Some(times) = &mut self.times {
+            times.on_sent(sent);
+        }
     }
 
     /// Linux `cubictcp_acked`.
     fn on_segments_acked(&mut self, window: &mut Window, ack: &Ack, rtt: Option<Duration>) {
-        self.is_sampled = true;
         let Some(rtt) = rtt.filter(|_| !self.avoidance.began_recently(ack)) else { return };
         self.sample(rtt);
         if let Start::Hystart(hystart) = &mut self.start
@@ -206,10 +212,8 @@ impl CongestionControl for State {
     }
 
     fn observe(&mut self, ack: &Ack, _: u32) {
-        self.rtt = self.times.on_ack(ack).filter(|_| !self.avoidance.began_recently(ack));
-        if std::mem::take(&mut self.is_sampled) {
-            self.rtt = None;
-        }
+        let Some(times) = &mut self.times else { return };
+        self.rtt = times.on_ack(ack).filter(|_| !self.avoidance.began_recently(ack));
         if let Some(rtt) = self.rtt {
             self.sample(rtt);
         }

@@ -139,7 +139,10 @@ mod tests {
     fn hybla(rtt_ms: u64) -> (State, Window) {
         let (mut state, mut window) = (State::new(&Config {}, &tcp()), window(10, 999));
         let rtt = Some(Duration::from_millis(rtt_ms));
-        state.on_connected(&mut window, &Start { now: Time::ZERO, rtt, identity: 0 });
+        state.on_connected(
+            &mut window,
+            &Start { now: Time::ZERO, rtt, samples_segments: true, identity: 0 },
+        );
         (state, window)
     }
 

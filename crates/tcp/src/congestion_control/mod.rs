@@ -122,6 +122,9 @@ pub struct Start {
     pub now: Time,
     /// RTT of the handshake; `None` if it was not measured.
     pub rtt: Option<Duration>,
+    /// True if [`CongestionControl::on_segments_acked`] will be called before each
+    /// [`CongestionControl::observe`]: an algorithm need not time segments itself.
+    pub samples_segments: bool,
     /// Both ends' initial sequence numbers, which distinguish a connection from others, for
     /// algorithms that have to differ between connections.
     pub identity: u64,

@@ -18,7 +18,8 @@ impl Connection {
     #[inline]
     pub(super) fn take_segment(&mut self, now: Time, segment: &Segment) {
         let taken = if segment.options.sack.is_empty() {
-            !segment.loss_notice && self.take_at_once(now, segment.plain())
+            let timestamps = segment.options.timestamps;
+            !segment.loss_notice && self.take_at_once(now, segment.plain(), timestamps)
         } else {
             self.course.sending == Sending::Repair && self.take_duplicate(now, segment)
         };

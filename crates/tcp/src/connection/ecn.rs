@@ -16,7 +16,7 @@ use crate::late::{Late, Nothing};
 use crate::loss_detection::LossDetection;
 use crate::spurious::Detector;
 use retx_units::Time;
-use retx_wire::{Ecn, Flags, PlainSegment, Segment};
+use retx_wire::{Ecn, Flags, PlainSegment, Segment, Timestamps};
 
 /// ECN state of an end.
 #[derive(Debug, Clone)]
@@ -190,11 +190,16 @@ impl Connection {
     /// Returns false, without any effect, if the segment has to be passed to
     /// [`Self::handle_packet`].
     #[inline(always)]
-    pub fn handle_plain(&mut self, now: Time, segment: PlainSegment) -> bool {
+    pub fn handle_plain(
+        &mut self,
+        now: Time,
+        segment: PlainSegment,
+        timestamps: Option<Timestamps>,
+    ) -> bool {
         if !self.course.plain {
             self.ecn.arriving = Ecn::NotEct;
         }
-        self.take_at_once(now, segment)
+        self.take_at_once(now, segment, timestamps)
     }
 
     /// True if both ends use ECN.

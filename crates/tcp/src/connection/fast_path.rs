@@ -33,17 +33,16 @@ pub(super) use course::{Course, Receiving, Sending};
 use super::repair::Repair;
 use super::sender::Timed;
 use super::usage::InUse;
-use super::{Connection, PlainTransmit, Sender, State, Transmit};
+use super::{Connection, PlainTransmit, Sender, Transmit};
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::{Ack, CongestionControl, Sent};
-use crate::loss_cause::{self, LossCause};
+use crate::loss_cause::LossCause;
 use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
 use crate::scoreboard::Scoreboard;
 use crate::spurious::Detector;
-use crate::{Push, RttSamples};
 use retx_units::{SeqNr, Time};
-use retx_wire::{Flags, PlainSegment};
+use retx_wire::{Flags, PlainSegment, Timestamps};
 
 /// Result of the fast path for sending.
 pub(super) enum Short {
@@ -55,6 +54,14 @@ pub(super) enum Short {
     Nothing,
     /// Not decided: use the general path.
     Unknown,
+}
+
+/// Copy for a function that is not inlined. Its argument lies in memory; without a copy, so would
+/// the original, which the plain paths keep in registers.
+#[inline(always)]
+const fn for_detailed_path(segment: PlainSegment) -> PlainSegment {
+    let PlainSegment { seq, ack, window, flags, payload_bytes } = segment;
+    PlainSegment { seq, ack, window, flags, payload_bytes }
 }
 
 impl Sender {
@@ -89,9 +96,10 @@ impl Sender {
             )
             | u64::from(self.timeouts_in_row | self.probes_in_row);
         let asked = self.retransmit_first | self.tail_probe | self.probe | self.fin_queued;
-        let undoes = !self.spurious.is_at_rest();
+        let has_nothing_to_undo =
+            |repair: &Repair| repair.undo.is_none() || self.spurious.is_at_rest();
         let is_repaired = |repair: &Repair| {
-            repair.reduction.is_none() && !repair.waits && (repair.undo.is_none() || !undoes)
+            repair.reduction.is_none() && !repair.waits && has_nothing_to_undo(repair)
         };
         counts == 0
             && !asked
@@ -102,50 +110,14 @@ impl Sender {
 }
 
 impl Connection {
-    /// Chooses the fast paths at the end of the handshake.
-    pub(super) fn choose_course(&mut self) {
-        let sender = &self.sender;
-        let own_pace = sender.pacer.is_some() || sender.model.is_some() || self.parameters.tso;
-        let timed = self.parameters.rtt_samples == RttSamples::EveryAck && !sender.selective;
-        let asks_why = !matches!(sender.loss_cause, loss_cause::State::none(_));
-        self.course.observed = timed || asks_why || sender.congestion_control.observes();
-        self.course.plain = !self.timestamps
-            && !self.ecn.is_enabled()
-            && !own_pace
-            && self.parameters.push == Push::End
-            && sender.repair.requests.get().is_none();
-        self.choose_detailed_course();
-    }
-
-    /// Recomputes which fast paths are open, after an event that they do not handle.
-    #[inline(never)]
-    pub(super) fn recompute_fast_paths(&mut self) {
-        let plain = self.course.plain && self.parameters.short_ways;
-        let open = plain && self.state == State::Established && self.reply.is_none();
-        let (simple, gap) = (open && self.receiver.is_simple(), self.receiver.has_gap());
-        self.course.receiving = match (simple, gap) {
-            (true, false) => Receiving::Next,
-            (true, true) => Receiving::BeyondGap,
-            (false, _) => Receiving::General,
-        };
-        let bare = open && !self.selective() && !self.timers.has_rare();
-        let timed = self.parameters.rtt_samples == RttSamples::Timed;
-        let unseen = timed && !self.course.observed;
-        self.course.sending = if bare && self.sender.is_calm() {
-            Sending::Plain
-        } else if bare && unseen && self.sender.is_repairing() {
-            Sending::Repair
-        } else {
-            Sending::General
-        };
-        if self.course.detailed {
-            self.recompute_detailed_paths();
-        }
-    }
-
     /// Implementation of [`Self::handle_plain`].
     #[inline(always)]
-    pub(super) fn take_at_once(&mut self, now: Time, segment: PlainSegment) -> bool {
+    pub(super) fn take_at_once(
+        &mut self,
+        now: Time,
+        segment: PlainSegment,
+        timestamps: Option<Timestamps>,
+    ) -> bool {
         let flags = segment.flags.0 & !Flags::PSH.0;
         if flags != Flags::ACK.0 {
             return false;
@@ -158,14 +130,18 @@ impl Connection {
         if segment.payload_bytes > 0 {
             return match self.course.receiving {
                 Receiving::Next => self.take_next_data(now, segment),
-                Receiving::Detailed => self.take_detailed_data(now, &segment),
+                Receiving::Detailed => {
+                    self.take_detailed_data(now, for_detailed_path(segment), timestamps)
+                }
                 Receiving::General | Receiving::BeyondGap => false,
             };
         }
         let (ack, window) = (segment.ack, segment.window);
         match self.course.sending {
             Sending::Plain => self.take_next_ack(now, ack, window),
-            Sending::Detailed => self.take_detailed_ack(now, &segment),
+            Sending::Detailed => {
+                self.take_detailed_ack(now, for_detailed_path(segment), timestamps)
+            }
             Sending::Repair => self.take_plain_duplicate(ack, window),
             Sending::General => false,
         }
@@ -383,7 +359,6 @@ impl Connection {
             window,
             flags: if is_last { Flags::ACK.with(Flags::PSH) } else { Flags::ACK },
             payload_bytes: length,
-            timestamps: None,
         };
         if let Some(edge) = edge {
             self.receiver.pending.on_ack_sent(now, length > 0);

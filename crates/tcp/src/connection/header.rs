@@ -48,21 +48,33 @@ impl Connection {
         if receiver.rcv_wscale > 0 && receiver.has_advertised_window() {
             return (receiver.advertised_field, receiver.edge);
         }
-        let (window, short) = receiver.window_and_shortage(&self.parameters);
-        let (field, edge) = self.field_of(window);
+        let (field, edge) = self.window_field_and_shortage();
+        self.receiver.tell_window(field);
+        (field, edge)
+    }
+
+    /// Like [`Self::window_field`]; notes a shortage of memory, too.
+    pub(super) fn window_field_and_shortage(&mut self) -> (u16, u64) {
+        let (window, short) = self.receiver.window_and_shortage(&self.parameters);
         if short {
             self.receiver.pending.on_short_window();
         }
-        self.receiver.tell_window(field);
-        (field, edge)
+        self.field_of(window)
+    }
+
+    /// Timestamps of a segment sent now, after the handshake; `None` unless both ends use them.
+    #[inline(always)]
+    pub fn timestamps_at(&self, now: Time) -> Option<Timestamps> {
+        if !self.timestamps {
+            return None;
+        }
+        Some(Timestamps { value: self.timestamp(now), echo: self.receiver.ts_recent })
     }
 
     /// Options of a segment after the handshake.
     #[inline(never)]
     pub(super) fn options(&self, now: Time) -> Options {
-        let timestamps = self
-            .timestamps
-            .then(|| Timestamps { value: self.timestamp(now), echo: self.receiver.ts_recent });
+        let timestamps = self.timestamps_at(now);
         let sack = if self.selective() { self.blocks() } else { SackBlocks::default() };
         Options { timestamps, sack, ..Options::default() }
     }

@@ -11,6 +11,12 @@ use retx_units::Time;
 pub const BLOCK_MAX: u64 = 65_536;
 
 impl Connection {
+    /// True if the congestion control is passed the RTT of segments, with a peer that has SACK.
+    pub(super) fn samples_segments(&self) -> bool {
+        let per_ack = self.parameters.rtt_samples == RttSamples::EveryAck;
+        per_ack && self.sender.loss_detection.as_linux()
+    }
+
     /// Passes the RTT of the delivered segments, the last of which was sent at `timed_last` if it
     /// was sent once, to the congestion control (`tcp_clean_rtx_queue`, `pkts_acked`). HyStart may
     /// end slow start by it, in a recovery, too, which then ends with the new `ssthresh`.
@@ -19,8 +25,7 @@ impl Connection {
         ack: &congestion_control::Ack,
         timed_last: Option<Time>,
     ) {
-        let per_ack = self.parameters.rtt_samples == RttSamples::EveryAck;
-        if !per_ack || !self.sender.loss_detection.as_linux() {
+        if !self.samples_segments() {
             return;
         }
         let last = timed_last.map(|sent| self.measured_rtt(ack.now, sent));
@@ -106,6 +111,10 @@ impl Sender {
     /// window: Linux `forced_push`, at the ends of blocks of at most half that window
     /// (`tcp_bound_to_half_wnd`) and 64 KiB.
     pub fn pushes(&mut self, end: u64) -> bool {
+        // The usual case: half a window, of which the blocks are at least, has not been sent yet.
+        if end <= self.bursts.pushed + self.max_snd_wnd / 2 {
+            return false;
+        }
         let block = self.block();
         let due = end >= self.bursts.pushed + (self.max_snd_wnd / 2 / block + 1) * block;
         if due {

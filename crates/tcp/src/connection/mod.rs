@@ -46,7 +46,7 @@ use crate::rto::Estimator;
 use crate::timers::Timers;
 use crate::{Config, congestion_control::Window};
 use events::Events;
-use fast_path::{Receiving, Sending};
+use fast_path::Sending;
 pub use info::{Info, LossState};
 pub use limit::Limit;
 pub use outgoing::{PlainTransmit, Polled, Transmit};
@@ -209,10 +209,13 @@ impl Connection {
     /// Time of the next call of `handle_timeout`; [`Time::NEVER`] if none is needed.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
+        if let Some(usual) = self.next_usual_timer() {
+            return usual;
+        }
         if self.course.sending == Sending::Detailed {
             return self.timers.next_detailed();
         }
-        self.next_usual_timer().unwrap_or_else(|| self.next_timer())
+        self.next_timer()
     }
 
     // Not inlined, because the caller is in a loop.
@@ -225,25 +228,6 @@ impl Connection {
     #[inline]
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
-    }
-
-    /// Reads up to `bytes` of in-order data for the application; returns their number. Reading may
-    /// open the window again, so poll for a segment afterwards.
-    #[inline]
-    pub fn read(&mut self, bytes: u64) -> u64 {
-        if self.course.receiving == Receiving::Next {
-            return self.read_at_once(bytes);
-        }
-        let read = self.receiver.read(bytes);
-        if read > 0 && self.receives_data() {
-            self.receiver.update_window_after_read(&self.parameters);
-        }
-        read
-    }
-
-    /// Bytes received in order and not read yet.
-    pub fn readable(&self) -> u64 {
-        self.receiver.readable()
     }
 
     /// Closes the sending direction: a FIN follows the data written (RFC 9293 §3.10.4). An end that

@@ -113,8 +113,10 @@ impl Connection {
     pub(super) fn start_congestion_control(&mut self, now: Time, rtt: Option<Duration>) {
         let ours = u64::from(self.sender.iss.0);
         let identity = ours << 32 | u64::from(self.receiver.irs.0);
+        let samples_segments = self.samples_segments() && self.sender.selective;
+        let start = Start { now, rtt, samples_segments, identity };
         let sender = &mut self.sender;
-        sender.congestion_control.on_connected(&mut sender.window, &Start { now, rtt, identity });
+        sender.congestion_control.on_connected(&mut sender.window, &start);
         sender.clamp_cwnd();
     }
 

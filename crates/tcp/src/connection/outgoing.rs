@@ -6,7 +6,7 @@ use crate::RttSamples;
 use crate::congestion_control::{CongestionControl, Sent};
 use crate::loss_cause::LossCause;
 use retx_units::Time;
-use retx_wire::{Ecn, PlainSegment, Segment};
+use retx_wire::{Ecn, PlainSegment, Segment, Timestamps};
 
 /// Segment to send, and its range of the stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,8 +21,8 @@ pub struct Transmit {
     pub retransmission: bool,
 }
 
-/// Segment without ECN, and without options but timestamps, none of whose sequence space was sent
-/// before.
+/// Segment without ECN, and without options but timestamps ([`Connection::timestamps_at`]), none of
+/// whose sequence space was sent before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlainTransmit {
     /// TCP segment.
@@ -34,10 +34,10 @@ pub struct PlainTransmit {
 }
 
 impl PlainTransmit {
-    /// Converts to a general segment to send.
-    pub fn transmit(&self) -> Transmit {
+    /// Converts to a general segment to send, with the timestamps of [`Connection::timestamps_at`].
+    pub fn transmit(&self, timestamps: Option<Timestamps>) -> Transmit {
         Transmit {
-            segment: self.segment.segment(),
+            segment: self.segment.segment(timestamps),
             ecn: Ecn::NotEct,
             position: self.position,
             retransmission: false,
@@ -48,9 +48,8 @@ impl PlainTransmit {
 impl Transmit {
     /// Writes the fields of a plain segment, and leaves the others unchanged.
     pub(super) const fn put_plain(&mut self, plain: &PlainTransmit) {
-        let PlainSegment { seq, ack, window, flags, payload_bytes, timestamps } = plain.segment;
+        let PlainSegment { seq, ack, window, flags, payload_bytes } = plain.segment;
         let segment = &mut self.segment;
-        segment.options.timestamps = timestamps;
         (segment.seq, segment.ack, segment.window) = (seq, ack, window);
         (segment.flags, segment.payload_bytes) = (flags, payload_bytes);
         self.position = plain.position;
@@ -58,9 +57,9 @@ impl Transmit {
 
     /// Fields of a plain segment.
     #[inline]
-    pub(super) const fn plain(&self) -> PlainTransmit {
+    pub(super) const fn plain(&self, more: bool) -> PlainTransmit {
         let segment = self.segment.plain();
-        PlainTransmit { segment, position: self.position, more: true }
+        PlainTransmit { segment, position: self.position, more }
     }
 }
 
@@ -80,6 +79,8 @@ enum Outcome {
     Nothing,
     /// The fields of a plain segment have been written.
     Plain,
+    /// Likewise, and there is nothing more to send.
+    LastPlain,
     Written,
 }
 
@@ -99,7 +100,7 @@ impl Connection {
         let mut transmit = Transmit::default();
         match self.poll_transmit_into(now, &mut transmit) {
             Polled::Nothing => None,
-            Polled::Plain(plain) => Some(plain.transmit()),
+            Polled::Plain(plain) => Some(plain.transmit(self.timestamps_at(now))),
             Polled::Written => Some(transmit),
         }
     }
@@ -115,29 +116,31 @@ impl Connection {
                 Short::Written | Short::Unknown => {}
             }
         }
-        if self.course.sending == Sending::Detailed {
-            match self.send_detailed(now) {
-                Short::Sent(plain) => return Polled::Plain(plain),
-                Short::Nothing => return Polled::Nothing,
-                Short::Written | Short::Unknown => {}
-            }
-        }
-        if self.course.receiving == Receiving::BeyondGap && self.has_answered() {
+        // The usual case at the end that receives the data.
+        let receives = matches!(self.course.receiving, Receiving::BeyondGap | Receiving::Detailed);
+        if receives && self.has_answered() {
             return Polled::Nothing;
         }
         match self.transmit_general(now, to) {
             Outcome::Nothing => Polled::Nothing,
-            Outcome::Plain => Polled::Plain(to.plain()),
+            Outcome::Plain => Polled::Plain(to.plain(true)),
+            Outcome::LastPlain => Polled::Plain(to.plain(false)),
             Outcome::Written => Polled::Written,
         }
     }
 
+    // Not inlined, so that a plain segment of the usual case is returned in registers.
     #[inline(never)]
     fn transmit_general(&mut self, now: Time, to: &mut Transmit) -> Outcome {
-        match self.send_at_once_general(now, to) {
+        let short = if self.course.sending == Sending::Detailed {
+            self.send_detailed(now)
+        } else {
+            self.send_at_once_general(now, to)
+        };
+        match short {
             Short::Sent(plain) => {
                 to.put_plain(&plain);
-                return Outcome::Plain;
+                return if plain.more { Outcome::Plain } else { Outcome::LastPlain };
             }
             Short::Written => return Outcome::Written,
             Short::Nothing => return Outcome::Nothing,
@@ -149,7 +152,10 @@ impl Connection {
             return Outcome::Nothing;
         }
         let sent = self.next_transmit(now, to);
-        self.recompute_fast_paths();
+        // While no fast path is open, the next arrival or timeout is early enough to look.
+        if self.course.is_open() {
+            self.recompute_fast_paths();
+        }
         if sent { Outcome::Written } else { Outcome::Nothing }
     }
 }

@@ -18,6 +18,7 @@ use super::Connection;
 use super::sender::first_window;
 use crate::Config;
 use crate::congestion_control::{self, CongestionControl, Window};
+use crate::mul_div::mul_div;
 use crate::rto::Estimator;
 use retx_units::{Duration, Rate, Time};
 
@@ -132,9 +133,9 @@ impl Connection {
         }
         let srtt = srtt.filter(|srtt| !srtt.is_zero())?;
         let percent = if window.cwnd < window.ssthresh / 2 { 200 } else { 120 };
-        let bytes = u128::from(window.cwnd.max(sender.snd_max - sender.snd_una));
-        let bit_s = bytes * 8 * percent * 10_000_000 / u128::from(srtt.as_nanos());
-        Some(Rate::from_bit_s(u64::try_from(bit_s).unwrap_or(u64::MAX).max(1)))
+        let bytes = window.cwnd.max(sender.snd_max - sender.snd_una);
+        let bit_s = mul_div(bytes, 8 * percent * 10_000_000, srtt.as_nanos());
+        Some(Rate::from_bit_s(bit_s.max(1)))
     }
 
     /// Delay that pacing of the next segment adds to timers (`tcp_pacing_delay`).

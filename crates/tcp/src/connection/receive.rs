@@ -3,6 +3,7 @@
 mod linux;
 mod window;
 
+use super::fast_path::Receiving;
 use super::{Connection, Parameters, State};
 use crate::delayed_ack::{PendingAck, Verdict};
 use crate::reassembly::Reassembly;
@@ -138,7 +139,7 @@ impl Receiver {
         let taken = bytes.min(self.readable());
         self.read += taken;
         if taken > 0 {
-            if self.memory.is_some() {
+            if self.memory.as_ref().is_some_and(|memory| memory.ends_round()) {
                 let position = self.position();
                 self.memory.iter_mut().for_each(|memory| memory.on_read(&position));
             }
@@ -229,6 +230,30 @@ impl Receiver {
 }
 
 impl Connection {
+    /// Reads up to `bytes` of in-order data for the application; returns their number. Reading may
+    /// open the window again, so poll for a segment afterwards.
+    #[inline(always)]
+    pub fn read(&mut self, bytes: u64) -> u64 {
+        if self.course.receiving == Receiving::Next {
+            return self.read_at_once(bytes);
+        }
+        self.read_in_full(bytes)
+    }
+
+    #[inline(never)]
+    fn read_in_full(&mut self, bytes: u64) -> u64 {
+        let read = self.receiver.read(bytes);
+        if read > 0 && self.receives_data() {
+            self.receiver.update_window_after_read(&self.parameters);
+        }
+        read
+    }
+
+    /// Bytes received in order and not read yet.
+    pub fn readable(&self) -> u64 {
+        self.receiver.readable()
+    }
+
     /// Processes the payload and FIN of an acceptable segment that begins at `position` (RFC 9293
     /// §3.10.7.4, seventh and eighth step). Data beyond the window are cut off.
     pub(super) fn receive(&mut self, now: Time, segment: &Segment, position: i64) {

@@ -233,10 +233,11 @@ impl Sender {
     }
 
     /// True if all written data are acknowledged, and no probe is requested: there are no data to
-    /// send. A paced sender checks its gate first.
+    /// send. A paced sender checks its gate first, if it has ever sent data.
     pub fn is_at_rest(&self) -> bool {
         let asked = self.tail_probe | self.retransmit_first;
-        self.snd_una == self.end() && self.pacer.is_none() && !asked && !self.asks()
+        let is_unpaced = || self.pacer.as_ref().is_none_or(|pacer| pacer.opened().is_none());
+        self.snd_una == self.end() && !asked && is_unpaced() && !self.asks()
     }
 
     /// True if the peer has acknowledged our FIN.

@@ -287,10 +287,7 @@ impl Connection {
             self.note_sent(now, position, right, retransmission);
             self.pace(now, length, is_new);
         }
-        let (window, edge) = self.window_field();
-        if self.receiver.is_short() {
-            self.receiver.pending.on_short_window();
-        }
+        let (window, edge) = self.window_field_and_shortage();
         *to = Transmit {
             segment: Segment {
                 seq: self.sequence(position),

@@ -104,7 +104,10 @@ impl Sender {
         tcp.mss = window.smss;
         let mut control = config.build(&tcp);
         let mut window = window;
-        control.on_connected(&mut window, &Start { now: Time::ZERO, rtt: None, identity: 1 });
+        control.on_connected(
+            &mut window,
+            &Start { now: Time::ZERO, rtt: None, samples_segments: false, identity: 1 },
+        );
         Self { name, control, window, now: Time::ZERO, snd_una: 1, snd_nxt: 1, lost: 0 }
     }
 

@@ -98,7 +98,8 @@ impl Engine<'_> {
             };
             self.counts.sent += 1;
             let label = flow.send_plain(*now, side, &plain);
-            let (id, bytes) = packets.insert_plain(&plain, &label);
+            let timestamps = flow.timestamps(*now, side);
+            let (id, bytes) = packets.insert_plain(&plain, timestamps, &label);
             let parcel = Parcel { id, bytes };
             let step = Step { parcel, hop: label.hop };
             if recorder.keeps_segments() {

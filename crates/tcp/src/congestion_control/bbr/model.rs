@@ -2,6 +2,7 @@
 
 use super::UNIT;
 use crate::congestion_control::windowed::WindowedMax;
+use crate::mul_div::mul_div;
 use retx_units::{Duration, Time};
 
 /// Delivery rate, in bytes per second.
@@ -11,29 +12,32 @@ pub(super) struct Bandwidth(pub u64);
 impl Bandwidth {
     /// Rate of `segments` segments in `time`.
     pub fn of(segments: u64, smss: u64, time: Duration) -> Self {
-        let bytes = u128::from(segments) * u128::from(smss);
-        let bytes_s = bytes.saturating_mul(1_000_000_000) / u128::from(time.as_nanos().max(1));
-        Self(u64::try_from(bytes_s).unwrap_or(u64::MAX))
+        Self(mul_div(segments * smss, 1_000_000_000, time.as_nanos().max(1)))
     }
 
     /// Whole segments delivered in `time`.
     pub fn segments_in(self, time: Duration, smss: u64) -> u64 {
-        let bytes = u128::from(self.0) * u128::from(time.as_nanos()) / 1_000_000_000;
-        u64::try_from(bytes / u128::from(smss)).unwrap_or(u64::MAX)
+        mul_div(self.0, time.as_nanos(), 1_000_000_000) / smss
     }
 
     /// Segments in flight at this rate, times a gain; rounded up, because rounding down would feed
     /// back.
     pub fn in_flight(self, rtt: Duration, gain: u64, smss: u64) -> u64 {
-        let bytes = (u128::from(self.0) * u128::from(rtt.as_nanos())).saturating_mul(gain.into())
-            / u128::from(UNIT * 1_000_000_000);
-        u64::try_from(bytes.div_ceil(u128::from(smss))).unwrap_or(u64::MAX)
+        const DIVISOR: u64 = UNIT * 1_000_000_000;
+        let bytes = match self.0.checked_mul(rtt.as_nanos()) {
+            Some(byte_nanos) => mul_div(byte_nanos, gain, DIVISOR),
+            None => {
+                let byte_nanos = u128::from(self.0) * u128::from(rtt.as_nanos());
+                let bytes = byte_nanos.saturating_mul(gain.into()) / u128::from(DIVISOR);
+                u64::try_from(bytes).unwrap_or(u64::MAX)
+            }
+        };
+        bytes.div_ceil(smss)
     }
 
     /// Pacing rate in bytes per second, 1 % below the estimate (`bbr_pacing_margin_percent`).
     pub fn pacing_rate(self, gain: u64) -> u64 {
-        let rate = u128::from(self.0) * u128::from(gain) / u128::from(UNIT) * 99 / 100;
-        u64::try_from(rate).unwrap_or(u64::MAX)
+        mul_div(mul_div(self.0, gain, UNIT), 99, 100)
     }
 }
 

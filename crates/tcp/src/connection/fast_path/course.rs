@@ -1,5 +1,9 @@
 //! Fast paths that are open.
 
+use crate::congestion_control::CongestionControl;
+use crate::connection::{Connection, State};
+use crate::{Push, RttSamples, loss_cause};
+
 /// Fast paths that are open.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::connection) struct Course {
@@ -9,8 +13,17 @@ pub(in crate::connection) struct Course {
     pub detailed: bool,
     /// True if a component has to observe each acknowledgment and each transmission.
     pub observed: bool,
+    /// True if the loss cause has to.
+    pub asks_why: bool,
     pub sending: Sending,
     pub receiving: Receiving,
+}
+
+impl Course {
+    /// True if any of them is open.
+    pub fn is_open(self) -> bool {
+        self.sending != Sending::General || self.receiving != Receiving::General
+    }
 }
 
 /// Fast path for acknowledgments, and for new data to send.
@@ -41,4 +54,58 @@ pub(in crate::connection) enum Receiving {
     BeyondGap,
     /// As `Next`, with more to do for each segment.
     Detailed,
+}
+
+impl Connection {
+    /// Chooses the fast paths at the end of the handshake.
+    pub(in crate::connection) fn choose_course(&mut self) {
+        let sender = &self.sender;
+        let own_pace = sender.pacer.is_some() || sender.model.is_some() || self.parameters.tso;
+        let timed = self.parameters.rtt_samples == RttSamples::EveryAck && !sender.selective;
+        let asks_why = !matches!(sender.loss_cause, loss_cause::State::none(_));
+        self.course.asks_why = asks_why;
+        self.course.observed = timed || asks_why || sender.congestion_control.observes();
+        self.course.plain = !self.timestamps
+            && !self.ecn.is_enabled()
+            && !own_pace
+            && self.parameters.push == Push::End
+            && sender.repair.requests.get().is_none();
+        self.choose_detailed_course();
+    }
+
+    /// Recomputes which fast paths are open, after an event that they do not handle.
+    #[inline(never)]
+    pub(in crate::connection) fn recompute_fast_paths(&mut self) {
+        self.course.receiving = Receiving::General;
+        self.course.sending = Sending::General;
+        let established = self.state == State::Established && self.reply.is_none();
+        if !established || !self.parameters.short_ways {
+            return;
+        }
+        if self.course.plain {
+            self.recompute_plain_paths();
+        }
+        if self.course.detailed {
+            self.recompute_detailed_paths();
+        }
+    }
+
+    /// Recomputes which plain fast paths are open, of an established connection.
+    fn recompute_plain_paths(&mut self) {
+        self.course.receiving = match (self.receiver.is_simple(), self.receiver.has_gap()) {
+            (true, false) => Receiving::Next,
+            (true, true) => Receiving::BeyondGap,
+            (false, _) => Receiving::General,
+        };
+        if self.selective() || self.timers.has_rare() {
+            return;
+        }
+        let timed = self.parameters.rtt_samples == RttSamples::Timed;
+        let unseen = timed && !self.course.observed;
+        if self.sender.is_calm() {
+            self.course.sending = Sending::Plain;
+        } else if unseen && self.sender.is_repairing() {
+            self.course.sending = Sending::Repair;
+        }
+    }
 }

@@ -14,7 +14,7 @@ use super::{Connection, Receiving, Sender, Sending, Short};
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::{Ack, CongestionControl, Sent};
 use crate::connection::sender::Timed;
-use crate::connection::{Limit, PlainTransmit, State};
+use crate::connection::{Limit, PlainTransmit};
 use crate::loss_cause::LossCause;
 use crate::loss_detection::{self, LossDetection};
 use crate::rto::Estimator;
@@ -27,9 +27,11 @@ impl Sender {
     /// True if an acknowledgment of new data only advances the scoreboard, the estimators and the
     /// window.
     fn is_calm_in_detail(&self) -> bool {
-        self.has_no_trouble()
+        // After a loss, the scoreboard is what decides most often.
+        let board = self.board.get();
+        board.is_none_or(|it| it.is_in_order() && it.is_in_order_of_time(self.snd_una))
             && self.loss_detection.is_at_rest_in_order()
-            && self.board.get().is_none_or(|board| board.is_in_order_of_time(self.snd_una))
+            && self.has_no_trouble()
     }
 }
 
@@ -44,30 +46,27 @@ impl Connection {
             has_more_to_do && sender.selective && !self.ecn.is_enabled() && !requests;
     }
 
-    /// Recomputes which detailed fast paths are open.
+    /// Recomputes which detailed fast paths are open, of an established connection.
     pub(super) fn recompute_detailed_paths(&mut self) {
         let receiver = &mut self.receiver;
         receiver.forget_advertised();
-        let reads = receiver.fin.is_none() && !receiver.detached && !receiver.has_sack_blocks();
-        let open = self.parameters.short_ways
-            && self.state == State::Established
-            && self.reply.is_none()
-            && self.sender.repair.requests.get().is_none();
-        if open && reads && self.course.receiving == Receiving::General {
+        if receiver.has_sack_blocks() || self.sender.repair.requests.get().is_some() {
+            return;
+        }
+        let reads = receiver.fin.is_none() && !receiver.detached;
+        if reads && self.course.receiving == Receiving::General {
             self.course.receiving = Receiving::Detailed;
         }
-        let bare =
-            open && !self.receiver.has_sack_blocks() && self.timers.has_no_other_than_usual();
-        let other = self.course.sending != Sending::General;
-        if bare && !other && self.sender.is_calm_in_detail() {
+        let bare = self.course.sending == Sending::General && self.timers.has_no_other_than_usual();
+        if bare && self.sender.is_calm_in_detail() {
             self.course.sending = Sending::Detailed;
         }
     }
 
     /// True if the segment has timestamps just when they were negotiated, and they are not old.
     #[inline(always)]
-    fn has_good_timestamps(&self, segment: &PlainSegment) -> bool {
-        match segment.timestamps {
+    fn has_good_timestamps(&self, timestamps: Option<Timestamps>) -> bool {
+        match timestamps {
             Some(it) if self.timestamps => {
                 (it.value.wrapping_sub(self.receiver.ts_recent) as i32) >= 0
             }
@@ -78,9 +77,9 @@ impl Connection {
 
     /// Notes the timestamp to echo (RFC 7323 §4.3), of the segment at `RCV.NXT`.
     #[inline(always)]
-    fn note_timestamp(&mut self, segment: &PlainSegment) {
+    fn note_timestamp(&mut self, timestamps: Option<Timestamps>) {
         let receiver = &mut self.receiver;
-        if let Some(timestamps) = segment.timestamps
+        if let Some(timestamps) = timestamps
             && receiver.rcv_nxt <= receiver.last_ack_sent
         {
             receiver.ts_recent = timestamps.value;
@@ -90,19 +89,24 @@ impl Connection {
     /// Handles the next data at an end that has nothing in flight. Returns false, without any
     /// effect, in other cases.
     #[inline(never)]
-    pub(super) fn take_detailed_data(&mut self, now: Time, segment: &PlainSegment) -> bool {
+    pub(super) fn take_detailed_data(
+        &mut self,
+        now: Time,
+        segment: PlainSegment,
+        timestamps: Option<Timestamps>,
+    ) -> bool {
         let (sender, receiver) = (&self.sender, &self.receiver);
         let right = receiver.rcv_nxt + u64::from(segment.payload_bytes);
         let idle = sender.snd_una == sender.snd_max && segment.ack == self.sequence(sender.snd_una);
-        if right > receiver.edge || !idle || !self.has_good_timestamps(segment) {
+        if right > receiver.edge || !idle || !self.has_good_timestamps(timestamps) {
             return false;
         }
-        self.note_timestamp(segment);
+        self.note_timestamp(timestamps);
         self.sender.prepare_model();
         let window = self.window_of(segment.window);
         self.update_window(self.receiver.rcv_nxt, self.sender.snd_una, window);
         let payload_bytes = segment.payload_bytes;
-        self.measure_peer(now, payload_bytes, segment.timestamps.map(|it| it.echo));
+        self.measure_peer(now, payload_bytes, timestamps.map(|it| it.echo));
         self.receiver.rcv_nxt = right;
         if self.receiver.pending.is_linux() {
             self.receive_as_linux(now, payload_bytes, segment.flags, true);
@@ -117,27 +121,33 @@ impl Connection {
     /// Handles an acknowledgment of new data, and of nothing that was not sent. Returns false,
     /// without any effect, in other cases.
     #[inline(never)]
-    pub(super) fn take_detailed_ack(&mut self, now: Time, segment: &PlainSegment) -> bool {
+    pub(super) fn take_detailed_ack(
+        &mut self,
+        now: Time,
+        segment: PlainSegment,
+        timestamps: Option<Timestamps>,
+    ) -> bool {
         let sender = &self.sender;
         let flight_before = sender.flight_size();
         let next = self.sequence(sender.snd_una);
         let bytes_acked = u64::from(segment.ack.0.wrapping_sub(next.0));
-        if bytes_acked == 0 || bytes_acked > flight_before || !self.has_good_timestamps(segment) {
+        if bytes_acked == 0 || bytes_acked > flight_before || !self.has_good_timestamps(timestamps)
+        {
             return false;
         }
         let snd_una = sender.snd_una + bytes_acked;
         if !sender.board.has_first_below(snd_una) {
             return false;
         }
-        self.note_timestamp(segment);
+        self.note_timestamp(timestamps);
         self.sender.prepare_model();
         let taken = self.sender.board.take_next(snd_una);
         let window = self.window_of(segment.window);
         self.update_window(self.receiver.rcv_nxt, snd_una, window);
         self.sender.snd_una = snd_una;
         self.sender.last_una = snd_una;
-        let rtt = self.sample_rtt_of_next(now, segment.timestamps, &taken);
-        let receiver_time = segment.timestamps.map(|it| self.receiver_time_of(it));
+        let rtt = self.sample_rtt_of_next(now, timestamps, &taken);
+        let receiver_time = timestamps.map(|it| self.receiver_time_of(it));
         let sender = &mut self.sender;
         sender.backoff.on_ack(&backoff::Ack {
             advances: true,
@@ -175,7 +185,9 @@ impl Connection {
         let sender = &mut self.sender;
         if self.course.observed {
             sender.congestion_control.observe(ack, sender.window.smss);
-            sender.loss_cause.on_ack(ack, &sender.window);
+            if self.course.asks_why {
+                sender.loss_cause.on_ack(ack, &sender.window);
+            }
         }
         sender.loss_detection.on_next_ack(&loss_detection::NextAck {
             now,
@@ -231,7 +243,7 @@ impl Connection {
 
     /// Sends a full segment if the windows, the pacing gate and bursts allow it, otherwise an
     /// acknowledgment if one is due.
-    #[inline(never)]
+    #[inline(always)]
     pub(in crate::connection) fn send_detailed(&mut self, now: Time) -> Short {
         if !self.sender.bursts.burst.is_open(now) && self.is_paced_out(now) {
             return self.acknowledge_in_detail(now);
@@ -256,7 +268,12 @@ impl Connection {
         if self.defers(now, self.sender.window.smss) {
             return self.acknowledge_in_detail(now);
         }
-        Short::Sent(self.send_next_in_detail(now))
+        let sender = &self.sender;
+        let (queued, room) = (queued - smss, room - smss);
+        let waits = queued == 0 || room < queued.min(smss) && sender.waits_with(room, queued);
+        // A paced sender has to be polled again, as that sets the timer of its gate.
+        let more = sender.pacer.is_some() || !waits;
+        Short::Sent(PlainTransmit { more, ..self.send_next_in_detail(now) })
     }
 
     #[inline(always)]
@@ -265,7 +282,8 @@ impl Connection {
             return Short::Nothing;
         }
         let position = self.sender.ack_position();
-        Short::Sent(self.write_in_detail(now, position, (0, Flags::ACK)))
+        let more = false;
+        Short::Sent(PlainTransmit { more, ..self.write_in_detail(now, position, (0, Flags::ACK)) })
     }
 
     /// Sends a full segment of new data.
@@ -293,7 +311,11 @@ impl Connection {
         let flight_size = right - sender.snd_una;
         if self.course.observed {
             let retransmission = false;
-            self.tell_sent(&Sent { now, position, bytes: length, flight_size, retransmission });
+            let sent = Sent { now, position, bytes: length, flight_size, retransmission };
+            self.sender.congestion_control.on_sent(&sent);
+            if self.course.asks_why {
+                self.sender.loss_cause.on_sent(&sent);
+            }
         }
         self.note_flight(flight_size, true);
         if !is_scheduled {
@@ -314,20 +336,30 @@ impl Connection {
         position: u64,
         (length, flags): (u32, Flags),
     ) -> PlainTransmit {
-        let (window, edge) = self.detailed_window();
-        let timestamps = self
-            .timestamps
-            .then(|| Timestamps { value: self.timestamp(now), echo: self.receiver.ts_recent });
+        let receiver = &self.receiver;
+        // Repeating the same values changes nothing; without scaling, a window depends on the one
+        // before.
+        let again = !receiver.ack_now
+            && receiver.rcv_wscale > 0
+            && receiver.has_advertised_window()
+            && receiver.pending.has_nothing();
+        let (window, edge) = if again {
+            (receiver.advertised_field, None)
+        } else {
+            let (field, edge) = self.detailed_window();
+            (field, Some(edge))
+        };
         let segment = PlainSegment {
             seq: self.sequence(position),
             ack: self.acknowledgment(),
             window,
             flags,
             payload_bytes: length,
-            timestamps,
         };
-        self.receiver.pending.on_ack_sent(now, length > 0);
-        self.receiver.acknowledged(&mut self.timers, edge);
+        if let Some(edge) = edge {
+            self.receiver.pending.on_ack_sent(now, length > 0);
+            self.receiver.acknowledged(&mut self.timers, edge);
+        }
         PlainTransmit { segment, position, more: true }
     }
 

@@ -52,7 +52,7 @@ fn take(connection: &mut Connection, now: Time, transmit: &Transmit) {
     let plain = segment.options == Options { timestamps, ..Options::default() };
     let plain = plain && !segment.loss_notice;
     let at_once = plain && *ecn == Ecn::NotEct;
-    if !at_once || !connection.handle_plain(now, segment.plain()) {
+    if !at_once || !connection.handle_plain(now, segment.plain(), timestamps) {
         connection.handle_packet(now, segment, *ecn);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Connection;
 use crate::delayed_ack::Arrival;
-use retx_units::Time;
+use retx_units::{Duration, Time};
 use retx_wire::Flags;
 
 /// Length of a TCP header without options, and of timestamps with their alignment, bytes.
@@ -40,7 +40,7 @@ impl Connection {
             push: flags.contains(Flags::PSH),
             fin: flags.contains(Flags::FIN),
             window: self.receiver.position().rcv_wnd,
-            rto: self.rto(),
+            rto: if self.receiver.pending.is_after_gap(now) { self.rto() } else { Duration::ZERO },
             srtt: self.srtt(),
         }
     }

@@ -48,14 +48,6 @@ impl Receiver {
         window.max(self.advertised().next_multiple_of(unit)).min(65_535 * unit)
     }
 
-    /// True if less than half of a buffer that counts memory is free.
-    pub fn is_short(&self) -> bool {
-        let unit = 1 << self.rcv_wscale;
-        let short =
-            |memory: &ReceiveMemory| memory.window(self.waiting(), unit, &self.position()).1;
-        self.memory.as_deref().is_some_and(short)
-    }
-
     /// Like [`Self::window`], if segments are simply counted: see [`Self::is_simple`].
     #[inline]
     pub fn simple_window(&self, parameters: &Parameters) -> u64 {
