@@ -21,7 +21,9 @@ Name = Annotated[
         autocompletion=completion.studies,
     ),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="Fewer replications: under two minutes, without emulations.")]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="Fewer replications: under two minutes, without emulations.")
+]
 Full = Annotated[bool, typer.Option("--full", help="All replications (without --quick, too).")]
 Out = Annotated[
     Path | None,
