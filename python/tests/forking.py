@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 
 NUMBER = struct.Struct("=q")
-"""What the server answers twice: the process's number, then its status as waitpid gives it."""
+"""Answers of the server: the process's number, then its status as waitpid gives it."""
 LOADED = (
     "numpy",
     "polars",
@@ -145,7 +145,7 @@ def become(connection: socket.socket) -> None:
 
 
 def main() -> None:
-    """What the module's text says."""
+    """Runs the server or a call, as the module's text says."""
     what, path, *arguments = sys.argv[1:]
     if what == "call":
         code = call(Path(path), arguments, Path.cwd(), [0, 1, 2], None)

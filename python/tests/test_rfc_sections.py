@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
+
+from repository import ROOT, tracked
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-ROOT = Path(__file__).parents[2]
 
 SECTION = r"\d+(?:\.\d+)*"
 CITATION = re.compile(
@@ -37,15 +37,7 @@ def cited(text: str) -> set[tuple[str, str]]:
 def all_citations() -> dict[tuple[str, str], str]:
     """Each section that the repository cites, with a file that cites it."""
     patterns = ["*.rs", "*.py", "*.pyi", "*.md", "*.pkt", "*.toml", "*.html"]
-    listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "--", *patterns],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    here = Path(__file__).name
-    paths = [ROOT / name for name in listed.stdout.splitlines() if not name.endswith(here)]
+    paths = [path for path in tracked(*patterns) if path.name != Path(__file__).name]
     return {
         section: str(path.relative_to(ROOT))
         for path in paths

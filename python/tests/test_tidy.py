@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
+from repository import ROOT, tracked
 
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 
@@ -52,18 +50,6 @@ MAY_USE = {
         *("drill", "emulate"),
     },
 }
-
-
-def tracked(*patterns: str) -> list[Path]:
-    """The files of the repository, those not yet committed included."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "--", *patterns],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [ROOT / name for name in sorted(set(listed.stdout.split("\n"))) if name]
 
 
 def lines_of(path: Path) -> list[str]:

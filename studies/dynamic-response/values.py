@@ -80,7 +80,7 @@ def quotients(above: Runs, below: Runs) -> Runs:
 
 
 def calibration(measured: Measured) -> Named:
-    """What the calibrating claims name: Reno and the proposal, each figure's own points alone."""
+    """Values of the calibrating claims: Reno and the proposal, each figure's own points alone."""
     cases = ("reno", "dynamic")
     found = _recoveries(measured, "table_2", "", cases) | _goodputs(measured, cases)
     found["dynamic_gain"] = _gain(measured, "gain", "dynamic", PRINTED)

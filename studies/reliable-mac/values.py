@@ -58,7 +58,7 @@ def values(measured: Measured) -> Named:
 
 
 def calibration(measured: Measured) -> Named:
-    """What the calibrating claims name."""
+    """Values of the calibrating claims."""
     return _judged_loss(measured) | _judged_delay(measured)
 
 
@@ -156,7 +156,7 @@ def _loss(measured: Measured) -> Named:
 
 
 def _judged_loss(measured: Measured) -> Named:
-    """What claims on loss name."""
+    """Values of the claims on loss."""
     found: Named = {}
     for name, p in {"1": 0.01, "3": 0.03, "6": 0.06, "8": 0.08}.items():
         found |= _at_loss(measured, name, p)
@@ -178,7 +178,7 @@ def _at_loss(measured: Measured, name: str, p: float) -> Named:
 
 
 def _judged_delay(measured: Measured) -> Named:
-    """What claims on long delays name."""
+    """Values of the claims on long delays."""
     found: Named = {"judged_veno": mbit(measured, "judged_delay", "veno", {SHARE: 0.1})}
     for tcp, name, share in (("reno", "10", 0.1), ("vegas", "20", 0.2)):
         found[f"judged_{tcp}_{name}_fall"] = fall(

@@ -269,7 +269,7 @@ class Search:
         return limit.is_reached(self.runs.packets)
 
     def _unclear(self, ranked: Sequence[Trial]) -> list[Trial]:
-        """Of the best that people can have, those that are not told apart from a neighbour."""
+        """The best remedies that Linux has whose rank is open: an interval meets a neighbour's."""
         usable = [trial for trial in ranked if trial.in_linux][: TOP + 1]
         found: list[Trial] = []
         for one, other in pairwise(usable):

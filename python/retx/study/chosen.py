@@ -32,7 +32,7 @@ class Chosen:
     """Sentence on the set-up."""
     parameters: list[Parameter]
     searched: dict[str, Any] = field(default_factory=dict)
-    """What `base.toml` keeps of the search; empty for another set-up than the base."""
+    """Findings of the search in `base.toml`; empty for another set-up than the base."""
 
     @classmethod
     def of(
@@ -56,7 +56,7 @@ class Chosen:
         return cls(said, parameters, dict(searched))
 
     def sentences(self) -> list[str]:
-        """What the search found, for readers."""
+        """Sentences on the findings of the search, for readers."""
         if not self.searched:
             return []
         it = self.searched
@@ -85,7 +85,7 @@ class Chosen:
 
 
 def kept(trials: Sequence[Trial], base: Trial, left_out: tuple[int, int]) -> dict[str, Any]:
-    """What `base.toml` keeps of a search.
+    """Findings of a search, as `base.toml` keeps them.
 
     Args:
         trials: All of them.

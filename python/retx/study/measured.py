@@ -112,7 +112,7 @@ class Measured:
         return Whole.of(self.study, Draws(self.plan.seed, counts), self.derive)
 
     def run_asked(self, compute: Callable[[Measured], Answer], known: Known) -> Answer:
-        """What a function computes, with only the points run that it asks for.
+        """Computes a function after running only the points that it asks for.
 
         Args:
             compute: Is called twice.

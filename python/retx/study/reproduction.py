@@ -230,7 +230,7 @@ def _doubt(finding: Finding) -> Doubt | None:
 
 
 def _reach(study: Study, claim: str, finding: Finding) -> str:
-    """What the search for the set-up says of a claim that does not agree."""
+    """Sentence on whether the search reached a claim that does not agree; empty if unknown."""
     if study.chosen is None or finding.verdict not in (Verdict.UNSETTLED, Verdict.DIFFERS):
         return ""
     return study.chosen.reach(claim)

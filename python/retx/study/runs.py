@@ -80,7 +80,7 @@ class Whole:
         return cls(whole, plans)
 
     def only(self, keys: set[str]) -> Whole:
-        """The same with a queue of these points alone."""
+        """A copy that runs these points alone."""
         plan = self.prepared.plan
         kept = [index for index, key in enumerate(plan.keys) if key in keys]
         fewer = replace(

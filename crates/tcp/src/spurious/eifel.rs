@@ -41,9 +41,8 @@ impl Detector for State {
         // A repeated timeout keeps the timestamp of the first retransmission.
         if !begin.in_recovery {
             self.armed = true;
-            // It is also kept after another recovery whose retransmissions are in flight: the
-            // response to one of these is older than this recovery, but does not acknowledge an
-            // original.
+            // Another recovery's retransmissions in flight keep the timestamp, too: an ACK of one
+            // of these is older than this recovery, but does not acknowledge an original.
             if begin.retransmitted == 0 && !begin.first_retransmitted {
                 self.retransmit_ts = None;
             }
