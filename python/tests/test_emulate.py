@@ -244,21 +244,23 @@ def test_looks_at_the_socket_find_what_the_tracepoint_tells(seed: int) -> None:
     lossy = PATH.replace("p = 0.01", "p = 0.08").replace('"linux_reno"', '"linux"')
     with tracepoint() as kernel:
         result = retx.emulate(lossy, seed=seed)
-        sockets: dict[tuple[int, int], list[Change]] = {}
+        sockets: dict[tuple[int, int, int], list[Change]] = {}
         for change in kernel.changes():
-            sockets.setdefault(change.ports, []).append(change)
+            sockets.setdefault(change.socket, []).append(change)
     ours = list(result.episodes.select(pl.col("kind").cast(str), "start_s").iter_rows())
     assert ours
 
     def same(theirs: list[tuple[str, float]]) -> bool:
         """The same, but for when the clock began."""
         return [kind for kind, _ in theirs] == [kind for kind, _ in ours] and all(
-            # An acknowledgment is dated by the link, a state by when it was set.
+            # An acknowledgment is dated by the link, a state by when it was set: a tenth of a
+            # millisecond later, unless the machine stood still meanwhile. Two recoveries are a
+            # round trip of 40 ms apart, so half of one cannot confuse them.
             abs((it[1] - theirs[0][1]) - (us[1] - ours[0][1])) < late
             for it, us in zip(theirs, ours, strict=True)
         )
 
-    late = result.summary["emulation"]["lateness"]["max_s"] + 0.005
+    late = result.summary["emulation"]["lateness"]["max_s"] + 0.02
     # Others may emulate meanwhile.
     seen = [recoveries(changes) for changes in sockets.values()]
     assert any(same(theirs) for theirs in seen), (ours, seen)

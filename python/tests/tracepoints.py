@@ -27,7 +27,9 @@ KTIME, PROBE_READ, RESERVE, SUBMIT = 5, 113, 131, 132
 RING_BYTES, PAGE = 1 << 20, mmap.PAGESIZE
 FIELDS = {"skc_num": 2, "skc_dport": 2, "tlp_high_seq": 4, "snd_una": 4}
 """What is noted of a socket, with its size in bytes."""
-RECORD = 16 + 8 * len(FIELDS)
+HEAD = 24
+"""Bytes of a record before its fields: the new state, the time, the socket's address."""
+RECORD = HEAD + 8 * len(FIELDS)
 AFTER = {1: 4, 3: 12, 14: 4, 17: 4}
 """Bytes after the head of a type, by its kind …"""
 AFTER_EACH = {4: 12, 5: 12, 6: 8, 13: 8, 15: 12, 19: 12}
@@ -42,7 +44,9 @@ class Change:
     time_s: float
     state: int
     """`TCP_CA_…`: 2 reduces its window, 3 recovers, 4 repairs after a timeout."""
-    ports: tuple[int, int]
+    socket: tuple[int, int, int]
+    """Its address in the kernel, its own port and its peer's: emulations at the same time may have
+    the same ports."""
     probing: bool
     """A tail loss probe is out."""
 
@@ -65,11 +69,13 @@ class Tracepoint:
         while at < struct.unpack_from("<Q", self._written)[0]:
             place = PAGE + at % RING_BYTES
             head = struct.unpack_from("<I", self._written, place)[0]
-            state, time, *rest = struct.unpack_from(f"<{RECORD // 8}Q", self._written, place + 8)
+            state, time, address, *rest = struct.unpack_from(
+                f"<{RECORD // 8}Q", self._written, place + 8
+            )
             noted = dict(zip(FIELDS, rest, strict=True))
             far = struct.unpack(">H", struct.pack("<H", noted["skc_dport"]))[0]
-            ports = (noted["skc_num"], far)
-            found.append(Change(time / 1e9, state & 255, ports, noted["tlp_high_seq"] != 0))
+            socket = (address, noted["skc_num"], far)
+            found.append(Change(time / 1e9, state & 255, socket, noted["tlp_high_seq"] != 0))
             at += 8 + (head & 0x3FFFFFFF) + 7 & ~7
         struct.pack_into("<Q", self._read, 0, at)
         return found
@@ -128,8 +134,9 @@ def _program(ring: int, offsets: dict[str, int]) -> bytes:
     code += do(0x18, 1, 1, 0, ring) + do(0) + do(put, 2, value=RECORD) + do(put, 3)
     code += do(call, value=RESERVE) + do(0x55, 0, 0, 2) + do(put, 0) + do(leave)
     code += do(move, 8, 0) + do(store, 8, 7, 0) + do(call, value=KTIME) + do(store, 8, 0, 8)
+    code += do(store, 8, 6, 16)
     for number, (name, size) in enumerate(FIELDS.items()):
-        place = 16 + 8 * number
+        place = HEAD + 8 * number
         code += do(zero, 8, 0, place) + do(move, 1, 8) + do(add, 1, value=place)
         code += do(put, 2, value=size) + do(move, 3, 6) + do(add, 3, value=offsets[name])
         code += do(call, value=PROBE_READ)
