@@ -50,8 +50,8 @@ def main() -> int:
         name, now = row["name"], row["instructions_per_segment"]
         change = 100 * (now / known[name] - 1) if name in known else None
         worse |= change is not None and change > options.threshold
-        told = ("new", "") if change is None else (f"{known[name]:.0f}", f"{change:+.1f} %")
-        print(f"{name:<50}{now:>8.0f}{told[0]:>9}{told[1]:>9}", flush=True)
+        columns = ("new", "") if change is None else (f"{known[name]:.0f}", f"{change:+.1f} %")
+        print(f"{name:<50}{now:>8.0f}{columns[0]:>9}{columns[1]:>9}", flush=True)
     if options.record:
         rows = {row["name"]: row for row in record.get("scenarios", [])}
         rows |= {row["name"]: row for row in found}

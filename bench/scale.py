@@ -75,7 +75,7 @@ def main() -> None:
         time = {"cpu_ns_per_segment": round(per_segment, 1), "timed_runs": run.runs}
         row = {"value": point.value, **count, **time, "timed_cpu_s": round(run.cpu_s, 3)}
         rows[point.axis].append(row)
-        _tell(point, row)
+        _print_row(point, row)
     merged = _recorded() | rows
     merged = {axis: merged[axis] for axis in AXES if axis in merged}
     if options.record:
@@ -135,7 +135,7 @@ class Run(NamedTuple):
 
     cpu_s: float
     runs: int
-    told: dict[str, Any]
+    counts: dict[str, Any]
 
 
 def _run(point: Point, runs: int) -> Run:
@@ -151,20 +151,20 @@ def _run(point: Point, runs: int) -> Run:
 
 def _counted(point: Point) -> dict[str, Any]:
     """Measurements that do not depend on the load of the machine: counts and peak memory."""
-    told = _run(point, runs=1).told
-    segments = told["segments"]
+    counts = _run(point, runs=1).counts
+    segments = counts["segments"]
     count: dict[str, Any] = {
         "segments": segments,
-        "events_per_segment": round(told["events"] / segments, 3),
+        "events_per_segment": round(counts["events"] / segments, 3),
         "instructions_per_segment": None,
-        "peak_kib": told["peak_kib"],
+        "peak_kib": counts["peak_kib"],
     }
     if point.axis in ("window", "lossy_window"):
         round_trips = AXES[point.axis].seconds / (int(point.value) * ON_THE_WIRE)
         count["segments_in_flight"] = round(segments / round_trips, 1)
     if segments <= COUNTED:
         count["instructions_per_segment"] = round(_instructions(point) / segments, 1)
-    _tell(point, count)
+    _print_row(point, count)
     return count
 
 
@@ -197,9 +197,9 @@ def _long_enough(point: Point) -> Run:
     return run
 
 
-def _tell(point: Point, row: dict[str, Any]) -> None:
-    told = "  ".join(f"{name} {number}" for name, number in row.items() if name != "value")
-    print(f"{point.axis:<13}{point.value:>9}  {told}", flush=True)
+def _print_row(point: Point, row: dict[str, Any]) -> None:
+    text = "  ".join(f"{name} {number}" for name, number in row.items() if name != "value")
+    print(f"{point.axis:<13}{point.value:>9}  {text}", flush=True)
 
 
 def _draw(rows: dict[str, list[dict[str, Any]]], file: Path) -> None:

@@ -248,18 +248,18 @@ def cases(kind: str, seed: int) -> Case:
     return lambda number: mutant(texts, random.Random(f"{seed} {number}"))
 
 
-def attack(first: int, count: int, asked: argparse.Namespace, told: int) -> None:
+def attack(first: int, count: int, asked: argparse.Namespace, report: int) -> None:
     """Runs cases until `count` have counted; writes number and outcome of each to a pipe."""
     case = cases(asked.kind, asked.seed)
     signal.signal(signal.SIGALRM, _stop)
     number = first
     while count > 0:
-        os.write(told, f"{number}\n".encode())
+        os.write(report, f"{number}\n".encode())
         try:
             found = outcome(case(number), asked.limit)
         except StoppedError:  # as it ended by itself
             found = "stopped"
-        os.write(told, f"{number} {json.dumps(found)}\n".encode())
+        os.write(report, f"{number} {json.dumps(found)}\n".encode())
         count -= asked.kind == "mutants" or found != "refused"
         number += 1
 

@@ -280,8 +280,8 @@ def main() -> None:
         }
         agree += not off
         if off:
-            told = ", ".join(f"{key} {a:.1%} and {b:.1%}" for key, (a, b) in off.items())
-            print(f"{number}: {told}", flush=True)
+            differences = ", ".join(f"{key} {a:.1%} and {b:.1%}" for key, (a, b) in off.items())
+            print(f"{number}: {differences}", flush=True)
     print(f"{agree} of {chosen.scenarios} agree")
 
 

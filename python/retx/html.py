@@ -105,8 +105,8 @@ def _cells(flow: dict[str, Any]) -> str:
 
 def _by_cause(number: int, causes: dict[str, int]) -> str:
     """Number of recoveries, and their true causes: `12 (2 congestion, 10 wireless)`."""
-    told = ", ".join(f"{count(times)} {cause}" for cause, times in causes.items() if times)
-    return f"{count(number)} ({told})" if told else count(number)
+    listed = ", ".join(f"{count(times)} {cause}" for cause, times in causes.items() if times)
+    return f"{count(number)} ({listed})" if listed else count(number)
 
 
 def _udp_cells(flow: dict[str, Any]) -> str:

@@ -26,7 +26,7 @@ def link_names(scenario: Mapping[str, Any]) -> list[str]:
     return [link["name"] for link in scenario.get("link", [])]
 
 
-def told(names: Iterable[str]) -> str:
+def listed(names: Iterable[str]) -> str:
     """First names of a list, for a message."""
     return ", ".join(islice(names, SHOWN)) or "none"
 

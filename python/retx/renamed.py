@@ -17,6 +17,8 @@ KINDS = {"frr": "fast_retransmit"}
 """Kinds of episodes: the old name, the new one."""
 COLUMN = re.compile(r"(?P<before>|episodes_|said_)frr(?P<after>_count|_\w+)")
 """Columns that were named after a kind."""
+KEYS = {"packets_in_air": "packets_in_transit"}
+"""Columns and keys of links: the old name, the new one."""
 BY_KIND = ("episodes", "said")
 """Keys of a summary with an entry for each kind."""
 UNTIL = "0.3"
@@ -64,6 +66,9 @@ def _renamed(value: object) -> object:
 
 
 def _column(name: str) -> str:
+    for old, new in KEYS.items():
+        if re.fullmatch(rf"(.*\W)?{old}", name):
+            return name.removesuffix(old) + new
     match = COLUMN.fullmatch(name)
     if not match or (match["after"] != "_count" and not match["before"]):
         return name

@@ -95,7 +95,7 @@ def test_what_can_be_meant_is_taken(tmp_path: Path) -> None:
         assert swept(grid={LOSS: values}).flows.equals(expected)
 
 
-def test_a_derivation_that_returns_no_dict_is_told() -> None:
+def test_a_derivation_that_returns_no_dict_is_reported() -> None:
     message = r"replication 0: TypeError: it returned \[1\]: a dict of numbers by name is wanted"
     with pytest.raises(retx.UserCodeError, match=message):
         swept(derive=lambda _: [1])

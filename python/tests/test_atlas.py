@@ -119,8 +119,8 @@ def test_a_leader_is_told_only_where_runs_separate_it(
 def test_level_algorithms_are_seldom_told_apart(ranking: ModuleType) -> None:
     """Of 400 cells without a difference no more than one in twenty names a leader (4σ: 37)."""
     generator = np.random.default_rng(11)
-    told = 0
+    decided = 0
     for _ in range(400):
         logs = {name: generator.normal(0, 1, 6) for name in ranking.FAMILY}
-        told += ranking.leader(logs).apart
-    assert told <= 20 + 4 * (400 * 0.05 * 0.95) ** 0.5
+        decided += ranking.leader(logs).apart
+    assert decided <= 20 + 4 * (400 * 0.05 * 0.95) ** 0.5

@@ -198,8 +198,8 @@ def test_one_of_many_draws_is_made_again(cli: Cli, lossy: Path, tmp_path: Path) 
         one = json.loads(done.stdout)
         assert one["replication"] == number
         assert one["flows"] == many["runs"][number]["flows"]
-        told = (out / "scenario.toml").read_text().startswith("# This was draw 3 of the seed")
-        assert told == (number == 3)
+        is_drawn = (out / "scenario.toml").read_text().startswith("# This was draw 3 of the seed")
+        assert is_drawn == (number == 3)
         again = cli("run", out / "scenario.toml", "--replication", number, "--json")
         assert json.loads(again.stdout)["flows"] == one["flows"]
 
@@ -218,7 +218,7 @@ def test_draws_that_cannot_be_made(cli: Cli, lossy: Path, options: list, message
     assert message in done.stderr
 
 
-def test_plots_go_where_they_are_told(cli: Cli, lossy: Path, tmp_path: Path) -> None:
+def test_plots_go_to_the_named_files(cli: Cli, lossy: Path, tmp_path: Path) -> None:
     here = tmp_path / "cwd"
     done = cli("run", lossy, "--plot", "rtt", "--plot", "ladder=l.svg", "--span", "0", "0.3")
     assert done.returncode == 0, done.stderr
@@ -233,8 +233,8 @@ def test_the_leg_behind_a_proxy_is_plotted_by_its_name(cli: Cli, tmp_path: Path)
     (tmp_path / "cwd" / "split.toml").write_text(text)
     done = cli("run", "split.toml", "--plot", "cwnd=a.csv", "--flow", "download@proxy")
     assert (done.returncode, done.stderr) == (0, "")
-    told = cli("run", "split.toml", "--plot", "cwnd=b.csv", "--flow", "download@prox")
-    assert "there is download, download@proxy" in told.stderr
+    refused = cli("run", "split.toml", "--plot", "cwnd=b.csv", "--flow", "download@prox")
+    assert "there is download, download@proxy" in refused.stderr
 
 
 def test_samples_that_no_memory_holds_are_refused_at_once(cli: Cli, lossy: Path) -> None:

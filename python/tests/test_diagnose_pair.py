@@ -66,14 +66,14 @@ def test_losses_and_needless_are_exact(
     between = flow["between"]
     assert Path(between["file"]).name == "shifted.pcap"
     data = {packet.frame for packet in sent}
-    told, true = set(between["forward"]["lost_frames"]) & data, lost_frames(places)
+    found, true = set(between["forward"]["lost_frames"]) & data, lost_frames(places)
     assert len(true) > 10
     if ids or timestamps:
-        assert told == true
+        assert found == true
     else:
         # Copies that are alike can only be told apart by their time.
-        assert abs(len(told) - len(true)) <= 2
-        assert len(told & true) >= 0.9 * len(true)
+        assert abs(len(found) - len(true)) <= 2
+        assert len(found & true) >= 0.9 * len(true)
     needless = arrived_before(places)
     said = {it["packet"]: it["needless"] == "yes" for it in flow["retransmissions"]}
     assert set(said) >= set(needless)

@@ -48,8 +48,8 @@ def test_every_key_of_a_scenario_is_described(site: Path) -> None:
     tables.append(schema["properties"]["tcp"]["additionalProperties"])
     for table in tables:
         for key in table["properties"]:
-            told = (f"| `{key}` |", f".{key}]", f"[[{key}]]", f"## [{key}]")
-            assert any(it in page for it in told), key
+            forms = (f"| `{key}` |", f".{key}]", f"[[{key}]]", f"## [{key}]")
+            assert any(it in page for it in forms), key
     assert "| `min_rto` | text with unit |" in page
 
 

@@ -184,8 +184,8 @@ def test_recoveries_and_samples_are_those_of_a_simulation() -> None:
     assert set(real.tables) == set(model.tables)
     for name, table in model.tables.items():
         assert set(table.columns) <= set(real.tables[name].columns), name
-    told = ("kind", "trigger_packet", "cause", "said_cause", "backoff", "retransmitted")
-    ours, theirs = (it.episodes.select(told).cast(pl.String).rows() for it in (real, model))
+    columns = ("kind", "trigger_packet", "cause", "said_cause", "backoff", "retransmitted")
+    ours, theirs = (it.episodes.select(columns).cast(pl.String).rows() for it in (real, model))
     assert ours == theirs
     assert len(ours) >= 2
     # What a simulation fills an emulation fills, too.
@@ -323,8 +323,8 @@ def test_programs_get_the_congestion_control_of_their_host(
     )
     assert [it["exit_code"] for it in result.summary["emulation"]["programs"]] == [None, 0]
     assert found.read_text() == used
-    told = result.summary["emulation"]["sysctls"]["server"]
-    assert told["congestion control of programs"] == used
+    sysctls = result.summary["emulation"]["sysctls"]["server"]
+    assert sysctls["congestion control of programs"] == used
 
 
 def test_programs_are_apart_from_the_machine(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from retx.analysis.bursts import burst_lengths
 from retx.analysis.confusion import confusion as confusion_table
 from retx.analysis.groups import TableError, distribution, means
 from retx.analysis.pairs import pairs
-from retx.analysis.queues import course
+from retx.analysis.queues import queue_length
 from retx.analysis.sharing import jain_over_time, shares
 from retx.analysis.thinning import distinct, envelope
 from retx.cli.drawing import SAMPLED
@@ -302,7 +302,7 @@ def test_a_queue_is_as_long_as_it_last_became(result: retx.Result) -> None:
     name = "cloud.forward"
 
     def area(span: tuple[float, float] | None) -> float:
-        rows = course(result.link_samples, name, span)
+        rows = queue_length(result.link_samples, name, span)
         times, lengths = rows["time_s"].to_numpy(), rows["queue_packets"].to_numpy()
         return float(np.dot(np.diff(times), lengths[:-1]))
 

@@ -145,8 +145,8 @@ def test_outputs_are_no_files_that_the_scenario_reads(
         vary = "link.cloud.queue.packets=5..50"
         arguments = [*arguments, "--vary", vary, "--maximise", "goodput"]
     before = {path.name: path.read_bytes() for path in here.iterdir()}
-    told = cli(arguments[0], "s.toml", *arguments[1:])
-    refused(told, f"{named}: is a file that the scenario reads, too")
+    done = cli(arguments[0], "s.toml", *arguments[1:])
+    refused(done, f"{named}: is a file that the scenario reads, too")
     assert {path.name: path.read_bytes() for path in here.iterdir()} == before
 
 
@@ -159,8 +159,8 @@ def test_a_sweep_does_not_replace_the_scenario_that_it_reads(cli: Cli, tmp_path:
     here = tmp_path / "cwd"
     text = "# my notes\n" + LOSSY
     (here / "scenario.toml").write_text(text)
-    told = cli("sweep", "scenario.toml", "--replications", 2, "--out", ".")
-    refused(told, "holds the scenario that is read")
+    done = cli("sweep", "scenario.toml", "--replications", 2, "--out", ".")
+    refused(done, "holds the scenario that is read")
     with pytest.raises(UsageError, match="holds the scenario that is read"):
         retx.sweep(here / "scenario.toml", replications=2, out=here)
     assert [path.name for path in here.iterdir()] == ["scenario.toml"]
@@ -209,8 +209,8 @@ def test_places_that_are_none(
     ],
 )
 def test_status_stands_alone(cli: Cli, others: list[str], named: str) -> None:
-    told = cli("sweep", "--status", "sweep", *others)
-    refused(told, f"--status DIR stands alone: leave out {named}")
+    done = cli("sweep", "--status", "sweep", *others)
+    refused(done, f"--status DIR stands alone: leave out {named}")
 
 
 def test_a_grid_of_comparisons_goes_into_no_directory_of_others(cli: Cli, tmp_path: Path) -> None:

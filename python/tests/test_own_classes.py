@@ -81,7 +81,7 @@ def test_two_classes_of_one_name_in_one_run() -> None:
 
 
 def test_the_same_code_twice_with_lists_of_their_own() -> None:
-    def told(log: list[int]) -> type:
+    def logging_class(log: list[int]) -> type:
         class Told(Halving):
             def on_sent(self, sent: retx.Sent) -> None:
                 log.append(sent.bytes)
@@ -89,7 +89,7 @@ def test_the_same_code_twice_with_lists_of_their_own() -> None:
         return Told
 
     logs: list[list[int]] = [[], []]
-    run(told(logs[0]), **{OTHER: told(logs[1])})
+    run(logging_class(logs[0]), **{OTHER: logging_class(logs[1])})
     assert len(logs[0]) > 100
     assert len(logs[1]) > 100
 

@@ -54,10 +54,10 @@ def test_scenarios_are_ones_of_retx(scenario: Scenario) -> None:
 def test_what_peers_are_told_is_what_the_scenario_says() -> None:
     (scenario,) = named(["dumbbell-100"])
     assert isinstance(scenario, Wired)
-    told = arguments(scenario)
-    assert told["path"] == "1000:10:2000:0"
-    assert told["access"] == "1000:1:2000:0"
-    assert (told["flows"], told["pairs"], told["window"]) == ("100", "100", "90")
+    found = arguments(scenario)
+    assert found["path"] == "1000:10:2000:0"
+    assert found["access"] == "1000:1:2000:0"
+    assert (found["flows"], found["pairs"], found["window"]) == ("100", "100", "90")
 
 
 @pytest.mark.parametrize("lean", [False, True])

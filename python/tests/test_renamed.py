@@ -71,7 +71,27 @@ def test_an_old_name_of_a_metric_is_noticed_once(
     assert capsys.readouterr().err.count(said) == 1
 
 
-@pytest.mark.parametrize("name", ["frr", "frr_each", "my_frr_count", "episodes_rto_wireless"])
+def test_an_old_key_of_links_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(renamed, "_noticed", set())
+    made = retx.run(SCENARIO)
+    made.save(tmp_path)
+    file = tmp_path / "summary.json"
+    text = file.read_text()
+    assert '"packets_in_transit"' in text
+    file.write_text(text.replace("packets_in_transit", "packets_in_air"))
+    found = retx.load(tmp_path)
+    assert isinstance(found, retx.Result)
+    assert found.summary["links"] == made.summary["links"]
+    for before in ("", "link.wire.forward."):
+        assert renamed.current(f"{before}packets_in_air") == f"{before}packets_in_transit"
+        assert "packets_in_transit now" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name", ["frr", "frr_each", "my_frr_count", "episodes_rto_wireless", "my_packets_in_air"]
+)
 def test_other_names_stay(name: str) -> None:
     assert renamed.current(name) == name
     assert json.dumps(renamed.current_summary({"flows": [{name: 1}]})).count(name) == 1

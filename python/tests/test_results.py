@@ -226,9 +226,9 @@ def test_a_notebook_shows_a_result(result: retx.Result) -> None:
     assert "download" in html
     assert html.count("<tr>") == 2
     episodes = result.summary["flows"][0]["episodes"]
-    told = [f"{n} {cause}" for kind in episodes.values() for cause, n in kind.items() if n]
-    assert told
-    assert all(cause in html for cause in told), "true causes are what a result is about"
+    causes = [f"{n} {cause}" for kind in episodes.values() for cause, n in kind.items() if n]
+    assert causes
+    assert all(cause in html for cause in causes), "true causes are what a result is about"
     spoiled = retx.run({**result.scenario, "title": "<script>alert(1)</script>"})
     assert "<script>" not in spoiled._repr_html_()
 

@@ -150,8 +150,8 @@ def runs_of(command: str, place: Path, column: str) -> Iterator[Flows]:
         for flow in sender.iter_rows(named=True):
             yield [flow]
         return
-    told = json.loads(done.stdout)
-    for run in told.get("runs", [told]):
+    printed = json.loads(done.stdout)
+    for run in printed.get("runs", [printed]):
         yield run["flows"]
 
 

@@ -191,10 +191,10 @@ def test_a_sweep_shows_and_stores_for_everyone(call: Call, tmp_path: Path) -> No
     points = pl.read_parquet("kept/tables/points.parquet")
     joined = pl.read_parquet("kept/parts/*/flows.parquet").join(points, on="key")
     assert joined.height == found.flows.height
-    told = json.loads(call(*words, "--json", "--csv", "all"))
-    assert (told["keys"], told["runs"]) == ([TCP, P], 12)
-    assert told["paired"]["values"] == ["cubic", "newreno"]
-    assert told["paired"]["rows"][0]["n"] == 3
+    printed = json.loads(call(*words, "--json", "--csv", "all"))
+    assert (printed["keys"], printed["runs"]) == ([TCP, P], 12)
+    assert printed["paired"]["values"] == ["cubic", "newreno"]
+    assert printed["paired"]["rows"][0]["n"] == 3
     assert {path.stem for path in Path("all").iterdir()} == {*found.tables, "summary"}
     # Tables of an earlier state are gone as soon as a sweep goes on.
     retx.sweep(LOSSY, GRID, 4, out="kept")

@@ -308,7 +308,7 @@ def test_all_runs_every_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (("high-ber", "--emulations", "1"), "--emulations 1: 0 for none, or 2 at least"),
     ],
 )
-def test_bad_input_is_told(cli, arguments: tuple[str, ...], message: str) -> None:
+def test_bad_input_is_reported(cli, arguments: tuple[str, ...], message: str) -> None:
     result = cli("study", *arguments)
     assert result.returncode == 2
     assert message in result.stderr

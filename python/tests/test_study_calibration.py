@@ -202,7 +202,7 @@ def test_a_search_that_was_broken_off_comes_to_the_same_end(toy: Path) -> None:
         ('name   = "delay"', 'name   = "rate"', "rate: stands twice"),
     ],
 )
-def test_wrong_open_parameters_are_told(toy: Path, old: str, new: str, message: str) -> None:
+def test_wrong_open_parameters_are_reported(toy: Path, old: str, new: str, message: str) -> None:
     assert old in OPEN
     (toy / "open.toml").write_text(OPEN.replace(old, new))
     with pytest.raises(StudyError, match=message):

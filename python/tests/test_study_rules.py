@@ -240,7 +240,7 @@ case = "cubic"
         ('rule = "curve"\nclaimed = ""\npublished = "fig"', "published.toml has no 'fig'"),
     ],
 )
-def test_wrong_keys_are_told(tmp_path: Path, more: str, message: str) -> None:
+def test_wrong_keys_are_reported(tmp_path: Path, more: str, message: str) -> None:
     home = write_study(tmp_path / "small")
     (home / "claims.toml").write_text(f"{CLAIM}{more}\n")
     with pytest.raises(StudyError, match=message):

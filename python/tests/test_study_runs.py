@@ -21,7 +21,7 @@ from retx.study import Measured, Plan, load, reproduce
 from retx.study.data import StudyError
 from retx.sweeps.display import Display
 from retx.sweeps.parts import _name
-from retx.sweeps.running import Course
+from retx.sweeps.running import Execution
 
 SEED = random.randrange(10**6)
 """Of the moments at which a study is killed; printed when a test fails."""
@@ -75,7 +75,7 @@ def test_a_form_may_have_a_grid_of_its_own(study: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ask", "told"),
+    ("ask", "message"),
     [
         (lambda m: m.values("surface", "cubic", "flow.download.rto_count"), "say `at` for link"),
         (
@@ -88,9 +88,9 @@ def test_a_form_may_have_a_grid_of_its_own(study: Path) -> None:
         (lambda m: m.estimate("plane", "cubic"), "did you mean 'plain'?"),
     ],
 )
-def test_a_wrong_question_is_told(study: Path, ask: object, told: str) -> None:
+def test_a_wrong_question_is_reported(study: Path, ask: object, message: str) -> None:
     measured = measured_of(study, Plan("quick", replications=2))
-    with pytest.raises(StudyError, match=told.replace("?", r"\?")):
+    with pytest.raises(StudyError, match=message.replace("?", r"\?")):
         ask(measured)
 
 
@@ -151,13 +151,13 @@ def test_killed_at_any_moment_it_ends_as_if_it_had_not_been(study: Path, tmp_pat
 def runs_made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Counts the runs that are made from here on."""
     made: list[int] = []
-    run = Course.run
+    run = Execution.run
 
-    def counted(self: Course, display: Display) -> None:
+    def counted(self: Execution, display: Display) -> None:
         run(self, display)
         made.append(self.fresh)
 
-    monkeypatch.setattr(Course, "run", counted)
+    monkeypatch.setattr(Execution, "run", counted)
     return made
 
 
@@ -171,12 +171,12 @@ def test_what_is_there_is_not_run_again(
     out = tmp_path / "out"
     made = runs_made(monkeypatch)
 
-    def again(expected: int, plan: Plan = QUICK, told: str = "") -> dict[str, object]:
+    def again(expected: int, plan: Plan = QUICK, message: str = "") -> dict[str, object]:
         made.clear()
         reproduce(load(str(study)), plan, out)
         assert sum(made) == expected
         said = capsys.readouterr().err
-        assert (told in said) if told else not said
+        assert (message in said) if message else not said
         found: dict[str, object] = json.loads((out / "summary.json").read_text())
         return found
 
@@ -190,10 +190,10 @@ def test_what_is_there_is_not_run_again(
     (study / "figures.py").write_text((study / "figures.py").read_text() + "\n# other\n")
     again(0)
     (study / "quantities.py").write_text(QUANTITIES + "\n# other\n")
-    again(13, told="25 runs there are of another seed, or of an earlier state")
+    again(13, message="25 runs there are of another seed, or of an earlier state")
     (study / "s.toml").write_text(SCENARIO.replace("5 ms", "6 ms"))
-    again(13, told="13 runs there are of another seed, or of an earlier state")
-    again(13, Plan("quick", seed=2), told="13 runs")
+    again(13, message="13 runs there are of another seed, or of an earlier state")
+    again(13, Plan("quick", seed=2), message="13 runs")
 
 
 def test_another_engine_runs_everything_again(
@@ -264,7 +264,7 @@ def test_a_failing_quantity_names_its_run(study: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ('link.cloud.delay = ["5', 'link.clod.delay = ["5', "experiment.surface: .*link.clod"),
         ('delay = ["5 ms", "50 ms"]', "delay = []", "experiment.surface: .*an empty list"),
@@ -272,10 +272,10 @@ def test_a_failing_quantity_names_its_run(study: Path, tmp_path: Path) -> None:
         ("link.cloud.delay = ", "replications = 5 # ", "grid.replications: belongs"),
     ],
 )
-def test_a_wrong_experiment_is_told(study: Path, old: str, new: str, told: str) -> None:
+def test_a_wrong_experiment_is_reported(study: Path, old: str, new: str, message: str) -> None:
     assert old in STUDY
     (study / "study.toml").write_text(STUDY.replace(old, new))
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         measured_of(study)
 
 

@@ -115,8 +115,8 @@ def test_a_hypercube_over_few_values_has_each_point_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     grid = read_grid({"latin_hypercube": {"points": 6, "a": [1, 2]}})
-    told = "warning: sweep.latin_hypercube: of 6 points 2 differ, and each is run once: "
-    assert capsys.readouterr().err.startswith(told)
+    warning = "warning: sweep.latin_hypercube: of 6 points 2 differ, and each is run once: "
+    assert capsys.readouterr().err.startswith(warning)
     read_grid({"latin_hypercube": {"points": 6, "a": {"from": 0, "to": 1}}})
     assert capsys.readouterr().err == ""
     assert sorted(grid.points) == [(1,), (2,)]
@@ -257,10 +257,10 @@ def test_a_class_of_your_own_may_be_a_value() -> None:
 )
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, sweep: str, message: str) -> None:
     scenario = written(tmp_path, sweep)
-    with pytest.raises((retx.ScenarioError, UsageError)) as told:
+    with pytest.raises((retx.ScenarioError, UsageError)) as raised:
         retx.sweep(scenario, out=tmp_path / "out")
-    assert message in str(told.value)
-    assert "\n" not in str(told.value)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
     assert [path.name for path in tmp_path.iterdir()] == ["s.toml"]
 
 
@@ -274,9 +274,9 @@ def written(directory: Path, sweep: str) -> Path:
 
 def test_on_the_command_line(cli: Cli, tmp_path: Path) -> None:
     written(tmp_path / "cwd", "replications = 0")
-    told = cli("sweep", "s.toml")
-    assert (told.returncode, told.stdout) == (2, "")
-    assert told.stderr.startswith("error: s.toml:21: sweep.replications: 0: expected")
+    done = cli("sweep", "s.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: s.toml:21: sweep.replications: 0: expected")
     assert [path.name for path in (tmp_path / "cwd").iterdir()] == ["s.toml"]
     written(tmp_path / "cwd", "replications = 4")
     vary = ["--vary", f"{P}=[0, 0.05]", "--vary", f'{TCP}=["reno", "cubic"]']
@@ -389,9 +389,9 @@ def test_runs_in_which_nothing_is_measured_are_told_once(cli: Cli, tmp_path: Pat
     for _ in range(2):  # made, and found there
         done = cli("sweep", "s.toml", *setting)
         assert (done.returncode, done.stderr) == (0, f"warning: {sentence}\n")
-    with pytest.warns(retx.NothingMeasuredWarning) as told:
+    with pytest.warns(retx.NothingMeasuredWarning) as raised:
         retx.sweep(SCENARIO, replications=2, overrides={"warmup": "99 s"})
-    assert [str(it.message)[:11] for it in told] == ["2 of 2 runs"]
+    assert [str(it.message)[:11] for it in raised] == ["2 of 2 runs"]
 
 
 # Stopping by precision.
@@ -445,10 +445,10 @@ def test_a_misspelt_metric_is_refused_before_the_first_run(
     metric: str, message: str, cli: Cli, tmp_path: Path
 ) -> None:
     written(tmp_path / "cwd", '"flow.download.count" = [1, 3]')
-    told = cli("sweep", "s.toml", "--metric", metric)
-    assert (told.returncode, told.stdout) == (2, "")
-    assert told.stderr.startswith("error: metric: ")
-    assert message in told.stderr
+    done = cli("sweep", "s.toml", "--metric", metric)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: metric: ")
+    assert message in done.stderr
     assert not (tmp_path / "cwd" / "out").exists()
 
 

@@ -107,7 +107,7 @@ def test_a_case_has_its_own_number_of_runs_beside_until() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ('name = "far"', 'nam = "far"', "unknown key; did you mean"),
         ('name = "far"', 'name = "plain"', "is the name of two cases"),
@@ -117,22 +117,24 @@ def test_a_case_has_its_own_number_of_runs_beside_until() -> None:
         ('"link.cloud.delay"', '"sweep.replications"', "does not vary itself"),
     ],
 )
-def test_a_wrong_case_in_the_file_is_told_with_its_line(old: str, new: str, told: str) -> None:
+def test_a_wrong_case_in_the_file_is_reported_with_its_line(
+    old: str, new: str, message: str
+) -> None:
     assert IN_FILE.count(old) == 1
-    with pytest.raises(retx.ScenarioError, match=rf"scenario:\d+: sweep.case.*{told}"):
+    with pytest.raises(retx.ScenarioError, match=rf"scenario:\d+: sweep.case.*{message}"):
         retx.run(SCENARIO + IN_FILE.replace(old, new))
 
 
 @pytest.mark.parametrize(
-    ("cases", "told"),
+    ("cases", "message"),
     [
         ({"a": {"link.cloud.forward.channel.p": 0.1}}, "varies, and case 'a' sets it"),
         ({"a": {"link.clod.delay": "5 ms"}}, "link.clod.delay"),
         ({"a": {"flow.download.tcp": "venno"}}, "veno"),
     ],
 )
-def test_a_wrong_case_is_told(cases: dict[str, dict[str, object]], told: str) -> None:
-    with pytest.raises(retx.ScenarioError, match=told):
+def test_a_wrong_case_is_reported(cases: dict[str, dict[str, object]], message: str) -> None:
+    with pytest.raises(retx.ScenarioError, match=message):
         retx.sweep(SCENARIO, GRID, 2, cases=cases)
 
 

@@ -152,7 +152,7 @@ def flip(path: Path, at: int | None = None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "damage", "told"),
+    ("name", "damage", "message"),
     [
         ("flows.parquet", flip, "flows.parquet: its checksum"),
         ("links.parquet", lambda path: os.truncate(path, 100), "links.parquet: 100 bytes instead"),
@@ -169,7 +169,7 @@ def test_a_damaged_part_is_named_and_redone(
     capsys: pytest.CaptureFixture[str],
     name: str,
     damage: object,
-    told: str,
+    message: str,
 ) -> None:
     out = tmp_path / "out"
     monkeypatch.setattr(store, "RUNS_PER_PART", 25)
@@ -181,12 +181,12 @@ def test_a_damaged_part_is_named_and_redone(
         retx.load_sweep(out)
     status = retx.sweep_status(out)
     assert len(status.damaged) == 1
-    assert told in status.damaged[0]
+    assert message in status.damaged[0]
     assert status.runs < 72
     retx.sweep(scenario, out=out)
     warned = capsys.readouterr().err
     assert str(victim) in warned
-    assert told in warned
+    assert message in warned
     assert "done again" in warned
     assert hashes(out) == before
     # Damaged files may still be of use: they are moved aside, not removed.
@@ -369,8 +369,8 @@ def test_two_sweeps_into_one_directory_are_refused(tmp_path: Path) -> None:
         assert second.returncode == 2
         assert f"another sweep (process {first.pid}) is writing there" in second.stderr
         alone = [sys.executable, "-m", "retx", "sweep", "--status", str(out)]
-        told = subprocess.run(alone, capture_output=True, text=True, check=True).stdout
-        assert "under way" in told
+        printed = subprocess.run(alone, capture_output=True, text=True, check=True).stdout
+        assert "under way" in printed
         first.send_signal(signal.SIGINT)
         _, errors = first.communicate(timeout=30)
     finally:
@@ -378,8 +378,8 @@ def test_two_sweeps_into_one_directory_are_refused(tmp_path: Path) -> None:
     assert first.returncode == 130
     assert f"runs are in {out}; go on with: retx sweep {scenario} --out {out}\n" in errors
     assert errors.endswith("interrupted\n")
-    told = subprocess.run(alone, capture_output=True, text=True, check=True).stdout
-    assert "broken off" in told
+    printed = subprocess.run(alone, capture_output=True, text=True, check=True).stdout
+    assert "broken off" in printed
 
 
 def test_what_an_interrupted_sweep_has_found_is_kept(scenario: Path, tmp_path: Path) -> None:
@@ -416,7 +416,7 @@ def test_the_order_of_values_is_the_order_of_the_files(scenario: Path, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"replications": 3}, "runs that are not part of this sweep"),
         ({"seed": 9}, "runs that are not part of this sweep"),
@@ -429,12 +429,12 @@ def test_the_order_of_values_is_the_order_of_the_files(scenario: Path, tmp_path:
     ],
 )
 def test_another_sweep_is_refused(
-    scenario: Path, tmp_path: Path, change: dict[str, object], told: str
+    scenario: Path, tmp_path: Path, change: dict[str, object], message: str
 ) -> None:
     out = tmp_path / "out"
     retx.sweep(scenario, out=out)
     before = hashes(out)
-    with pytest.raises(StoreError, match=told):
+    with pytest.raises(StoreError, match=message):
         retx.sweep(scenario, out=out, **change)
     assert hashes(out) == before
     retx.sweep(scenario, out=out, force=True, **change)

@@ -56,7 +56,7 @@ def commands(folder: Path) -> list[list[str]]:
         scenario().replace("duration", f'"{EVIL!s}" = 1\nduration')
     )
     (folder / "script.pkt").write_text(f"+0 {EVIL}(1) = 0\n")
-    (folder / "told.pkt").write_text(f"// {EVIL}\n+0 > . 1:{EVIL}\n")
+    (folder / "printed.pkt").write_text(f"// {EVIL}\n+0 > . 1:{EVIL}\n")
     odd = folder / EVIL.replace("/", "")
     odd.mkdir()
     (odd / "s.toml").write_text("nothing = 1")
@@ -79,7 +79,7 @@ def commands(folder: Path) -> list[list[str]]:
         ["sweep", "title.toml", "--out", "store"],
         ["sweep", "--status", "forged"],
         ["sweep", "--status", "store"],
-        ["drill", "script.pkt", "told.pkt"],
+        ["drill", "script.pkt", "printed.pkt"],
         ["drill", odd.name],
         ["list", EVIL],
         ["study", EVIL],

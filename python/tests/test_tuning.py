@@ -141,7 +141,7 @@ def test_objectives_are_what_their_names_say() -> None:
     assert Objective("response_time_s", False).value(cut) is None
 
 
-def test_trials_without_a_value_are_told() -> None:
+def test_trials_without_a_value_are_reported() -> None:
     found = tuned(3, minimise=["response_time_s"], maximise=[], overrides={"duration": "0.1 s"})
     assert found.trials["response_time_s"].null_count() == 3
     assert found.best.is_empty()
@@ -151,9 +151,9 @@ def test_trials_without_a_value_are_told() -> None:
 
 def test_trials_in_which_nothing_is_measured_are_told_once() -> None:
     early = SHORT | {"warmup": "50 s"}
-    with pytest.warns(retx.NothingMeasuredWarning) as told:
+    with pytest.warns(retx.NothingMeasuredWarning) as raised:
         found = tuned(3, overrides=early)
-    (warning,) = told
+    (warning,) = raised
     assert str(warning.message) == (
         "6 of 6 runs were over within their warmup: nothing was measured there"
     )

@@ -255,9 +255,9 @@ def test_a_standing_queue_is_named_with_who_fills_it() -> None:
     result = retx.run(SCENARIOS / "why-bufferbloat.toml", tables=False, segments=False)
     full = Situation(here.scenario, here.flow, EVERYTHING, result.summary)
     assert full.has_standing_queue
-    told = standing_queue(full)
-    assert "the queue before uplink, which holds 400 packets, 984 ms at 5 Mbit/s" in told
-    assert told.endswith("and upload fills it.")
+    text = standing_queue(full)
+    assert "the queue before uplink, which holds 400 packets, 984 ms at 5 Mbit/s" in text
+    assert text.endswith("and upload fills it.")
 
 
 def test_a_flow_that_shares_its_tcp_is_changed_alone() -> None:

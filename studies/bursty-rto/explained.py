@@ -171,11 +171,11 @@ def _marked(measured: Measured, name: str, title: str) -> Table:
         columns,
         note="Means, and the range of 95 % of single runs; ✓ where it holds the published number.",
     )
-    told = ""
+    current = ""
     for case, what in measured.study.experiments[name].cases.items():
         test = case[0]
-        if test != told:
-            told = test
+        if test != current:
+            current = test
             line: dict[str, Cell] = {"case": f"test {test}: published"}
             table.add(
                 line | {key: plain(series[by_id[key].published].values[test]) for key in SHOWN}, ""

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 import retx
-from retx.analysis.queues import course
+from retx.analysis.queues import queue_length
 from retx.plots import style
 from retx.study import Figure, Measured
 
@@ -146,7 +146,7 @@ def _silence(measured: Measured) -> Figure:
         )
     for start in waits.filter(pl.col("start_s").is_between(*span))["start_s"]:
         axes[0, 0].axvline(start, color=style.GREY, lw=0.6, ls=":")
-    queue = course(result.link_samples, "wireless.forward", span)
+    queue = queue_length(result.link_samples, "wireless.forward", span)
     axes[1, 0].step(
         queue["time_s"], queue["queue_packets"], where="post", lw=0.6, color=style.BLACK
     )

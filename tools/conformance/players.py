@@ -114,9 +114,9 @@ def verdict_of(result: dict[str, object]) -> Verdict:
     """One of `retx drill --json`'s."""
     if result["verdict"] == "passed":
         return Verdict(True, "")
-    told = [f"{result['verdict']}, line {result['line']}: {result['message']}"]
-    told += [f"{name} {result[name]}" for name in ("expected", "actual") if result[name]]
-    return Verdict(False, " | ".join(told))
+    parts = [f"{result['verdict']}, line {result['line']}: {result['message']}"]
+    parts += [f"{name} {result[name]}" for name in ("expected", "actual") if result[name]]
+    return Verdict(False, " | ".join(parts))
 
 
 def found(program: Path) -> Path:

@@ -201,8 +201,8 @@ impl Worker {
         let progress = Arc::new(Progress::default());
         let (sender, report) = mpsc::channel();
         let socket = self.socket.try_clone().map_err(lost())?;
-        let told = Arc::clone(&progress);
-        thread::spawn(move || listen(&socket, &told, &sender));
+        let shared = Arc::clone(&progress);
+        thread::spawn(move || listen(&socket, &shared, &sender));
         Ok(Started { worker: self, progress, report })
     }
 }

@@ -186,7 +186,7 @@ mod tests {
         Draws { seed: 7, replication: 3, name: "f".into() }
     }
 
-    fn told<M: Serialize + serde::de::DeserializeOwned>(order: &M) -> M {
+    fn through_json<M: Serialize + serde::de::DeserializeOwned>(order: &M) -> M {
         serde_json::from_str(&serde_json::to_string(order).expect("plain data")).expect("the same")
     }
 
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_sends_what_it_would_in_a_simulation() {
+    fn a_source_sends_as_in_a_simulation() {
         let rate = Rate::from_bit_s(3_000_000);
         let [on, off] = [Law::Pareto(0.1 + 0.2, 1.0 / 0.7), Law::Uniform(1e-3 / 3.0, 0.1)];
         for pace in [Pace::Constant(rate), Pace::Poisson(rate), Pace::OnOff { rate, on, off }] {
@@ -217,7 +217,7 @@ mod tests {
             let key = draws().key();
             let source = Source::new(pace, flow.sizes, flow.start, (key, "f"));
             let mut here = retx_sim::datagram::Sender::new(source, &flow.limits, flow.start);
-            let mut there = told(&SourceOrder::new(&flow, draws())).sender();
+            let mut there = through_json(&SourceOrder::new(&flow, draws())).sender();
             loop {
                 let now = here.poll_timeout();
                 assert_eq!(now, there.poll_timeout());
@@ -242,7 +242,7 @@ mod tests {
             each: false,
         };
         let mut here = Script::new(plan, draws().key(), "f");
-        let mut there = told(&ExchangeOrder::new(&plan, draws())).script();
+        let mut there = through_json(&ExchangeOrder::new(&plan, draws())).script();
         for _ in 0..50 {
             assert!(!here.is_last() && !there.is_last());
             assert_eq!(here.ask(), there.ask());

@@ -340,5 +340,5 @@ pub mod first_hop {
     /// Lost by the channel.
     pub const LOST: u8 = 1;
     /// Dropped by the queue.
-    pub const TURNED_AWAY: u8 = 2;
+    pub const REFUSED: u8 = 2;
 }

@@ -13,7 +13,7 @@ use retx_units::Time;
 
 /// Results of the flows in the order of the scenario, up to `to`.
 pub fn flows(plan: &Plan, mut report: Report, seen: &Sights, to: Time) -> Vec<EmulatedRow> {
-    tell_from_end_to_end(&plan.proxies, &mut report.flows);
+    record_end_to_end(&plan.proxies, &mut report.flows);
     let tcp = plan.flows.iter().zip(report.flows).zip(&seen.counts).enumerate();
     let mut tcp = tcp.map(|(index, ((flow, report), counts))| {
         let (name, tcp) = (flow.name.clone(), plan.tcps[flow.tcp as usize].name.clone());
@@ -47,7 +47,7 @@ pub fn flows(plan: &Plan, mut report: Report, seen: &Sights, to: Time) -> Vec<Em
 
 /// Combines chains: the first leg of a flow stands for the whole chain, opened by its initiator and
 /// delivered where the data are read.
-fn tell_from_end_to_end(proxies: &[ProxyPlan], flows: &mut [FlowReport]) {
+fn record_end_to_end(proxies: &[ProxyPlan], flows: &mut [FlowReport]) {
     let is_first = |leg: u32| proxies.iter().all(|proxy| proxy.legs[1] != leg);
     for proxy in proxies.iter().filter(|proxy| is_first(proxy.legs[0])) {
         let last = flows[last_of(proxies, proxy.legs[1]) as usize].clone();

@@ -263,12 +263,12 @@ impl Machine {
     }
 
     /// Next packet sent, with its time.
-    pub fn leaving(&mut self) -> Option<(Time, Vec<u8>)> {
+    pub fn dequeue_sent(&mut self) -> Option<(Time, Vec<u8>)> {
         self.outgoing.pop_front()
     }
 
     /// True if a packet has been sent.
-    pub fn has_left(&self) -> bool {
+    pub fn has_sent(&self) -> bool {
         !self.outgoing.is_empty()
     }
 

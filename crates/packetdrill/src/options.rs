@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_read_and_told() {
+    fn options_are_set_and_read() {
         let on = 1_i32.to_ne_bytes();
         let read = option(libc::IPPROTO_TCP, libc::TCP_NODELAY, &on);
         assert_eq!(read, Ok(SocketOption::NoDelay(1)));

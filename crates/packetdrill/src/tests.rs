@@ -1,7 +1,7 @@
 //! A script as packetdrill plays it: packets as bytes, calls, and the clock, in one thread or two.
 
-use crate::door::Door;
 use crate::machine::Machine;
+use crate::monitor::Monitor;
 use crate::settings::Settings;
 use retx_drill::host::Answer;
 use retx_drill::{MessageFlags, Operation, SocketOption, Transfer};
@@ -15,9 +15,9 @@ use std::net::Ipv4Addr;
 const LOCAL: Endpoint = Endpoint { address: Ipv4Addr::new(192, 168, 0, 7), port: 8080 };
 const REMOTE: Endpoint = Endpoint { address: Ipv4Addr::new(192, 0, 2, 1), port: 50_000 };
 
-fn door() -> Door {
+fn monitor() -> Monitor {
     let settings = Settings::new("tcp=reno,timestamps=false", None).unwrap();
-    Door::new(Machine::new(settings).unwrap())
+    Monitor::new(Machine::new(settings).unwrap())
 }
 
 fn done(answer: Result<Answer, String>) -> i32 {
@@ -48,13 +48,13 @@ fn bytes(flags: Flags, seq: u32, ack: SeqNr) -> Vec<u8> {
     bytes
 }
 
-fn arrive(door: &Door, flags: Flags, seq: u32, ack: SeqNr) {
-    door.with(|machine| machine.arrive(&bytes(flags, seq, ack))).unwrap();
+fn arrive(monitor: &Monitor, flags: Flags, seq: u32, ack: SeqNr) {
+    monitor.with(|machine| machine.arrive(&bytes(flags, seq, ack))).unwrap();
 }
 
 /// Next packet and its time.
-fn leaving(door: &Door) -> Option<(Duration, Segment)> {
-    let (at, bytes) = door.receive()?;
+fn leaving(monitor: &Monitor) -> Option<(Duration, Segment)> {
+    let (at, bytes) = monitor.receive()?;
     verify_checksums(&bytes).unwrap();
     let packet = decode_packet(&bytes).unwrap().packet;
     assert_eq!((packet.source, packet.destination), (LOCAL, REMOTE));
@@ -64,61 +64,61 @@ fn leaving(door: &Door) -> Option<(Duration, Segment)> {
     }
 }
 
-fn listening(door: &Door) -> i32 {
-    let fd = done(door.with(|machine| machine.socket(false)));
-    done(door.with(|machine| machine.bind(fd, LOCAL)));
-    done(door.with(|machine| machine.call(&Operation::Listen(fd))));
+fn listening(monitor: &Monitor) -> i32 {
+    let fd = done(monitor.with(|machine| machine.socket(false)));
+    done(monitor.with(|machine| machine.bind(fd, LOCAL)));
+    done(monitor.with(|machine| machine.call(&Operation::Listen(fd))));
     fd
 }
 
 /// Completes the three-way handshake; returns the endpoint's initial sequence number.
-fn shaken(door: &Door) -> SeqNr {
-    arrive(door, Flags::SYN, 100, SeqNr(0));
-    let (_, answer) = leaving(door).unwrap();
+fn shaken(monitor: &Monitor) -> SeqNr {
+    arrive(monitor, Flags::SYN, 100, SeqNr(0));
+    let (_, answer) = leaving(monitor).unwrap();
     assert_eq!(answer.flags, Flags::SYN.with(Flags::ACK));
     assert_eq!(answer.ack, SeqNr(101));
-    arrive(door, Flags::ACK, 101, answer.seq.add(1));
+    arrive(monitor, Flags::ACK, 101, answer.seq.add(1));
     answer.seq
 }
 
 #[test]
 fn time_passes_only_for_who_waits() {
-    let door = door();
-    let listener = listening(&door);
-    door.sleep(Duration::from_millis(100));
-    let start = shaken(&door);
-    let (answer, from) = door.with(|machine| machine.accept(listener)).unwrap();
+    let monitor = monitor();
+    let listener = listening(&monitor);
+    monitor.sleep(Duration::from_millis(100));
+    let start = shaken(&monitor);
+    let (answer, from) = monitor.with(|machine| machine.accept(listener)).unwrap();
     assert_eq!(from, Some(REMOTE));
     let fd = done(Ok(answer));
     let transfer = Transfer { fd, bytes: 500, flags: MessageFlags::default() };
-    assert_eq!(done(door.with(|machine| machine.write(&transfer, &mut 0))), 500);
-    let (at, first) = leaving(&door).unwrap();
+    assert_eq!(done(monitor.with(|machine| machine.write(&transfer, &mut 0))), 500);
+    let (at, first) = leaving(&monitor).unwrap();
     assert_eq!(at, Duration::from_millis(100));
     assert_eq!((first.seq, first.payload_bytes), (start.add(1), 500));
     assert!(!first.flags.contains(Flags::PSH), "scripts do not look at PSH");
     // RFC 6298 §2.4: a second; then twice as long.
-    let (at, second) = leaving(&door).unwrap();
+    let (at, second) = leaving(&monitor).unwrap();
     assert_eq!((at, second.seq), (Duration::from_millis(1_100), first.seq));
-    let (at, _) = leaving(&door).unwrap();
+    let (at, _) = leaving(&monitor).unwrap();
     assert_eq!(at, Duration::from_millis(3_100));
 }
 
 #[test]
 fn a_machine_at_rest_sends_nothing() {
-    let door = door();
-    listening(&door);
-    assert!(door.receive().is_none());
-    assert_eq!(door.with(|machine| machine.now), Time::ZERO);
+    let monitor = monitor();
+    listening(&monitor);
+    assert!(monitor.receive().is_none());
+    assert_eq!(monitor.with(|machine| machine.now), Time::ZERO);
 }
 
 #[test]
 fn who_waits_for_nothing_is_told_so() {
-    let door = door();
-    let listener = listening(&door);
-    let answer = door.call(Time::NEVER, |machine| machine.accept(listener).map(|it| it.0));
+    let monitor = monitor();
+    let listener = listening(&monitor);
+    let answer = monitor.call(Time::NEVER, |machine| machine.accept(listener).map(|it| it.0));
     assert_eq!(answer, Ok(Answer::Error("EDEADLK")));
     let second = Time::from_nanos(1_000_000_000);
-    let answer = door.call(second, |machine| {
+    let answer = monitor.call(second, |machine| {
         Ok(if machine.now < second { Answer::Wait } else { Answer::Done(7) })
     });
     assert_eq!(answer, Ok(Answer::Done(7)));
@@ -128,44 +128,44 @@ fn who_waits_for_nothing_is_told_so() {
 /// sleeps in real time.
 #[test]
 fn a_call_in_the_second_thread_returns_in_time() {
-    let door = door();
-    let listener = listening(&door);
+    let monitor = monitor();
+    let listener = listening(&monitor);
     let ended = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let accepted =
-                door.call(Time::NEVER, |machine| machine.accept(listener).map(|it| it.0));
+                monitor.call(Time::NEVER, |machine| machine.accept(listener).map(|it| it.0));
             std::thread::sleep(std::time::Duration::from_millis(50));
-            (accepted, door.look())
+            (accepted, monitor.read_clock())
         });
-        while !door.has_waiter() {
+        while !monitor.has_waiter() {
             std::thread::yield_now();
         }
-        door.sleep(Duration::from_millis(200));
-        shaken(&door);
-        door.sleep(Duration::from_secs(5));
+        monitor.sleep(Duration::from_millis(200));
+        shaken(&monitor);
+        monitor.sleep(Duration::from_secs(5));
         waiting.join().unwrap()
     });
     done(ended.0);
     assert_eq!(ended.1, Time::from_nanos(200_000_000));
-    assert_eq!(door.with(|machine| machine.now), Time::from_nanos(5_200_000_000));
+    assert_eq!(monitor.with(|machine| machine.now), Time::from_nanos(5_200_000_000));
 }
 
 /// A deadline of the second thread's call is met, although it is no timer of the machine.
 #[test]
 fn a_deadline_in_the_second_thread_is_met() {
-    let door = door();
+    let monitor = monitor();
     let deadline = Time::from_nanos(300_000_000);
     let ended = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
-            let answer = door.call(deadline, |machine| {
+            let answer = monitor.call(deadline, |machine| {
                 Ok(if machine.now < deadline { Answer::Wait } else { Answer::Done(0) })
             });
-            (answer, door.look())
+            (answer, monitor.read_clock())
         });
-        while !door.has_waiter() {
+        while !monitor.has_waiter() {
             std::thread::yield_now();
         }
-        door.sleep(Duration::from_secs(1));
+        monitor.sleep(Duration::from_secs(1));
         waiting.join().unwrap()
     });
     assert_eq!(ended, (Ok(Answer::Done(0)), deadline));
@@ -175,15 +175,15 @@ fn a_deadline_in_the_second_thread_is_met() {
 fn commands_change_the_connections_after_them() {
     let file = std::env::temp_dir().join(format!("retx-commands-{}", std::process::id()));
     let settings = Settings::new("tcp=reno", Some(file.clone().into())).unwrap();
-    let door = Door::new(Machine::new(settings).unwrap());
-    let listener = listening(&door);
+    let monitor = Monitor::new(Machine::new(settings).unwrap());
+    let listener = listening(&monitor);
     std::fs::write(&file, "sysctl \"-q\" \"net.ipv4.tcp_window_scaling=0\"\n").unwrap();
-    shaken(&door);
-    let (answer, _) = door.with(|machine| machine.accept(listener)).unwrap();
-    let information = door.with(|machine| machine.information(done(Ok(answer)))).unwrap();
+    shaken(&monitor);
+    let (answer, _) = monitor.with(|machine| machine.accept(listener)).unwrap();
+    let information = monitor.with(|machine| machine.information(done(Ok(answer)))).unwrap();
     assert_eq!(information[5] & 4, 0, "no window scaling");
     std::fs::write(&file, "sysctl \"-q\" \"net.ipv4.tcp_sick=0\"\n").unwrap();
-    let refused = door.with(|machine| machine.socket(false)).unwrap_err();
+    let refused = monitor.with(|machine| machine.socket(false)).unwrap_err();
     std::fs::remove_file(&file).unwrap();
     assert!(refused.contains("tcp_sick") && refused.contains("in `sysctl"), "{refused}");
 }
@@ -198,13 +198,13 @@ fn flags_are_checked() {
 /// Window, state and options of a connection stand where Linux has them.
 #[test]
 fn information_is_laid_out_as_linux_does() {
-    let door = door();
-    let listener = listening(&door);
+    let monitor = monitor();
+    let listener = listening(&monitor);
     let option = SocketOption::MaxSegment(700);
-    done(door.with(|machine| machine.call(&Operation::SetOption(listener, option))));
-    shaken(&door);
-    let (answer, _) = door.with(|machine| machine.accept(listener)).unwrap();
-    let bytes = door.with(|machine| machine.information(done(Ok(answer)))).unwrap();
+    done(monitor.with(|machine| machine.call(&Operation::SetOption(listener, option))));
+    shaken(&monitor);
+    let (answer, _) = monitor.with(|machine| machine.accept(listener)).unwrap();
+    let bytes = monitor.with(|machine| machine.information(done(Ok(answer)))).unwrap();
     let number = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
     assert_eq!(bytes[0], 1, "TCP_ESTABLISHED");
     assert_eq!(number(16), 700, "tcpi_snd_mss");

@@ -144,7 +144,7 @@ mod tests {
         let after_two = 2.0 / 16.0;
         let after_three = after_two - after_two / 16.0;
         let jitter = after_three + (8.0 - after_three) / 16.0;
-        let told = counters.jitter.nanos.expect("four packets") / 1e6;
-        assert!((told - jitter).abs() < 1e-9, "{told} {jitter}");
+        let reported = counters.jitter.nanos.expect("four packets") / 1e6;
+        assert!((reported - jitter).abs() < 1e-9, "{reported} {jitter}");
     }
 }

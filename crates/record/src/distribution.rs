@@ -119,8 +119,8 @@ mod tests {
             times.sort_unstable();
             for q in [0.5, 0.95, 0.99] {
                 let exact = times[((q * times.len() as f64).ceil() as usize).max(1) - 1] as f64;
-                let told = distribution.quantile_s(q).expect("there are times") * 1e9;
-                prop_assert!((told - exact).abs() <= exact / 256.0 + 1e-3, "{q}: {told} {exact}");
+                let found = distribution.quantile_s(q).expect("there are times") * 1e9;
+                prop_assert!((found - exact).abs() <= exact / 256.0 + 1e-3, "{q}: {found} {exact}");
             }
         }
     }

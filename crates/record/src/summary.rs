@@ -75,7 +75,7 @@ pub struct LinkSummary {
     /// Packets waiting at the end of the run.
     pub packets_queued: u64,
     /// Packets in transmission or propagation at the end of the run.
-    pub packets_in_air: u64,
+    pub packets_in_transit: u64,
 }
 
 /// Cost of a run.

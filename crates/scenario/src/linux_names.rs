@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_goes_on_from_what_the_same_module_was_told() {
+    fn a_table_continues_from_the_settings_of_its_module() {
         let inherited = json!({ "name": "vegas_linux", "alpha": 3, "beta": 6, "gamma": 1 });
         let table = json!({ "name": "vegas", "beta": 5 });
         let expected = json!({ "name": "vegas_linux", "beta": 5 });

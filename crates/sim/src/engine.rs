@@ -100,7 +100,7 @@ struct Counts {
 fn prepared(plan: &Plan, options: &Options) -> Vec<Prepared> {
     let of = |tcp: &crate::plan::TcpPlan| {
         let prepared = Prepared::from(&tcp.config);
-        if options.reference { prepared.without_short_ways() } else { prepared }
+        if options.reference { prepared.without_fast_paths() } else { prepared }
     };
     plan.tcps.iter().map(of).collect()
 }

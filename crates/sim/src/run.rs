@@ -252,7 +252,7 @@ fn link_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<LinkSummary> {
         .map(|(index, (plan, end))| {
             let start = baseline.pipe(index);
             let mean = |total: f64| (span > 0.0).then(|| total / span);
-            let Statistics { queued, in_air, queue_max, .. } = end;
+            let Statistics { queued, in_transit, queue_max, .. } = end;
             LinkSummary {
                 name: plan.link.to_string(),
                 direction: plan.direction,
@@ -274,7 +274,7 @@ fn link_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<LinkSummary> {
                 frames_repeated: end.frames_repeated - start.frames_repeated,
                 frames_parity: end.frames_parity - start.frames_parity,
                 packets_queued: queued,
-                packets_in_air: in_air,
+                packets_in_transit: in_transit,
             }
         })
         .collect()

@@ -64,12 +64,12 @@ pub(crate) struct PendingAck {
     /// True if data beyond a gap have arrived since the last ACK.
     beyond_gap: bool,
     /// State of Linux's policy, and only of that.
-    rhythm: Option<Box<Rhythm>>,
+    linux: Option<Box<LinuxAckState>>,
 }
 
-/// Rhythm of arrivals, which determines Linux's delays.
+/// State of Linux's delayed ACKs (`icsk_ack`): it follows the intervals and sizes of the arrivals.
 #[derive(Debug, Clone)]
-struct Rhythm {
+struct LinuxAckState {
     /// Bytes received and not acknowledged.
     bytes: u64,
     /// Number of ACKs still to be sent at once.
@@ -90,15 +90,15 @@ struct Rhythm {
 
 impl PendingAck {
     pub fn new(config: &DelayedAck) -> Self {
-        let linux = config.policy == AckPolicy::Linux;
-        let rhythm = linux.then(|| Box::new(Rhythm::new()));
-        Self { segments: 0, beyond_gap: false, rhythm }
+        let is_linux = config.policy == AckPolicy::Linux;
+        let linux = is_linux.then(|| Box::new(LinuxAckState::new()));
+        Self { segments: 0, beyond_gap: false, linux }
     }
 
     /// True under Linux's policy.
     #[inline]
     pub const fn is_linux(&self) -> bool {
-        self.rhythm.is_some()
+        self.linux.is_some()
     }
 
     /// Counts a segment of in-order data by number only. Not for Linux's policy, which uses
@@ -116,23 +116,23 @@ impl PendingAck {
     /// Handles the end of the handshake, after which the peer may send segments of `mss` bytes
     /// (`tcp_initialize_rcv_mss`).
     pub fn on_open(&mut self, mss: u32, window: u64) {
-        if let Some(rhythm) = &mut self.rhythm {
+        if let Some(linux) = &mut self.linux {
             let half = u32::try_from(window / 2).unwrap_or(u32::MAX);
-            rhythm.mss = mss.min(half).clamp(SMALLEST_FULL, FIRST_GUESS);
+            linux.mss = mss.min(half).clamp(SMALLEST_FULL, FIRST_GUESS);
         }
     }
 
     /// True if the gap before an arrival is so long that the RTO matters.
     #[inline]
     pub fn is_after_gap(&self, now: Time) -> bool {
-        self.rhythm.as_ref().is_some_and(|rhythm| now.since(rhythm.last_arrival) > WAIT_MIN / 2)
+        self.linux.as_ref().is_some_and(|linux| now.since(linux.last_arrival) > WAIT_MIN / 2)
     }
 
     /// Handles in-order data under Linux's policy. True if the segment is larger than any before it
     /// and than the initial guess.
     pub fn on_data(&mut self, arrival: &Arrival) -> bool {
         self.segments += 1;
-        self.rhythm.as_mut().is_some_and(|rhythm| rhythm.on_data(arrival))
+        self.linux.as_mut().is_some_and(|linux| linux.on_data(arrival))
     }
 
     /// True if a FIN may wait for this end's own (Linux `tcp_fin`: `inet_csk_enter_pingpong_mode`).
@@ -142,9 +142,9 @@ impl PendingAck {
 
     /// Handles the peer's FIN: this end is likely to respond soon.
     pub fn on_fin(&mut self) {
-        if let Some(rhythm) = &mut self.rhythm {
+        if let Some(linux) = &mut self.linux {
             // Before the first data there is no delay (`icsk_ack.ato` is 0).
-            rhythm.interactive = true;
+            linux.interactive = true;
         }
     }
 
@@ -156,8 +156,8 @@ impl PendingAck {
         config: &DelayedAck,
         offers_as_much: impl FnOnce() -> bool,
     ) -> Verdict {
-        let Some(rhythm) = &self.rhythm else { return Verdict::Now };
-        rhythm.verdict(arrival, config, offers_as_much)
+        let Some(linux) = &self.linux else { return Verdict::Now };
+        linux.verdict(arrival, config, offers_as_much)
     }
 
     /// Handles data beyond a gap.
@@ -167,65 +167,65 @@ impl PendingAck {
 
     /// True if ACKs of segments beyond a gap may wait for each other.
     pub fn compresses(&self) -> bool {
-        self.rhythm.as_ref().is_some_and(|rhythm| rhythm.quick == 0 || rhythm.interactive)
+        self.linux.as_ref().is_some_and(|linux| linux.quick == 0 || linux.interactive)
     }
 
     /// Largest segment of the peer so far, or an initial guess.
     pub fn mss(&self) -> u32 {
-        self.rhythm.as_ref().map_or(FIRST_GUESS, |rhythm| rhythm.mss)
+        self.linux.as_ref().map_or(FIRST_GUESS, |linux| linux.mss)
     }
 
     /// Handles a window of which less than half is free (`__tcp_select_window`).
     pub fn on_short_window(&mut self) {
-        if let Some(rhythm) = &mut self.rhythm {
-            rhythm.quick = 0;
+        if let Some(linux) = &mut self.linux {
+            linux.quick = 0;
         }
     }
 
     /// Handles growth of the window: the next ACK is sent at once.
     pub fn on_window_growth(&mut self) {
-        if let Some(rhythm) = &mut self.rhythm {
-            rhythm.quick |= 1;
+        if let Some(linux) = &mut self.linux {
+            linux.quick |= 1;
         }
     }
 
     /// Handles an unexpected mark, or data that are unexpectedly not ECN-capable: the next two ACKs
     /// are sent at once.
     pub fn on_mark(&mut self, window: u64) {
-        if let Some(rhythm) = &mut self.rhythm {
-            rhythm.enter_quickack(window, 2);
-            rhythm.interactive = false;
-            rhythm.wait = WAIT_MIN;
+        if let Some(linux) = &mut self.linux {
+            linux.enter_quickack(window, 2);
+            linux.interactive = false;
+            linux.wait = WAIT_MIN;
         }
     }
 
     /// Handles repeated data, or data outside the window.
     pub fn on_repeated_data(&mut self, window: u64) {
-        if let Some(rhythm) = &mut self.rhythm {
-            rhythm.enter_quickack(window, QUICK_MAX);
-            rhythm.interactive = false;
-            rhythm.wait = WAIT_MIN;
+        if let Some(linux) = &mut self.linux {
+            linux.enter_quickack(window, QUICK_MAX);
+            linux.interactive = false;
+            linux.wait = WAIT_MIN;
         }
     }
 
     /// Called after the application has read; `all` if nothing is left to read. True if the peer
     /// waits for an ACK: more than a full segment is unacknowledged, or a message has been read.
     pub fn asks_after_read(&self, all: bool) -> bool {
-        let asks = |it: &Rhythm| {
+        let asks = |it: &LinuxAckState| {
             let message = it.pushed[1] || it.pushed[0] && !it.interactive;
             it.bytes > it.mss.into() || all && message
         };
-        self.segments > 0 && self.rhythm.as_deref().is_some_and(asks)
+        self.segments > 0 && self.linux.as_deref().is_some_and(asks)
     }
 
     /// Handles the end of the delay.
     pub fn on_timer(&mut self, rto: Duration) {
-        let Some(rhythm) = &mut self.rhythm else { return };
-        if rhythm.interactive {
-            rhythm.interactive = false;
-            rhythm.wait = WAIT_MIN;
+        let Some(linux) = &mut self.linux else { return };
+        if linux.interactive {
+            linux.interactive = false;
+            linux.wait = WAIT_MIN;
         } else {
-            rhythm.wait = (rhythm.wait * 2).min(rto);
+            linux.wait = (linux.wait * 2).min(rto);
         }
     }
 
@@ -239,8 +239,9 @@ impl PendingAck {
     /// the usual case at the end that sends the data.
     #[inline]
     pub fn has_nothing(&self) -> bool {
-        let is_new = |it: &Rhythm| it.wait.is_zero() && it.bytes == 0 && it.pushed == [false; 2];
-        self.segments == 0 && !self.beyond_gap && self.rhythm.as_deref().is_none_or(is_new)
+        let is_new =
+            |it: &LinuxAckState| it.wait.is_zero() && it.bytes == 0 && it.pushed == [false; 2];
+        self.segments == 0 && !self.beyond_gap && self.linux.as_deref().is_none_or(is_new)
     }
 
     /// Handles an acknowledgment that is sent, alone or with data.
@@ -248,13 +249,13 @@ impl PendingAck {
     pub fn on_ack_sent(&mut self, now: Time, with_data: bool) {
         let beyond_gap = std::mem::take(&mut self.beyond_gap);
         let waited = std::mem::take(&mut self.segments) > 0 || beyond_gap;
-        if let Some(rhythm) = &mut self.rhythm {
-            rhythm.on_ack_sent(now, waited, with_data);
+        if let Some(linux) = &mut self.linux {
+            linux.on_ack_sent(now, waited, with_data);
         }
     }
 }
 
-impl Rhythm {
+impl LinuxAckState {
     const fn new() -> Self {
         Self {
             bytes: 0,
@@ -415,7 +416,7 @@ mod tests {
     /// The delay is 40/2 + 30 after a gap of 30 ms, 50/2 + 45 after one of 45 ms, and is then
     /// limited by the RTT.
     #[test]
-    fn the_wait_follows_the_rhythm() {
+    fn the_wait_follows_the_arrivals() {
         let mut pending = settled();
         let mut at = 15;
         for (gap, wait) in [(30, 50), (45, 70), (60, 95), (90, 100), (10, 88)] {
@@ -428,7 +429,7 @@ mod tests {
         // The expired timer shows that no second segment comes so soon.
         pending.on_timer(ms(300));
         pending.on_timer(ms(300));
-        assert_eq!(pending.rhythm.unwrap().wait, ms(300), "at most the RTO");
+        assert_eq!(pending.linux.unwrap().wait, ms(300), "at most the RTO");
     }
 
     #[test]

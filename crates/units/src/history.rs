@@ -116,7 +116,7 @@ mod tests {
         /// For arbitrary stays, short or long, the step function counts arrivals minus departures
         /// at every instant, and each row is a change.
         #[test]
-        fn each_change_is_told(
+        fn each_change_is_reported(
             stays in prop::collection::vec((0u64..4, 0u64..6, 0u32..3), 0..60),
             end in 0u64..60,
         ) {

@@ -75,11 +75,11 @@ mod tests {
     #[test]
     fn refusals() {
         assert!("10".parse::<Rate>().unwrap_err().to_string().contains("\"10 Mbit/s\""));
-        let told = |text: &str| text.parse::<Rate>().unwrap_err().to_string();
+        let error_of = |text: &str| text.parse::<Rate>().unwrap_err().to_string();
         for text in ["10 Mbps", "10Mbit", "10 mbit/s", "10 Mb/s", "10M"] {
-            assert!(told(text).contains("did you mean \"10 Mbit/s\"?"), "{}", told(text));
+            assert!(error_of(text).contains("did you mean \"10 Mbit/s\"?"), "{}", error_of(text));
         }
-        assert!(!told("10 parsec").contains("did you mean"));
+        assert!(!error_of("10 parsec").contains("did you mean"));
         assert!("-1 bit/s".parse::<Rate>().unwrap_err().to_string().contains("negative"));
     }
 }

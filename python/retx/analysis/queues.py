@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 
-def course(
+def queue_length(
     link_samples: pl.DataFrame, place: str, span: tuple[float, float] | None = None
 ) -> pl.DataFrame:
     """Samples of one queue within a span, completed at both ends of the span.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from retx.directory import new_file, writing
 from retx.earlier import FIGURES as KINDS
 from retx.errors import UsageError
-from retx.names import flow_names, told
+from retx.names import flow_names, listed
 from retx.results import HOW_TO_RECORD, NotRecordedError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Drawing:
             raise UsageError(f"{needed}: {HOW_TO_RECORD['samples']}")
         names = flow_names(scenario)
         if self.flow is not None and self.flow not in names:
-            raise UsageError(f"--flow {self.flow}: no such flow; there is {told(names)}")
+            raise UsageError(f"--flow {self.flow}: no such flow; there is {listed(names)}")
 
     @contextmanager
     def open(self, directory: Path | None) -> Iterator[Path]:

@@ -112,7 +112,7 @@ def main() -> NoReturn:
     except BaseException as error:
         if debug:
             raise
-        message, code = _told(error)
+        message, code = _message_and_code(error)
         if message:
             print(message, file=sys.stderr)
         if code == PIPE_CLOSED:
@@ -173,7 +173,7 @@ def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
     raise _Terminated(number)
 
 
-def _told(error: BaseException) -> tuple[str, int]:
+def _message_and_code(error: BaseException) -> tuple[str, int]:
     """One-line message for the user about an error, and the exit code."""
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return "interrupted", INTERRUPTED

@@ -103,7 +103,7 @@ class Shown:
     def _print_json(self, found: Sweep, summary: pl.DataFrame, paired: pl.DataFrame | None) -> None:
         from retx.cli.run import print_json
 
-        told: dict[str, Any] = {
+        content: dict[str, Any] = {
             "metric": self.metric,
             "keys": list(found.keys),
             "runs": len(found),
@@ -111,8 +111,8 @@ class Shown:
         }
         if paired is not None:
             key, values = pair_of(found, self.pair)
-            told["paired"] = {"key": key, "values": list(values), "rows": paired.to_dicts()}
-        print_json(told)
+            content["paired"] = {"key": key, "values": list(values), "rows": paired.to_dicts()}
+        print_json(content)
 
 
 def of_sweep(word: str, option: str) -> Drawing:

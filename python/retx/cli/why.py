@@ -204,8 +204,8 @@ def _print_rest(answer: Answer, out: Any) -> None:  # noqa: ANN401
         out.print(f"Tried, and less or no gain: {plain(', '.join(hidden))}.")
     if content["behind"]:
         part = " to ".join(seconds(content["behind"][0][key]) for key in ("start_s", "end_s"))
-        told = ", ".join(f"{row['name']} {factor(row['gain'])}" for row in content["behind"])
-        out.print(f"In short runs alone, from {part}: {plain(told)}.")
+        alone = ", ".join(f"{row['name']} {factor(row['gain'])}" for row in content["behind"])
+        out.print(f"In short runs alone, from {part}: {plain(alone)}.")
     stop = content["stopped"]
     out.print(f"{stop['runs']} runs in {seconds(stop['took_s'])}; ended as {plain(stop['text'])}.")
     if content["left_out"]:

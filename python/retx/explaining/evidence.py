@@ -62,16 +62,16 @@ def standing_queue(situation: Situation) -> str:
     """A sentence: how long packets wait, in which queue, and who fills it."""
     hop, path = situation.queue_hop, situation.path
     waiting = situation.queueing_s
-    told = (
+    text = (
         f"A round trip takes {seconds(path.rtt_s + waiting)} where the way takes "
         f"{seconds(path.rtt_s)}: packets wait in the queue before {hop.name}"
     )
     room = (hop.value("queue") or {}).get("packets")
     if room and hop.rate_bit_s:
         holds = room * hop.packet_bits / hop.rate_bit_s
-        told += f", which holds {count(room)} packets, {seconds(holds)} at {rate(hop.rate_bit_s)}"
+        text += f", which holds {count(room)} packets, {seconds(holds)} at {rate(hop.rate_bit_s)}"
     most = _most_through(situation, hop)
-    return f"{told}{', and ' + most + ' fills it' if most else ''}."
+    return f"{text}{', and ' + most + ' fills it' if most else ''}."
 
 
 def _most_through(situation: Situation, hop: Hop) -> str:
@@ -171,11 +171,11 @@ def _lost(situation: Situation, cause: str) -> str:
                 reasons[reason] for reason in ("channel", "retry_limit", "script")
             )  # fmt: skip
             packets = max(packets, link["packets_in"])
-    told = f"{share(drops / packets if packets else 0)} of the packets were lost"
+    text = f"{share(drops / packets if packets else 0)} of the packets were lost"
     if cause == "congestion":
         room = (situation.path.bottleneck.value("queue") or {}).get("packets")
         product = 8 * situation.path.product_bytes / situation.path.bottleneck.packet_bits
         if room:
-            told += f" in queues of {count(room)} packets, where the way holds {product:.0f}"
-        return told
-    return f"{told} on the channel"
+            text += f" in queues of {count(room)} packets, where the way holds {product:.0f}"
+        return text
+    return f"{text} on the channel"

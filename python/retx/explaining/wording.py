@@ -52,15 +52,15 @@ def interval(row: Mapping[str, Any]) -> str:
 
 def price(row: Mapping[str, Any]) -> str:
     """Costs of a remedy in figures, without those that round to zero."""
-    told, paid = [], row["price"]
+    prices, paid = [], row["price"]
     if paid["rtt_s"] is not None and abs(paid["rtt_s"]) >= 1e-4:
-        told.append(f"RTT {'+' if paid['rtt_s'] > 0 else '−'}{seconds(abs(paid['rtt_s']))}")
+        prices.append(f"RTT {'+' if paid['rtt_s'] > 0 else '−'}{seconds(abs(paid['rtt_s']))}")
     if abs(paid["needless"]) >= 5e-4:
         sign = "+" if paid["needless"] > 0 else "−"
-        told.append(f"needless {sign}{100 * abs(paid['needless']):.2g} %")
+        prices.append(f"needless {sign}{100 * abs(paid['needless']):.2g} %")
     if paid["others"] is not None and abs(paid["others"] - 1) >= 0.005:
-        told.append(f"others ×{paid['others']:.2f}")
-    return ", ".join(told)
+        prices.append(f"others ×{paid['others']:.2f}")
+    return ", ".join(prices)
 
 
 def fix(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -106,10 +106,10 @@ def _cause(search: Search, content: Mapping[str, Any]) -> str:
     where = f"“{content['title']}”: the flow" if content["title"] else "The flow"
     limit = next((it["goodput_bit_s"] for it in content["bounds"] if it["name"] == "link"), None)
     of = f" of at most {rate(limit)}" if limit else ""
-    told = f"{where} {content['flow']} gets {_got(content)}{of}."
+    sentence = f"{where} {content['flow']} gets {_got(content)}{of}."
     if content["measure"] == "response time":
-        return f"{told} {_of_answers(search.situation)}"
-    return f"{told} {_limits(search.situation, search.situation.shares, 'of its life')}"
+        return f"{sentence} {_of_answers(search.situation)}"
+    return f"{sentence} {_limits(search.situation, search.situation.shares, 'of its life')}"
 
 
 def _of_answers(situation: Situation) -> str:
@@ -129,14 +129,14 @@ def _of_answers(situation: Situation) -> str:
 def _limits(situation: Situation, of_life: Mapping[str, float], whole: str) -> str:
     """The largest limit with its evidence, and the next where it is more than a tenth."""
     (first, most), (second, part) = ranked(of_life)[:2]
-    told = f"For {per_cent(most)} {whole} it is limited {PHRASES.get(first, first)}"
-    told += _because(evidence(situation, first))
+    sentence = f"For {per_cent(most)} {whole} it is limited {PHRASES.get(first, first)}"
+    sentence += _because(evidence(situation, first))
     if part >= LEAST_SECOND:
         # Of one cause the figures are the same.
         alike = "." in first and first.rpartition(".")[2] == second.rpartition(".")[2]
-        told += f" Another {per_cent(part)} is limited {PHRASES.get(second, second)}"
-        told += _because("" if alike else evidence(situation, second))
-    return told
+        sentence += f" Another {per_cent(part)} is limited {PHRASES.get(second, second)}"
+        sentence += _because("" if alike else evidence(situation, second))
+    return sentence
 
 
 def _because(shown: str) -> str:
@@ -153,22 +153,22 @@ def _cure(content: Mapping[str, Any]) -> list[str]:
     best = fix(content)
     if best is None:
         return [_none(content), _delay(content)]
-    told = [
+    lines = [
         f"Fix: {best['text']}. How: {best['apply'][0]}.",
         f"Expected: {_expected(content, best)}.",
     ]
     together = combined_fix(content)
     if together and (together["gain_low"] or 0) > WORTH * best["gain"]:
-        told.append(f"Together with {_beyond(together, best)}: {_expected(content, together)}.")
+        lines.append(f"Together with {_beyond(together, best)}: {_expected(content, together)}.")
     second = _second(content["remedies"], best)
     if second:
-        told.append(f"Or: {second['text']}, {factor(second['gain'])}.")
+        lines.append(f"Or: {second['text']}, {factor(second['gain'])}.")
     first = content["remedies"][0]
     if not first["in_linux"] and first["gain"] > best["gain"] / NEARLY:
-        told.append(
+        lines.append(
             f"More would bring what no kernel has: {first['text']}, {factor(first['gain'])}."
         )
-    return told
+    return lines
 
 
 def _beyond(row: Mapping[str, Any], best: Mapping[str, Any]) -> str:
@@ -179,11 +179,13 @@ def _beyond(row: Mapping[str, Any], best: Mapping[str, Any]) -> str:
 def _expected(content: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     within = _within(row)
     if content["measure"] == "response time":
-        told = f"answers after {seconds(row['response_s'])}, {factor(row['gain'])} as fast{within}"
+        sentence = (
+            f"answers after {seconds(row['response_s'])}, {factor(row['gain'])} as fast{within}"
+        )
     else:
-        told = f"{rate(row['goodput_bit_s'])}, {factor(row['gain'])}{within}"
+        sentence = f"{rate(row['goodput_bit_s'])}, {factor(row['gain'])}{within}"
     paid = price(row)
-    return f"{told}; {paid}" if paid else told
+    return f"{sentence}; {paid}" if paid else sentence
 
 
 def _within(row: Mapping[str, Any]) -> str:

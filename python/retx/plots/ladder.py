@@ -105,7 +105,7 @@ def _draw_silences(axes: Any, clock: Clock, timeouts: list[dict[str, Any]]) -> N
     """Draws a band for each silence, with its duration and the event that ends it."""
     for silence in clock.silences:
         axes.axhspan(silence.top, silence.bottom, facecolor="0.93", edgecolor="none", zorder=0)
-        ends = [told for told in timeouts if abs(told["start_s"] - silence.end_s) < 1e-9]
+        ends = [timeout for timeout in timeouts if abs(timeout["start_s"] - silence.end_s) < 1e-9]
         length = f"{silence.end_s - silence.start_s:.2f} s without packets"
         text = "; ".join([length, *map(_timeout, ends)])
         middle = (silence.top + silence.bottom) / 2
@@ -114,10 +114,10 @@ def _draw_silences(axes: Any, clock: Clock, timeouts: list[dict[str, Any]]) -> N
 
 
 def _draw_timeouts(axes: Any, timeouts: list[dict[str, Any]]) -> None:  # noqa: ANN401
-    for told in timeouts:
+    for timeout in timeouts:
         axes.annotate(
-            _timeout(told),
-            (SENDER, told["start_s"]),
+            _timeout(timeout),
+            (SENDER, timeout["start_s"]),
             (6, 3),
             textcoords="offset points",
             fontsize=6.5,

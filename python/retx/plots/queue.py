@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from retx.analysis.queues import course
+from retx.analysis.queues import queue_length
 from retx.analysis.thinning import envelope
-from retx.names import told
+from retx.names import listed
 from retx.plots.flows import MOST_PANELS, PlotError, check_span, within
 from retx.plots.style import BLUE, RED, Ax, Figure, new_figure, shared_legend, styled
 
@@ -40,7 +40,7 @@ def queue(
     with styled():
         figure, panels = new_figure(len(places), height=2.0, ax=ax)
         for axes, name in zip(panels, places, strict=True):
-            drawn = envelope(course(link_samples, name, span), "time_s", "queue_packets")
+            drawn = envelope(queue_length(link_samples, name, span), "time_s", "queue_packets")
             axes.step(
                 drawn["time_s"], drawn["queue_packets"], where="post", color=BLUE, label="waiting"
             )
@@ -62,7 +62,7 @@ def _places(link_samples: pl.DataFrame, place: str | None) -> list[str]:
     known = [str(name) for name in link_samples["place"].unique(maintain_order=True)]
     if place is not None:
         if place not in known:
-            raise PlotError(f"no place {place!r} in the table; it has {told(known)}")
+            raise PlotError(f"no place {place!r} in the table; it has {listed(known)}")
         return [place]
     longest = link_samples.group_by("place", maintain_order=True).agg(pl.col("queue_packets").max())
     used = [str(name) for name, packets in longest.iter_rows() if packets]
@@ -71,7 +71,7 @@ def _places(link_samples: pl.DataFrame, place: str | None) -> list[str]:
     if len(used) > MOST_PANELS:
         raise PlotError(
             f"{len(used)} queues are too many for one figure: choose with place=…, one of "
-            f"{told(used)}"
+            f"{listed(used)}"
         )
     return used
 

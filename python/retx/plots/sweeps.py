@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from retx.analysis.groups import needed
-from retx.names import told
+from retx.names import listed
 from retx.plots.flows import PlotError
 from retx.plots.labels import Label
 from retx.plots.style import Ax, Figure
@@ -138,7 +138,7 @@ class SweepPlot:
         own = self._table.filter(pl.col("name").cast(pl.String) == flow)
         if own.is_empty():
             names = map(str, self._table["name"].unique(maintain_order=True))
-            raise PlotError(f"no flow {flow!r} in the table; it has {told(names)}")
+            raise PlotError(f"no flow {flow!r} in the table; it has {listed(names)}")
         return own
 
     def _models(

@@ -114,7 +114,7 @@ def _point(
         )
         plan = Emulating(missing, jobs=missing, first=len(runs))
         try:
-            runs += [_told(one) for one in emulated(scenario, code, plan, None)]
+            runs += [_kept(one) for one in emulated(scenario, code, plan, None)]
         except EmulationRefusedError as error:
             return Found(refused=str(error))
         _keep(kept, point, runs)
@@ -125,7 +125,7 @@ def _point(
     )
 
 
-def _told(one: Emulated) -> dict[str, Any]:
+def _kept(one: Emulated) -> dict[str, Any]:
     if one.result is None:
         return {"summary": None, "faults": one.faults}
     summary = one.result.summary

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from retx.sweeps.precision import Known, Precision
-    from retx.sweeps.running import Course
+    from retx.sweeps.running import Execution
 
 METRIC = "goodput_bit_s"
 """Shown where no `until` names another."""
@@ -31,7 +31,7 @@ class Display:
     precision: Precision | None = None
     """Collects what is shown."""
 
-    def update(self, course: Course) -> None:
+    def update(self, execution: Execution) -> None:
         """Shows the state of a sweep."""
 
     @staticmethod
@@ -53,26 +53,26 @@ class Log(Display):
     """A line per minute, for log files."""
 
     def __init__(self) -> None:
-        self._started = self._told = time.monotonic()
+        self._started = self._printed = time.monotonic()
 
-    def update(self, course: Course) -> None:
+    def update(self, execution: Execution) -> None:
         """See `Display`."""
         now = time.monotonic()
-        if now - self._told < LOG_S:
+        if now - self._printed < LOG_S:
             return
-        self._told = now
-        left = _clock(_remaining(course, now - self._started))
-        print(f"{_counted(course)}, {left} left", file=sys.stderr, flush=True)
+        self._printed = now
+        left = _clock(_remaining(execution, now - self._started))
+        print(f"{_counted(execution)}, {left} left", file=sys.stderr, flush=True)
 
 
 class _Told(Display):
     """Calls a function with the fraction done."""
 
-    def __init__(self, tell: Callable[[float], None]) -> None:
-        self._tell = tell
+    def __init__(self, report: Callable[[float], None]) -> None:
+        self._report = report
 
-    def update(self, course: Course) -> None:
-        self._tell(course.done / course.planned)
+    def update(self, execution: Execution) -> None:
+        self._report(execution.done / execution.planned)
 
 
 class Terminal(Display):
@@ -100,38 +100,38 @@ class Terminal(Display):
     def __exit__(self, *_: object) -> None:
         self._live.stop()
 
-    def update(self, course: Course) -> None:
+    def update(self, execution: Execution) -> None:
         """See `Display`."""
         now = time.monotonic()
         if now - self._started < PATIENCE_S or now - self._drawn < REFRESH_S:
             return
         self._drawn = now
         self._live.start()
-        self._live.update(self._drawing(course, now - self._started), refresh=True)
+        self._live.update(self._drawing(execution, now - self._started), refresh=True)
 
-    def _drawing(self, course: Course, elapsed: float) -> RenderableType:
+    def _drawing(self, execution: Execution, elapsed: float) -> RenderableType:
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table
 
-        rate = course.fresh / elapsed
+        rate = execution.fresh / elapsed
         line = Table.grid(padding=(0, 1))
         line.add_row(
-            _counted(course),
-            ProgressBar(total=course.planned, completed=course.done, width=30),
+            _counted(execution),
+            ProgressBar(total=execution.planned, completed=execution.done, width=30),
             f"{rate:,.0f} runs/s".replace(",", "\u202f"),
-            f"{_clock(_remaining(course, elapsed))} left",
+            f"{_clock(_remaining(execution, elapsed))} left",
         )
-        return Group(line, self._intervals(course))
+        return Group(line, self._intervals(execution))
 
-    def _intervals(self, course: Course) -> RenderableType:
+    def _intervals(self, execution: Execution) -> RenderableType:
         from rich.markup import escape
         from rich.table import Table
 
         assert self.precision is not None
         rows = [
             (known, point)
-            for point in range(len(course.keys))
+            for point in range(len(execution.keys))
             for known in self.precision.known(point)
             if known.n > 1
         ]
@@ -146,7 +146,7 @@ class Terminal(Display):
         )
         for known, point in rows[:SHOWN]:
             table.add_row(
-                escape(self._values(course, point)),
+                escape(self._values(execution, point)),
                 escape(known.name),
                 self._interval(known),
                 f"n = {known.n}",
@@ -160,27 +160,27 @@ class Terminal(Display):
         share = 100 * known.relative
         return f"{shown(known.mean)} ± {share:.{0 if share >= 10 else 1}f} %"
 
-    def _values(self, course: Course, point: int) -> str:
-        index = self._plan.keys.index(course.keys[point])
+    def _values(self, execution: Execution, point: int) -> str:
+        index = self._plan.keys.index(execution.keys[point])
         values = zip(self._plan.grid.keys, self._plan.grid.points[index], strict=True)
         return ", ".join(
             f"{key.rsplit('.', 1)[-1]} = {value}" for key, value in values if value is not None
         )
 
 
-def _counted(course: Course) -> str:
-    return f"{course.done:,} of {course.planned:,} runs".replace(",", "\u202f")
+def _counted(execution: Execution) -> str:
+    return f"{execution.done:,} of {execution.planned:,} runs".replace(",", "\u202f")
 
 
-def _remaining(course: Course, elapsed: float) -> float | None:
+def _remaining(execution: Execution, elapsed: float) -> float | None:
     """Remaining time: the remaining events divided by the rate so far."""
-    if not course.events or not course.fresh:
+    if not execution.events or not execution.fresh:
         return None
-    typical = sum(course.events.values()) / len(course.events)
+    typical = sum(execution.events.values()) / len(execution.events)
     left = sum(
-        count * course.events.get(point, typical) for point, count in enumerate(course.left())
+        count * execution.events.get(point, typical) for point, count in enumerate(execution.left())
     )
-    return left / (course.fresh_events / elapsed)
+    return left / (execution.fresh_events / elapsed)
 
 
 def _clock(seconds: float | None) -> str:

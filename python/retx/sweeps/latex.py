@@ -29,7 +29,7 @@ def sweep_latex(
         table = found.summary(metric, confidence=confidence)
         scale, head = axis(column, table["mean"])
         note = f"Means of {metric} with {level} (Student's t); {_by()}"
-        keys = [*found.keys, *(it for it in ALSO if _tells(table, it))]
+        keys = [*found.keys, *(it for it in ALSO if _distinguishes(table, it))]
         return means_table(table, keys, names, ("mean", head, scale), note)
     first, second = paired
     table = found.paired(first, second, metric, confidence=confidence)
@@ -37,7 +37,7 @@ def sweep_latex(
     note = f"{metric}: {_said(first)} less {_said(second)}, run by run, with {level}; {_by()}"
     compared = set(first) if isinstance(first, Mapping) else set()
     keys = [key for key in found.keys if key in table.columns and key not in compared]
-    keys += [it for it in ALSO if _tells(table, it)]
+    keys += [it for it in ALSO if _distinguishes(table, it)]
     return paired_table(table, keys, names, (head, scale), note)
 
 
@@ -48,7 +48,7 @@ def _heads(found: Sweep) -> dict[str, str]:
     return {key: label.text() for key, label in labels(found.keys, scenario).items()}
 
 
-def _tells(table: object, column: str) -> bool:
+def _distinguishes(table: object, column: str) -> bool:
     values = table[column] if column in table.columns else []  # type: ignore[attr-defined, index]
     return len(set(values)) > 1
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from retx import _native
 from retx.errors import UsageError
-from retx.names import flow_names, link_names, told
+from retx.names import flow_names, link_names, listed
 from retx.renamed import current
 from retx.sweeps.grid import Until
 
@@ -79,7 +79,7 @@ class Metric:
             known |= dict.fromkeys(NAMES[self.table](resolved))
             if self.name in known:
                 return
-        raise UsageError(f"metric: no {kind} {self.name!r} in any run (there is {told(known)})")
+        raise UsageError(f"metric: no {kind} {self.name!r} in any run (there is {listed(known)})")
 
     def series(self, batch: _native.Batch) -> Iterable[tuple[int, int, str, float]]:
         """Point, replication, series and value of each row of the metric."""

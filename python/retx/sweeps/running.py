@@ -167,14 +167,14 @@ def run_study(
 
 def run_course(prepared: Prepared, store: Store, executor: Executor, progress: Progress) -> None:
     """Runs missing replications, and completes the store."""
-    course = Course(prepared, store, executor)
+    execution = Execution(prepared, store, executor)
     with _display(prepared.plan, progress) as display:
-        course.run(display)
+        execution.run(display)
     store.finish()
     if prepared.warms_up:
         from retx.sweeps.unmeasured import unmeasured
 
-        warn_of_unmeasured(unmeasured(store.table, prepared.plan), course.done)
+        warn_of_unmeasured(unmeasured(store.table, prepared.plan), execution.done)
 
 
 def _checked_threads(threads: int | None, dask: str | None) -> int | None:
@@ -233,8 +233,8 @@ def _display(plan: Plan, progress: Progress) -> Iterator[Display]:
         yield display
 
 
-class Course:
-    """State of a sweep: completed runs, runs in progress, and the next ones."""
+class Execution:
+    """Execution of a sweep: completed runs, runs in progress, and the next ones."""
 
     def __init__(self, prepared: Prepared, store: Store, executor: Executor) -> None:
         plan = prepared.plan
@@ -282,7 +282,7 @@ class Course:
             batches, idle, failed = self._executor.take(TICK_S)
             self._take(batches, display)
             if failed:
-                raise self._told(min(failed, key=_own_fault_first))
+                raise self._located(min(failed, key=_own_fault_first))
             assert not (idle and any(self._left) and not batches), "runs are missing"
             display.update(self)
             if time.monotonic() - flushed > PART_S:
@@ -339,8 +339,8 @@ class Course:
             start = replication + 1
             self.done += replication != end
 
-    def _told(self, failed: Failed) -> Exception:
-        """The error of a run, which says how to see it again."""
+    def _located(self, failed: Failed) -> Exception:
+        """Error of a run, prefixed with the scenario and replication that reproduce it."""
         point, replication, error = failed
         if isinstance(error, _native.RunError):
             error.args = (f"{self._place(point, replication)}: {error}",)

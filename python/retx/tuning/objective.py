@@ -12,7 +12,7 @@ import polars as pl
 from retx import _native
 from retx.errors import UsageError
 from retx.models import fairness
-from retx.names import told
+from retx.names import listed
 
 if TYPE_CHECKING:
     from retx.replications import Replications
@@ -54,7 +54,7 @@ class Objective:
                 f"{', '.join(columns)}"
             )
         if flow and flow not in flows:
-            raise UsageError(f"objective {self.name!r}: no flow {flow!r}; there is {told(flows)}")
+            raise UsageError(f"objective {self.name!r}: no flow {flow!r}; there is {listed(flows)}")
 
     def value(self, runs: Replications) -> float | None:
         """Mean over the replications; None if a flow has no value, as when unfinished."""

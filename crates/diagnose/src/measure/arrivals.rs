@@ -1,7 +1,7 @@
-//! The course of a flow that was captured at the receiver's end: its arrivals, and the holes
+//! The deliveries of a flow that was captured at the receiver's end: its arrivals, and the holes
 //! between them.
 
-use super::copies::{Copy, Course, Step};
+use super::copies::{Copy, Delivery, FlowTrace};
 use crate::answer::Needless;
 use crate::flow::watch::{Observed, Passed};
 use std::collections::BTreeMap;
@@ -15,16 +15,16 @@ const LEAST_NS: i64 = 300_000_000;
 /// More segments in a hole were not lost, but not captured.
 const HOLE_MAX: i64 = 4_096;
 
-/// Course of a flow from captured arrivals.
-pub fn of_arrivals(observed: &Observed) -> Course {
+/// Trace of a flow from captured arrivals.
+pub fn of_arrivals(observed: &Observed) -> FlowTrace {
     let clock = Clock::of(&observed.watch.sent);
-    let mut builder = Builder { course: Course::of(observed), clock, ..Builder::default() };
+    let mut builder = Builder { trace: FlowTrace::of(observed), clock, ..Builder::default() };
     for passed in observed.watch.sent.iter().filter(|it| it.payload_bytes > 0) {
         builder.arrive(observed, passed);
     }
-    let mut course = builder.course;
-    course.compute_least_delay();
-    course
+    let mut trace = builder.trace;
+    trace.compute_least_delay();
+    trace
 }
 
 /// Clock of the sender's timestamps.
@@ -55,7 +55,7 @@ impl Clock {
 
 #[derive(Debug, Default)]
 struct Builder {
-    course: Course,
+    trace: FlowTrace,
     clock: Option<Clock>,
     end: Option<i64>,
     /// Copies that are missing, by their first position.
@@ -70,23 +70,23 @@ impl Builder {
         if let Some(end) = self.end {
             // Bursts lose their last packets: a missing packet was sent together with the previous
             // one.
-            let before = self.course.copies.last().and_then(|copy| copy.sent_ns);
+            let before = self.trace.copies.last().and_then(|copy| copy.sent_ns);
             self.miss((end, passed.start), before.or(sent_ns), passed.time_ns);
         }
         self.end = Some(self.end.map_or(passed.end, |end| end.max(passed.end)));
-        let pieces: Vec<_> = self.course.pieces(passed).collect();
+        let pieces: Vec<_> = self.trace.pieces(passed).collect();
         for (start, payload) in pieces {
             let hole = self.missing.remove(&start);
             if let (Some(hole), true) = (hole, passed.is_late) {
                 // The packet is late, not lost.
-                self.course.copies[hole].lost = Some(0.0);
-                let overtakers = self.course.copies.len() - 1 - hole;
-                self.course.overtaken.push(overtakers as u32);
+                self.trace.copies[hole].lost = Some(0.0);
+                let overtakers = self.trace.copies.len() - 1 - hole;
+                self.trace.overtaken.push(overtakers as u32);
                 continue;
             }
             if let Some(hole) = hole {
                 let verdict = passed.record.map(|record| &observed.verdicts[record]);
-                self.course.copies[hole].lost = Some(match verdict {
+                self.trace.copies[hole].lost = Some(match verdict {
                     Some(it) if it.needless == Needless::Yes => 1.0 - it.confidence,
                     Some(it) => it.confidence,
                     None => 0.9,
@@ -98,20 +98,20 @@ impl Builder {
 
     /// Sequence space that no packet brought yet.
     fn miss(&mut self, (start, end): (i64, i64), sent_ns: Option<i64>, time_ns: i64) {
-        let unit = i64::from(self.course.unit);
+        let unit = i64::from(self.trace.unit);
         if end <= start || (end - start) / unit > HOLE_MAX {
             return;
         }
         let mut at = start;
         while at < end {
             let payload_bytes = (end - at).min(unit) as u32;
-            let index = self.course.copies.len();
+            let index = self.trace.copies.len();
             self.missing.insert(at, index);
-            self.course.copies.push(Copy {
+            self.trace.copies.push(Copy {
                 sent_ns,
                 time_ns,
                 start: at,
-                wire_bytes: self.course.empty_wire_bytes + payload_bytes,
+                wire_bytes: self.trace.empty_wire_bytes + payload_bytes,
                 delay_ns: None,
                 lost: None,
             });
@@ -120,13 +120,13 @@ impl Builder {
     }
 
     fn push(&mut self, passed: &Passed, piece: (i64, u32), sent_ns: Option<i64>) {
-        let index = self.course.copies.len();
-        let mut copy = self.course.copy(passed, piece);
+        let index = self.trace.copies.len();
+        let mut copy = self.trace.copy(passed, piece);
         copy.sent_ns = sent_ns;
         copy.delay_ns = sent_ns.map(|sent| passed.time_ns - sent);
         copy.lost = Some(0.0);
         let follows = self.last.is_some_and(|last| last + 1 == index);
-        self.course.steps.push(Step {
+        self.trace.deliveries.push(Delivery {
             time_ns: passed.time_ns,
             wire_bytes: u64::from(copy.wire_bytes),
             newest: index,
@@ -134,7 +134,7 @@ impl Builder {
             follows,
             is_plain: true,
         });
-        self.course.copies.push(copy);
+        self.trace.copies.push(copy);
         self.last = Some(index);
     }
 }

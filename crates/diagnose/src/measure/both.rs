@@ -1,13 +1,13 @@
-//! The course of a flow of which both ends were captured: every delay and every fate is exact.
+//! The deliveries of a flow of which both ends were captured: every delay and every fate is exact.
 
-use super::copies::{Copy, Course, Step};
+use super::copies::{Copy, Delivery, FlowTrace};
 use crate::flow::watch::Observed;
 use crate::pair::{Matched, way};
 
-/// Course of the data between two captures.
-pub fn of_both_ends(observed: &Observed, matched: &Matched) -> Course {
+/// Trace of the data between two captures.
+pub fn of_both_ends(observed: &Observed, matched: &Matched) -> FlowTrace {
     let Matched { forward, backward, line, .. } = matched;
-    let mut course = Course::of(observed);
+    let mut trace = FlowTrace::of(observed);
     let missed = way::missed(forward, backward);
     let start_ns = forward.sent.first().map_or(0, |entry| entry.time_ns);
     let last_ns = forward.arrived.last().map_or(0, |entry| entry.time_ns);
@@ -23,12 +23,12 @@ pub fn of_both_ends(observed: &Observed, matched: &Matched) -> Course {
         let is_over = entry.time_ns.saturating_add(line.least_ns) > last_ns;
         let ahead = first_seq.map_or(0, |first| entry.key.seq.wrapping_sub(first) as i32);
         let time_ns = entry.time_ns - start_ns;
-        arrivals.extend(delay_ns.map(|delay| (time_ns + delay, course.copies.len())));
-        course.copies.push(Copy {
+        arrivals.extend(delay_ns.map(|delay| (time_ns + delay, trace.copies.len())));
+        trace.copies.push(Copy {
             sent_ns: Some(time_ns),
             time_ns,
             start: origin + i64::from(ahead),
-            wire_bytes: course.empty_wire_bytes + entry.length,
+            wire_bytes: trace.empty_wire_bytes + entry.length,
             delay_ns,
             lost: match arrived {
                 Some(_) => Some(0.0),
@@ -43,18 +43,18 @@ pub fn of_both_ends(observed: &Observed, matched: &Matched) -> Course {
         let before = place.checked_sub(1).map(|before| arrivals[before].1);
         if let Some(highest) = highest.filter(|highest| index < *highest) {
             let overtakers: usize = highest - index;
-            course.overtaken.push(overtakers as u32);
+            trace.overtaken.push(overtakers as u32);
         }
         highest = highest.max(Some(index));
-        course.steps.push(Step {
+        trace.deliveries.push(Delivery {
             time_ns,
-            wire_bytes: u64::from(course.copies[index].wire_bytes),
+            wire_bytes: u64::from(trace.copies[index].wire_bytes),
             newest: index,
             segments: 1,
             follows: before.is_some_and(|before| before + 1 == index),
             is_plain: true,
         });
     }
-    course.compute_least_delay();
-    course
+    trace.compute_least_delay();
+    trace
 }

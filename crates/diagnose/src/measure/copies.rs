@@ -43,7 +43,7 @@ pub struct Copy {
 
 /// Delivery of data: an acknowledgment, or an arrival.
 #[derive(Debug, Clone, Copy)]
-pub struct Step {
+pub struct Delivery {
     /// Time of the delivery.
     pub time_ns: i64,
     /// Bytes on the wire that are delivered for the first time.
@@ -52,19 +52,19 @@ pub struct Step {
     pub newest: usize,
     /// Number of segments.
     pub segments: u32,
-    /// Exactly the data sent after those of the step before, each sent once, are delivered.
+    /// Exactly the data sent after those of the delivery before, each sent once, are delivered.
     pub follows: bool,
     /// True if no earlier data are missing.
     pub is_plain: bool,
 }
 
-/// Copies and deliveries of a flow.
+/// Trace of a flow: the copies of its segments, and their deliveries.
 #[derive(Debug, Clone, Default)]
-pub struct Course {
+pub struct FlowTrace {
     /// Copies, in the order of sending.
     pub copies: Vec<Copy>,
     /// Deliveries, in the order of time.
-    pub steps: Vec<Step>,
+    pub deliveries: Vec<Delivery>,
     /// Bytes on the wire of a full segment.
     pub segment_wire_bytes: u32,
     /// Bytes on the wire of a segment without payload.
@@ -100,29 +100,29 @@ struct Unit {
     newest: usize,
 }
 
-/// Course of a flow from its acknowledgments.
-pub fn of_acknowledgments(observed: &Observed) -> Course {
-    let mut course = Course { is_round_trip: true, ..Course::of(observed) };
+/// Trace of a flow from its acknowledgments.
+pub fn of_acknowledgments(observed: &Observed) -> FlowTrace {
+    let mut trace = FlowTrace { is_round_trip: true, ..FlowTrace::of(observed) };
     let mut builder = Builder::default();
     let (sent, heard) = (&observed.watch.sent, &observed.watch.heard);
     let mut next = 0;
     for passed in sent {
         while heard.get(next).is_some_and(|it| it.time_ns <= passed.time_ns) {
-            builder.hear(&mut course, &heard[next]);
+            builder.hear(&mut trace, &heard[next]);
             next += 1;
         }
-        builder.send(&mut course, passed);
+        builder.send(&mut trace, passed);
     }
     for it in &heard[next..] {
-        builder.hear(&mut course, it);
+        builder.hear(&mut trace, it);
     }
-    builder.judge(&mut course, &observed.verdicts);
-    course.compute_least_delay();
-    course.leave_out_held();
-    course
+    builder.judge(&mut trace, &observed.verdicts);
+    trace.compute_least_delay();
+    trace.leave_out_held();
+    trace
 }
 
-impl Course {
+impl FlowTrace {
     pub(crate) fn of(observed: &Observed) -> Self {
         let mss = observed.syns.iter().flatten().filter_map(|syn| syn.mss).min();
         let options = if observed.has_timestamps { TIMESTAMPS_BYTES } else { 0 };
@@ -164,20 +164,20 @@ impl Course {
     /// segment, unless another arrived just after it. If each segment is acknowledged, none is
     /// delayed.
     fn leave_out_held(&mut self) {
-        let single = self.steps.iter().filter(|step| step.segments == 1).count();
-        if 2 * single > self.steps.len() {
+        let single = self.deliveries.iter().filter(|delivery| delivery.segments == 1).count();
+        if 2 * single > self.deliveries.len() {
             return;
         }
-        for step in self.steps.iter().filter(|step| step.segments == 1) {
+        for delivery in self.deliveries.iter().filter(|delivery| delivery.segments == 1) {
             let arrives = |copy: &&Copy| copy.lost.is_none_or(|lost| lost < 0.5);
-            let next = self.copies[step.newest + 1..].iter().find(arrives);
+            let next = self.copies[delivery.newest + 1..].iter().find(arrives);
             let next = next.and_then(|copy| copy.sent_ns);
-            let own = self.copies[step.newest].sent_ns;
+            let own = self.copies[delivery.newest].sent_ns;
             let is_near = own.zip(next).is_some_and(|(own, next)| {
-                next - own <= self.least_ns / NEAR && next + self.least_ns <= step.time_ns
+                next - own <= self.least_ns / NEAR && next + self.least_ns <= delivery.time_ns
             });
             if !is_near {
-                let held = self.copies[step.newest].delay_ns.take();
+                let held = self.copies[delivery.newest].delay_ns.take();
                 self.held_ns.extend(held.map(|delay| delay - self.least_ns));
             }
         }
@@ -206,11 +206,11 @@ struct Builder {
 }
 
 impl Builder {
-    fn send(&mut self, course: &mut Course, passed: &Passed) {
-        for (start, payload) in course.pieces(passed) {
-            let index = course.copies.len();
+    fn send(&mut self, trace: &mut FlowTrace, passed: &Passed) {
+        for (start, payload) in trace.pieces(passed) {
+            let index = trace.copies.len();
             let end = start + i64::from(payload);
-            course.copies.push(course.copy(passed, (start, payload)));
+            trace.copies.push(trace.copy(passed, (start, payload)));
             self.records.push(passed.record);
             self.delivered.push(false);
             let mut is_known = false;
@@ -226,7 +226,7 @@ impl Builder {
         }
     }
 
-    fn hear(&mut self, course: &mut Course, heard: &Heard) {
+    fn hear(&mut self, trace: &mut FlowTrace, heard: &Heard) {
         let mut units = Vec::new();
         while let Some(entry) = self.under_way.first_entry()
             && entry.get().end <= heard.ack
@@ -249,10 +249,10 @@ impl Builder {
             self.is_broken |= is_duplicate && !self.under_way.is_empty();
             return;
         }
-        self.deliver(course, &mut units, heard);
+        self.deliver(trace, &mut units, heard);
     }
 
-    fn deliver(&mut self, course: &mut Course, units: &mut [Unit], heard: &Heard) {
+    fn deliver(&mut self, trace: &mut FlowTrace, units: &mut [Unit], heard: &Heard) {
         let time_ns = heard.time_ns;
         let is_plain = heard.blocks[0] == (0, 0);
         let cumulative = units.iter().all(|unit| unit.end <= heard.ack);
@@ -260,7 +260,7 @@ impl Builder {
         let (first, newest) = (units[0].newest, units[units.len() - 1].newest);
         let is_whole = newest + 1 - first == units.len() && units.iter().all(|it| it.copies == 1);
         let is_next = self.highest.map_or(first == 0, |highest| first == highest + 1);
-        let wire = |unit: &Unit| u64::from(course.copies[unit.newest].wire_bytes);
+        let wire = |unit: &Unit| u64::from(trace.copies[unit.newest].wire_bytes);
         let wire_bytes = units.iter().map(wire).sum();
         for unit in units.iter() {
             self.delivered[unit.newest] = true;
@@ -268,22 +268,29 @@ impl Builder {
         let overtakers = self.highest.map_or(0, |highest| highest.saturating_sub(newest));
         let is_late = overtakers > 0 && units[units.len() - 1].copies == 1;
         if is_late && cumulative {
-            course.overtaken.push(overtakers as u32);
+            trace.overtaken.push(overtakers as u32);
         }
         // Data beyond a gap are acknowledged together with those that fill it.
         if units.iter().all(|unit| unit.copies == 1) && !is_late {
-            let copy = &mut course.copies[newest];
+            let copy = &mut trace.copies[newest];
             copy.delay_ns = copy.sent_ns.map(|sent| time_ns - sent);
         }
-        let follows = is_whole && is_next && !self.is_broken && !course.steps.is_empty();
+        let follows = is_whole && is_next && !self.is_broken && !trace.deliveries.is_empty();
         self.is_broken = self.highest.is_some_and(|highest| newest < highest) || !is_whole;
         self.highest = Some(self.highest.map_or(newest, |highest| highest.max(newest)));
         let segments = units.len() as u32;
-        course.steps.push(Step { time_ns, wire_bytes, newest, segments, follows, is_plain });
+        trace.deliveries.push(Delivery {
+            time_ns,
+            wire_bytes,
+            newest,
+            segments,
+            follows,
+            is_plain,
+        });
     }
 
     /// Computes the probability of loss for each copy.
-    fn judge(&mut self, course: &mut Course, verdicts: &[Verdict]) {
+    fn judge(&mut self, trace: &mut FlowTrace, verdicts: &[Verdict]) {
         let under_way = std::mem::take(&mut self.under_way);
         for (start, chain) in std::mem::take(&mut self.chains) {
             let is_open = under_way.contains_key(&start);
@@ -293,7 +300,7 @@ impl Builder {
                 let next = chain.get(place + 1).and_then(|next| self.records[*next]);
                 let verdict = next.map(|record| &verdicts[record]);
                 let own = self.records[*index].map(|record| &verdicts[record]);
-                let copy = &mut course.copies[*index];
+                let copy = &mut trace.copies[*index];
                 copy.lost = if own.is_some_and(|own| own.has_dsack) {
                     Some(0.0)
                 } else if let Some(verdict) = verdict {

@@ -1,7 +1,7 @@
 //! Propagation delay: the least round trip, less the time that its packets took to be sent.
 
 use super::Estimate;
-use super::copies::{Copy, Course, OVERHEAD_BYTES};
+use super::copies::{Copy, FlowTrace, OVERHEAD_BYTES};
 use crate::flow::watch::Observed;
 use serde::Serialize;
 
@@ -25,16 +25,16 @@ pub struct Beyond {
 
 /// Delays beyond the queue, which is followed by what was sent from the last time it was empty on,
 /// as long as the error of the rate allows.
-pub fn beyond_queue(course: &Course, rate_bit_s: &Estimate, by_queue: &[f64]) -> Beyond {
+pub fn beyond_queue(trace: &FlowTrace, rate_bit_s: &Estimate, by_queue: &[f64]) -> Beyond {
     let (Some(rate), Some(low), Some(high)) = (rate_bit_s.value, rate_bit_s.low, rate_bit_s.high)
     else {
         return Beyond::default();
     };
     let relative = (high - low) / 2.0 / rate;
-    let least_ns = course.least_ns as f64;
+    let least_ns = trace.least_ns as f64;
     let mut found = Beyond::default();
     let (mut free_ns, mut busy_since_ns) = (f64::MIN, 0.0);
-    for (copy, by_queue) in course.copies.iter().zip(by_queue) {
+    for (copy, by_queue) in trace.copies.iter().zip(by_queue) {
         let Some(sent) = copy.sent_ns.map(|sent| sent as f64) else { continue };
         if sent >= free_ns {
             (free_ns, busy_since_ns) = (sent, sent);
@@ -62,16 +62,16 @@ pub fn sending_ns(bytes: u32, rate_bit_s: Option<f64>) -> f64 {
 }
 
 /// Propagation delay of both directions, from the handshake, from data and their acknowledgments.
-pub fn round_trip(observed: &Observed, course: &Course, rate_bit_s: Option<f64>) -> Estimate {
-    let back_ns = sending_ns(course.empty_wire_bytes, rate_bit_s);
+pub fn round_trip(observed: &Observed, trace: &FlowTrace, rate_bit_s: Option<f64>) -> Estimate {
+    let back_ns = sending_ns(trace.empty_wire_bytes, rate_bit_s);
     let both = |ns: [Option<i64>; 2]| Some((ns[0]? + ns[1]?) as f64);
     let of_syn = both(observed.handshake_ns)
-        .map(|ns| ns - 2.0 * sending_ns(course.syn_wire_bytes, rate_bit_s));
+        .map(|ns| ns - 2.0 * sending_ns(trace.syn_wire_bytes, rate_bit_s));
     // At the receiver's end, acknowledgments and the data that echo their timestamps. The fastest
     // of those data may not have been a full segment, so that no transmission time is subtracted.
     let of_loops = both(observed.loops_ns)
         .filter(|ns| {
-            !course.is_round_trip && both(observed.handshake_ns).is_none_or(|syn| *ns < syn)
+            !trace.is_round_trip && both(observed.handshake_ns).is_none_or(|syn| *ns < syn)
         })
         .map(|ns| ns - 2.0 * back_ns);
     let here_ns = observed.loops_ns[0].unwrap_or(0) as f64;
@@ -79,8 +79,8 @@ pub fn round_trip(observed: &Observed, course: &Course, rate_bit_s: Option<f64>)
         let ns = copy.delay_ns? as f64 - sending_ns(copy.wire_bytes, rate_bit_s);
         Some(ns + here_ns - back_ns)
     };
-    let mut of_data: Vec<f64> = match course.is_round_trip {
-        true => course.copies.iter().filter_map(own).collect(),
+    let mut of_data: Vec<f64> = match trace.is_round_trip {
+        true => trace.copies.iter().filter_map(own).collect(),
         false => Vec::new(),
     };
     of_data.sort_by(f64::total_cmp);

@@ -1,7 +1,7 @@
 //! Both ends as the capture shows them: options, windows, acknowledgments, congestion control.
 
 use super::Estimate;
-use super::copies::Course;
+use super::copies::FlowTrace;
 use crate::answer;
 use crate::flow::watch::{Heard, Observed};
 use serde::Serialize;
@@ -46,7 +46,7 @@ pub struct Endpoints {
 }
 
 /// Describes both ends.
-pub fn endpoints(flow: &answer::Flow, observed: &Observed, course: &Course) -> Endpoints {
+pub fn endpoints(flow: &answer::Flow, observed: &Observed, trace: &FlowTrace) -> Endpoints {
     let syns = observed.syns;
     let both = |has: fn(&crate::packet::Options) -> bool| Some(has(&syns[0]?) && has(&syns[1]?));
     let mss = syns.iter().flatten().filter_map(|syn| syn.mss).min().map(u32::from);
@@ -60,21 +60,21 @@ pub fn endpoints(flow: &answer::Flow, observed: &Observed, course: &Course) -> E
     });
     Endpoints {
         sender_opened: observed.syn_ns[0].zip(observed.syn_ns[1]).map(|(own, other)| own < other),
-        segment_bytes: course.unit,
+        segment_bytes: trace.unit,
         mss,
         sack: both(|syn| syn.sack_permitted),
         timestamps: observed.has_timestamps,
         window_scaling: both(|syn| syn.window_scale.is_some()),
-        initial_window: initial_window(observed, course),
+        initial_window: initial_window(observed, trace),
         receive_window: receive_window(&observed.watch.heard),
-        segments_per_ack: segments_per_ack(course),
-        ack_delay_s: ack_delay(course),
+        segments_per_ack: segments_per_ack(trace),
+        ack_delay_s: ack_delay(trace),
         reduction,
         congestion_control,
     }
 }
 
-fn initial_window(observed: &Observed, course: &Course) -> Option<u32> {
+fn initial_window(observed: &Observed, trace: &FlowTrace) -> Option<u32> {
     observed.syn_ns[0]?;
     let data: Vec<_> = observed.watch.sent.iter().filter(|it| it.payload_bytes > 0).collect();
     let origin = data.first()?.start;
@@ -83,7 +83,7 @@ fn initial_window(observed: &Observed, course: &Course) -> Option<u32> {
     // Away from the sender, data that an acknowledgment releases come a loop later.
     let first = data.iter().take_while(|it| it.time_ns < heard.time_ns + here_ns / 2);
     let bytes: u32 = first.map(|it| it.payload_bytes).sum();
-    Some(bytes.div_ceil(course.unit.max(1)))
+    Some(bytes.div_ceil(trace.unit.max(1)))
 }
 
 fn receive_window(heard: &[Heard]) -> Option<(i64, i64)> {
@@ -92,18 +92,22 @@ fn receive_window(heard: &[Heard]) -> Option<(i64, i64)> {
     after.map(|it| it.window).next().map(|first| (first, largest))
 }
 
-fn segments_per_ack(course: &Course) -> Option<u32> {
-    if !course.is_round_trip {
+fn segments_per_ack(trace: &FlowTrace) -> Option<u32> {
+    if !trace.is_round_trip {
         return None;
     }
-    let mut counts: Vec<u32> =
-        course.steps.iter().filter(|step| step.follows).map(|step| step.segments).collect();
+    let mut counts: Vec<u32> = trace
+        .deliveries
+        .iter()
+        .filter(|delivery| delivery.follows)
+        .map(|delivery| delivery.segments)
+        .collect();
     counts.sort_unstable();
     counts.get(counts.len() / 2).copied()
 }
 
-fn ack_delay(course: &Course) -> Option<f64> {
-    let mut held = course.held_ns.clone();
+fn ack_delay(trace: &FlowTrace) -> Option<f64> {
+    let mut held = trace.held_ns.clone();
     held.sort_unstable();
     // Some of them may have waited for something else.
     (held.len() >= HELD_MIN).then(|| held[held.len() - 1 - held.len() / 20] as f64 * 1e-9)
@@ -146,7 +150,7 @@ fn reduction(flow: &answer::Flow, observed: &Observed) -> Estimate {
 
 /// Bytes under way after each packet, with its time in seconds.
 fn under_way(observed: &Observed) -> Vec<(f64, i64)> {
-    let mut course = Vec::with_capacity(observed.watch.sent.len());
+    let mut trace = Vec::with_capacity(observed.watch.sent.len());
     let (mut end, mut acked, mut next) = (0, 0, 0);
     let heard = &observed.watch.heard;
     for passed in &observed.watch.sent {
@@ -155,7 +159,7 @@ fn under_way(observed: &Observed) -> Vec<(f64, i64)> {
             next += 1;
         }
         end = end.max(passed.end);
-        course.push((passed.time_ns as f64 * 1e-9, end - acked));
+        trace.push((passed.time_ns as f64 * 1e-9, end - acked));
     }
-    course
+    trace
 }

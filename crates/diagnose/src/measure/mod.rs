@@ -17,7 +17,7 @@ use crate::flow::watch::{Observed, Watched};
 use crate::pair;
 use crate::reader::ReadError;
 use crate::run::{self, Wanted};
-use copies::{Course, OVERHEAD_BYTES};
+use copies::{FlowTrace, OVERHEAD_BYTES};
 use serde::Serialize;
 use std::io::Read;
 
@@ -60,8 +60,8 @@ pub struct Copies {
 }
 
 impl Copies {
-    fn of(course: &Course, by_queue: Vec<f64>) -> Self {
-        let copies = &course.copies;
+    fn of(trace: &FlowTrace, by_queue: Vec<f64>) -> Self {
+        let copies = &trace.copies;
         Self {
             times_s: copies.iter().map(|it| it.time_ns as f64 * 1e-9).collect(),
             starts: copies.iter().map(|it| it.start).collect(),
@@ -137,7 +137,7 @@ pub fn measure_pair<R: Read>(
     let flow = answer.flows.iter().find(|flow| flow.number == number);
     let path = flow.zip(kept).map(|(flow, (observed, matched))| {
         let own = copies::of_acknowledgments(&observed);
-        let path = of_course(flow, &observed, &own);
+        let path = from_trace(flow, &observed, &own);
         match matched {
             Some(matched) => of_both(path, flow, &both::of_both_ends(&observed, &matched)),
             None => path,
@@ -147,23 +147,23 @@ pub fn measure_pair<R: Read>(
 }
 
 /// Replaces estimates of one capture by those of both.
-fn of_both(path: Path, flow: &answer::Flow, course: &Course) -> Path {
-    let rate_bit_s = rate::rate(course);
-    let (queue, by_queue) = queue::queue(course, rate_bit_s.value);
+fn of_both(path: Path, flow: &answer::Flow, trace: &FlowTrace) -> Path {
+    let rate_bit_s = rate::rate(trace);
+    let (queue, by_queue) = queue::queue(trace, rate_bit_s.value);
     let back = flow.between.as_ref().map(|between| &between.backward);
     let acks_lost = back.map_or(path.acks_lost, |back| {
         let evidence = format!("{} of {} packets, both ends captured", back.lost, back.sent);
         way::share(back.lost as f64, back.sent as f64, evidence)
     });
     Path {
-        cross_bit_s: rate::cross(course, &rate_bit_s),
-        beyond_queue: delay::beyond_queue(course, &rate_bit_s, &by_queue),
+        cross_bit_s: rate::cross(trace, &rate_bit_s),
+        beyond_queue: delay::beyond_queue(trace, &rate_bit_s, &by_queue),
         queue,
         rate_bit_s,
-        reordered: way::reordered(course),
-        overtakers: way::overtakers(course),
+        reordered: way::reordered(trace),
+        overtakers: way::overtakers(trace),
         acks_lost,
-        copies: Copies::of(course, by_queue),
+        copies: Copies::of(trace, by_queue),
         ..path
     }
 }
@@ -186,47 +186,47 @@ pub fn measure<R: Read>(
 }
 
 fn of_flow(flow: &answer::Flow, observed: &Observed) -> Path {
-    let course = if flow.place == "receiver" {
+    let trace = if flow.place == "receiver" {
         arrivals::of_arrivals(observed)
     } else {
         copies::of_acknowledgments(observed)
     };
-    of_course(flow, observed, &course)
+    from_trace(flow, observed, &trace)
 }
 
-fn of_course(flow: &answer::Flow, observed: &Observed, course: &Course) -> Path {
-    let rate_bit_s = rate::rate(course);
-    let (queue, by_queue) = queue::queue(course, rate_bit_s.value);
+fn from_trace(flow: &answer::Flow, observed: &Observed, trace: &FlowTrace) -> Path {
+    let rate_bit_s = rate::rate(trace);
+    let (queue, by_queue) = queue::queue(trace, rate_bit_s.value);
     Path {
         cross_bit_s: Estimate::unknown("one end does not show what else passes the bottleneck"),
-        round_trip_s: delay::round_trip(observed, course, rate_bit_s.value),
-        beyond_queue: delay::beyond_queue(course, &rate_bit_s, &by_queue),
+        round_trip_s: delay::round_trip(observed, trace, rate_bit_s.value),
+        beyond_queue: delay::beyond_queue(trace, &rate_bit_s, &by_queue),
         bursts: application::bursts(observed),
         queue,
-        reordered: way::reordered(course),
-        overtakers: way::overtakers(course),
-        acks_lost: way::acks_lost(course),
-        ack_rate_bit_s: way::ack_rate(course, &observed.watch.heard),
-        endpoints: endpoints::endpoints(flow, observed, course),
-        copies: Copies::of(course, by_queue),
-        figures: figures(flow, course),
-        segment_wire_bytes: course.segment_wire_bytes,
+        reordered: way::reordered(trace),
+        overtakers: way::overtakers(trace),
+        acks_lost: way::acks_lost(trace),
+        ack_rate_bit_s: way::ack_rate(trace, &observed.watch.heard),
+        endpoints: endpoints::endpoints(flow, observed, trace),
+        copies: Copies::of(trace, by_queue),
+        figures: figures(flow, trace),
+        segment_wire_bytes: trace.segment_wire_bytes,
         overhead_bytes: OVERHEAD_BYTES,
         rate_bit_s,
     }
 }
 
-fn figures(flow: &answer::Flow, course: &Course) -> Figures {
+fn figures(flow: &answer::Flow, trace: &FlowTrace) -> Figures {
     let from = flow.name.split(" > ").next().unwrap_or_default();
     let again = flow.retransmissions.iter().filter(|it| it.from == from && it.length_bytes > 0);
     let silent = flow.stalls.iter().filter(|stall| stall.cause != "application");
-    let mut rtts: Vec<i64> = course.copies.iter().filter_map(|copy| copy.delay_ns).collect();
+    let mut rtts: Vec<i64> = trace.copies.iter().filter_map(|copy| copy.delay_ns).collect();
     rtts.sort_unstable();
     let quantile = |part: f64| {
         let index = (rtts.len() as f64 * part) as usize;
         rtts.get(index).map(|ns| *ns as f64 * 1e-9)
     };
-    let is_shown = course.is_round_trip;
+    let is_shown = trace.is_round_trip;
     Figures {
         goodput_bit_s: flow.goodput_bit_s,
         retransmissions: again.count() as u64,

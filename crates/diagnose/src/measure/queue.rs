@@ -8,7 +8,7 @@
 //! the greatest length are tried, because noise blurs it.
 
 use super::Estimate;
-use super::copies::{Copy, Course};
+use super::copies::{Copy, FlowTrace};
 use super::delay::sending_ns;
 use serde::Serialize;
 
@@ -67,11 +67,11 @@ struct Split {
 }
 
 /// Bytes on the wire queued before each copy.
-pub fn waiting(course: &Course, rate_bit_s: f64) -> Vec<Option<f64>> {
+pub fn waiting(trace: &FlowTrace, rate_bit_s: f64) -> Vec<Option<f64>> {
     let own = |copy: &Copy| sending_ns(copy.wire_bytes, Some(rate_bit_s));
     let sample = |copy: &Copy| Some(copy.delay_ns? as f64 - own(copy));
-    let Some(base) = course.copies.iter().filter_map(sample).reduce(f64::min) else {
-        return vec![None; course.copies.len()];
+    let Some(base) = trace.copies.iter().filter_map(sample).reduce(f64::min) else {
+        return vec![None; trace.copies.len()];
     };
     let per_ns = rate_bit_s / 8e9;
     let mut last: Option<(i64, f64)> = None;
@@ -86,7 +86,7 @@ pub fn waiting(course: &Course, rate_bit_s: f64) -> Vec<Option<f64>> {
         last = Some((sent, now + joins));
         Some(now)
     };
-    course.copies.iter().map(&mut one).collect()
+    trace.copies.iter().map(&mut one).collect()
 }
 
 /// True if the copy is more likely lost than not.
@@ -95,17 +95,17 @@ pub fn is_lost(copy: &Copy) -> bool {
 }
 
 /// Measures the queue, and gives each lost copy the probability that a full queue dropped it.
-pub fn queue(course: &Course, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
+pub fn queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
     let none = |why: &str| {
         let bytes = Estimate::unknown(why);
         let (full, elsewhere) = ((0, 0), (0, 0));
         let queue = Queue { bytes, packets: None, kind: Kind::Unknown, full, elsewhere };
-        (queue, vec![0.0; course.copies.len()])
+        (queue, vec![0.0; trace.copies.len()])
     };
     let Some(rate) = rate_bit_s else { return none("the rate is not known") };
-    let waiting = waiting(course, rate);
-    let wire = f64::from(course.segment_wire_bytes);
-    let both = || course.copies.iter().zip(&waiting).filter_map(|(copy, it)| Some((copy, (*it)?)));
+    let waiting = waiting(trace, rate);
+    let wire = f64::from(trace.segment_wire_bytes);
+    let both = || trace.copies.iter().zip(&waiting).filter_map(|(copy, it)| Some((copy, (*it)?)));
     let mut samples: Vec<f64> =
         both().filter(|(copy, _)| copy.delay_ns.is_some()).map(|(_, it)| it).collect();
     samples.sort_by(|one, other| other.total_cmp(one));
@@ -132,14 +132,14 @@ pub fn queue(course: &Course, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
     let is_full = |it: f64| it >= from;
     let is_limit = full.0 > 0 && chance * splits.len() as f64 <= SIGNIFICANT;
     let below = if is_limit { from.min(most) - BLURRED * wire } else { f64::MAX };
-    if let Some(early) = early(course, &waiting, below) {
-        return early_drops(course, &waiting, early, (full, elsewhere));
+    if let Some(early) = early(trace, &waiting, below) {
+        return early_drops(trace, &waiting, early, (full, elsewhere));
     }
     if !is_limit {
         let why = "it was never seen full: losses were no more frequent when most waited";
         let bytes = Estimate { low: Some(most), ..Estimate::unknown(why) };
         let queue = Queue { bytes, packets: None, kind: Kind::Unknown, full, elsewhere };
-        return (queue, vec![0.0; course.copies.len()]);
+        return (queue, vec![0.0; trace.copies.len()]);
     }
     let mut at_loss: Vec<f64> =
         both().filter(|(copy, it)| is_lost(copy) && is_full(*it)).map(|(_, it)| it).collect();
@@ -153,7 +153,7 @@ pub fn queue(course: &Course, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
     );
     let bytes = Estimate::known(value, (limit - wire / 2.0, limit + wire / 2.0), evidence);
     let share = 1.0 - (by_channel / (full.0 as f64 / full.1 as f64)).min(1.0);
-    let of_queue = course
+    let of_queue = trace
         .copies
         .iter()
         .zip(&waiting)
@@ -172,13 +172,13 @@ struct Early {
 
 /// Detects losses that become more frequent with the queue, below the limit. Losses within a round
 /// trip count once, since channel losses also occur in bursts.
-fn early(course: &Course, waiting: &[Option<f64>], below: f64) -> Option<Early> {
-    let both = || course.copies.iter().zip(waiting).filter_map(|(copy, it)| Some((copy, (*it)?)));
+fn early(trace: &FlowTrace, waiting: &[Option<f64>], below: f64) -> Option<Early> {
+    let both = || trace.copies.iter().zip(waiting).filter_map(|(copy, it)| Some((copy, (*it)?)));
     let mut sorted: Vec<f64> = both().map(|(_, it)| it).filter(|it| *it < below).collect();
     sorted.sort_by(f64::total_cmp);
     let (mut events, mut last) = (Vec::new(), i64::MIN);
     for (copy, it) in both().filter(|(copy, it)| *it < below && is_lost(copy)) {
-        if copy.time_ns.saturating_sub(last) > course.least_ns {
+        if copy.time_ns.saturating_sub(last) > trace.least_ns {
             events.push(it);
             last = copy.time_ns;
         }
@@ -197,12 +197,12 @@ fn early(course: &Course, waiting: &[Option<f64>], below: f64) -> Option<Early> 
     let found = EARLY.into_iter().filter_map(split);
     let (chance, best) = found.min_by(|one, other| one.0.total_cmp(&other.0))?;
     let is_clear = best.others.0 * EARLY_CLEAR <= best.hit.0
-        && best.from >= EARLY_SEGMENTS * f64::from(course.segment_wire_bytes);
+        && best.from >= EARLY_SEGMENTS * f64::from(trace.segment_wire_bytes);
     (is_clear && chance * EARLY.len() as f64 <= SIGNIFICANT).then_some(best)
 }
 
 fn early_drops(
-    course: &Course,
+    trace: &FlowTrace,
     waiting: &[Option<f64>],
     found: Early,
     (full, elsewhere): ((u64, u64), (u64, u64)),
@@ -218,7 +218,7 @@ fn early_drops(
         found.others.1
     );
     let part = 1.0 - (share(found.others) / share(found.hit)).min(1.0);
-    let of_queue = course.copies.iter().zip(waiting).map(|(copy, it)| {
+    let of_queue = trace.copies.iter().zip(waiting).map(|(copy, it)| {
         if is_lost(copy) && it.is_some_and(|it| it >= found.from) { part } else { 0.0 }
     });
     let bytes = Estimate { low: None, ..Estimate::unknown(&evidence) };

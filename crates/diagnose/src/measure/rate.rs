@@ -1,14 +1,13 @@
 //! Rate of the bottleneck: bytes delivered over time while data wait for it.
 //!
-//! A step of deliveries counts when its newest data were sent so early that they would have been
-//! delivered before the step before, had they not waited. The gap between both steps is then time
-//! in which the bottleneck was busy, whatever its length, so that no rate is preferred. Runs of
-//! such steps give long intervals, in which the jitter of single acknowledgments vanishes. Where
-//! too few data wait for so long (small windows), the most frequent rate at which bursts are spread
-//! stands in.
+//! A delivery counts if its newest data were sent so early that, without a queue, they would have
+//! arrived before the previous delivery. The bottleneck was then busy between both deliveries,
+//! however long the gap, so that the method prefers no rate. Runs of such deliveries give long
+//! intervals, in which the jitter of single acknowledgments vanishes. Where too few data wait that
+//! long (small windows), the most frequent rate at which bursts are spread is used instead.
 
 use super::Estimate;
-use super::copies::{Course, Step};
+use super::copies::{Delivery, FlowTrace};
 
 /// Segments of an interval, and fewest at the end of a run: one acknowledgment more or less changes
 /// little.
@@ -46,18 +45,18 @@ impl Chunk {
 }
 
 /// The rate in bits per second, of frames.
-pub fn rate(course: &Course) -> Estimate {
-    let plain = busy_chunks(course, true, LONG);
-    let busy = if plain.len() >= CHUNKS_PLAIN { plain } else { busy_chunks(course, false, LONG) };
+pub fn rate(trace: &FlowTrace) -> Estimate {
+    let plain = busy_chunks(trace, true, LONG);
+    let busy = if plain.len() >= CHUNKS_PLAIN { plain } else { busy_chunks(trace, false, LONG) };
     if busy.len() >= CHUNKS_PLAIN && near_mode(&busy) < ALONE {
         // Cross traffic lies between the flow's packets in long intervals, but not in each gap.
-        return summary(busy_chunks(course, false, SHORT), |used| {
+        return summary(busy_chunks(trace, false, SHORT), |used| {
             format!("{used} gaps of the busy bottleneck without other traffic in them")
         });
     }
     if busy.len() >= CHUNKS_MIN {
         let segments: f64 =
-            busy.iter().map(|it| it.bytes).sum::<f64>() / f64::from(course.segment_wire_bytes);
+            busy.iter().map(|it| it.bytes).sum::<f64>() / f64::from(trace.segment_wire_bytes);
         return summary(busy, |used| {
             format!(
                 "{segments:.0} segments that waited for the bottleneck, in {used} intervals of \
@@ -65,7 +64,7 @@ pub fn rate(course: &Course) -> Estimate {
             )
         });
     }
-    let bursts = bursts(course);
+    let bursts = bursts(trace);
     if bursts.len() >= PAIRS_MIN {
         return summary(bursts, |used| {
             format!("spacing of bursts at the bottleneck ({used} of them); it was seldom busy")
@@ -93,8 +92,8 @@ fn summary(mut chunks: Vec<Chunk>, evidence: impl Fn(usize) -> String) -> Estima
 }
 
 /// Part of the bottleneck's rate that others took while it was busy.
-pub fn cross(course: &Course, rate_bit_s: &Estimate) -> Estimate {
-    let busy = busy_chunks(course, false, LONG);
+pub fn cross(trace: &FlowTrace, rate_bit_s: &Estimate) -> Estimate {
+    let busy = busy_chunks(trace, false, LONG);
     let (Some(rate), true) = (rate_bit_s.value, busy.len() >= CHUNKS_PLAIN) else {
         return Estimate::unknown("the bottleneck was seldom busy");
     };
@@ -148,20 +147,20 @@ fn upper_mode(sorted: &[Chunk]) -> f64 {
     best
 }
 
-fn busy_chunks(course: &Course, plain_only: bool, segments: (u32, u32)) -> Vec<Chunk> {
+fn busy_chunks(trace: &FlowTrace, plain_only: bool, segments: (u32, u32)) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     let mut run = (0_i64, 0_u64, 0_u32);
-    for pair in course.steps.windows(2) {
-        let [before, step] = pair else { continue };
-        let sent = course.copies[step.newest].sent_ns;
-        let is_plain = !plain_only || (step.is_plain && before.is_plain);
-        let is_busy = step.follows
+    for pair in trace.deliveries.windows(2) {
+        let [before, delivery] = pair else { continue };
+        let sent = trace.copies[delivery.newest].sent_ns;
+        let is_plain = !plain_only || (delivery.is_plain && before.is_plain);
+        let is_busy = delivery.follows
             && is_plain
-            && sent.is_some_and(|sent| sent + course.least_ns <= before.time_ns);
+            && sent.is_some_and(|sent| sent + trace.least_ns <= before.time_ns);
         if is_busy {
-            run.0 += step.time_ns - before.time_ns;
-            run.1 += step.wire_bytes;
-            run.2 += step.segments;
+            run.0 += delivery.time_ns - before.time_ns;
+            run.1 += delivery.wire_bytes;
+            run.2 += delivery.segments;
         }
         let is_enough = run.2 >= if is_busy { segments.0 } else { segments.1 };
         if is_enough && run.0 > 0 {
@@ -175,18 +174,18 @@ fn busy_chunks(course: &Course, plain_only: bool, segments: (u32, u32)) -> Vec<C
 }
 
 /// Deliveries with larger spacing than their transmissions.
-fn bursts(course: &Course) -> Vec<Chunk> {
-    let spread = |pair: &[Step]| {
-        let [before, step] = pair else { return None };
-        let gap = step.time_ns - before.time_ns;
-        let sent = |step: &Step| course.copies[step.newest].sent_ns;
-        let is_burst = match (sent(before), sent(step)) {
+fn bursts(trace: &FlowTrace) -> Vec<Chunk> {
+    let spread = |pair: &[Delivery]| {
+        let [before, delivery] = pair else { return None };
+        let gap = delivery.time_ns - before.time_ns;
+        let sent = |delivery: &Delivery| trace.copies[delivery.newest].sent_ns;
+        let is_burst = match (sent(before), sent(delivery)) {
             (Some(one), Some(other)) => other - one < gap / 2,
             _ => true,
         };
-        let is_full = step.segments > 1 || before.segments == 1;
-        (step.follows && gap > 0 && is_burst && is_full)
-            .then_some(Chunk { seconds: gap as f64 * 1e-9, bytes: step.wire_bytes as f64 })
+        let is_full = delivery.segments > 1 || before.segments == 1;
+        (delivery.follows && gap > 0 && is_burst && is_full)
+            .then_some(Chunk { seconds: gap as f64 * 1e-9, bytes: delivery.wire_bytes as f64 })
     };
-    course.steps.windows(2).filter_map(spread).collect()
+    trace.deliveries.windows(2).filter_map(spread).collect()
 }

@@ -1,6 +1,6 @@
 //! Measurements of a drop-tail queue with known packets.
 
-use super::copies::{Copy, Course, Step};
+use super::copies::{Copy, Delivery, FlowTrace};
 use super::{queue, rate, way};
 
 const WIRE: u32 = 1_538;
@@ -10,18 +10,23 @@ const BASE_NS: i64 = 50_000_000;
 
 /// Bursts of `segments` segments, one every 200 ms, at a queue of `limit`; each delivery is
 /// acknowledged at once.
-fn course(bursts: i64, segments: i64, limit: i64, lost_by_channel: impl Fn(i64) -> bool) -> Course {
-    let mut course = Course {
+fn trace(
+    bursts: i64,
+    segments: i64,
+    limit: i64,
+    lost_by_channel: impl Fn(i64) -> bool,
+) -> FlowTrace {
+    let mut trace = FlowTrace {
         segment_wire_bytes: WIRE,
         empty_wire_bytes: 90,
         is_round_trip: true,
         unit: 1_448,
-        ..Course::default()
+        ..FlowTrace::default()
     };
     let (mut free_ns, mut last) = (0, None);
     for number in 0..bursts * segments {
         let sent = number / segments * 200_000_000;
-        let index = course.copies.len();
+        let index = trace.copies.len();
         let waits_ns = (free_ns - sent).max(0);
         let is_full = waits_ns > limit * OWN_NS;
         let is_lost = is_full || lost_by_channel(number);
@@ -29,7 +34,7 @@ fn course(bursts: i64, segments: i64, limit: i64, lost_by_channel: impl Fn(i64) 
             free_ns = free_ns.max(sent) + OWN_NS;
         }
         let time_ns = free_ns + BASE_NS;
-        course.copies.push(Copy {
+        trace.copies.push(Copy {
             sent_ns: Some(sent),
             time_ns: sent,
             start: number * 1_448 + 1,
@@ -38,7 +43,7 @@ fn course(bursts: i64, segments: i64, limit: i64, lost_by_channel: impl Fn(i64) 
             lost: Some(if is_lost { 0.99 } else { 0.0 }),
         });
         if !is_lost {
-            course.steps.push(Step {
+            trace.deliveries.push(Delivery {
                 time_ns,
                 wire_bytes: u64::from(WIRE),
                 newest: index,
@@ -49,13 +54,13 @@ fn course(bursts: i64, segments: i64, limit: i64, lost_by_channel: impl Fn(i64) 
             last = Some(index);
         }
     }
-    course.compute_least_delay();
-    course
+    trace.compute_least_delay();
+    trace
 }
 
 #[test]
 fn busy_time_shows_the_rate() {
-    let found = rate::rate(&course(20, 60, 100, |_| false));
+    let found = rate::rate(&trace(20, 60, 100, |_| false));
     let value = found.value.expect("bursts wait");
     assert!((value / 12.304e6 - 1.0).abs() < 1e-6, "{value}");
     assert!(found.evidence.contains("busy time"), "{}", found.evidence);
@@ -64,28 +69,29 @@ fn busy_time_shows_the_rate() {
 #[test]
 fn pauses_between_bursts_are_no_busy_time() {
     // Each burst is too short for busy time of its own.
-    let found = rate::rate(&course(50, 4, 100, |_| false));
+    let found = rate::rate(&trace(50, 4, 100, |_| false));
     assert!((found.value.expect("bursts are spread") / 12.304e6 - 1.0).abs() < 1e-6);
     assert!(found.evidence.contains("spacing"), "{}", found.evidence);
 }
 
 #[test]
 fn losses_at_the_limit_show_the_queue() {
-    let course = course(20, 60, 30, |number| number % 97 == 5);
-    let (found, by_queue) = queue::queue(&course, Some(12.304e6));
+    let trace = trace(20, 60, 30, |number| number % 97 == 5);
+    let (found, by_queue) = queue::queue(&trace, Some(12.304e6));
     assert_eq!(found.kind, queue::Kind::TailDrop);
     let packets = found.packets.expect("it overflows");
     assert!((packets - 30.5).abs() <= 1.0, "{packets}");
     // Losses of the channel are distinguished from those of the queue.
-    let of_channel = course.copies.iter().zip(&by_queue).enumerate();
-    let told = of_channel.filter(|(_, (copy, by_queue))| queue::is_lost(copy) && **by_queue < 0.5);
-    assert!(told.clone().count() >= 5);
-    assert!(told.into_iter().all(|(number, _)| number % 97 == 5));
+    let of_channel = trace.copies.iter().zip(&by_queue).enumerate();
+    let channel_losses =
+        of_channel.filter(|(_, (copy, by_queue))| queue::is_lost(copy) && **by_queue < 0.5);
+    assert!(channel_losses.clone().count() >= 5);
+    assert!(channel_losses.into_iter().all(|(number, _)| number % 97 == 5));
 }
 
 #[test]
 fn losses_at_any_length_show_no_limit() {
-    let (found, _) = queue::queue(&course(20, 60, 100, |number| number % 23 == 5), Some(12.304e6));
+    let (found, _) = queue::queue(&trace(20, 60, 100, |number| number % 23 == 5), Some(12.304e6));
     assert_eq!((found.kind, found.packets), (queue::Kind::Unknown, None));
     let seen = found.bytes.low.expect("a bound") / f64::from(WIRE);
     assert!((50.0..=60.0).contains(&seen), "{seen}");

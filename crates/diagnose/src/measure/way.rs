@@ -1,7 +1,7 @@
 //! Reordering on the forward path, and the reverse path of the acknowledgments.
 
 use super::Estimate;
-use super::copies::Course;
+use super::copies::FlowTrace;
 use crate::flow::watch::Heard;
 
 /// Normal quantile of a 95 % interval.
@@ -22,26 +22,30 @@ pub fn share(count: f64, of: f64, evidence: String) -> Estimate {
 }
 
 /// Part of the data that was overtaken.
-pub fn reordered(course: &Course) -> Estimate {
-    let evidence = format!("{} of {} segments", course.overtaken.len(), course.copies.len());
-    share(course.overtaken.len() as f64, course.copies.len() as f64, evidence)
+pub fn reordered(trace: &FlowTrace) -> Estimate {
+    let evidence = format!("{} of {} segments", trace.overtaken.len(), trace.copies.len());
+    share(trace.overtaken.len() as f64, trace.copies.len() as f64, evidence)
 }
 
 /// Segments that overtook it, in the median.
-pub fn overtakers(course: &Course) -> Option<u32> {
-    let mut overtaken = course.overtaken.clone();
+pub fn overtakers(trace: &FlowTrace) -> Option<u32> {
+    let mut overtaken = trace.overtaken.clone();
     overtaken.sort_unstable();
     overtaken.get(overtaken.len() / 2).copied()
 }
 
 /// Lost acknowledgments: at the sender's end only a bound, from ACKs that cover more data than
 /// usual.
-pub fn acks_lost(course: &Course) -> Estimate {
-    if !course.is_round_trip {
+pub fn acks_lost(trace: &FlowTrace) -> Estimate {
+    if !trace.is_round_trip {
         return Estimate::unknown("a lost acknowledgment never reaches this end");
     }
-    let follow: Vec<u32> =
-        course.steps.iter().filter(|step| step.follows).map(|step| step.segments).collect();
+    let follow: Vec<u32> = trace
+        .deliveries
+        .iter()
+        .filter(|delivery| delivery.follows)
+        .map(|delivery| delivery.segments)
+        .collect();
     let mut sorted = follow.clone();
     sorted.sort_unstable();
     let Some(usual) = sorted.get(sorted.len() / 2).copied() else {
@@ -63,8 +67,8 @@ pub fn acks_lost(course: &Course) -> Estimate {
 }
 
 /// Rate of the reverse path, from acknowledgments that arrived with its minimum spacing.
-pub fn ack_rate(course: &Course, heard: &[Heard]) -> Estimate {
-    if !course.is_round_trip {
+pub fn ack_rate(trace: &FlowTrace, heard: &[Heard]) -> Estimate {
+    if !trace.is_round_trip {
         return Estimate::unknown(
             "this end shows when acknowledgments leave, not when they arrive",
         );
@@ -82,7 +86,7 @@ pub fn ack_rate(course: &Course, heard: &[Heard]) -> Estimate {
         return Estimate::unknown("too few acknowledgments");
     };
     Estimate {
-        low: Some(f64::from(course.empty_wire_bytes) * 8e9 / gap as f64),
+        low: Some(f64::from(trace.empty_wire_bytes) * 8e9 / gap as f64),
         ..Estimate::unknown("acknowledgments came this close together; the way back is no slower")
     }
 }

@@ -95,8 +95,8 @@ proptest! {
         }
         let packets = read(&file).0;
         if let Ok(answer) = retx_diagnose::diagnose(file.as_slice(), "mutated") {
-            let told: u64 = answer.flows.iter().map(|flow| flow.packets).sum();
-            prop_assert_eq!(told, packets.len() as u64);
+            let counted: u64 = answer.flows.iter().map(|flow| flow.packets).sum();
+            prop_assert_eq!(counted, packets.len() as u64);
             prop_assert!(answer.flows.iter().all(|flow| flow.life_s >= 0.0));
             let whole = &files()[0];
             let both = [file.as_slice(), whole.as_slice()];

@@ -1,7 +1,7 @@
 //! Execution of code blocks.
 
 use super::format::formatted;
-use super::{Comparison, Expression, Function, Operator, Prefix, Statement, Value, What};
+use super::{Comparison, Expression, Function, Operator, Prefix, Statement, StatementKind, Value};
 use crate::fault::Refusal;
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -51,14 +51,14 @@ impl Program {
         for statement in block {
             let refuse =
                 |fault: Fault| Refusal::new(statement.line, format!("in the code block: {fault}"));
-            match &statement.what {
-                What::Pass => {}
-                What::Print(values) => {
+            match &statement.kind {
+                StatementKind::Pass => {}
+                StatementKind::Print(values) => {
                     let values = self.all(values, names).map_err(refuse)?;
                     let texts: Vec<String> = values.iter().map(Value::to_string).collect();
                     self.printed.push(texts.join(" "));
                 }
-                What::Assign(name, operator, value) => {
+                StatementKind::Assign(name, operator, value) => {
                     let mut value = self.value(value, names).map_err(refuse)?;
                     if let Some(operator) = operator {
                         let old = self.named(name, names).map_err(refuse)?;
@@ -66,7 +66,7 @@ impl Program {
                     }
                     self.variables.insert(name.clone(), value);
                 }
-                What::Assert { test, message, text } => {
+                StatementKind::Assert { test, message, text } => {
                     if !self.value(test, names).map_err(refuse)?.is_true() {
                         let mut message = match message {
                             Some(message) => {
@@ -92,16 +92,16 @@ impl Program {
     fn operands(&self, expression: &Expression, names: &dyn Names) -> Vec<String> {
         let mut found = Vec::new();
         collect_names(expression, &mut found);
-        let mut told = Vec::new();
+        let mut operands = Vec::new();
         for name in found {
             if let Ok(value) = self.named(name, names) {
                 let text = format!("{name} = {value}");
-                if !told.contains(&text) {
-                    told.push(text);
+                if !operands.contains(&text) {
+                    operands.push(text);
                 }
             }
         }
-        told
+        operands
     }
 
     fn all(&self, from: &[Expression], names: &dyn Names) -> Result<Vec<Value>, Fault> {

@@ -17,12 +17,12 @@ pub struct Statement {
     /// Line in the script.
     pub line: u32,
     /// Kind of statement, with its operands.
-    pub what: What,
+    pub kind: StatementKind,
 }
 
 /// Kinds of statements.
 #[derive(Debug, Clone, PartialEq)]
-pub enum What {
+pub enum StatementKind {
     /// `assert test, message`.
     Assert {
         /// Condition.

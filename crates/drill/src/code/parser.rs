@@ -1,7 +1,7 @@
 //! Parser of code blocks.
 
 use super::lexer::{Placed, Word, words};
-use super::{Comparison, Expression, Function, Operator, Prefix, Statement, Value, What};
+use super::{Comparison, Expression, Function, Operator, Prefix, Statement, StatementKind, Value};
 use crate::fault::Refusal;
 
 /// Nesting limit, above that of any test.
@@ -109,24 +109,24 @@ impl Parser<'_> {
 
     fn statement(&mut self) -> Result<Statement, Refusal> {
         let line = self.line();
-        let what = if self.accept_name("assert") {
+        let kind = if self.accept_name("assert") {
             self.assertion()?
         } else if self.accept_name("print") {
-            What::Print(self.printed()?)
+            StatementKind::Print(self.printed()?)
         } else if self.accept_name("pass") {
-            What::Pass
+            StatementKind::Pass
         } else {
             self.assignment()?
         };
-        Ok(Statement { line, what })
+        Ok(Statement { line, kind })
     }
 
-    fn assertion(&mut self) -> Result<What, Refusal> {
+    fn assertion(&mut self) -> Result<StatementKind, Refusal> {
         let from = self.words[self.at].from;
         let test = self.expression()?;
         let to = self.words[self.at - 1].to;
         let message = if self.accept(",") { Some(self.expression()?) } else { None };
-        Ok(What::Assert { test, message, text: self.text[from..to].to_owned() })
+        Ok(StatementKind::Assert { test, message, text: self.text[from..to].to_owned() })
     }
 
     /// Arguments of `print`: Python 2's `print x` as well as `print(x)`.
@@ -145,7 +145,7 @@ impl Parser<'_> {
         })
     }
 
-    fn assignment(&mut self) -> Result<What, Refusal> {
+    fn assignment(&mut self) -> Result<StatementKind, Refusal> {
         const WANTED: &str = "assert, print or an assignment";
         let Word::Name(name) = self.peek().clone() else { return Err(self.unexpected(WANTED)) };
         self.at += 1;
@@ -161,7 +161,7 @@ impl Parser<'_> {
             }
         };
         self.at += 1;
-        Ok(What::Assign(name, operator, self.expression()?))
+        Ok(StatementKind::Assign(name, operator, self.expression()?))
     }
 
     fn expression(&mut self) -> Result<Expression, Refusal> {

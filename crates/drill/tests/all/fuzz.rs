@@ -38,8 +38,8 @@ fn verdict(text: &str, tcp: &str) -> Verdict {
     let verdict = play(text, &options).verdict;
     if let Verdict::Failed(difference) = &verdict {
         assert!(!difference.message.is_empty() && difference.line > 0, "{difference:?}");
-        let told = [&difference.expected, &difference.actual];
-        for shown in told.into_iter().flatten() {
+        let texts = [&difference.expected, &difference.actual];
+        for shown in texts.into_iter().flatten() {
             assert!(!shown.chars().any(char::is_control), "{shown:?}");
         }
     }

@@ -125,15 +125,15 @@ impl Datagrams {
             flow.accounting.lost();
         }
         if in_first_hop && !packet.is_copy {
-            let turned_away = packet.sent == now;
-            flow.tell(if turned_away { first_hop::TURNED_AWAY } else { first_hop::LOST });
+            let refused = packet.sent == now;
+            flow.report(if refused { first_hop::REFUSED } else { first_hop::LOST });
         }
     }
 
     /// Handles a packet that has passed the first hop.
     pub fn passed_first_hop(&mut self, packet: &UnderWay) {
         if !packet.is_copy {
-            self.flows[packet.flow as usize].tell(first_hop::PASSED);
+            self.flows[packet.flow as usize].report(first_hop::PASSED);
         }
     }
 
@@ -168,10 +168,10 @@ impl Datagrams {
 }
 
 impl Flow {
-    fn tell(&mut self, what: u8) {
+    fn report(&mut self, outcome: u8) {
         if let Some(source) = &mut self.source {
             // A source that has ended is ignored.
-            let _ = source.write(&[what]);
+            let _ = source.write(&[outcome]);
         }
     }
 }

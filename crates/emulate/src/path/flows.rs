@@ -1,20 +1,21 @@
 //! TCP flows as observed on the path.
 
+mod flow;
+
 use super::Seen;
-use super::limits::{Limiter, Moment, ends_without_ack};
+use super::limits::Limiter;
 use super::observed::{Heard, ObservedFlow};
 use super::senders::Senders;
-use super::watch::Wire;
-use crate::socket_state::SocketState;
-use retx_record::flow::{FlowCounters, SentSegment};
+use flow::{Flow, Stream};
+use retx_record::flow::FlowCounters;
 use retx_record::reason::Cause;
-use retx_record::tables::{self, Tables};
+use retx_record::tables::Tables;
 use retx_record::truth::SegmentCopy;
 use retx_sim::Transmission;
 use retx_sim::engine::Arriving;
 use retx_sim::path::find_shared;
 use retx_sim::plan::Side;
-use retx_units::{SeqNr, Time};
+use retx_units::Time;
 use retx_wire::Flags;
 
 /// Packet in flight, as far as its flow's record needs it.
@@ -22,26 +23,27 @@ use retx_wire::Flags;
 pub struct Passage {
     /// Destination host.
     pub host: usize,
-    /// Flow; `None` for a packet of none of the scenario's flows.
-    of: Option<Of>,
+    /// `None` for a packet of none of the scenario's flows.
+    packet: Option<TcpPacket>,
 }
 
 impl Passage {
     /// Packet of no TCP flow.
     pub const fn of_none(host: usize) -> Self {
-        Self { host, of: None }
+        Self { host, packet: None }
     }
 }
 
+/// Packet of a TCP flow.
 #[derive(Debug, Clone, Copy)]
-struct Of {
+struct TcpPacket {
     flow: u32,
     connection: u32,
-    what: What,
+    content: Content,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum What {
+enum Content {
     /// Segment that occupies sequence space of the data sender.
     Segment(SegmentCopy),
     /// Acknowledgment to the data sender.
@@ -69,24 +71,6 @@ pub struct Context<'a> {
     pub tables: &'a mut Tables,
     /// Sockets of the senders.
     pub senders: &'a mut Senders,
-}
-
-#[derive(Debug)]
-struct Flow {
-    opener: Side,
-    observed: ObservedFlow,
-    limiter: Limiter,
-    connection: u32,
-    /// Streams of the data sender and of the receiver.
-    streams: [Stream; 2],
-}
-
-/// Stream sent by one end of the connection.
-#[derive(Debug, Clone, Copy, Default)]
-struct Stream {
-    initial: Option<SeqNr>,
-    /// Position after the last one ever sent.
-    sent_to: u64,
 }
 
 impl Flows {
@@ -154,44 +138,45 @@ impl Flows {
             transmission: Transmission::First,
             row: None,
         };
-        let mut passage = Passage { host: seen.host, of: None };
+        let mut passage = Passage { host: seen.host, packet: None };
         if self.may_have_been_passed(seen, context.senders) {
             self.adopt(now, context);
         }
         if let Some(flow) = self.flows.get_mut(seen.flow as usize) {
-            let what = flow.sent((now, seen), &mut arriving, context);
+            let content = flow.sent((now, seen), &mut arriving, context);
             // Some limits, such as an idle application, end with a segment rather than an ACK.
-            if matches!(what, Some(What::Segment(_)))
+            if matches!(content, Some(Content::Segment(_)))
                 && flow.may_be_released()
                 && let Some(state) = context.senders.query(seen.flow)
             {
                 flow.note_limit(now, &state, &mut self.in_flight);
             }
             let connection = arriving.connection;
-            passage.of = what.map(|what| Of { flow: seen.flow, connection, what });
+            passage.packet =
+                content.map(|content| TcpPacket { flow: seen.flow, connection, content });
         }
         (arriving, passage)
     }
 
     /// Flow of a packet, if the packet belongs to its open connection.
-    fn flow(&mut self, of: Of) -> Option<&mut Flow> {
-        let flow = &mut self.flows[of.flow as usize];
-        (flow.connection == of.connection).then_some(flow)
+    fn flow(&mut self, packet: TcpPacket) -> Option<&mut Flow> {
+        let flow = &mut self.flows[packet.flow as usize];
+        (flow.connection == packet.connection).then_some(flow)
     }
 
     /// Handles a packet that has reached its host.
     pub fn delivered(&mut self, now: Time, passage: &Passage, context: &mut Context<'_>) {
-        let Some(of) = passage.of else { return };
+        let Some(packet) = passage.packet else { return };
         let every_ack = self.every_ack;
-        let flow = &mut self.flows[of.flow as usize];
+        let flow = &mut self.flows[packet.flow as usize];
         // A late packet of an earlier connection.
-        if flow.connection != of.connection {
+        if flow.connection != packet.connection {
             return;
         }
-        match of.what {
-            What::Segment(copy) => flow.arrived(now, copy),
-            What::Ack(ack) => {
-                let state = context.senders.query(of.flow);
+        match packet.content {
+            Content::Segment(copy) => flow.arrived(now, copy),
+            Content::Ack(ack) => {
+                let state = context.senders.query(packet.flow);
                 let sent_to = flow.streams[Side::Sender as usize].sent_to;
                 let tables = &mut *context.tables;
                 flow.observed.heard(now, (&ack, sent_to), state.as_ref(), tables);
@@ -214,14 +199,14 @@ impl Flows {
         tables: &mut Tables,
         necessary: &mut Vec<(u32, u64)>,
     ) {
-        let Some(of) = passage.of else { return };
-        let Some(flow) = self.flow(of) else { return };
-        match of.what {
-            What::Segment(copy) => {
+        let Some(packet) = passage.packet else { return };
+        let Some(flow) = self.flow(packet) else { return };
+        match packet.content {
+            Content::Segment(copy) => {
                 let found = flow.observed.dropped(copy, cause, tables);
-                necessary.extend(found.into_iter().map(|number| (of.flow, number)));
+                necessary.extend(found.into_iter().map(|number| (packet.flow, number)));
             }
-            What::Ack(ack) => flow.observed.record.ack_dropped(ack.to),
+            Content::Ack(ack) => flow.observed.record.ack_dropped(ack.to),
         }
     }
 
@@ -258,150 +243,12 @@ impl Flows {
     }
 }
 
-impl Flow {
-    fn sent(
-        &mut self,
-        (now, seen): (Time, &Seen),
-        arriving: &mut Arriving<'_>,
-        context: &mut Context<'_>,
-    ) -> Option<What> {
-        let segment = &seen.segment;
-        let from = seen.to.other();
-        if segment.flags.contains(Flags::SYN) {
-            self.note_syn(now, seen, context);
-        }
-        let stream = &mut self.streams[from as usize];
-        let initial = *stream.initial.get_or_insert(segment.seq);
-        // A window probe may be one byte before what is acknowledged.
-        let position = segment.seq.unwrap_near(initial, stream.sent_to).max(0) as u64;
-        let length = segment.seq_len();
-        let end = position + u64::from(length);
-        let sent_to = stream.sent_to;
-        // The state of the socket at a retransmission tells its mechanism.
-        if from == Side::Sender
-            && (position < sent_to && length > 0)
-            && let Some(state) = context.senders.query(seen.flow)
-        {
-            self.on_state(now, Some(position), &state, context.tables);
-        }
-        self.streams[from as usize].sent_to = sent_to.max(end);
-        arriving.position = position;
-        arriving.copy = self.observed.record.counters.frames_sent;
-        arriving.connection = self.connection;
-        if from == Side::Receiver {
-            if length > 0 && position < sent_to {
-                arriving.transmission = Transmission::Again;
-            }
-            return self.acknowledging(now, seen, arriving, context.tables);
-        }
-        self.observed.record.count_frame();
-        if length == 0 {
-            return None;
-        }
-        let copy = SegmentCopy { number: arriving.copy, from: position, to: end };
-        let sent = SentSegment { copy, payload_bytes: segment.payload_bytes };
-        (arriving.transmission, arriving.row) =
-            self.observed.sent(now, sent, sent_to, context.tables);
-        Some(What::Segment(copy))
-    }
-
-    /// Handles a query of the sender's socket, at a retransmission or at another time.
-    fn on_state(&mut self, at: Time, again: Option<u64>, state: &SocketState, tables: &mut Tables) {
-        let acked = self.observed.acknowledged_to();
-        let sent_to = self.streams[Side::Sender as usize].sent_to;
-        let wire = Wire { at, acked_before: acked, acked, sent_to, again };
-        self.observed.on_state(state, &wire, tables);
-    }
-
-    /// True if something else than an acknowledgment can have ended the sender's limit.
-    fn may_be_released(&self) -> bool {
-        ends_without_ack(self.observed.record.counters.limited_by.limit())
-    }
-
-    /// Records what keeps the sender, which is in this state, from sending more.
-    fn note_limit(&mut self, now: Time, state: &SocketState, in_flight: &mut [u64]) {
-        // The socket may have sent more than the path has seen so far.
-        let sent_to = self.streams[Side::Sender as usize].sent_to.max(1 + state.sent_once);
-        let flight_size = sent_to - self.observed.acknowledged_to().min(sent_to);
-        let moment = Moment { now, state, flight_size };
-        self.limiter.note(&moment, in_flight, &mut self.observed.record);
-    }
-
-    /// Records that a segment has reached the receiver.
-    fn arrived(&mut self, now: Time, copy: SegmentCopy) {
-        self.observed.arrived(copy);
-        let sent_to = self.streams[Side::Sender as usize].sent_to;
-        self.limiter.arrived(now, self.observed.has_arrived_before(sent_to));
-        // The life of a flow ends with the arrival of its last byte.
-        if self.limiter.last_end().is_some_and(|end| self.observed.has_arrived_before(end)) {
-            self.observed.record.counters.limited_by.end(now);
-        }
-    }
-
-    /// Records the state of the sender.
-    fn sample(&self, time: Time, state: &SocketState, tables: &mut Tables) {
-        let sent_to = self.streams[Side::Sender as usize].sent_to;
-        if let Some(samples) = tables.samples.as_mut().filter(|_| !state.is_closed()) {
-            samples.push(self.observed.sample(time, sent_to, state));
-        }
-    }
-
-    /// Records a packet sent by the data receiver.
-    fn acknowledging(
-        &mut self,
-        now: Time,
-        seen: &Seen,
-        arriving: &mut Arriving<'_>,
-        tables: &mut Tables,
-    ) -> Option<What> {
-        let flags = seen.segment.flags;
-        let control = Flags::SYN.with(Flags::FIN).with(Flags::RST);
-        let pure = seen.segment.seq_len() == 0 && flags.0 & control.0 == 0;
-        self.observed.record.counters.acks_sent += u64::from(pure);
-        let sender = self.streams[Side::Sender as usize];
-        let initial = sender.initial.filter(|_| flags.contains(Flags::ACK))?;
-        let position = |number: SeqNr| number.unwrap_near(initial, sender.sent_to).max(0) as u64;
-        let ack = position(seen.segment.ack);
-        let snd_una = self.observed.acknowledged_to();
-        self.limiter.acknowledged(now, (ack, snd_una), &mut self.observed.record);
-        let mut selective = [(0, 0); 4];
-        for (room, block) in selective.iter_mut().zip(seen.segment.options.sack.as_slice()) {
-            *room = (position(block.left), position(block.right));
-        }
-        if let Some(acks) = &mut tables.acks {
-            let window_bytes = seen.window_bytes;
-            let row = acks.push(tables::Ack { flow: seen.flow, sent: now, ack, window_bytes });
-            arriving.row = Some(row);
-        }
-        Some(What::Ack(Heard { to: ack, selective }))
-    }
-
-    /// Handles a SYN; one with a new sequence number begins a connection.
-    fn note_syn(&mut self, now: Time, seen: &Seen, context: &mut Context<'_>) {
-        let (number, from) = (seen.segment.seq, seen.to.other());
-        let stream = &mut self.streams[from as usize];
-        // A retransmitted SYN opens no connection.
-        if stream.initial == Some(number) {
-            return;
-        }
-        *stream = Stream { initial: Some(number), sent_to: 0 };
-        if from == self.opener {
-            self.connection += 1;
-            self.streams[from.other() as usize] = Stream::default();
-            self.observed.begin_connection(now, context.tables);
-            self.limiter.begin_connection(self.connection);
-        }
-        if from == self.opener && from == Side::Receiver {
-            // The sender's socket has not been passed yet.
-            context.senders.forget(seen.flow);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use retx_record::tables;
     use retx_sim::plan::{Shared, Work};
+    use retx_units::SeqNr;
     use retx_wire::{Ecn, Segment};
 
     fn linux() -> retx_tcp::Config {

@@ -272,9 +272,9 @@ mod tests {
     fn a_window_admits_the_segments_that_it_is_for() {
         let window = 12 * 1460;
         for shift in 0..=14 {
-            let told = u32::from(window_field(window, shift)) << shift;
-            assert!(told >= window, "{told} with a shift of {shift}");
-            assert!(told < window + (1 << shift), "{told} with a shift of {shift}");
+            let advertised = u32::from(window_field(window, shift)) << shift;
+            assert!(advertised >= window, "{advertised} with a shift of {shift}");
+            assert!(advertised < window + (1 << shift), "{advertised} with a shift of {shift}");
         }
         assert_eq!(window_field(u32::MAX, 0), u16::MAX);
     }

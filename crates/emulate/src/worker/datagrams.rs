@@ -117,7 +117,7 @@ impl Datagrams {
                     ),
                     None => None,
                 },
-                turned_away: 0,
+                refused: 0,
                 retry_at: Time::ZERO,
                 payload: vec![0; LARGEST],
                 report,
@@ -126,7 +126,7 @@ impl Datagrams {
                 let result = entered.and_then(|()| source.run());
                 note_fault(&source.report, &result);
                 let packets = source.sender.sent();
-                source.run.messages.tell(&WorkerMessage::AllSent { flow: number, packets });
+                source.run.messages.report(&WorkerMessage::AllSent { flow: number, packets });
             })?;
         }
         Ok(Running(running))
@@ -157,7 +157,7 @@ struct Sending {
     /// Packets dropped by the first hop that have not been reported to the source yet. The source
     /// would resend all of them at once, because it learns of the first drop only after sending the
     /// others.
-    turned_away: u32,
+    refused: u32,
     /// Time of the next report.
     retry_at: Time,
     payload: Vec<u8>,
@@ -173,8 +173,8 @@ impl Sending {
         loop {
             let now = self.run.clock.now();
             self.sender.handle_timeout(now);
-            if self.turned_away > 0 && now >= self.retry_at {
-                self.turned_away -= 1;
+            if self.refused > 0 && now >= self.retry_at {
+                self.refused -= 1;
                 self.retry_at = now + RETRY;
                 self.sender.dropped_in_first_hop(now, Time::ZERO);
             }
@@ -188,7 +188,7 @@ impl Sending {
             if self.sender.is_done(now) {
                 return Ok(());
             }
-            let retry = if self.turned_away > 0 { self.retry_at } else { Time::NEVER };
+            let retry = if self.refused > 0 { self.retry_at } else { Time::NEVER };
             self.wait(self.sender.poll_timeout().min(retry))?;
         }
     }
@@ -214,7 +214,7 @@ impl Sending {
                 first_hop::PASSED => self.sender.left_first_hop(),
                 first_hop::LOST => self.sender.dropped_in_first_hop(now, Time::ZERO),
                 _ => {
-                    self.turned_away += 1;
+                    self.refused += 1;
                     self.retry_at = self.retry_at.max(now + RETRY);
                 }
             }

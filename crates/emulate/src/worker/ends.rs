@@ -94,7 +94,7 @@ impl State {
         // A failed end ends the flow, since the other end may wait for it for ever.
         let over = other_ended || result.is_err();
         if over && is_finite && !std::mem::replace(&mut self.is_reported, true) {
-            messages.tell(&WorkerMessage::FlowDone);
+            messages.report(&WorkerMessage::FlowDone);
         }
     }
 }

@@ -50,10 +50,10 @@ struct MessageSender {
 }
 
 impl MessageSender {
-    fn tell(&self, told: &WorkerMessage) {
+    fn report(&self, message: &WorkerMessage) {
         let socket = self.socket.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // Messages are dropped once the emulator is gone.
-        let _ = send(&socket, told);
+        let _ = send(&socket, message);
     }
 
     /// Passes the emulator the socket with which the data sender of a flow is about to connect or
@@ -191,7 +191,7 @@ fn inside() -> Result<i32, String> {
                 let report = running.as_ref().map(|(running, clock)| running.report(clock.now()));
                 let (flows, proxies, datagrams) = report.unwrap_or_default();
                 let device_drops = hosts.drops();
-                messages.tell(&WorkerMessage::Report { flows, proxies, datagrams, device_drops });
+                messages.report(&WorkerMessage::Report { flows, proxies, datagrams, device_drops });
                 return Ok(0);
             }
             // The emulator is gone.

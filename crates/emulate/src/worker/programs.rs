@@ -75,9 +75,9 @@ pub fn start(
                     }),
                     Ok(Err(_)) | Err(_) => 127,
                 };
-                messages.tell(&WorkerMessage::ProgramDone(number, code));
+                messages.report(&WorkerMessage::ProgramDone(number, code));
                 if !background {
-                    messages.tell(&WorkerMessage::Awaited);
+                    messages.report(&WorkerMessage::Awaited);
                 }
             })
             .map_err(|error| format!("no thread can be started: {error}"))?;

@@ -129,7 +129,7 @@ fn check_samples(tables: &Tables) {
         .filter(|(_, fate)| fate.name() == "delivered")
         .map(|(ack, _)| ack.ack.saturating_sub(1).min(bytes))
         .collect();
-    let told: Vec<u64> = samples.iter().map(|sample| sample.ack_bytes).collect();
+    let sampled: Vec<u64> = samples.iter().map(|sample| sample.ack_bytes).collect();
     let mut highest = 0;
     let heard = came.iter().map(|ack| {
         highest = highest.max(*ack);
@@ -137,7 +137,10 @@ fn check_samples(tables: &Tables) {
     });
     // The ACK of the SYN arrives before the program has the socket, the last one finds it closed.
     let heard: Vec<u64> = heard.collect();
-    assert!(heard[1..].starts_with(&told) && heard.len() - told.len() <= 2, "{heard:?} {told:?}");
+    assert!(
+        heard[1..].starts_with(&sampled) && heard.len() - sampled.len() <= 2,
+        "{heard:?} {sampled:?}"
+    );
     assert!(samples.iter().all(|sample| sample.cwnd_bytes >= 500 && sample.rwnd_bytes > 0));
     assert!(samples.iter().skip(1).all(|sample| sample.srtt.is_some()));
 }

@@ -257,11 +257,12 @@ struct Share {
 
 impl Share {
     fn add_to(&self, counted: Statistics) -> Statistics {
-        let in_air = counted.in_air + u64::from(self.still_here) - u64::from(self.not_yet_here);
+        let in_transit =
+            counted.in_transit + u64::from(self.still_here) - u64::from(self.not_yet_here);
         Statistics {
             packets_in: counted.packets_in + self.packets_in,
             packets_delivered: counted.packets_delivered + self.delivered - self.not_yet_delivered,
-            in_air,
+            in_transit,
             busy: counted.busy - self.busy,
             ..counted
         }
@@ -281,8 +282,8 @@ pub fn statistics(
         let mut all = share.add_to(pipe.counted(now));
         if pipe.decides_at_arrival() {
             // Such a pipe puts waiting packets into the delay line at once.
-            assert!(all.queued <= all.in_air, "who waits has not left {pipe:?}");
-            all.in_air -= all.queued;
+            assert!(all.queued <= all.in_transit, "who waits has not left {pipe:?}");
+            all.in_transit -= all.queued;
         }
         all
     })

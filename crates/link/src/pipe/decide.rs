@@ -106,7 +106,7 @@ mod tests {
 
     /// All departures, and the statistics at every arrival.
     fn run(mut pipe: Pipe, arrivals: &[(u64, u32)]) -> (Vec<String>, Vec<String>) {
-        let (mut out, mut told) = (Vec::new(), Vec::new());
+        let (mut out, mut states) = (Vec::new(), Vec::new());
         let mut drain = |pipe: &mut Pipe, until: u64| {
             while pipe.poll_timeout() <= Time::from_nanos(until) {
                 let now = pipe.poll_timeout();
@@ -132,15 +132,15 @@ mod tests {
             // The fast pipe determines fates at arrival, the other at dequeue.
             let statistics = super::super::Statistics {
                 copies: 0,
-                in_air: 0,
+                in_transit: 0,
                 bursts: Default::default(),
                 busy: Duration::ZERO,
                 ..statistics
             };
-            told.push(format!("{full} {statistics:?}"));
+            states.push(format!("{full} {statistics:?}"));
         }
         drain(&mut pipe, u64::MAX - 1);
-        (out, told)
+        (out, states)
     }
 
     proptest! {

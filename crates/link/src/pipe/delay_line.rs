@@ -23,12 +23,12 @@ pub(super) struct DelayLine {
     next: Time,
     /// Packets that arrive at the far end.
     delivered: Ring<(Time, Parcel)>,
-    aside: Option<Box<Aside>>,
+    impairments: Option<Box<Impairments>>,
 }
 
 /// State that plain pipes never need; allocated for the first packet that may be overtaken or lost.
 #[derive(Debug, Clone, Default)]
-struct Aside {
+struct Impairments {
     /// Latest arrival at the far end so far.
     last: Time,
     /// Latest in-order arrival; no later in-order packet arrives before it.
@@ -53,22 +53,22 @@ struct Held {
 
 impl DelayLine {
     pub fn new() -> Self {
-        Self { next: Time::NEVER, delivered: Ring::default(), aside: None }
+        Self { next: Time::NEVER, delivered: Ring::default(), impairments: None }
     }
 
     #[inline]
-    fn aside(&mut self) -> &mut Aside {
-        self.aside.get_or_insert_default()
+    fn impairments(&mut self) -> &mut Impairments {
+        self.impairments.get_or_insert_default()
     }
 
     /// Adds an in-order packet that arrives at `arrival`, or together with the packet before it if
     /// that is later. Returns the arrival.
     #[inline]
     pub fn send(&mut self, arrival: Time, id: u32) -> Time {
-        let aside = self.aside.get_or_insert_default();
-        let arrival = aside.line.max(arrival);
-        aside.line = arrival;
-        let someone_is_held = !aside.held.is_empty();
+        let impairments = self.impairments.get_or_insert_default();
+        let arrival = impairments.line.max(arrival);
+        impairments.line = arrival;
+        let someone_is_held = !impairments.held.is_empty();
         self.put(arrival, id);
         if someone_is_held {
             self.overtake(arrival);
@@ -79,9 +79,9 @@ impl DelayLine {
     /// Arrival time of an in-order packet that would arrive at `arrival` if it were alone.
     #[inline]
     pub fn line_up(&mut self, arrival: Time) -> Time {
-        let aside = self.aside();
-        aside.line = aside.line.max(arrival);
-        aside.line
+        let impairments = self.impairments();
+        impairments.line = impairments.line.max(arrival);
+        impairments.line
     }
 
     /// Appends a packet whose `arrival` is not before any other's, as always with a constant delay.
@@ -102,17 +102,17 @@ impl DelayLine {
     pub fn hold(&mut self, latest: Time, id: u32, (packets, behind): (u32, Duration)) {
         // Entered at its latest arrival; `overtake` moves it forward.
         self.put(latest, id);
-        self.aside().held.push(Held { id, at: latest, packets, behind });
+        self.impairments().held.push(Held { id, at: latest, packets, behind });
     }
 
     #[inline(always)]
     fn put(&mut self, arrival: Time, id: u32) {
         self.next = self.next.min(arrival);
-        let aside = self.aside.get_or_insert_default();
+        let impairments = self.impairments.get_or_insert_default();
         // Only plain pipes, which use `append`, need the length.
         let parcel = Parcel { id, bytes: 0 };
-        if arrival >= aside.last {
-            aside.last = arrival;
+        if arrival >= impairments.last {
+            impairments.last = arrival;
             self.delivered.push_back((arrival, parcel));
         } else {
             self.delivered.insert_before((arrival, parcel), |(time, _)| *time > arrival);
@@ -122,7 +122,7 @@ impl DelayLine {
     /// Counts an in-order packet that arrives at `arrival` as overtaking the held packets.
     #[cold]
     fn overtake(&mut self, arrival: Time) {
-        let mut all = std::mem::take(&mut self.aside().held);
+        let mut all = std::mem::take(&mut self.impairments().held);
         all.retain_mut(|held| {
             held.packets -= 1;
             let own = later(arrival, held.behind);
@@ -133,13 +133,13 @@ impl DelayLine {
             }
             held.packets > 0
         });
-        self.aside().held = all;
+        self.impairments().held = all;
         self.next = self.first();
     }
 
     fn first(&self) -> Time {
         let delivered = self.delivered.front().map_or(Time::NEVER, |(time, _)| *time);
-        let lost = self.aside.as_ref().and_then(|aside| aside.lost.front());
+        let lost = self.impairments.as_ref().and_then(|impairments| impairments.lost.front());
         let lost = lost.map_or(Time::NEVER, |(time, ..)| *time);
         delivered.min(lost)
     }
@@ -147,7 +147,7 @@ impl DelayLine {
     /// Adds a packet that is lost at the end of its transmission; transmissions end in order.
     pub fn lose(&mut self, end: Time, id: u32, reason: Reason) {
         self.next = self.next.min(end);
-        self.aside().lost.push_back((end, id, reason));
+        self.impairments().lost.push_back((end, id, reason));
     }
 
     /// Prefetches the slot of the next packet.
@@ -165,7 +165,7 @@ impl DelayLine {
     /// True if the first packet is not simply the next in-order arrival.
     #[inline]
     pub fn has_exceptions(&self) -> bool {
-        self.aside.as_ref().is_some_and(|it| !it.lost.is_empty() || !it.held.is_empty())
+        self.impairments.as_ref().is_some_and(|it| !it.lost.is_empty() || !it.held.is_empty())
     }
 
     /// Removes and returns the first packet that has arrived by `now`; only valid without
@@ -193,14 +193,14 @@ impl DelayLine {
     fn pop_among_exceptions(&mut self, first: Time) -> Option<Departure> {
         // A loss comes first at equal times: its transmission ended no later than that of the
         // packet that arrives now.
-        let aside = self.aside();
-        let departure = if aside.lost.front().is_some_and(|(time, ..)| *time == first) {
-            let (at, id, reason) = aside.lost.pop_front()?;
+        let impairments = self.impairments();
+        let departure = if impairments.lost.front().is_some_and(|(time, ..)| *time == first) {
+            let (at, id, reason) = impairments.lost.pop_front()?;
             Departure::Lost { id, at, reason }
         } else {
             let (_, Parcel { id, .. }) = self.delivered.pop_front()?;
             // A packet that leaves at its latest arrival is no longer held.
-            self.aside().held.retain(|held| held.id != id);
+            self.impairments().held.retain(|held| held.id != id);
             Departure::Delivered { id }
         };
         self.next = self.first();
@@ -214,7 +214,9 @@ impl DelayLine {
 
     /// Number of packets in the pipe, including those waiting for the transmitter.
     pub fn len(&self) -> u64 {
-        (self.delivered.len() + self.aside.as_ref().map_or(0, |aside| aside.lost.len())) as u64
+        (self.delivered.len()
+            + self.impairments.as_ref().map_or(0, |impairments| impairments.lost.len()))
+            as u64
     }
 }
 

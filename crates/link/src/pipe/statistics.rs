@@ -84,7 +84,7 @@ pub struct Statistics {
     /// Packets waiting for the transmitter.
     pub queued: u64,
     /// Packets in transmission or propagation.
-    pub in_air: u64,
+    pub in_transit: u64,
     /// Total waiting time of all packets, in packet-nanoseconds. Divided by the length of an
     /// interval, the increase is the mean queue length (Little's law).
     pub waited: u128,
@@ -102,7 +102,7 @@ impl Statistics {
     /// True if packets in + copies = delivered + dropped + queued + in flight.
     pub const fn is_conserved(&self) -> bool {
         let out = self.packets_delivered + self.drops.total();
-        self.packets_in + self.copies == out + self.queued + self.in_air
+        self.packets_in + self.copies == out + self.queued + self.in_transit
     }
 }
 
@@ -139,8 +139,8 @@ impl Pipe {
     pub fn statistics(&self, now: Time) -> Statistics {
         let mut all = self.counted(now);
         if self.decides_at_arrival() {
-            assert!(all.queued <= all.in_air, "who waits has not left");
-            all.in_air -= all.queued;
+            assert!(all.queued <= all.in_transit, "who waits has not left");
+            all.in_transit -= all.queued;
         }
         all
     }
@@ -161,7 +161,7 @@ impl Pipe {
             drops: exceptions.drops,
             bursts: exceptions.bursts,
             queued: self.queued(now),
-            in_air: self.delay_line.len(),
+            in_transit: self.delay_line.len(),
             waited: line.map_or_else(|| self.transmitter.waited(now), |line| line.waited(now)),
             busy: if self.follows() {
                 self.transmitter.busy_in_all()
@@ -185,7 +185,7 @@ impl Pipe {
             drops: exceptions.drops,
             bursts: exceptions.bursts,
             queued: repairs.waiting(),
-            in_air: repairs.pending() + self.delay_line.len(),
+            in_transit: repairs.pending() + self.delay_line.len(),
             waited: repairs.waited(now),
             busy: self.transmitter.busy(now),
             queue_max: repairs.longest(),

@@ -308,8 +308,8 @@ fn a_loss_happens_when_its_transmission_ends() {
     }
     let ms = |ms: u64| Time::ZERO + Duration::from_millis(ms);
     let counts = |pipe: &Pipe, at: Time| -> (u64, u64, u64) {
-        let Statistics { queued, in_air, drops, .. } = pipe.statistics(at);
-        (queued, in_air, drops.script)
+        let Statistics { queued, in_transit, drops, .. } = pipe.statistics(at);
+        (queued, in_transit, drops.script)
     };
     assert_eq!(counts(&pipe, Time::ZERO), (2, 1, 0));
     assert_eq!(pipe.poll_timeout(), ms(2));

@@ -182,7 +182,7 @@ fn residual_loss_and_cost_of_retries() {
             let end = log.last().expect("packets").0;
             let statistics = pipe.statistics(end);
             assert_eq!(statistics.drops.retry_limit, lost(&log).len() as u64);
-            assert_eq!(statistics.in_air + statistics.queued, 0);
+            assert_eq!(statistics.in_transit + statistics.queued, 0);
             let frames = PACKETS + statistics.frames_repeated;
             let each = (1.0 - residual) / (1.0 - p);
             assert!((frames as f64 / PACKETS as f64 - each).abs() < 0.02, "{frames}, {each} each");
@@ -332,7 +332,7 @@ proptest! {
             drain(&mut pipe, us(u64::MAX / 2000), &mut log);
             let end = pipe.statistics(us(u64::MAX / 2000));
             prop_assert!(end.is_conserved());
-            prop_assert_eq!(end.queued + end.in_air, 0);
+            prop_assert_eq!(end.queued + end.in_transit, 0);
             prop_assert!(end.queue_max <= room);
             let mut all: Vec<u32> = delivered(&log).into_iter().map(|(_, id)| id).collect();
             let in_order = match repair {

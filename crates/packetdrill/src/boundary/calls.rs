@@ -191,12 +191,12 @@ pub unsafe extern "C" fn poll(
         Ok(entries) => entries,
         Err(errno) => return fails(errno),
     };
-    let door = opened();
+    let monitor = opened();
     let deadline = match u64::try_from(timeout) {
-        Ok(millis) => door.with(|machine| machine.now) + Duration::from_millis(millis),
+        Ok(millis) => monitor.with(|machine| machine.now) + Duration::from_millis(millis),
         Err(_) => Time::NEVER,
     };
-    let result = door.call(deadline, |machine| {
+    let result = monitor.call(deadline, |machine| {
         let mut ready = 0;
         for entry in entries.iter_mut() {
             let always = (libc::POLLERR | libc::POLLHUP) as u16;

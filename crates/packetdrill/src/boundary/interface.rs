@@ -1,14 +1,14 @@
 //! packetdrill's functions.
 //!
-//! Each function translates its arguments, passes through the [`Door`] and sets `errno`. The
+//! Each function translates its arguments, passes through the [`Monitor`] and sets `errno`. The
 //! contents of written buffers are ignored; reads yield zeros.
 
 use super::calls::*;
 use super::memory::{value_mut, values, values_mut};
 use super::table::{Data, Interface};
 use super::transfers::*;
-use crate::door::Door;
 use crate::machine::Machine;
+use crate::monitor::Monitor;
 use crate::options;
 use crate::settings::Settings;
 use libc::{
@@ -20,15 +20,15 @@ use retx_units::{Duration, Time};
 use std::ffi::CStr;
 use std::sync::OnceLock;
 
-static DOOR: OnceLock<Door> = OnceLock::new();
+static MONITOR: OnceLock<Monitor> = OnceLock::new();
 
-/// The door, available once packetdrill has requested the table.
-pub fn door() -> Option<&'static Door> {
-    DOOR.get()
+/// The monitor, available once packetdrill has requested the table.
+pub fn monitor() -> Option<&'static Monitor> {
+    MONITOR.get()
 }
 
-pub fn opened() -> &'static Door {
-    DOOR.get().expect("the table is filled before its functions are called")
+pub fn opened() -> &'static Monitor {
+    MONITOR.get().expect("the table is filled before its functions are called")
 }
 
 /// packetdrill's initial time of day: arbitrary, except that 0 looks like no time.
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn packetdrill_interface_init(flags: *const c_char, table:
         eprintln!("retx: {message}");
         std::process::exit(2);
     });
-    assert!(DOOR.set(Door::new(machine)).is_ok(), "packetdrill asks for one table");
+    assert!(MONITOR.set(Monitor::new(machine)).is_ok(), "packetdrill asks for one table");
     // SAFETY: `table` points to a table that is packetdrill's to give away; it is written whole.
     unsafe { table.write(TABLE) };
 }
@@ -164,7 +164,7 @@ unsafe extern "C" fn gettimeofday(_: Data, now: *mut timeval, _zone: Data) -> c_
         Ok(now) => now,
         Err(errno) => return fails(errno),
     };
-    let micros = (opened().look() + EPOCH).as_nanos() / 1_000;
+    let micros = (opened().read_clock() + EPOCH).as_nanos() / 1_000;
     let (seconds, rest) = (micros / 1_000_000, micros % 1_000_000);
     *now = timeval { tv_sec: seconds as i64, tv_usec: rest as i64 };
     0

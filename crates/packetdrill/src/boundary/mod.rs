@@ -1,5 +1,5 @@
 //! Boundary to C, with the only unsafe code. It translates arguments and results, and passes
-//! through the [`Door`](crate::door::Door).
+//! through the [`Monitor`](crate::monitor::Monitor).
 
 // packetdrill fills and calls a table of C functions: there is no safe way to be on the other side.
 #![allow(unsafe_code)]

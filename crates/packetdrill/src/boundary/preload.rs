@@ -19,7 +19,8 @@ pub unsafe extern "C" fn getsockopt(
     value: Data,
     length: *mut socklen_t,
 ) -> c_int {
-    let is_ours = interface::door().is_some_and(|door| door.with(|machine| machine.has(fd)));
+    let is_ours =
+        interface::monitor().is_some_and(|monitor| monitor.with(|machine| machine.has(fd)));
     // SAFETY: the caller's promise is passed on.
     unsafe {
         if is_ours {
@@ -38,7 +39,7 @@ pub unsafe extern "C" fn getsockopt(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn times(buffer: *mut tms) -> clock_t {
     static TICKS: AtomicI64 = AtomicI64::new(0);
-    if interface::door().is_some() {
+    if interface::monitor().is_some() {
         return TICKS.fetch_add(1, Ordering::Relaxed);
     }
     // SAFETY: the caller's promise is passed on.

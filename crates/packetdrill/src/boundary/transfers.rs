@@ -21,8 +21,8 @@ fn give(fd: c_int, bytes: u64, flags: c_int) -> ssize_t {
         return fails(libc::EOPNOTSUPP) as ssize_t;
     };
     let mut written = 0;
-    let door = opened();
-    return_value(door.call(Time::NEVER, |machine| machine.write(&transfer, &mut written)))
+    let monitor = opened();
+    return_value(monitor.call(Time::NEVER, |machine| machine.write(&transfer, &mut written)))
         as ssize_t
 }
 

@@ -17,10 +17,10 @@ use serde::Serialize;
 macro_rules! measures {
     (
         $(#[$doc:meta])*
-        pub struct $name:ident { $($(#[$told:meta])* pub $field:ident: $type:ty,)* }
+        pub struct $name:ident { $($(#[$field_doc:meta])* pub $field:ident: $type:ty,)* }
     ) => {
         $(#[$doc])*
-        pub struct $name { $($(#[$told])* pub $field: $type,)* }
+        pub struct $name { $($(#[$field_doc])* pub $field: $type,)* }
 
         impl $name {
             /// Measures since the snapshot `start`. Maxima are those since
@@ -110,16 +110,16 @@ macro_rules! columns {
     (
         $(#[$doc:meta])*
         pub struct $name:ident from |$frame:ident, $counters:ident| {
-            $($(#[doc = $told:literal])+ $column:ident: $type:ty = $value:expr,)*
+            $($(#[doc = $column_doc:literal])+ $column:ident: $type:ty = $value:expr,)*
         }
     ) => {
         $(#[$doc])*
-        pub struct $name { $($(#[doc = $told])+ pub $column: $type,)* }
+        pub struct $name { $($(#[doc = $column_doc])+ pub $column: $type,)* }
 
         impl $name {
             /// Name and meaning of each column, in order.
             pub const COLUMNS: &[(&str, &str)] =
-                &[$((stringify!($column), concat!($($told),+)),)*];
+                &[$((stringify!($column), concat!($($column_doc),+)),)*];
 
             /// Results of a flow; `counters` count from `frame.from` on.
             pub fn new($frame: FlowFrame, $counters: &FlowCounters) -> Self {

@@ -46,7 +46,7 @@ impl LinkSamples {
     }
 
     /// Sets the queue lengths over time up to `end`, by place, in place of samples.
-    pub fn tell(&mut self, histories: Vec<History>, end: Time) {
+    pub fn add_histories(&mut self, histories: Vec<History>, end: Time) {
         (self.histories, self.end) = (histories, end);
     }
 
@@ -99,7 +99,7 @@ mod tests {
         histories[2].stay(at(3), at(5));
         histories[2].stay(at(5), at(30));
         let mut samples = LinkSamples::default();
-        samples.tell(histories.into(), at(20));
+        samples.add_histories(histories.into(), at(20));
         let found: Vec<(u64, u32, u64)> = samples
             .rows()
             .into_iter()

@@ -57,7 +57,7 @@ impl Engine<'_> {
         self.counts.copied += 1;
         let copy = self.packets.copy(id);
         if self.outside.is_some() {
-            self.tell_of_copy(id, copy);
+            self.report_copy(id, copy);
         }
         copy
     }

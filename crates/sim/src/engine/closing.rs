@@ -87,7 +87,7 @@ impl Engine<'_> {
     /// Packets that are not conserved, or more samples than the plan allows.
     pub fn finish(&mut self) -> Result<(), RunError> {
         self.flush_funnels();
-        self.tell_histories();
+        self.record_histories();
         // Funnels carry out arrivals after their time, so drops are not recorded in order of time.
         self.recorder.tables.drops.iter_mut().for_each(Drops::sort);
         self.check_samples()?;
@@ -110,7 +110,7 @@ impl Engine<'_> {
     fn check_conservation(&self) -> Result<(), RunError> {
         let mut inside = 0;
         for (statistics, plan) in self.pipe_statistics().zip(&self.plan.pipes) {
-            inside += statistics.queued + statistics.in_air;
+            inside += statistics.queued + statistics.in_transit;
             if !statistics.is_conserved() {
                 let place = format!("{}.{}", plan.link, plan.direction);
                 return Err(RunError::Conservation { place, counts: format!("{statistics:?}") });

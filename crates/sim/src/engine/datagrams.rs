@@ -51,7 +51,7 @@ impl Engine<'_> {
     /// Handles a packet of a saturating source that has left the first hop: the source may send
     /// another.
     pub(super) fn leave_first_hop(&mut self, id: u32) {
-        let outside = self.tell_of_first_hop(id);
+        let outside = self.report_first_hop(id);
         // The packet stands at the word `SOURCE`; its route continues behind that word.
         self.packets.set_hop(id, self.packets.hop(id) + 1);
         let packet = self.packets.get(id);

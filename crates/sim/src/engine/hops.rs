@@ -106,7 +106,7 @@ impl Engine<'_> {
     pub(super) fn copy(&mut self, index: u32, id: u32) {
         self.counts.copied += 1;
         let copy = self.packets.copy(id);
-        self.tell_of_copy(id, copy);
+        self.report_copy(id, copy);
         let pipe = &mut self.pipes[index as usize];
         pipe.add_copy(copy);
         self.agenda.wake(index, pipe.poll_timeout());

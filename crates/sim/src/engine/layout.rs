@@ -29,8 +29,8 @@ pub(super) fn stages(plan: &Plan, key: StreamKey) -> Vec<Placed> {
 pub(super) fn datagrams(plan: &Plan, key: StreamKey, ways: &mut Ways) -> Vec<DatagramFlow> {
     let flow = |(index, datagrams): (usize, &DatagramPlan)| {
         let route = &plan.routes[datagrams.route as usize];
-        let told = matches!(datagrams.pace, Pace::Saturating { .. });
-        let first_hop = ways.lay_for(route, told);
+        let notifies_source = matches!(datagrams.pace, Pace::Saturating { .. });
+        let first_hop = ways.lay_for(route, notifies_source);
         DatagramFlow::new((plan.flows.len() + index) as u32, datagrams, first_hop, key)
     };
     plan.datagrams.iter().enumerate().map(flow).collect()
@@ -45,11 +45,11 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// Appends a route; `told` says whether its source is informed when a packet leaves its first
+    /// Appends a route; with `notifies_source` its source learns when a packet leaves the first
     /// hop. Returns the index of its first word.
-    pub fn lay_for(&mut self, route: &[Hop], told: bool) -> u32 {
+    pub fn lay_for(&mut self, route: &[Hop], notifies_source: bool) -> u32 {
         let start = self.lay(route);
-        if told {
+        if notifies_source {
             self.routes.insert(start as usize + 1, SOURCE);
         }
         start

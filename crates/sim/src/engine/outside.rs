@@ -250,14 +250,14 @@ impl<'a> Engine<'a> {
 
     /// Reports a packet that has left the first hop, if its route requires that; true for a packet
     /// from outside.
-    pub(super) fn tell_of_first_hop(&mut self, id: u32) -> bool {
+    pub(super) fn report_first_hop(&mut self, id: u32) -> bool {
         let Some(outside) = self.outside.as_mut() else { return false };
         outside.left.push_back(Left::PassedFirstHop { id });
         true
     }
 
     /// Reports the copy of a packet made by a channel.
-    pub(super) fn tell_of_copy(&mut self, from: u32, to: u32) {
+    pub(super) fn report_copy(&mut self, from: u32, to: u32) {
         if let Some(outside) = &mut self.outside {
             outside.left.push_back(Left::Copied { from, to });
         } else if self.packets.get(from).flow() as usize >= self.flows.len() {

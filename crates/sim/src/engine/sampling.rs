@@ -65,7 +65,7 @@ impl Engine<'_> {
     }
 
     /// Writes the queue lengths over time up to now into the table.
-    pub(super) fn tell_histories(&mut self) {
+    pub(super) fn record_histories(&mut self) {
         let Some(samples) = &mut self.recorder.tables.link_samples else { return };
         let pipes = self.pipes.iter_mut().filter_map(Pipe::take_history);
         let stages = self.stages.iter_mut().flat_map(|placed| {
@@ -74,7 +74,7 @@ impl Engine<'_> {
         });
         let histories: Vec<History> = pipes.chain(stages).collect();
         if !histories.is_empty() {
-            samples.tell(histories, self.now);
+            samples.add_histories(histories, self.now);
         }
     }
 

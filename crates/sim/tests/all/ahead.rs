@@ -21,7 +21,7 @@ fn saved(plan: &Plan, name: &str) -> f64 {
 
 fn saved_with(plan: &Plan, name: &str, tables: bool) -> f64 {
     let [ahead, reference] = [false, true].map(|reference| outcome(plan, reference, tables));
-    let told = |of: &Outcome| {
+    let observable = |of: &Outcome| {
         let rows = |row: &dyn std::fmt::Debug| format!("{row:#?}");
         let queues = of.tables.link_samples.as_ref().map(LinkSamples::rows);
         let tables = Tables { link_samples: None, ..of.tables.clone() };
@@ -31,7 +31,7 @@ fn saved_with(plan: &Plan, name: &str, tables: bool) -> f64 {
             .collect::<Vec<_>>()
             .join("\n")
     };
-    let (found, expected) = (told(&ahead), told(&reference));
+    let (found, expected) = (observable(&ahead), observable(&reference));
     let differs =
         found.lines().zip(expected.lines()).position(|(found, expected)| found != expected);
     if let Some(line) = differs {

@@ -52,7 +52,7 @@ fn a_constant_rate_arrives_as_it_is_sent() {
     assert_eq!(calls.jitter_s, Some(0.0));
     assert_eq!((calls.start_s, calls.finish_s), (Some(0.0), None));
     assert!((calls.goodput_bit_s.expect("time") - 9_999.0 * 472.0 * 8.0 / 100.0).abs() < 1e-6);
-    assert_eq!((outcome.links[0].packets_in, outcome.links[0].packets_in_air), (10_000, 1));
+    assert_eq!((outcome.links[0].packets_in, outcome.links[0].packets_in_transit), (10_000, 1));
     let warm = self::outcome(ONE, &[("warmup", "50 s")]);
     assert_eq!(only(&warm).datagrams.sent, 5_000);
 }

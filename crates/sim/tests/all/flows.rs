@@ -291,11 +291,11 @@ fn a_cancelled_run_stops() {
 }
 
 #[test]
-fn progress_is_told() {
+fn progress_is_reported() {
     let control = Control::default();
     let outcome = run_plan(&high_ber(0.0), &Options::default(), &control).expect("a sound run");
-    let told = Duration::from_nanos(control.simulated_nanos()).as_secs_f64();
-    assert!((told - outcome.engine.simulated_s).abs() < 1e-9);
+    let reported = Duration::from_nanos(control.simulated_nanos()).as_secs_f64();
+    assert!((reported - outcome.engine.simulated_s).abs() < 1e-9);
 }
 
 /// A bottleneck shared by many: it is busy, its queue overflows, and nobody starves.

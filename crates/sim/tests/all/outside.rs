@@ -132,8 +132,8 @@ fn plan_of(text: &str) -> Plan {
     build::plan(&parse(&Source { name: "test", text, overrides: &[] }).expect("a sound scenario"))
 }
 
-/// The copy that a snoop agent keeps is told of before the packet that it is of goes on; that one's
-/// drop is no loss, as long as the copy is there.
+/// The copy that a snoop agent keeps is reported before the original packet is forwarded; a drop of
+/// the original is no loss as long as the copy exists.
 #[test]
 fn a_relay_keeps_a_copy_and_gives_it_up() {
     let plan = plan_of(
@@ -223,7 +223,7 @@ fn the_first_hop_of_a_source_that_fills_it_is_told_of() {
         left.extend(std::iter::from_fn(|| engine.advance(Time::ZERO)));
     }
     left.extend(std::iter::from_fn(|| engine.advance(at_ms(30))));
-    let told: Vec<String> = left
+    let departures: Vec<String> = left
         .iter()
         .map(|left| match left {
             Left::Dropped { id, lost: true, in_first_hop: true, .. } => format!("{id} turned away"),
@@ -235,7 +235,7 @@ fn the_first_hop_of_a_source_that_fills_it_is_told_of() {
     // 10 ms each on the first, 5 ms on the second.
     let expected =
         ["2 turned away", "0 through", "0 at 15 ms", "1 through", "1 at 25 ms"].map(str::to_owned);
-    assert_eq!(told, expected);
+    assert_eq!(departures, expected);
     engine.finish().expect("packets are conserved");
     // As a datagram's, by its number.
     let drops = Outcome::of(&plan, &options, engine).tables.drops.expect("they were asked for");

@@ -28,7 +28,7 @@ fn options(recorded: Recorded, reference: bool) -> Options {
 }
 
 /// Everything that a run tells, but for the count of events.
-fn told(outcome: &Outcome) -> String {
+fn rendered(outcome: &Outcome) -> String {
     let queues = outcome.tables.link_samples.as_ref().map(LinkSamples::rows);
     let tables = Tables { link_samples: None, ..outcome.tables.clone() };
     let Outcome { flows, datagrams, links, wlans, relays, capture, .. } = outcome;
@@ -46,14 +46,14 @@ fn check(plan: &Plan, name: &str) {
         let [fast, reference] = [false, true].map(|reference| {
             run_plan(plan, &options(recorded, reference), &Control::default()).expect("a sound run")
         });
-        let [fast_told, told] = [told(&fast), told(&reference)];
-        let differs = fast_told.lines().zip(told.lines()).position(|(fast, plain)| fast != plain);
+        let [fast_text, text] = [rendered(&fast), rendered(&reference)];
+        let differs = fast_text.lines().zip(text.lines()).position(|(fast, plain)| fast != plain);
         if let Some(line) = differs {
             let from = line.saturating_sub(12);
             let part = |text: &str| text.lines().skip(from).take(15).collect::<Vec<_>>().join("\n");
-            panic!("{name}, {recorded:?}: {}\nreference:\n{}", part(&fast_told), part(&told));
+            panic!("{name}, {recorded:?}: {}\nreference:\n{}", part(&fast_text), part(&text));
         }
-        assert_eq!(fast_told.len(), told.len(), "{name}, {recorded:?}");
+        assert_eq!(fast_text.len(), text.len(), "{name}, {recorded:?}");
         assert!(fast.engine.events <= reference.engine.events, "{name}, {recorded:?}");
     }
 }

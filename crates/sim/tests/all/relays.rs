@@ -1,5 +1,5 @@
-//! Help for TCP at a base station before a lossy hop: what each kind of it is worth, and that what
-//! is told of it adds up.
+//! Relays at a base station before a lossy hop: the gain by each kind, and the consistency of their
+//! records.
 
 use retx_record::capture::DropReason;
 use retx_scenario::{Source, parse};
@@ -80,7 +80,7 @@ fn the_order_of_balakrishnan_et_al() {
 #[test]
 fn notices_are_true() {
     let upload = [("flow.download.from", "mobile"), ("flow.download.to", "server")];
-    // A short queue on the wired link behind the base station, of which it is told.
+    // A short queue on the wired link behind the base station, whose drops are no corruption.
     let narrow =
         [("link.wired.reverse.rate", "1 Mbit/s"), ("link.wired.reverse.queue.packets", "4")];
     let radio = [("link.air.forward.queue.packets", "4")];
@@ -101,14 +101,14 @@ fn notices_are_true() {
     }
 }
 
-/// The mobile's duplicates that a snoop agent absorbs are told as such.
+/// The mobile's duplicates that a snoop agent absorbs are recorded with a reason of their own.
 #[test]
-fn absorbed_acknowledgments_are_told() {
+fn absorbed_acknowledgments_are_recorded() {
     let outcome = last_hop("-snoop", &[], 0);
     let suppressed = outcome.relays[0].acks_suppressed;
     assert!(suppressed > 100);
     let drops = outcome.tables.drops.expect("asked for");
-    let told = drops.rows().iter().filter(|row| row.reason == DropReason::Suppressed);
-    assert!(told.clone().all(|row| outcome.names.places[row.place as usize] == "agent.base"));
-    assert_eq!(told.count() as u64, suppressed);
+    let rows = drops.rows().iter().filter(|row| row.reason == DropReason::Suppressed);
+    assert!(rows.clone().all(|row| outcome.names.places[row.place as usize] == "agent.base"));
+    assert_eq!(rows.count() as u64, suppressed);
 }

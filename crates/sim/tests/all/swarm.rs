@@ -149,7 +149,7 @@ fn check(plan: &Plan, outcome: &Outcome) {
     for link in &outcome.links {
         let drops = &link.drops;
         let gone = drops.queue + drops.channel + drops.retry_limit + drops.script;
-        let inside = link.packets_queued + link.packets_in_air;
+        let inside = link.packets_queued + link.packets_in_transit;
         assert_eq!(
             link.packets_in + link.packets_duplicated,
             link.packets_delivered + gone + inside

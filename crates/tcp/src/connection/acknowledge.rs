@@ -257,7 +257,7 @@ impl Connection {
     fn decide(&mut self, ack: &congestion_control::Ack, selective: Option<&Delivered>) {
         let now = ack.now;
         if let Some(delivered) = selective {
-            self.tell_segments_acked(ack, delivered.timed_last());
+            self.notify_segments_acked(ack, delivered.timed_last());
         }
         let sender = &mut self.sender;
         sender.congestion_control.observe(ack, sender.window.smss);
@@ -304,7 +304,7 @@ impl Connection {
             self.sender.grow(ack, sacked);
         }
         self.reduce(progress, self.sender.board.lost_bytes() <= lost_before);
-        self.tell_model(ack, seen.bytes_acked, selective);
+        self.update_model(ack, seen.bytes_acked, selective);
         if is_new {
             self.look_again(overdue);
             self.end_timeout_recovery();

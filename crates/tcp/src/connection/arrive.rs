@@ -21,7 +21,7 @@ impl Connection {
             let timestamps = segment.options.timestamps;
             !segment.loss_notice && self.take_at_once(now, segment.plain(), timestamps)
         } else {
-            self.course.sending == Sending::Repair && self.take_duplicate(now, segment)
+            self.fast_paths.sending == Sending::Repair && self.take_duplicate(now, segment)
         };
         if !taken {
             self.examine(now, segment);
@@ -323,7 +323,7 @@ impl Connection {
         }
         self.open_send_memory();
         self.state = State::Established;
-        self.choose_course();
+        self.choose_fast_paths();
         self.events.push_back(Event::Connected);
     }
 

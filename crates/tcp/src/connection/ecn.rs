@@ -180,7 +180,7 @@ impl Connection {
     /// Handles a packet with this ECN field in its IP header: see [`Self::handle_segment`].
     #[inline]
     pub fn handle_packet(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
-        if !self.course.plain {
+        if !self.fast_paths.plain {
             self.ecn.arriving = ecn;
         }
         self.take_segment(now, segment);
@@ -196,7 +196,7 @@ impl Connection {
         segment: PlainSegment,
         timestamps: Option<Timestamps>,
     ) -> bool {
-        if !self.course.plain {
+        if !self.fast_paths.plain {
             self.ecn.arriving = Ecn::NotEct;
         }
         self.take_at_once(now, segment, timestamps)

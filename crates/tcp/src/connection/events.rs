@@ -77,8 +77,8 @@ mod tests {
         for order in orders {
             let mut events = Events::NONE;
             order.iter().for_each(|event| events.push_back(*event));
-            let told: Vec<Event> = std::iter::from_fn(|| events.pop()).collect();
-            assert_eq!((told, events.is_empty()), (order, true));
+            let popped: Vec<Event> = std::iter::from_fn(|| events.pop()).collect();
+            assert_eq!((popped, events.is_empty()), (order, true));
         }
     }
 }

@@ -5,7 +5,7 @@
 //! `tcp_rcv_established`.
 //!
 //! *Preconditions.* [`Connection::recompute_fast_paths`] checks them after an event that no fast
-//! path handles, and notes the result in a [`Course`]. A fast path preserves them, so that they
+//! path handles, and notes the result in a [`FastPaths`]. A fast path preserves them, so that they
 //! need not be checked again:
 //! - the connection is established, has nothing to answer by a reset, and neither uses timestamps
 //!   or ECN nor paces its segments, models the path or sends in bursts (with timestamps and the
@@ -19,16 +19,16 @@
 //! - with a gap: the same but for that (`beyond_gap`); in a recovery with SACK: it only waits for
 //!   acknowledgments (`repair`).
 //!
-//! *Why it is exact.* A short way is the long one without what then has no effect: it calls the
-//! same functions in the same order, and whatever it cannot say at a glance it leaves to the long
-//! way. A test takes random connections along both and compares all that they keep.
+//! *Why it is exact.* A fast path calls the same functions as the general path in the same order,
+//! without those that would have no effect; it leaves every case that it cannot recognize to the
+//! general path. A test sends random connections along both paths and compares their states.
 
 mod beyond_gap;
-mod course;
 mod detailed;
 mod repair;
+mod selection;
 
-pub(super) use course::{Course, Receiving, Sending};
+pub(super) use selection::{FastPaths, Receiving, Sending};
 
 use super::repair::Repair;
 use super::sender::Timed;
@@ -124,11 +124,11 @@ impl Connection {
         }
         if segment.seq != self.acknowledgment() {
             let PlainSegment { seq, ack, window, payload_bytes, .. } = segment;
-            return self.course.receiving == Receiving::BeyondGap
+            return self.fast_paths.receiving == Receiving::BeyondGap
                 && self.take_beyond_gap((seq, payload_bytes), ack, window);
         }
         if segment.payload_bytes > 0 {
-            return match self.course.receiving {
+            return match self.fast_paths.receiving {
                 Receiving::Next => self.take_next_data(now, segment),
                 Receiving::Detailed => {
                     self.take_detailed_data(now, for_detailed_path(segment), timestamps)
@@ -137,7 +137,7 @@ impl Connection {
             };
         }
         let (ack, window) = (segment.ack, segment.window);
-        match self.course.sending {
+        match self.fast_paths.sending {
             Sending::Plain => self.take_next_ack(now, ack, window),
             Sending::Detailed => {
                 self.take_detailed_ack(now, for_detailed_path(segment), timestamps)
@@ -210,7 +210,7 @@ impl Connection {
         };
         sender.validation.on_ack(&ack);
         ack.cwnd_limited = sender.validation.allows_growth(&sender.window);
-        if self.course.observed {
+        if self.fast_paths.observed {
             sender.congestion_control.observe(&ack, sender.window.smss);
             sender.loss_cause.on_ack(&ack, &sender.window);
         }
@@ -243,7 +243,7 @@ impl Connection {
     /// Next deadline while the fast paths of sending are open: no other timer runs.
     #[inline]
     pub(super) const fn next_usual_timer(&self) -> Option<Time> {
-        let bare = matches!(self.course.sending, Sending::Plain | Sending::Repair);
+        let bare = matches!(self.fast_paths.sending, Sending::Plain | Sending::Repair);
         if bare { Some(self.timers.next_usual()) } else { None }
     }
 
@@ -259,7 +259,7 @@ impl Connection {
         let flight = sender.flight_size();
         let room = sender.window.cwnd.min(sender.snd_wnd).saturating_sub(flight);
         if queued.min(room) >= smss && (flight > 0 || self.goes_on_after_pause(now)) {
-            let more = self.course.observed || !sender.waits_with(room - smss, queued - smss);
+            let more = self.fast_paths.observed || !sender.waits_with(room - smss, queued - smss);
             return Short::Sent(PlainTransmit { more, ..self.send_next_segment(now) });
         }
         if !sender.waits_with(room, queued) || self.timers.retransmit == Time::NEVER {
@@ -278,9 +278,9 @@ impl Connection {
     /// Like [`Self::send_at_once`], for all fast paths except that of an undisturbed sender.
     #[inline]
     pub(super) fn send_at_once_general(&mut self, now: Time, to: &mut Transmit) -> Short {
-        if self.course.receiving == Receiving::BeyondGap {
+        if self.fast_paths.receiving == Receiving::BeyondGap {
             self.acknowledge_gap_at_once(now, to)
-        } else if self.course.sending == Sending::Repair {
+        } else if self.fast_paths.sending == Sending::Repair {
             self.send_in_repair(now)
         } else {
             Short::Unknown
@@ -314,14 +314,14 @@ impl Connection {
         if sender.timed.is_none() {
             sender.timed = Timed::new(right, now);
         }
-        if self.course.observed {
+        if self.fast_paths.observed {
             let flight_size = right - sender.snd_una;
             let retransmission = false;
-            self.tell_sent(&Sent { now, position, bytes: length, flight_size, retransmission });
+            self.notify_sent(&Sent { now, position, bytes: length, flight_size, retransmission });
         }
         let flight = self.sender.flight_size();
         // Without loss or reordering all data in flight count.
-        let pipe = if self.course.sending == Sending::Plain {
+        let pipe = if self.fast_paths.sending == Sending::Plain {
             flight
         } else {
             self.sender.pipe_of(flight)

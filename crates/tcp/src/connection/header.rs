@@ -27,15 +27,15 @@ impl Connection {
         if receiver.has_advertised_window() {
             return (receiver.advertised_field, receiver.edge);
         }
-        if self.course.receiving == Receiving::Next {
+        if self.fast_paths.receiving == Receiving::Next {
             let (field, edge) = self.field_of(receiver.simple_window(&self.parameters));
-            self.receiver.tell_window(field);
+            self.receiver.note_advertised_window(field);
             return (field, edge);
         }
         let (field, edge) = self.window_field();
         let receiver = &mut self.receiver;
         if receiver.memory.is_none() {
-            receiver.tell_window(field);
+            receiver.note_advertised_window(field);
         }
         (field, edge)
     }
@@ -49,7 +49,7 @@ impl Connection {
             return (receiver.advertised_field, receiver.edge);
         }
         let (field, edge) = self.window_field_and_shortage();
-        self.receiver.tell_window(field);
+        self.receiver.note_advertised_window(field);
         (field, edge)
     }
 

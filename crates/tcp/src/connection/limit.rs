@@ -40,7 +40,7 @@ impl Connection {
     /// Limit now in force, once there is nothing more to send.
     #[inline]
     pub fn limit(&self, now: Time) -> Limit {
-        match self.course.sending {
+        match self.fast_paths.sending {
             Sending::Plain => self.usual_limit(),
             Sending::Detailed => self.limit_in_detail(now),
             Sending::Repair | Sending::General => self.limit_in_full(now),

@@ -20,7 +20,7 @@ impl Connection {
     /// Passes the RTT of the delivered segments, the last of which was sent at `timed_last` if it
     /// was sent once, to the congestion control (`tcp_clean_rtx_queue`, `pkts_acked`). HyStart may
     /// end slow start by it, in a recovery, too, which then ends with the new `ssthresh`.
-    pub(super) fn tell_segments_acked(
+    pub(super) fn notify_segments_acked(
         &mut self,
         ack: &congestion_control::Ack,
         timed_last: Option<Time>,

@@ -147,7 +147,7 @@ pub struct Connection {
     /// True if both ends offered timestamps.
     timestamps: bool,
     /// Fast paths that are open.
-    course: fast_path::Course,
+    fast_paths: fast_path::FastPaths,
     parameters: Arc<Parameters>,
     timers: Timers,
     events: Events,
@@ -194,7 +194,7 @@ impl Connection {
             parameters: shared.parameters(),
             timestamps: false,
             ecn: ecn::Notification::new(config.ecn),
-            course: fast_path::Course::default(),
+            fast_paths: fast_path::FastPaths::default(),
             reply: None,
             events: Events::NONE,
         }
@@ -212,7 +212,7 @@ impl Connection {
         if let Some(usual) = self.next_usual_timer() {
             return usual;
         }
-        if self.course.sending == Sending::Detailed {
+        if self.fast_paths.sending == Sending::Detailed {
             return self.timers.next_detailed();
         }
         self.next_timer()

@@ -141,7 +141,7 @@ impl Connection {
 
     /// Calls the model after an acknowledgment has been processed except for the window.
     #[inline]
-    pub(super) fn tell_model(
+    pub(super) fn update_model(
         &mut self,
         ack: &congestion_control::Ack,
         acked: u64,
@@ -160,9 +160,13 @@ impl Connection {
         self.deliver_to_model(ack, acked, (segments, selective.is_some()), newest);
     }
 
-    /// Like [`Self::tell_model`], for the next segments in order.
+    /// Like [`Self::update_model`], for the next segments in order.
     #[inline]
-    pub(super) fn tell_model_of_next(&mut self, ack: &congestion_control::Ack, it: &NextArrived) {
+    pub(super) fn update_model_in_order(
+        &mut self,
+        ack: &congestion_control::Ack,
+        it: &NextArrived,
+    ) {
         if self.sender.model.is_some() {
             self.deliver_to_model(ack, ack.bytes_acked.max(1), (it.segments, true), Some(it.end));
         }

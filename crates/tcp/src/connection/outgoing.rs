@@ -86,7 +86,7 @@ enum Outcome {
 
 impl Connection {
     /// Informs the congestion control, the loss cause and the RTT sampling of a transmission.
-    pub(super) fn tell_sent(&mut self, sent: &Sent) {
+    pub(super) fn notify_sent(&mut self, sent: &Sent) {
         let sender = &mut self.sender;
         sender.congestion_control.on_sent(sent);
         if self.parameters.rtt_samples == RttSamples::EveryAck && !sender.selective {
@@ -109,7 +109,7 @@ impl Connection {
     /// returned by value at less cost.
     #[inline(always)]
     pub fn poll_transmit_into(&mut self, now: Time, to: &mut Transmit) -> Polled {
-        if self.course.sending == Sending::Plain {
+        if self.fast_paths.sending == Sending::Plain {
             match self.send_at_once(now) {
                 Short::Sent(plain) => return Polled::Plain(plain),
                 Short::Nothing => return Polled::Nothing,
@@ -117,7 +117,8 @@ impl Connection {
             }
         }
         // The usual case at the end that receives the data.
-        let receives = matches!(self.course.receiving, Receiving::BeyondGap | Receiving::Detailed);
+        let receives =
+            matches!(self.fast_paths.receiving, Receiving::BeyondGap | Receiving::Detailed);
         if receives && self.has_answered() {
             return Polled::Nothing;
         }
@@ -132,7 +133,7 @@ impl Connection {
     // Not inlined, so that a plain segment of the usual case is returned in registers.
     #[inline(never)]
     fn transmit_general(&mut self, now: Time, to: &mut Transmit) -> Outcome {
-        let short = if self.course.sending == Sending::Detailed {
+        let short = if self.fast_paths.sending == Sending::Detailed {
             self.send_detailed(now)
         } else {
             self.send_at_once_general(now, to)
@@ -153,7 +154,7 @@ impl Connection {
         }
         let sent = self.next_transmit(now, to);
         // While no fast path is open, the next arrival or timeout is early enough to look.
-        if self.course.is_open() {
+        if self.fast_paths.is_open() {
             self.recompute_fast_paths();
         }
         if sent { Outcome::Written } else { Outcome::Nothing }

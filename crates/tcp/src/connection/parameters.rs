@@ -22,8 +22,8 @@ impl Prepared {
     /// Copy without fast paths: every segment takes the general path through the connection.
     /// Nothing else differs, as tests show.
     #[must_use]
-    pub fn without_short_ways(self) -> Self {
-        let parameters = Arc::new(Parameters { short_ways: false, ..*self.parameters });
+    pub fn without_fast_paths(self) -> Self {
+        let parameters = Arc::new(Parameters { use_fast_paths: false, ..*self.parameters });
         Self { parameters, ..self }
     }
 
@@ -74,7 +74,7 @@ pub(super) struct Parameters {
     /// Limits of the retransmission timeout.
     pub limits: Limits,
     /// True if segments may take the fast paths through the connection (`fast_path`).
-    pub short_ways: bool,
+    pub use_fast_paths: bool,
 }
 
 impl Parameters {
@@ -111,7 +111,7 @@ impl Parameters {
                 .bytes(config.mss),
             holds_window: config.advertised_window.is_some(),
             limits: Limits::of(config),
-            short_ways: true,
+            use_fast_paths: true,
         }
     }
 }

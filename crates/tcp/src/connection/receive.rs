@@ -204,7 +204,7 @@ impl Receiver {
     }
 
     /// True if arriving segments only have to be counted while in order, and stored while not:
-    /// their rhythm does not matter, and the application will read them.
+    /// their timing does not matter, and the application will read them.
     #[inline]
     pub fn is_simple(&self) -> bool {
         let watched = self.memory.is_some() || self.pending.is_linux();
@@ -234,7 +234,7 @@ impl Connection {
     /// open the window again, so poll for a segment afterwards.
     #[inline(always)]
     pub fn read(&mut self, bytes: u64) -> u64 {
-        if self.course.receiving == Receiving::Next {
+        if self.fast_paths.receiving == Receiving::Next {
             return self.read_at_once(bytes);
         }
         self.read_in_full(bytes)

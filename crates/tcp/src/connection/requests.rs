@@ -16,7 +16,7 @@
 //! the persist timer sends it (200 ms at least). A segment never goes on beyond the end of a
 //! record that is followed by more.
 //!
-//! *Where we differ.* A connection that any of this was asked of leaves the short ways for good.
+//! *Where we differ.* After any of these requests a connection takes the general path for good.
 
 use super::mtu_probe::MtuProbe;
 use super::{Connection, Sender, State};
@@ -132,8 +132,8 @@ impl Sender {
 impl Connection {
     /// Mutable requests of the application. The fast paths do not handle them and close.
     pub(super) fn requests(&mut self) -> &mut Requests {
-        self.course.plain = false;
-        self.course.detailed = false;
+        self.fast_paths.plain = false;
+        self.fast_paths.detailed = false;
         self.recompute_fast_paths();
         &mut self.sender.repair.requests
     }

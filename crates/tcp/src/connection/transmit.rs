@@ -361,7 +361,7 @@ impl Connection {
             flight_size: right.max(sender.snd_nxt) - sender.snd_una,
             retransmission,
         };
-        self.tell_sent(&sent);
+        self.notify_sent(&sent);
         let sender = &mut self.sender;
         // Linux `tcp_cwnd_validate`: called if there are new data to send.
         let only_again = retransmission && sender.written <= sender.snd_max;

@@ -160,7 +160,7 @@ fn the_peer_says_when_it_delays_its_acknowledgment() {
 }
 
 /// The glance of an undisturbed connection says what the full look says: here with timestamps,
-/// which close the short way, and without.
+/// which close the fast path, and without.
 #[test]
 fn both_looks_say_the_same() {
     for (receive, send) in [(64_000, 1_000_000), (1_000_000, 64_000), (1_000_000, 1_000_000)] {

@@ -199,13 +199,13 @@ def _channel(fit: CaptureFit, *, replay: bool) -> Iterator[str]:
             "100 cases."
         )
     else:
-        told = losses.content
+        content = losses.content
         yield from sure(
-            f"Losses that no queue made: {told['lost']:.4g} of {told['known']} segments in "
-            f"{told['bursts']} bursts. {model_line(losses.used)}."
+            f"Losses that no queue made: {content['lost']:.4g} of {content['known']} segments in "
+            f"{content['bursts']} bursts. {model_line(losses.used)}."
         )
         if losses.chosen is None:
-            yield from sure(f"The data do not decide between laws: {told['reason']}.")
+            yield from sure(f"The data do not decide between laws: {content['reason']}.")
     if is_reordered(path):
         overtaken = path["reordered"]
         yield from sure(f"Overtaken: {bracketed(overtaken, share)}: {overtaken['evidence']}.")
@@ -273,10 +273,10 @@ def _tcp(fit: CaptureFit) -> Iterator[str]:
             f"{reduction['evidence']}."
         )
     else:
-        told = bracketed(reduction, lambda it: f"{it:.2f}")
+        factor = bracketed(reduction, lambda it: f"{it:.2f}")
         yield from sure(
-            f"The congestion control cannot be known: part of the window left after a loss {told} "
-            f"({reduction['evidence']}). CUBIC, Linux's default, is assumed."
+            "The congestion control cannot be known: part of the window left after a loss "
+            f"{factor} ({reduction['evidence']}). CUBIC, Linux's default, is assumed."
         )
     yield f"congestion_control = {quoted(control or 'cubic')}"
     if ends["mss"] is not None:

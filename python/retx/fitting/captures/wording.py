@@ -26,9 +26,9 @@ def sentences(fit: CaptureFit) -> Iterator[str]:
     like, why = preset(fit)
     control = ends["congestion_control"]
     reduction = ends["reduction"]
-    told = f"sends by {control}" if control else "its congestion control cannot be known"
+    control_text = f"sends by {control}" if control else "its congestion control cannot be known"
     part = f"; {reduction['value']:.2f} of the window is left" if reduction["value"] else ""
-    yield f"The sender is like {like} ({why}); {told}{part} ({reduction['evidence']})."
+    yield f"The sender is like {like} ({why}); {control_text}{part} ({reduction['evidence']})."
     if fit.losses is None:
         yield "The channel lost nothing."
         return

@@ -123,16 +123,16 @@ fn in_a_cell(config: &Config, arrivals: &[(u64, Packet)]) -> Log {
         assert!(rig.cell.statistics(rig.now, 0).is_conserved());
     }
     rig.run_to(10_000_000);
-    let told = rig.left.iter().map(|(at, departure)| match *departure {
+    let reports = rig.left.iter().map(|(at, departure)| match *departure {
         Departure::Delivered { id } => (*at, id, "delivered"),
         Departure::Dropped { id, at: dropped } => {
-            assert_eq!(dropped.as_nanos(), at * 1000, "told when it happens");
+            assert_eq!(dropped.as_nanos(), at * 1000, "reported when it happens");
             (*at, id, "dropped")
         }
         Departure::Marked { id } => (*at, id, "marked"),
         ref other => panic!("{other:?} on a clear channel"),
     });
-    log.extend(told);
+    log.extend(reports);
     let (statistics, count) = (rig.cell.statistics(rig.now, 0), |what| {
         log.iter().filter(|(_, _, is)| *is == what).count() as u64
     });

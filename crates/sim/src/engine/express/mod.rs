@@ -12,7 +12,7 @@
 //!
 //! *What they must never change.* Any result but the count of events: counters, tables, samples,
 //! conservation of packets at each instant at which somebody asks, and the order of packets at each
-//! queue. `tests/all/reference.rs` and `tests/all/ahead.rs` compare. TCP's own short ways are in
+//! queue. `tests/all/reference.rs` and `tests/all/ahead.rs` compare. TCP's own fast paths are in
 //! `retx_tcp`'s `connection/fast_path.rs`, under the same rule.
 //!
 //! *Parts.*
@@ -25,7 +25,7 @@
 //! - [`funnels`], [`funnel`], [`calendar`]: one event carries out many arrivals at a bottleneck
 //!   from links of one host each.
 //!
-//! *Gain of all of it, TCP's short ways included.* Instructions (events) per delivered segment of
+//! *Gain of all of it, TCP's fast paths included.* Instructions (events) per delivered segment of
 //! a dumbbell, start and end of the run included, by `benches/scale.rs flows N` with and without
 //! `--reference` under callgrind, without link-time optimisation:
 //!

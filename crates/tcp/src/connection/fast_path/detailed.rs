@@ -1,5 +1,5 @@
 //! Fast paths of connections with more to do for each segment: timestamps, RACK-TLP, Linux's
-//! bursts, pushes, buffers and rhythm of acknowledgments, pacing, a model of the path.
+//! bursts, pushes, buffers and delayed ACKs, pacing, a model of the path.
 //!
 //! *What must hold.* As for the others (module `fast_path`), and both ends use SACK. What is not at
 //! rest with an acknowledgment of new data is called in the order of the general path: RACK notes
@@ -37,12 +37,12 @@ impl Sender {
 
 impl Connection {
     /// Permits the detailed fast paths, according to the options negotiated in the handshake.
-    pub(super) fn choose_detailed_course(&mut self) {
+    pub(super) fn choose_detailed_path(&mut self) {
         let sender = &self.sender;
         // Otherwise the plain paths do.
-        let has_more_to_do = !self.course.plain || sender.loss_detection.reads_times();
+        let has_more_to_do = !self.fast_paths.plain || sender.loss_detection.reads_times();
         let requests = sender.repair.requests.get().is_some();
-        self.course.detailed =
+        self.fast_paths.detailed =
             has_more_to_do && sender.selective && !self.ecn.is_enabled() && !requests;
     }
 
@@ -54,12 +54,13 @@ impl Connection {
             return;
         }
         let reads = receiver.fin.is_none() && !receiver.detached;
-        if reads && self.course.receiving == Receiving::General {
-            self.course.receiving = Receiving::Detailed;
+        if reads && self.fast_paths.receiving == Receiving::General {
+            self.fast_paths.receiving = Receiving::Detailed;
         }
-        let bare = self.course.sending == Sending::General && self.timers.has_no_other_than_usual();
+        let bare =
+            self.fast_paths.sending == Sending::General && self.timers.has_no_other_than_usual();
         if bare && self.sender.is_calm_in_detail() {
-            self.course.sending = Sending::Detailed;
+            self.fast_paths.sending = Sending::Detailed;
         }
     }
 
@@ -181,11 +182,11 @@ impl Connection {
     #[inline(always)]
     fn decide_next(&mut self, ack: &Ack, taken: &NextArrived) {
         let now = ack.now;
-        self.tell_segments_acked(ack, Some(taken.last_sent));
+        self.notify_segments_acked(ack, Some(taken.last_sent));
         let sender = &mut self.sender;
-        if self.course.observed {
+        if self.fast_paths.observed {
             sender.congestion_control.observe(ack, sender.window.smss);
-            if self.course.asks_why {
+            if self.fast_paths.asks_why {
                 sender.loss_cause.on_ack(ack, &sender.window);
             }
         }
@@ -198,7 +199,7 @@ impl Connection {
             end: taken.end,
         });
         sender.grow(ack, false);
-        self.tell_model_of_next(ack, taken);
+        self.update_model_in_order(ack, taken);
         self.restart_retransmit_timer(now);
         self.schedule_probe(now);
     }
@@ -309,11 +310,11 @@ impl Connection {
         let is_scheduled = stays && sender.pacer.is_none();
         sender.last_sent = now;
         let flight_size = right - sender.snd_una;
-        if self.course.observed {
+        if self.fast_paths.observed {
             let retransmission = false;
             let sent = Sent { now, position, bytes: length, flight_size, retransmission };
             self.sender.congestion_control.on_sent(&sent);
-            if self.course.asks_why {
+            if self.fast_paths.asks_why {
                 self.sender.loss_cause.on_sent(&sent);
             }
         }

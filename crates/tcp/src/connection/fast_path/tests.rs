@@ -1,7 +1,7 @@
 //! Two connections, each twice: one uses the fast paths, its double only the general path. Under
 //! any input both produce the same output and keep the same state.
 
-use super::{Course, Receiving, Sending};
+use super::{FastPaths, Receiving, Sending};
 use crate::connection::parameters::{Parameters, Prepared};
 use crate::connection::{Connection, Event, Polled, Transmit};
 use crate::{Config, CwndValidation, Size, congestion_control, loss_cause, presets, spurious};
@@ -38,8 +38,8 @@ struct World {
 /// State of a connection, except for the choice of paths.
 fn kept(connection: &Connection) -> String {
     let mut connection = connection.clone();
-    connection.course = Course::default();
-    connection.parameters = Parameters { short_ways: true, ..*connection.parameters }.into();
+    connection.fast_paths = FastPaths::default();
+    connection.parameters = Parameters { use_fast_paths: true, ..*connection.parameters }.into();
     connection.receiver.forget_advertised();
     connection.sender.board.normalise(connection.sender.snd_una);
     format!("{connection:?}")
@@ -116,7 +116,7 @@ impl World {
         let mut stream = StreamKey { seed, replication: 0 }.stream("two ways");
         let configs = [(); 2].map(|()| {
             let short = Prepared::from(&config(&mut stream));
-            [short.clone(), short.without_short_ways()]
+            [short.clone(), short.without_fast_paths()]
         });
         let [near, far] = [(); 2].map(|()| SeqNr(stream.next_u64() as u32));
         let ends = [
@@ -151,13 +151,13 @@ impl World {
     fn serve(&mut self) {
         let now = self.now;
         for end in 0..2 {
-            let course = self.ends[end][0].course;
+            let fast_paths = self.ends[end][0].fast_paths;
             let ways = [
-                course.sending == Sending::Plain,
-                course.sending == Sending::Repair,
-                course.receiving == Receiving::BeyondGap,
-                course.sending == Sending::Detailed,
-                course.receiving == Receiving::Detailed,
+                fast_paths.sending == Sending::Plain,
+                fast_paths.sending == Sending::Repair,
+                fast_paths.receiving == Receiving::BeyondGap,
+                fast_paths.sending == Sending::Detailed,
+                fast_paths.receiving == Receiving::Detailed,
             ];
             self.open.iter_mut().zip(ways).for_each(|(open, way)| *open += u64::from(way));
             while self.both(end, Connection::poll_event).is_some_and(|it| it != Event::Reset) {}
@@ -259,7 +259,7 @@ impl World {
 }
 
 #[test]
-fn the_short_ways_lead_where_the_long_one_does() {
+fn fast_paths_and_the_general_path_agree() {
     let mut open = [0; 5];
     for seed in 0..SEEDS {
         let mut world = World::new(seed);

@@ -10,7 +10,7 @@ const BARE_HEADER: u32 = 20;
 const TIMESTAMPS: u32 = 12;
 
 impl Connection {
-    /// Handles new in-order data under Linux's ACK policy: rhythm, then window, then ACK.
+    /// Handles new in-order data under Linux's ACK policy: delayed-ACK state, window, ACK.
     pub(in crate::connection) fn receive_as_linux(
         &mut self,
         now: Time,

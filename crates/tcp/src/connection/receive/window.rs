@@ -104,7 +104,7 @@ impl Receiver {
 
     /// Records the window field sent on a fast path.
     #[inline]
-    pub const fn tell_window(&mut self, field: u16) {
+    pub const fn note_advertised_window(&mut self, field: u16) {
         self.advertised_field = field;
         self.advertised_at = self.rcv_nxt + self.read;
     }

@@ -1,8 +1,9 @@
-//! Door: two threads share one machine. packetdrill's main thread plays the script and is the only
-//! one that advances the clock; its second thread makes calls that wait, and waits here.
+//! Monitor (Hoare 1974) of the machine that two threads share. packetdrill's main thread plays the
+//! script and is the only one that advances the clock; its second thread makes blocking calls, and
+//! waits here.
 //!
-//! Real time must not show: before the main thread advances the clock, the waiting call has seen
-//! every event, and if it could return, its thread has asked for the time.
+//! Real time must not influence the outcome: before the main thread advances the clock, the blocked
+//! call has seen every event, and if it could return, its thread has read the clock.
 
 use crate::machine::Machine;
 use retx_drill::host::{Answer, Fault};
@@ -14,17 +15,17 @@ use std::thread::ThreadId;
 const REACTION_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Cost of reading the clock in virtual time: packetdrill polls the clock until a time has come.
-const LOOK: Duration = Duration::from_micros(1);
+const CLOCK_COST: Duration = Duration::from_micros(1);
 
 /// Longest real time to wait for the second thread, which ends without notice when a script fails.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// Machine and its waiting call.
+/// Machine, and the call that waits for it.
 #[derive(Debug)]
-pub struct Door {
+pub struct Monitor {
     inner: Mutex<Inner>,
     /// Signals an event at the machine.
-    happened: Condvar,
+    changed: Condvar,
     /// Signals that the waiting call has seen all events.
     idle: Condvar,
     main: ThreadId,
@@ -34,9 +35,9 @@ pub struct Door {
 struct Inner {
     machine: Machine,
     /// Number of events so far.
-    happenings: u64,
+    events: u64,
     waiter: Option<Waiter>,
-    /// Thread whose waiting call has returned, and which has not yet asked for the time.
+    /// Thread whose blocking call has returned, and which has not yet read the clock.
     returned: Option<ThreadId>,
 }
 
@@ -51,16 +52,16 @@ struct Waiter {
 
 impl Inner {
     fn is_idle(&self) -> bool {
-        self.returned.is_none() && self.waiter.is_none_or(|it| it.seen == self.happenings)
+        self.returned.is_none() && self.waiter.is_none_or(|it| it.seen == self.events)
     }
 }
 
-impl Door {
-    /// Creates a door to a machine; the calling thread becomes the main one.
+impl Monitor {
+    /// Creates the monitor of a machine; the calling thread becomes the main one.
     pub fn new(machine: Machine) -> Self {
         Self {
-            inner: Mutex::new(Inner { machine, happenings: 0, waiter: None, returned: None }),
-            happened: Condvar::new(),
+            inner: Mutex::new(Inner { machine, events: 0, waiter: None, returned: None }),
+            changed: Condvar::new(),
             idle: Condvar::new(),
             main: std::thread::current().id(),
         }
@@ -79,13 +80,13 @@ impl Door {
     pub fn with<T>(&self, act: impl FnOnce(&mut Machine) -> T) -> T {
         let mut inner = self.lock();
         let result = act(&mut inner.machine);
-        self.tell(&mut inner);
+        self.signal(&mut inner);
         result
     }
 
-    fn tell(&self, inner: &mut Inner) {
-        inner.happenings += 1;
-        self.happened.notify_all();
+    fn signal(&self, inner: &mut Inner) {
+        inner.events += 1;
+        self.changed.notify_all();
     }
 
     /// True while a call waits in the second thread.
@@ -108,7 +109,7 @@ impl Door {
         let mut waited = false;
         loop {
             let answer = attempt(&mut inner.machine);
-            self.tell(&mut inner);
+            self.signal(&mut inner);
             if answer != Ok(Answer::Wait) {
                 if waited {
                     inner.waiter = None;
@@ -126,12 +127,12 @@ impl Door {
                 inner = self.advance(inner, next);
             } else {
                 waited = true;
-                inner.waiter = Some(Waiter { seen: inner.happenings, deadline });
+                inner.waiter = Some(Waiter { seen: inner.events, deadline });
                 self.idle.notify_all();
-                let seen = inner.happenings;
+                let seen = inner.events;
                 inner = self
-                    .happened
-                    .wait_while(inner, |inner| inner.happenings == seen)
+                    .changed
+                    .wait_while(inner, |inner| inner.events == seen)
                     .unwrap_or_else(PoisonError::into_inner);
             }
         }
@@ -148,7 +149,7 @@ impl Door {
                 return inner;
             }
             inner.machine.reach(next);
-            self.tell(&mut inner);
+            self.signal(&mut inner);
             inner = self.let_thread_react(inner);
         }
     }
@@ -170,10 +171,10 @@ impl Door {
     }
 
     /// Reads the clock.
-    pub fn look(&self) -> Time {
+    pub fn read_clock(&self) -> Time {
         let mut inner = self.lock();
         if self.is_main() {
-            let to = inner.machine.now + LOOK;
+            let to = inner.machine.now + CLOCK_COST;
             return self.advance(inner, to).machine.now;
         }
         if inner.returned == Some(std::thread::current().id()) {
@@ -190,18 +191,18 @@ impl Door {
         drop(self.advance(inner, to));
     }
 
-    /// Next packet that is sent, and its time: lets time pass until there is one. `None` if there
-    /// will be none.
+    /// Advances the clock to the next packet that the machine sends; returns its time and bytes, or
+    /// `None` if there will be none.
     pub fn receive(&self) -> Option<(Time, Vec<u8>)> {
         let mut inner = self.lock();
         let latest = inner.machine.now + REACTION_TIMEOUT;
-        while !inner.machine.has_left() {
+        while !inner.machine.has_sent() {
             let next = inner.machine.next_timeout();
             if next > latest || inner.machine.is_exhausted() {
                 return None;
             }
             inner = self.advance(inner, next);
         }
-        inner.machine.leaving()
+        inner.machine.dequeue_sent()
     }
 }

@@ -6,7 +6,7 @@ use crate::{Push, RttSamples, loss_cause};
 
 /// Fast paths that are open.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::connection) struct Course {
+pub(in crate::connection) struct FastPaths {
     /// True if the options negotiated in the handshake permit fast paths.
     pub plain: bool,
     /// True if they permit those of `detailed`.
@@ -19,7 +19,7 @@ pub(in crate::connection) struct Course {
     pub receiving: Receiving,
 }
 
-impl Course {
+impl FastPaths {
     /// True if any of them is open.
     pub fn is_open(self) -> bool {
         self.sending != Sending::General || self.receiving != Receiving::General
@@ -58,41 +58,41 @@ pub(in crate::connection) enum Receiving {
 
 impl Connection {
     /// Chooses the fast paths at the end of the handshake.
-    pub(in crate::connection) fn choose_course(&mut self) {
+    pub(in crate::connection) fn choose_fast_paths(&mut self) {
         let sender = &self.sender;
         let own_pace = sender.pacer.is_some() || sender.model.is_some() || self.parameters.tso;
         let timed = self.parameters.rtt_samples == RttSamples::EveryAck && !sender.selective;
         let asks_why = !matches!(sender.loss_cause, loss_cause::State::none(_));
-        self.course.asks_why = asks_why;
-        self.course.observed = timed || asks_why || sender.congestion_control.observes();
-        self.course.plain = !self.timestamps
+        self.fast_paths.asks_why = asks_why;
+        self.fast_paths.observed = timed || asks_why || sender.congestion_control.observes();
+        self.fast_paths.plain = !self.timestamps
             && !self.ecn.is_enabled()
             && !own_pace
             && self.parameters.push == Push::End
             && sender.repair.requests.get().is_none();
-        self.choose_detailed_course();
+        self.choose_detailed_path();
     }
 
     /// Recomputes which fast paths are open, after an event that they do not handle.
     #[inline(never)]
     pub(in crate::connection) fn recompute_fast_paths(&mut self) {
-        self.course.receiving = Receiving::General;
-        self.course.sending = Sending::General;
+        self.fast_paths.receiving = Receiving::General;
+        self.fast_paths.sending = Sending::General;
         let established = self.state == State::Established && self.reply.is_none();
-        if !established || !self.parameters.short_ways {
+        if !established || !self.parameters.use_fast_paths {
             return;
         }
-        if self.course.plain {
+        if self.fast_paths.plain {
             self.recompute_plain_paths();
         }
-        if self.course.detailed {
+        if self.fast_paths.detailed {
             self.recompute_detailed_paths();
         }
     }
 
     /// Recomputes which plain fast paths are open, of an established connection.
     fn recompute_plain_paths(&mut self) {
-        self.course.receiving = match (self.receiver.is_simple(), self.receiver.has_gap()) {
+        self.fast_paths.receiving = match (self.receiver.is_simple(), self.receiver.has_gap()) {
             (true, false) => Receiving::Next,
             (true, true) => Receiving::BeyondGap,
             (false, _) => Receiving::General,
@@ -101,11 +101,11 @@ impl Connection {
             return;
         }
         let timed = self.parameters.rtt_samples == RttSamples::Timed;
-        let unseen = timed && !self.course.observed;
+        let unseen = timed && !self.fast_paths.observed;
         if self.sender.is_calm() {
-            self.course.sending = Sending::Plain;
+            self.fast_paths.sending = Sending::Plain;
         } else if unseen && self.sender.is_repairing() {
-            self.course.sending = Sending::Repair;
+            self.fast_paths.sending = Sending::Repair;
         }
     }
 }

@@ -1,0 +1,181 @@
+//! One TCP flow: its packets, the states of its sender's socket, and their records.
+
+use super::{Content, Context};
+use crate::path::Seen;
+use crate::path::limits::{Limiter, Moment, ends_without_ack};
+use crate::path::observed::{Heard, ObservedFlow};
+use crate::path::watch::Wire;
+use crate::socket_state::SocketState;
+use retx_record::flow::SentSegment;
+use retx_record::tables::{self, Tables};
+use retx_record::truth::SegmentCopy;
+use retx_sim::Transmission;
+use retx_sim::engine::Arriving;
+use retx_sim::plan::Side;
+use retx_units::{SeqNr, Time};
+use retx_wire::Flags;
+
+/// One TCP flow: its record, what limits it, and the positions of its connection.
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub opener: Side,
+    pub observed: ObservedFlow,
+    pub limiter: Limiter,
+    pub connection: u32,
+    /// Streams of the data sender and of the receiver.
+    pub streams: [Stream; 2],
+}
+
+/// Stream sent by one end of the connection.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Stream {
+    initial: Option<SeqNr>,
+    /// Position after the last one ever sent.
+    pub sent_to: u64,
+}
+
+impl Flow {
+    pub fn sent(
+        &mut self,
+        (now, seen): (Time, &Seen),
+        arriving: &mut Arriving<'_>,
+        context: &mut Context<'_>,
+    ) -> Option<Content> {
+        let segment = &seen.segment;
+        let from = seen.to.other();
+        if segment.flags.contains(Flags::SYN) {
+            self.note_syn(now, seen, context);
+        }
+        let stream = &mut self.streams[from as usize];
+        let initial = *stream.initial.get_or_insert(segment.seq);
+        // A window probe may be one byte before what is acknowledged.
+        let position = segment.seq.unwrap_near(initial, stream.sent_to).max(0) as u64;
+        let length = segment.seq_len();
+        let end = position + u64::from(length);
+        let sent_to = stream.sent_to;
+        // The state of the socket at a retransmission tells its mechanism.
+        if from == Side::Sender
+            && (position < sent_to && length > 0)
+            && let Some(state) = context.senders.query(seen.flow)
+        {
+            self.on_state(now, Some(position), &state, context.tables);
+        }
+        self.streams[from as usize].sent_to = sent_to.max(end);
+        arriving.position = position;
+        arriving.copy = self.observed.record.counters.frames_sent;
+        arriving.connection = self.connection;
+        if from == Side::Receiver {
+            if length > 0 && position < sent_to {
+                arriving.transmission = Transmission::Again;
+            }
+            return self.acknowledging(now, seen, arriving, context.tables);
+        }
+        self.observed.record.count_frame();
+        if length == 0 {
+            return None;
+        }
+        let copy = SegmentCopy { number: arriving.copy, from: position, to: end };
+        let sent = SentSegment { copy, payload_bytes: segment.payload_bytes };
+        (arriving.transmission, arriving.row) =
+            self.observed.sent(now, sent, sent_to, context.tables);
+        Some(Content::Segment(copy))
+    }
+
+    /// Handles a query of the sender's socket, at a retransmission or at another time.
+    pub fn on_state(
+        &mut self,
+        at: Time,
+        again: Option<u64>,
+        state: &SocketState,
+        tables: &mut Tables,
+    ) {
+        let acked = self.observed.acknowledged_to();
+        let sent_to = self.streams[Side::Sender as usize].sent_to;
+        let wire = Wire { at, acked_before: acked, acked, sent_to, again };
+        self.observed.on_state(state, &wire, tables);
+    }
+
+    /// True if something else than an acknowledgment can have ended the sender's limit.
+    pub fn may_be_released(&self) -> bool {
+        ends_without_ack(self.observed.record.counters.limited_by.limit())
+    }
+
+    /// Records what keeps the sender, which is in this state, from sending more.
+    pub fn note_limit(&mut self, now: Time, state: &SocketState, in_flight: &mut [u64]) {
+        // The socket may have sent more than the path has seen so far.
+        let sent_to = self.streams[Side::Sender as usize].sent_to.max(1 + state.sent_once);
+        let flight_size = sent_to - self.observed.acknowledged_to().min(sent_to);
+        let moment = Moment { now, state, flight_size };
+        self.limiter.note(&moment, in_flight, &mut self.observed.record);
+    }
+
+    /// Records that a segment has reached the receiver.
+    pub fn arrived(&mut self, now: Time, copy: SegmentCopy) {
+        self.observed.arrived(copy);
+        let sent_to = self.streams[Side::Sender as usize].sent_to;
+        self.limiter.arrived(now, self.observed.has_arrived_before(sent_to));
+        // The life of a flow ends with the arrival of its last byte.
+        if self.limiter.last_end().is_some_and(|end| self.observed.has_arrived_before(end)) {
+            self.observed.record.counters.limited_by.end(now);
+        }
+    }
+
+    /// Records the state of the sender.
+    pub fn sample(&self, time: Time, state: &SocketState, tables: &mut Tables) {
+        let sent_to = self.streams[Side::Sender as usize].sent_to;
+        if let Some(samples) = tables.samples.as_mut().filter(|_| !state.is_closed()) {
+            samples.push(self.observed.sample(time, sent_to, state));
+        }
+    }
+
+    /// Records a packet sent by the data receiver.
+    fn acknowledging(
+        &mut self,
+        now: Time,
+        seen: &Seen,
+        arriving: &mut Arriving<'_>,
+        tables: &mut Tables,
+    ) -> Option<Content> {
+        let flags = seen.segment.flags;
+        let control = Flags::SYN.with(Flags::FIN).with(Flags::RST);
+        let pure = seen.segment.seq_len() == 0 && flags.0 & control.0 == 0;
+        self.observed.record.counters.acks_sent += u64::from(pure);
+        let sender = self.streams[Side::Sender as usize];
+        let initial = sender.initial.filter(|_| flags.contains(Flags::ACK))?;
+        let position = |number: SeqNr| number.unwrap_near(initial, sender.sent_to).max(0) as u64;
+        let ack = position(seen.segment.ack);
+        let snd_una = self.observed.acknowledged_to();
+        self.limiter.acknowledged(now, (ack, snd_una), &mut self.observed.record);
+        let mut selective = [(0, 0); 4];
+        for (room, block) in selective.iter_mut().zip(seen.segment.options.sack.as_slice()) {
+            *room = (position(block.left), position(block.right));
+        }
+        if let Some(acks) = &mut tables.acks {
+            let window_bytes = seen.window_bytes;
+            let row = acks.push(tables::Ack { flow: seen.flow, sent: now, ack, window_bytes });
+            arriving.row = Some(row);
+        }
+        Some(Content::Ack(Heard { to: ack, selective }))
+    }
+
+    /// Handles a SYN; one with a new sequence number begins a connection.
+    fn note_syn(&mut self, now: Time, seen: &Seen, context: &mut Context<'_>) {
+        let (number, from) = (seen.segment.seq, seen.to.other());
+        let stream = &mut self.streams[from as usize];
+        // A retransmitted SYN opens no connection.
+        if stream.initial == Some(number) {
+            return;
+        }
+        *stream = Stream { initial: Some(number), sent_to: 0 };
+        if from == self.opener {
+            self.connection += 1;
+            self.streams[from.other() as usize] = Stream::default();
+            self.observed.begin_connection(now, context.tables);
+            self.limiter.begin_connection(self.connection);
+        }
+        if from == self.opener && from == Side::Receiver {
+            // The sender's socket has not been passed yet.
+            context.senders.forget(seen.flow);
+        }
+    }
+}
