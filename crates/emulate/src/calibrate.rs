@@ -114,6 +114,7 @@ pub fn demand_bit_s(plan: &Plan) -> f64 {
             Hop::Pipe(index) => Some((*index, plan.pipes[*index as usize].config.rate?.as_bit_s())),
             Hop::Stage(_) => None,
         });
+        // Flows that share a bottleneck share its rate.
         if let Some((pipe, rate)) = pipes.min_by_key(|(_, rate)| *rate) {
             bottlenecks.insert(pipe, rate);
         }

@@ -39,6 +39,7 @@ impl Clock {
             if left == 0 {
                 return;
             }
+            // A signal may end the sleep early, hence the loop.
             std::thread::sleep(Duration::from_nanos(left));
         }
     }

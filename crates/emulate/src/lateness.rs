@@ -39,6 +39,7 @@ impl Default for Lateness {
 impl Lateness {
     /// Adds a packet.
     pub fn record(&mut self, late: Duration) {
+        // The histogram has no bucket for 0.
         self.histogram.saturating_record(late.as_nanos().max(1));
     }
 

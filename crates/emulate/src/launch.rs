@@ -125,9 +125,11 @@ impl Worker {
     /// # Errors
     /// Something that this machine does not allow or lacks.
     pub fn launch(launch: &Launch, order: &Order) -> Result<Self, EmulateError> {
+        // A worker left over from a killed emulator would compete for the processor.
         worker::clean();
         allow_files(order)?;
         let lost = || EmulateError::broken("the worker cannot be started");
+        // Two channels: messages must not wait behind sockets that the loop has not received yet.
         let (socket, other) = UnixStream::pair().map_err(lost())?;
         let (senders, other_senders) = UnixStream::pair().map_err(lost())?;
         let (program, arguments) = launch.command.split_first().expect("a command has a name");
@@ -135,6 +137,7 @@ impl Worker {
         process.args(arguments).arg(worker::worker_argument()).stdin(OwnedFd::from(other));
         if launch.output_to_error {
             let error = io::stderr().as_fd().try_clone_to_owned();
+            // Standard output belongs to the results that this process prints.
             process.stdout(error.map_or_else(|_| Stdio::null(), Stdio::from));
         }
         let child = process.spawn().map_err(lost())?;
@@ -240,6 +243,7 @@ impl Started {
 fn allow_files(order: &Order) -> Result<(), EmulateError> {
     // At most a listener, two ends, and a second descriptor of the sender for each flow.
     let needed = (4 * (order.flows.len() + order.hosts.len()) + OTHER_FILES) as u64;
+    // The worker inherits the limit, and needs the most files.
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((u64::MAX, u64::MAX));
     if needed <= soft {
         return Ok(());
@@ -281,6 +285,7 @@ fn listen(socket: &UnixStream, progress: &Progress, sender: &mpsc::Sender<Report
                 *refusal = Some(sentence);
             }
             Ok(WorkerMessage::Ready { .. }) | Err(_) => {
+                // A closed socket, or a message out of turn: the loop then ends the run.
                 progress.lost.store(true, Ordering::Relaxed);
                 return;
             }

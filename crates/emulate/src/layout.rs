@@ -62,6 +62,8 @@ pub fn lay(
     let nodes = scenario.nodes();
     let hosts = hosts(&plan, programs, &nodes)?;
     let orders = host_orders(scenario, (&plan, &kernels), &hosts, programs)?;
+    // Only nodes at which flows end or programs run become hosts; the others exist in the engine
+    // alone.
     let index_of = |node: u32| index_of(&hosts, node);
     let ends = |flow: &FlowPlan| ends(flow, &kernels);
     let draws = |name: &str| Draws { seed: plan.seed, replication, name: name.to_owned() };
@@ -144,6 +146,7 @@ fn host_orders(
     for flow in &plan.datagrams {
         for node in flow.nodes {
             let host = &mut orders[index_of(hosts, node)];
+            // The models carry UDP packets whole: fragments would be packets of their own.
             host.mtu = host.mtu.max(largest(flow));
         }
     }
@@ -165,6 +168,7 @@ fn kernels(plan: &Plan) -> Result<Vec<KernelTcp>, EmulateError> {
         plan.flows.iter().any(|flow| [flow.tcp, flow.receiver_tcp].contains(&(index as u32)))
     };
     let kernel = |(index, tcp): (usize, &TcpPlan)| {
+        // A TCP that no flow uses need not be possible in a kernel.
         if !used(index) {
             return Ok(KernelTcp::default());
         }
@@ -190,6 +194,7 @@ fn hosts(plan: &Plan, programs: &[ProgramAt], nodes: &[&str]) -> Result<Vec<u32>
         hosts.push(node as u32);
     }
     hosts.sort_unstable();
+    // Several flows may end at one node.
     hosts.dedup();
     if hosts.len() > HOSTS_MAX {
         let message = format!("{} hosts: at most {HOSTS_MAX} can be emulated", hosts.len());
@@ -219,6 +224,7 @@ fn set_host(
         is_of_all: true,
         is_needed: false,
     });
+    // If all flows agree, an attribute of the route can stand for the setting of the namespace.
     default.is_of_all &= default.name == *name;
     for (all, of_host) in [(&kernel.sysctls, &mut host.sysctls), (&kernel.route, &mut host.route)] {
         for (key, value) in all {
@@ -274,6 +280,7 @@ fn routes(scenario: &Scenario, plan: &mut Plan, hosts: &[HostOrder]) -> Vec<Opti
         for to in hosts {
             let way: Option<Vec<Hop>> = scenario.way(&from.name, &to.name);
             routes.push(way.map(|way| {
+                // Programs may talk to any host, also where the scenario has no flow.
                 plan.routes.push(way.iter().map(build::hop).collect());
                 plan.routes.len() as u32 - 1
             }));

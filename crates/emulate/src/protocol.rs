@@ -170,6 +170,7 @@ impl FileOrder {
             Self::Exchanges(exchanges) if exchanges.each => {
                 exchanges.count.is_none_or(|count| number < count).then_some(0)
             }
+            // All exchanges on one connection.
             Self::Exchanges(_) => (number == 0).then_some(0),
         }
     }

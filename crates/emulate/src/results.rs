@@ -52,6 +52,7 @@ fn record_end_to_end(proxies: &[ProxyPlan], flows: &mut [FlowReport]) {
     for proxy in proxies.iter().filter(|proxy| is_first(proxy.legs[0])) {
         let last = flows[last_of(proxies, proxy.legs[1]) as usize].clone();
         let own = &mut flows[proxy.legs[0] as usize];
+        // Either end may open the chain; its life begins with the first connection.
         own.start = own.start.into_iter().chain(last.start).min();
         own.finish = last.finish;
         own.bytes_delivered = last.bytes_delivered;
@@ -105,6 +106,7 @@ pub fn exchanges(plan: &Plan, reports: &[FlowReport]) -> Option<Exchanges> {
         report.exchanges.iter().enumerate().map(row).collect::<Vec<_>>()
     };
     let mut rows: Vec<Exchange> = reports.iter().enumerate().flat_map(of).collect();
+    // A simulation writes rows as responses end; the reports are sorted by flow.
     rows.sort_by_key(|row| row.finish);
     let mut table = Exchanges::default();
     rows.into_iter().for_each(|row| table.push(row));

@@ -77,6 +77,7 @@ pub fn emulate(
     let sources = std::mem::take(&mut worker.sources);
     let datagrams = Datagrams::new(layout.plan.flows.len(), sources);
     let senders = Senders::coming(worker.senders.take());
+    // Time 0 lies ahead, so that all hosts have received the clock when it comes.
     let clock = Clock::beginning_in(RUN_UP);
     let started = worker.start(clock, layout.plan.warmup)?;
     let parts = (flows, senders, datagrams);
@@ -95,6 +96,7 @@ pub fn emulate(
     let mut report = Started::stop(started)?;
     engine.finish()?;
     let mut outcome = Outcome::of(&layout.plan, &settings.record, engine);
+    // Tables number other conversations after the flows.
     outcome.names.flows.extend(seen.names.iter().cloned());
     let to = Time::from_nanos((outcome.engine.simulated_s * 1e9) as u64);
     let relays = &mut outcome.relays;
@@ -140,6 +142,7 @@ fn goal(layout: &Layout) -> Goal {
     let finite = layout.order.flows.iter().filter(|flow| flow.files.is_finite()).count()
         + layout.plan.datagrams.iter().filter(|flow| flow.limits.are_any()).count();
     let programs = layout.order.programs.iter().filter(|program| !program.background).count();
+    // Without anything to wait for, only the duration ends the run.
     let to_the_end = layout.plan.to_the_end || finite + programs == 0;
     Goal { flows: (!to_the_end).then_some(finite), programs }
 }

@@ -42,6 +42,7 @@ pub fn kernel_tcp(config: &Config) -> Result<KernelTcp, String> {
     let kernel = linux();
     let possible =
         Config { loss_detection: loss_detection(config, &kernel), ..settable(config, kernel) };
+    // Any field that differs now has a value that no kernel can be given.
     compare(config, &possible)?;
     check_module(&config.congestion_control, module)?;
     let advertised = config.advertised_window.map(|window| window.bytes(config.mss) as u32);
@@ -234,9 +235,11 @@ fn sysctls(config: &Config) -> BTreeMap<String, String> {
         ("tcp_syncookies", "0".to_owned()),
     ]);
     let tlp = !matches!(&config.loss_detection, LossDetection::rack(rack) if !rack.tlp);
+    // 3 is the default and enables the probe, 0 disables it (`tcp_schedule_loss_probe`).
     all.insert("tcp_early_retrans", if tlp { "3" } else { "0" }.to_owned());
     if let Some(largest) = config.receive_autotuning {
         let [start, largest] = [config.receive_buffer, largest].map(|it| it.bytes(config.mss));
+        // The minimum of 4096 is the kernel's default; it matters only under memory pressure.
         all.insert("tcp_rmem", format!("4096 {start} {}", largest.max(start)));
     }
     if let Some(largest) = config.send_autotuning {

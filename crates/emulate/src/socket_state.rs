@@ -99,6 +99,7 @@ impl SocketState {
 
     fn read(filled: &Filled<'_>) -> Self {
         let srtt = filled.u32(68);
+        // Before the first sample the kernel reports its initial values.
         let sampled = |micros| (srtt > 0).then(|| Duration::from_micros(micros));
         let ssthresh = filled.u32(76);
         let [unacked, sacked, lost, resent] = [24, 28, 32, 36].map(|offset| filled.u32(offset));
@@ -115,8 +116,10 @@ impl SocketState {
             rttvar: sampled(filled.u32(72)),
             ssthresh: (ssthresh < INFINITE_SSTHRESH).then_some(ssthresh),
             cwnd: filled.u32(80),
+            // `tcpi_bytes_sent` includes retransmissions, `tcpi_bytes_retrans`.
             sent_once: filled.u64(200).saturating_sub(filled.u64(208)),
             not_sent: filled.u32(144),
+            // `tcp_packets_in_flight`.
             pipe_segments: (unacked + resent).saturating_sub(sacked + lost),
             lost_segments: lost.saturating_sub(resent),
             least_rtt: (least_rtt < u64::from(u32::MAX)).then(|| Duration::from_micros(least_rtt)),

@@ -132,6 +132,7 @@ pub struct EmulatedDatagrams {
 impl EmulatedDatagrams {
     /// Combines a flow's results from its ends and the observations on the path.
     pub fn new(frame: DatagramFrame, report: DatagramReport, sight: &DatagramSight) -> Self {
+        // UDP drops at the socket are silent: only the difference of both counts shows them.
         let missing = sight.handed.saturating_sub(report.received);
         let unread = (missing > 0).then(|| {
             format!("{missing} packets have reached the host and not the program: it was too slow")
@@ -164,6 +165,7 @@ impl EmulatedFlow {
     pub fn new(frame: FlowFrame, report: FlowReport, counts: &FlowCounters) -> Self {
         let FlowReport { start, finish, bytes_delivered, bytes_in_warmup, .. } = report;
         let frame = FlowFrame { start, finish, ..frame };
+        // Programs count from the start; the record of the path begins after the warm-up.
         let bytes_delivered = bytes_delivered - bytes_in_warmup;
         let counters = FlowCounters { bytes_delivered, ..counts.clone() };
         let FlowReport { kernel, fault, .. } = report;
@@ -178,6 +180,7 @@ fn rows<S: Serializer>(flows: &[EmulatedRow], serializer: S) -> Result<S::Ok, S:
         match serde_json::to_value(flow) {
             Ok(Value::Object(known)) if flow.tcp().is_some_and(|flow| flow.is_split) => {
                 let seen = |(key, _): &(String, Value)| !key.starts_with("undelivered_");
+                // Bytes between the legs of a proxy are not observed, so these keys stay null.
                 row.extend(known.into_iter().filter(seen));
             }
             Ok(Value::Object(known)) => row.extend(known),

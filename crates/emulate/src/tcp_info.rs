@@ -123,6 +123,7 @@ impl TcpInfo {
     /// Adds a later connection of the flow: counters are summed, states are those of the later one.
     pub fn add(&mut self, later: &Self) {
         if self.connections == 0 {
+            // The default has minima of 0, which no connection could undercut.
             *self = later.clone();
             return;
         }

@@ -135,6 +135,8 @@ impl<'a> Engine<'a> {
         let mut flows: Vec<Flow> = plan.flows.iter().enumerate().map(flow).collect();
         path::find_shared(flows.iter_mut().filter_map(Flow::path_mut), plan.pipes.len());
         let chains = relay::chains(plan, &mut flows);
+        // UDP flows get routes of their own behind those of the plan: the route of a saturating
+        // source has a word more, so it cannot be shared.
         let datagrams = layout::datagrams(plan, key, &mut ways);
         let mut engine = Self::between(plan, options, ways, flows, datagrams)?;
         engine.chains = chains;
@@ -215,6 +217,8 @@ impl<'a> Engine<'a> {
     }
 
     fn first_events(&mut self) {
+        // Ties are ordered by insertion: the end, inserted first, precedes all other events at its
+        // time, so that the run excludes that instant.
         self.agenda.wake(self.owners.target(Owner::End), self.plan.end);
         if self.plan.warmup > Time::ZERO {
             self.agenda.wake(self.owners.target(Owner::Warmup), self.plan.warmup);
@@ -254,6 +258,7 @@ impl<'a> Engine<'a> {
         let flows: u64 = self.flows.iter().map(Flow::read_bytes).sum();
         let proxies: u64 = self.proxies.iter().map(|proxy| proxy.given).sum();
         let datagrams = self.datagrams.iter().map(|flow| flow.accounting.counters.bytes_delivered);
+        // Bytes that cross a proxy are read twice, by the proxy and by the receiving application.
         flows - proxies + datagrams.sum::<u64>()
     }
 
@@ -295,6 +300,8 @@ impl<'a> Engine<'a> {
 
     fn drop(&mut self, id: u32, drop: &Drop) {
         self.prepare_drop(id, drop);
+        // Precedes the handling by the flow, which reads from the packet whether another copy of it
+        // may still arrive.
         self.packets.end(id, false);
         let packet = self.packets.get(id);
         self.counts.dropped += 1;

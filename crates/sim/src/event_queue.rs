@@ -180,15 +180,19 @@ impl EventQueue {
     #[inline(never)]
     fn end_period(&mut self, now: Time) {
         let apart = now.as_nanos().saturating_sub(self.began.as_nanos()) / self.period;
+        // At most an eighth of the mean distance, so that a slot rarely holds two events.
         let widest = apart.max(1).ilog2().saturating_sub(3);
         let load = self.wheel.take_load();
         self.narrower += load.narrowed;
+        // Many insertions pass other events in their slot: events come in clusters, in which the
+        // mean distance is too wide a measure.
         if load.passed > self.period / 2 {
             self.narrower += 1 + (2 * load.passed / self.period).ilog2() / 2;
         } else if load.passed < self.period / 64 {
             self.narrower = self.narrower.saturating_sub(1);
         }
         self.narrower = self.narrower.min(widest);
+        // `len` counts this period by `left`, so its events move to `taken` only now.
         self.taken += self.period;
         let (width, wanted) = (self.wheel.width(), widest - self.narrower);
         if wanted < width || wanted > width + 1 {

@@ -179,6 +179,7 @@ impl Packet {
     /// Marks the packet with congestion experienced.
     #[cold]
     pub const fn mark(&mut self) {
+        // CE is the codepoint with both bits set (RFC 3168 §5): nothing has to be cleared.
         self.bits |= (Ecn::Ce as u8) << ECN_SHIFT;
     }
 
@@ -351,6 +352,8 @@ impl Packets {
     pub fn unpack(&self, id: u32, to: &mut Unpacked) {
         let packet = &self.slots[id as usize];
         let with_options = packet.bits & (HAS_OPTIONS | TIMED) != 0;
+        // Options are the largest part of a segment: they are written only if this segment has
+        // some, or the previous one has left some in the buffer.
         if with_options || to.has_options {
             to.segment.options = self.options_of(packet, id);
             to.has_options = with_options;

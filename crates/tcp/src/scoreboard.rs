@@ -8,6 +8,7 @@ mod acknowledge;
 mod again;
 mod by_time;
 mod in_order;
+mod losses;
 mod split;
 mod undo;
 mod without_sack;
@@ -186,104 +187,6 @@ impl Scoreboard {
         self.marked_segments -= u64::from(record.lost || record.retransmitted && !record.doubled);
     }
 
-    fn mark_lost(&mut self, index: usize) {
-        let record = &mut self.records[index];
-        if record.sacked || record.lost {
-            return;
-        }
-        if record.surplus {
-            self.lose_original(index);
-            return;
-        }
-        let length = u64::from(record.length);
-        record.lost = true;
-        self.marked_segments += u64::from(!record.retransmitted || record.doubled);
-        self.losses += 1;
-        self.lost_bytes += length;
-        self.lost_segments += 1;
-        if std::mem::take(&mut record.retransmitted) {
-            self.exhausted = (0, 0);
-        }
-        if std::mem::take(&mut record.doubled) {
-            self.doubled_bytes -= length;
-        }
-        self.to_retransmit.push(Reverse(record.start));
-    }
-
-    /// Marks everything below `position` lost that is neither selectively acknowledged nor examined
-    /// before. Returns the bytes newly marked.
-    pub fn mark_lost_below(&mut self, position: u64) -> u64 {
-        let before = self.lost_bytes;
-        if position > self.examined {
-            let first = self.first_from(self.examined);
-            let mut index = first;
-            while self.records.get(index).is_some_and(|record| record.end() <= position) {
-                work::steps(1);
-                self.mark_lost(index);
-                index += 1;
-            }
-            self.examined = self.records.get(index).map_or(position, |record| record.start);
-        }
-        self.lost_bytes - before
-    }
-
-    /// Marks the first segment in flight lost. Returns false if it is already marked or was
-    /// retransmitted.
-    pub fn mark_first_lost(&mut self) -> bool {
-        let fresh =
-            self.records.front().is_some_and(|it| !it.sacked && !it.lost && !it.retransmitted);
-        if fresh {
-            self.mark_lost(0);
-        }
-        fresh
-    }
-
-    /// True if the first segment in flight is marked lost.
-    pub fn is_first_lost(&self) -> bool {
-        self.records.front().is_some_and(|record| record.lost)
-    }
-
-    /// Marks everything lost after a timeout that is not selectively acknowledged. If the first
-    /// segment was selectively acknowledged but is not acknowledged, the receiver has reneged (RFC
-    /// 2018 §8), and selective acknowledgments are discarded.
-    pub fn mark_all_lost(&mut self) {
-        self.mark_lost_at_timeout(|_| true);
-    }
-
-    /// Marks lost the segments whose last transmission time `is_overdue`, and the first in any case
-    /// (Linux `tcp_timeout_mark_lost`).
-    pub fn mark_lost_at_timeout(&mut self, is_overdue: impl Fn(Time) -> bool) {
-        self.assumed = Assumed::default();
-        let reneged = self.records.front().is_some_and(|record| record.sacked);
-        if self.records.front().is_some_and(|record| record.sacked) {
-            for record in self.records.iter_mut() {
-                work::steps(1);
-                record.sacked = false;
-            }
-            self.sacked = Ranges::default();
-            self.last_sack = None;
-            self.exhausted = (0, 0);
-            self.sacked_bytes = 0;
-            self.sacked_segments = 0;
-        }
-        let mut all = true;
-        self.forget_surplus(0);
-        for index in 0..self.records.len() {
-            work::steps(1);
-            let record = &self.records[index];
-            if index == 0 || reneged || is_overdue(record.sent) {
-                self.mark_lost(index);
-            } else {
-                all &= record.sacked || record.lost;
-            }
-        }
-        self.examined = self.records.back().map_or(self.examined, Record::end);
-        if all {
-            self.by_time.clear();
-            self.overtaken.clear();
-        }
-    }
-
     /// Number of segments in flight, including selectively acknowledged ones.
     pub fn segments(&self) -> usize {
         self.records.len()
@@ -298,6 +201,8 @@ impl Scoreboard {
             {
                 return Some((start, self.records[index].length));
             }
+            // Arrived or retransmitted meanwhile: entries are removed here rather than searched for
+            // at each arrival.
             self.to_retransmit.pop();
         }
         None
@@ -337,23 +242,6 @@ impl Scoreboard {
             !record.sacked
         });
         last.map(|record| (record.start, record.length))
-    }
-
-    /// RFC 6675 §4, `IsLost` for all positions at once: segments below the result are lost, unless
-    /// selectively acknowledged, because of `dupthresh` segments or discontiguous blocks above
-    /// them.
-    pub fn lost_frontier(&self, dupthresh: u32, smss: u32) -> u64 {
-        let mut blocks = 0;
-        let mut bytes = 0;
-        for (left, right) in self.sacked.iter().rev() {
-            work::steps(1);
-            blocks += 1;
-            bytes += right - left;
-            if blocks >= dupthresh || bytes > u64::from(dupthresh - 1) * u64::from(smss) {
-                return left;
-            }
-        }
-        0
     }
 
     /// Bytes considered in flight (RFC 6675 §4, `SetPipe`): sent, and neither acknowledged,

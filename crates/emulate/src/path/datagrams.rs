@@ -98,6 +98,7 @@ impl Datagrams {
             bytes: seen.bytes,
             ecn: seen.ecn,
             position: flow.sent,
+            // UDP has no sequence numbers: as in a simulation, the field holds the time of sending.
             copy: now.as_nanos(),
             connection: 0,
             transmission: Transmission::First,
@@ -112,6 +113,8 @@ impl Datagrams {
     pub fn delivered(&mut self, now: Time, packet: &UnderWay, again: bool) {
         let UnderWay { number, sent, payload_bytes, .. } = *packet;
         let flow = &mut self.flows[packet.flow as usize];
+        // The program may read fewer: its report is compared with this count
+        // (`EmulatedDatagrams::new`).
         flow.handed += 1;
         flow.latest = now;
         flow.accounting.arrived(now, Arrival { number, sent, payload_bytes, again });
@@ -125,6 +128,8 @@ impl Datagrams {
             flow.accounting.lost();
         }
         if in_first_hop && !packet.is_copy {
+            // A full queue drops a packet at its arrival; a loss by the channel comes with the end
+            // of the transmission, later.
             let refused = packet.sent == now;
             flow.report(if refused { first_hop::REFUSED } else { first_hop::LOST });
         }
@@ -141,6 +146,8 @@ impl Datagrams {
     pub fn mark_ended(&mut self, all_sent: &BTreeMap<usize, u64>) {
         for (flow, packets) in all_sent {
             let flow = &mut self.flows[*flow];
+            // The report of the worker may arrive before its last packets have been read from the
+            // device.
             let is_over = flow.sent >= *packets && flow.accounting.all_fates_known();
             if flow.finish.is_none() && is_over {
                 flow.finish = Some(flow.latest);

@@ -39,6 +39,7 @@ impl Devices {
     /// Devices of the hosts, in their order.
     pub fn new(backend: Backend, open: Vec<OwnedFd>) -> Self {
         let mut frame = vec![0; LINK_HEADER];
+        // Both addresses are the same: all devices have it, since each is alone on its link.
         frame[..6].copy_from_slice(&HARDWARE_ADDRESS);
         frame[6..12].copy_from_slice(&HARDWARE_ADDRESS);
         frame[12..].copy_from_slice(&(libc::ETH_P_IP as u16).to_be_bytes());
@@ -81,11 +82,13 @@ impl Devices {
         let written = match self.backend {
             Backend::Tun => write(&self.open[host], packet),
             Backend::Precise => {
+                // The header is the same for all packets and stays in the buffer.
                 self.frame.truncate(LINK_HEADER);
                 self.frame.extend_from_slice(packet);
                 write(&self.open[host], &self.frame)
             }
         };
+        // Not an error of the run, but a drop that no model has made: it invalidates the emulation.
         self.refused += u64::from(written.is_err());
     }
 

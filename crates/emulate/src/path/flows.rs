@@ -139,6 +139,7 @@ impl Flows {
             row: None,
         };
         let mut passage = Passage { host: seen.host, packet: None };
+        // Before the packet is recorded: its record needs the state of the socket that has sent it.
         if self.may_have_been_passed(seen, context.senders) {
             self.adopt(now, context);
         }
@@ -179,6 +180,8 @@ impl Flows {
                 let state = context.senders.query(packet.flow);
                 let sent_to = flow.streams[Side::Sender as usize].sent_to;
                 let tables = &mut *context.tables;
+                // The kernel has already processed the acknowledgment, since writing to the device
+                // returns afterwards.
                 flow.observed.heard(now, (&ack, sent_to), state.as_ref(), tables);
                 if let Some(state) = &state {
                     flow.note_limit(now, state, &mut self.in_flight);
@@ -235,6 +238,7 @@ impl Flows {
         while let Some(index) = context.senders.receive() {
             let state = context.senders.query(index);
             let flow = &mut self.flows[index as usize];
+            // A flow has one open socket: another one means that the previous connection is over.
             flow.observed.end_watch(now, context.tables);
             if let Some(state) = state {
                 flow.on_state(now, None, &state, context.tables);

@@ -73,6 +73,7 @@ impl Inspector {
         let order = &layout.order;
         let hosts = order.hosts.iter().enumerate().map(|(index, host)| (host.address, index));
         let listening = order.flows.iter().enumerate().map(|(index, flow)| {
+            // The end that does not open the connection listens.
             let listener = flow.hosts[usize::from(flow.sender_opens)];
             ((order.hosts[listener].address, flow.port), index as u32)
         });
@@ -111,6 +112,8 @@ impl Inspector {
     pub fn inspect(&mut self, from: usize, packet: &mut [u8]) -> Option<Seen> {
         let decoded = match decode_packet(packet) {
             Ok(decoded) => decoded,
+            // Neither flow nor ports are known, but source and destination are: they take the route
+            // of their hosts.
             Err(WireError::Protocol { .. } | WireError::Fragment { .. }) => {
                 return self.other(from, packet, None);
             }
@@ -132,6 +135,7 @@ impl Inspector {
         let from_opener = to_listener.is_some();
         let flow = &mut self.flows[index as usize];
         let shift = flow.window_shift(&segment, from_opener);
+        // The listening port tells the direction, and the opener the side that sends the data.
         let to = if from_opener { flow.opener.other() } else { flow.opener };
         let segment = flow.hold_window((segment, shift), to.other(), packet);
         Some(Seen {
@@ -176,6 +180,7 @@ impl Inspector {
         let host = *self.hosts.get(&ends[1].0)?;
         let route = self.routes[from * self.hosts.len() + host]?;
         let backwards = ends[0] > ends[1];
+        // Both directions of a conversation share one name.
         let ordered = if backwards { [ends[1], ends[0]] } else { ends };
         let flow = self.conversation((packet[9], ordered));
         let segment = match decoded.map(|decoded| decoded.packet.transport) {
@@ -201,6 +206,7 @@ impl Inspector {
         }
         let flow = (self.flows.len() + self.datagrams.len() + self.names.len()) as u32;
         if self.names.len() == OTHERS_MAX {
+            // Further conversations are counted with the last one that has a name.
             return flow - 1;
         }
         let (protocol, [a, b]) = conversation;
@@ -245,6 +251,7 @@ impl Flow {
     ) -> Segment {
         let Some(window) = self.advertised_windows[from as usize] else { return segment };
         let field = window_field(window, shift);
+        // The window of a RST is not read; zero there is customary.
         if !segment.flags.contains(Flags::RST) {
             let ip_header = usize::from(packet[0] & 15) * 4;
             rewrite::set_window(packet, ip_header, field);

@@ -87,6 +87,7 @@ impl Limiter {
 
     /// Handles the arrival of data; `all` if nothing that was sent is still missing.
     pub fn arrived(&mut self, now: Time, all: bool) {
+        // A receiver that misses data acknowledges at once, so no acknowledgment can be late.
         self.arrived = all.then_some((now, self.acked));
     }
 
@@ -120,7 +121,9 @@ impl Limiter {
         let limits = &record.counters.limited_by;
         let recovers = state.loss_state == LossState::Recovery;
         let repairs = if recovers { limits.recovery() } else { limits.window() };
+        // A window that keeps the bottleneck busy does not limit the flow, whatever its size.
         let filled = |limit| if load.with_others { FlowLimit::Bottleneck } else { limit };
+        // Nothing waits in the socket: something outside of TCP's windows limits the flow.
         if state.not_sent == 0 {
             return if state.is_repairing() {
                 filled(repairs)
@@ -134,6 +137,8 @@ impl Limiter {
         }
         let needed = state.not_sent.min(state.mss);
         let has_room = state.pipe_segments < state.cwnd;
+        // Lost segments lie within the window that was offered before: only the congestion window
+        // delays their retransmission.
         let waits_to_repair = state.lost_segments > 0 && !has_room;
         let offered = state.snd_wnd.unwrap_or(u64::MAX).saturating_sub(moment.flight_size);
         if offered < needed && !waits_to_repair {
@@ -169,6 +174,7 @@ impl Limiter {
         let Some(path) = self.path.as_deref_mut() else {
             // `Connection::waits_in_queues` says the same of a simulated sender.
             let waits = state.srtt.zip(state.least_rtt).is_some_and(|(srtt, least)| {
+                // An SRTT of one and a half times the minimum, in integers.
                 srtt.as_nanos() / 3 >= least.as_nanos() / 2 && least > Duration::ZERO
             });
             return Load { by_itself: waits, with_others: waits };
@@ -179,6 +185,7 @@ impl Limiter {
             return Load { by_itself, with_others: by_itself };
         }
         let all = &mut in_flight[path.pipe as usize];
+        // The sum is maintained by differences, because a query reads one socket only.
         *all = *all + flight - path.counted;
         path.counted = flight;
         Load { by_itself, with_others: by_itself || path.is_filled(moment.now, *all) }

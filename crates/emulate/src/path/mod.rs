@@ -134,6 +134,7 @@ impl Rest {
 
     fn slept(&mut self, from: Time, to: Time) {
         let due = Duration::from_nanos(from.since(self.woken).as_nanos() / REST);
+        // Running time uses the credit up, sleep adds to it.
         let had = self.in_hand.saturating_sub(due) + to.since(from);
         *self = Self { woken: to, in_hand: had.min(REST_IN_HAND) };
     }
@@ -201,6 +202,7 @@ impl<'a, 'p> Path<'a, 'p> {
     ) -> Result<(), RunError> {
         let mut reported_until = Time::ZERO;
         while !self.engine.is_over() {
+            // Departures first: a packet that is late now would be later after further reads.
             self.deliver(self.clock.now());
             self.note_warmup(self.engine.now());
             self.sample();
@@ -232,6 +234,7 @@ impl<'a, 'p> Path<'a, 'p> {
                 let Some(packet) = self.devices.read(host, &mut self.buffer) else { break };
                 any = true;
                 let now = self.clock.now();
+                // A stamp in the future would be an error of the conversion between the clocks.
                 let at = packet.stamp.map_or(now, |real| self.clock.of_real_time(real)).min(now);
                 self.enter((at, now), host, packet.bytes);
             }
@@ -242,6 +245,7 @@ impl<'a, 'p> Path<'a, 'p> {
     /// Enters a packet of `buffer` that arrived at `at`; ignored once the run is over.
     fn enter(&mut self, (at, now): (Time, Time), host: usize, bytes: std::ops::Range<usize>) {
         self.note_warmup(at);
+        // Packets leave in order of time, so all that leave before this arrival leave now.
         self.deliver(at);
         if self.engine.is_over() {
             return;
@@ -268,6 +272,7 @@ impl<'a, 'p> Path<'a, 'p> {
             self.packets.resize_with(id + 1, Kept::default);
         }
         let kept = &mut self.packets[id];
+        // The buffer of an earlier packet of the same id is reused.
         kept.bytes.clear();
         kept.bytes.extend_from_slice(packet);
         (kept.passage, kept.datagram) = (passage, datagram);
@@ -333,6 +338,7 @@ impl<'a, 'p> Path<'a, 'p> {
 
     /// Handles a copy of a packet made by the network.
     fn copy(&mut self, from: usize, to: usize) {
+        // A datagram is marked as a copy, because its source learns of the original only.
         let mut copy = self.packets[from].clone();
         copy.datagram = copy.datagram.map(UnderWay::copied);
         if to >= self.packets.len() {
@@ -356,10 +362,13 @@ impl<'a, 'p> Path<'a, 'p> {
         let next = self.engine.next_time();
         loop {
             let now = self.clock.now();
+            // Sleeping longer than the next event needs would make that packet late.
             let left = if next > now { next.since(now) } else { return };
             let spin = if self.rest.is_enough(now) { SPIN } else { Duration::ZERO };
             let sleep = left.saturating_sub(spin).min(NAP);
             let ready = self.devices.wait(sleep);
+            // After a sleep the caller reads the devices and the clock again; only the last moments
+            // are spun here.
             if !sleep.is_zero() {
                 self.rest.slept(now, self.clock.now());
                 return;

@@ -140,6 +140,7 @@ impl ObservedFlow {
         }
         let again = from < sent_to;
         if to > sent_to {
+            // A segment with bytes sent before gives no sample (Karn).
             self.open.round_trips.sent(to, (!again).then_some(now));
         }
         if again {
@@ -192,11 +193,13 @@ impl ObservedFlow {
             self.on_state(state, &wire, tables);
         }
         let mut sent = None;
+        // Both kinds are evaluated before one is chosen: no segment may be a sample twice.
         for (from, to) in ack.selective.iter().filter(|(_, to)| *to <= sent_to) {
             let newly = self.open.round_trips.sacked((*from).max(acked_before), *to);
             sent = sent.into_iter().chain(newly).min();
         }
         if acked > acked_before {
+            // Linux prefers the cumulative sample (`tcp_clean_rtx_queue`).
             sent = self.open.round_trips.acknowledged(acked).or(sent);
         }
         if let Some(sent) = sent {

@@ -40,6 +40,7 @@ impl Senders {
         if index >= self.sockets.len() {
             self.sockets.resize_with(index + 1, || None);
         }
+        // An earlier socket of the flow is closed by this: its connection is over.
         self.sockets[index] = Some(socket);
         Some(flow)
     }

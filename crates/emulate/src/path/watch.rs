@@ -102,6 +102,7 @@ impl Watch {
         for _ in 0..timeouts {
             self.flush_pending(found);
             self.probe = None;
+            // A timeout retransmits the first unacknowledged segment (RFC 6298 §5.4).
             let trigger = wire.again.unwrap_or(wire.acked_before);
             found.push(Finding::Loss(Loss {
                 cwnd_after: state.cwnd_bytes(),
@@ -112,12 +113,14 @@ impl Watch {
             self.flush_pending(found);
             // The kernel counts data still in the device queue; packets show the FIN.
             self.recover = wire.sent_to.max(1 + before.sent_once);
+            // The trigger is not known before the first retransmission is seen.
             self.pending =
                 Some(loss(EpisodeKind::FastRetransmit, (&before, state), wire.at, wire.acked));
         } else if before.is_repairing() && !state.is_repairing() {
             self.flush_pending(found);
             found.push(Finding::Over(wire.at));
         }
+        // CWR without negotiated ECN stems from local congestion of the device, not from the path.
         let reduces = |state: &SocketState| state.loss_state == LossState::Cwr;
         if state.has_ecn() && reduces(state) && !reduces(&before) {
             found.push(Finding::Echo);
@@ -142,6 +145,7 @@ impl Watch {
     /// Handles the end of the connection.
     pub fn end(&mut self, at: Time, found: &mut Vec<Finding>) {
         self.flush_pending(found);
+        // A connection may end in the middle of a recovery, which then ends with it.
         if self.last.take().is_some_and(|last| last.is_repairing()) {
             found.push(Finding::Over(at));
         }
@@ -165,6 +169,7 @@ impl Watch {
             pending.trigger = position;
             self.flush_pending(found);
         } else if !by_timeout && !state.is_repairing() {
+            // Neither a timeout nor a recovery has caused this retransmission.
             self.probe = Some(Probe { position, sent_to });
         }
     }

@@ -65,6 +65,8 @@ impl Datagrams {
                     .map_err(|error| format!("{} cannot be bound: {error}", addresses[end]))
             };
             let refused = |error: io::Error| format!("a socket cannot be set up: {error}");
+            // A socket belongs to the namespace of the thread that opens it, so the thread enters
+            // each host.
             let (sender, receiver) = (bind(0)?, bind(1)?);
             sender.connect(addresses[1]).map_err(refused)?;
             setsockopt(&receiver, sockopt::RcvBufForce, &RECEIVE_BUFFER)
@@ -207,6 +209,7 @@ impl Sending {
             return Ok(());
         }
         let mut bytes = [0; 256];
+        // A byte for each packet; several may have accumulated.
         let read = feedback.read(&mut bytes)?;
         let now = self.run.clock.now();
         for what in &bytes[..read] {
@@ -215,6 +218,7 @@ impl Sending {
                 first_hop::LOST => self.sender.dropped_in_first_hop(now, Time::ZERO),
                 _ => {
                     self.refused += 1;
+                    // As in a simulation, the source tries again after a while, not at once.
                     self.retry_at = self.retry_at.max(now + RETRY);
                 }
             }

@@ -59,10 +59,12 @@ pub fn veth((index, mtu): (usize, u32), between: &File, host: &File) -> Result<D
         "link add {INSIDE} address {address} type veth peer name {outer} address {address}\n\
          link set {INSIDE} arp off\n"
     ))?;
+    // Large segments that the peer device would cut later must not be seen as one packet.
     no_offloads(&outer)?;
     move_device(&outer, between)?;
     enter(between)?;
     ip(&format!("link set {outer} mtu {mtu} arp off up\n"))?;
+    // The socket is opened while the thread is in the namespace of the outer device.
     let device = packet_socket(&outer);
     enter(host)?;
     device.map_err(|error| format!("a packet socket cannot be made: {error}"))

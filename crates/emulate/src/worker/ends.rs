@@ -63,6 +63,7 @@ impl State {
         for mut socket in std::mem::take(&mut self.closing) {
             // The other end has closed if the read returns: the counters of the socket are final.
             match socket.read(&mut [0]) {
+                // Not closed by the other end yet: looked at again before the next connection.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.closing.push(socket),
                 _ => self.add_kernel(&socket),
             }
@@ -198,6 +199,7 @@ impl End {
         socket: &TcpStream,
         part: impl FnOnce(&mut Self, &TcpStream) -> io::Result<()>,
     ) -> io::Result<()> {
+        // A second descriptor keeps the counters readable after this thread has closed its own.
         lock(&self.state).sender = Some(socket.try_clone()?);
         let result = part(self, socket).and_then(|()| socket.shutdown(Shutdown::Write));
         if result.is_err() {
@@ -232,6 +234,7 @@ impl End {
     fn receive(&mut self, mut socket: &TcpStream, (bytes, last): (u64, bool)) -> io::Result<()> {
         let mut left = bytes;
         loop {
+            // A slow receiver reads small blocks, so that its window closes gradually.
             let most = self.block();
             let read = socket.read(&mut self.buffer[..most])? as u64;
             let now = self.clock.now();
@@ -265,6 +268,7 @@ impl End {
     fn ask(&mut self, exchanges: &ExchangeOrder) -> io::Result<()> {
         let mut script = exchanges.script();
         for number in 0.. {
+            // With a connection for each request the response time includes the handshake.
             let (socket, mut begun) = self.connect(number, false)?;
             loop {
                 let exchange = script.ask();

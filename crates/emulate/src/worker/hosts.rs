@@ -60,6 +60,7 @@ impl Hosts {
         // Before the device is up: TCP reads some settings when a connection begins, IP reads
         // others now.
         let mut settings = BTreeMap::new();
+        // The models carry IPv4 only, and neighbour discovery would be unroutable.
         write_sysctl("ipv6/conf/all/disable_ipv6", "1").ok();
         for (key, value) in &host.sysctls {
             let set = write_sysctl(key, value).map_err(|error| {
@@ -150,6 +151,7 @@ enum Settled {
 fn default_congestion_control(default: &DefaultOrder, host: &str) -> Result<Settled, String> {
     let DefaultOrder { name, is_of_all, is_needed } = default;
     let options = SocketOptions { congestion_control: name.clone(), ..SocketOptions::default() };
+    // Opening a socket with it also loads the module.
     sockets::open(&options).map_err(|error| sockets::refusal(name, &error))?;
     if write_sysctl(CONGESTION_CONTROL, name).is_ok() {
         return Ok(Settled::BySysctl);
@@ -215,6 +217,7 @@ fn name_hosts(order: &Order) -> Result<(), String> {
         move |error: nix::Error| format!("{what} is not allowed here: {}", error.desc())
     };
     let none = None::<&str>;
+    // Mounts below must not propagate to the namespace of the machine.
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     mount(none, "/", none, private, none).map_err(refused("a mount namespace of its own"))?;
     let mut text = fs::read_to_string("/etc/hosts").unwrap_or_default();

@@ -34,6 +34,7 @@ fn emulator_of(worker: u32) -> Option<(u32, u64)> {
 }
 
 fn is_alive((process, since): (u32, u64)) -> bool {
+    // Process ids are reused; with the start time they are unique.
     started(process) == Some(since)
 }
 

@@ -97,6 +97,7 @@ fn outside(command: &[String]) -> Result<i32, String> {
         | CloneFlags::CLONE_NEWPID
         | CloneFlags::CLONE_NEWIPC
         | CloneFlags::CLONE_NEWUTS;
+    // Read before `unshare`: in the new user namespace they are not mapped yet.
     let [user, group] = [getuid().as_raw(), getgid().as_raw()];
     match unshare(new) {
         Ok(()) => {}
@@ -108,6 +109,7 @@ fn outside(command: &[String]) -> Result<i32, String> {
                     no_namespaces(Errno::from_raw(error.raw_os_error().unwrap_or(0)))
                 })
             };
+            // An ordinary user may write the map of groups only after this (user_namespaces(7)).
             map("setgroups", "deny".into())?;
             map("uid_map", format!("0 {user} 1"))?;
             map("gid_map", format!("0 {group} 1"))?;
@@ -190,6 +192,7 @@ fn inside() -> Result<i32, String> {
             Ok(Command::Stop) => {
                 let report = running.as_ref().map(|(running, clock)| running.report(clock.now()));
                 let (flows, proxies, datagrams) = report.unwrap_or_default();
+                // Read last, when the flows have ended.
                 let device_drops = hosts.drops();
                 messages.report(&WorkerMessage::Report { flows, proxies, datagrams, device_drops });
                 return Ok(0);

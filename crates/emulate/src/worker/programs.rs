@@ -61,6 +61,7 @@ pub fn start(
         let name = host_name(&order.hosts[host].name);
         thread::Builder::new()
             .spawn(move || {
+                // The worker itself runs with a higher priority, which programs must not inherit.
                 let _ = boundary::set_nice(0);
                 let started = hosts.enter(host).and_then(|()| {
                     take_name(&name);

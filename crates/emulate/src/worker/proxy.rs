@@ -131,6 +131,7 @@ impl Proxy {
         let mut number = 0;
         while let Some(bytes) = files.bytes(number) {
             let [from, to] = self.connect()?;
+            // The counters of the second leg are read from this socket at the end.
             lock(&self.states[1]).sender = Some(to.try_clone()?);
             let last = files.bytes(number + 1).is_none();
             let result = self.pass([&from, &to], last.then_some(bytes));
@@ -181,6 +182,7 @@ impl Proxy {
     fn pass(&self, [from, to]: [&TcpStream; 2], last: Option<u64>) -> io::Result<()> {
         from.set_nonblocking(true)?;
         to.set_nonblocking(true)?;
+        // One thread serves both directions, so neither socket may block it.
         let mut pair = Pair {
             from,
             to,
@@ -193,6 +195,7 @@ impl Proxy {
         while pair.closed != [true; 2] {
             let held = pair.held()?;
             lock(&self.passed).set(self.clock.now(), self.warmup, held);
+            // Without room nothing is read, and the window of the first connection closes.
             let room = self.buffer.saturating_sub(held);
             pair.wait(room > 0, if held > 0 { LOOK } else { REST })?;
             let read = pair.read(room)?;
@@ -230,6 +233,7 @@ impl Pair<'_> {
         let mut from = PollFlags::empty();
         from.set(PollFlags::POLLIN, has_room && !self.is_pending() && !self.closed[0]);
         let mut to = PollFlags::empty();
+        // The receiver sends nothing but its FIN, which shows as a readable socket.
         to.set(PollFlags::POLLIN, !self.closed[1]);
         to.set(PollFlags::POLLOUT, self.is_pending());
         let mut all = [PollFd::new(self.from.as_fd(), from), PollFd::new(self.to.as_fd(), to)];
@@ -260,6 +264,7 @@ impl Pair<'_> {
         self.read += read as u64;
         if read == 0 {
             self.closed[0] = true;
+            // All data have been written before: a read happens only with an empty chunk.
             self.to.shutdown(Shutdown::Write)?;
         }
         Ok(read as u64)

@@ -32,6 +32,7 @@ pub fn open(options: &SocketOptions) -> io::Result<OwnedFd> {
             .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &bytes))?;
         check_buffer("rmem_max", getsockopt(&socket, sockopt::RcvBuf)?, bytes)?;
     }
+    // BBR enables pacing by itself; this is for senders that do not.
     if options.pacing {
         boundary::pace(socket.as_fd())?;
     }
@@ -40,6 +41,7 @@ pub fn open(options: &SocketOptions) -> io::Result<OwnedFd> {
 
 /// Checks the size of a buffer: the kernel doubles the requested one, unless a sysctl limits it.
 fn check_buffer(sysctl: &str, has: usize, requested: usize) -> io::Result<()> {
+    // `getsockopt` returns the doubled size, as `socket(7)` says.
     if has >= 2 * requested {
         return Ok(());
     }

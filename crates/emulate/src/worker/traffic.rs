@@ -72,6 +72,7 @@ impl Run {
     ) -> Result<(), String> {
         let hosts = Arc::clone(&self.hosts);
         thread::Builder::new()
+            // Two threads for each flow: 2000 flows would reserve 8 GB with the default of 2 MiB.
             .stack_size(STACK)
             .spawn(move || work(hosts.enter(host).map_err(io::Error::other)))
             .map(drop)
@@ -91,9 +92,11 @@ impl Traffic {
             let listens = flow.hosts[side];
             hosts.enter(listens)?;
             let address = SocketAddrV4::new(order.hosts[listens].address, flow.port);
+            // All listeners are open before the run begins, so that no SYN is refused.
             let listener = listen(address, &flow.sockets[side])?;
             let listener = Mutex::new(Some(listener));
             let at = |leg: usize| order.proxies.iter().any(|proxy| proxy.legs[leg] == index);
+            // A proxy sends its second leg and receives its first one.
             let at_proxy = [at(1), at(0)];
             flows.push(Ready { order: flow.clone(), listener, address, at_proxy });
         }
@@ -165,6 +168,7 @@ impl Running {
         let of = |state: &Shared| {
             let state = lock(state);
             let mut report = state.report.clone();
+            // Sockets that are still open at the end have not been added yet.
             for socket in state.sender.iter().chain(&state.closing) {
                 if let Ok(info) = TcpInfo::of(socket.as_fd()) {
                     report.kernel.add(&info);

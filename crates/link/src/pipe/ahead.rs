@@ -2,17 +2,18 @@
 //!
 //! *Which pipes.* One that is fed by a single other pipe, which delivers in order, and in which
 //! nothing happens but waiting, transmission and a constant delay ([`Pipe::is_plain`]): it
-//! *follows* the one that feeds it. What comes next to it is known when the packet enters the pipe
-//! before; that packet's arrival at the near end then settles its arrival at the far end, without
-//! an event between.
+//! *follows* the one that feeds it. The order of its arrivals is known as soon as packets enter the
+//! pipe before; each arrival at the near end determines one at the far end, without an event
+//! between.
 //!
-//! *Which packets.* Those about which nothing has to be told at its time. One that would be turned
-//! away goes by an event, and one that would make the queue longer than it ever was, and so do all
-//! behind it that come before it has gone in: packets keep their order.
+//! *Which packets.* All whose arrival changes nothing that can be observed at that time. A packet
+//! that the queue would drop, or that would make the queue longer than ever before, enters by an
+//! event; so do all later packets until it has entered, so that packets keep their order.
 //!
-//! *Counts* belong to the past. Nothing is noted about a packet on its way: when somebody asks,
-//! [`statistics`] finds from the arrivals at the far ends which packets have not yet got to where
-//! they have been counted. What arrives at the very instant of the question has arrived.
+//! *Counters* describe the present, but nothing is recorded about a packet on its way. When they
+//! are read, [`statistics`] derives from the arrivals at the far ends which packets have not yet
+//! reached the place where they were counted. A packet that arrives at that very instant counts as
+//! arrived.
 
 use super::statistics::Statistics;
 use super::{Config, Packet, Parcel, Pipe, later, later_by};
@@ -137,6 +138,8 @@ impl Pipe {
             Ok(journey) => {
                 self.rare().exceptions.bursts.survived();
                 let own = later(end, later_by(self.delay, journey.extra));
+                // Frames of a channel keep their order even if their delays do not: a frame waits
+                // for the one before it.
                 Crossing::Arrives(self.delay_line.line_up(own))
             }
             Err(reason) => {
@@ -151,6 +154,8 @@ impl Pipe {
     /// arrival at the far end, or `None` if the packet has to enter by an event.
     #[inline(always)]
     pub fn pass_ahead(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
+        // Usually the transmitter is idle at that time: no packet can wait, and nothing has to be
+        // compared.
         if self.awaits || self.transmitter.busy_until() > at {
             return self.pass_ahead_waiting((now, at), bytes);
         }
@@ -224,6 +229,7 @@ impl Pipe {
             busy += end.since(now.max(start));
             *time = self.transmitter.arrival_before(start);
         }
+        // Packets that have arrived at the near end are counted correctly.
         all.retain(|(arrival, _)| *arrival > now);
         (all, busy)
     }
@@ -296,6 +302,8 @@ fn shares(
     bytes: impl Fn(u32) -> u32,
 ) -> Vec<Share> {
     let mut shares = vec![Share::default(); pipes.len()];
+    // Pending arrivals at the far end of each pipe, of packets that are counted in later pipes
+    // already.
     let mut further: BTreeMap<usize, Vec<(Time, u32)>> = BTreeMap::new();
     for Kept { pipe, arrival, bytes } in kept {
         let share = &mut shares[pipe as usize];

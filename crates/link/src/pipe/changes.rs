@@ -74,6 +74,7 @@ impl Pipe {
                 }
             }
         }
+        // Cached in the pipe, so that a packet compares one time instead of reading the list.
         self.next_change = changes.next();
     }
 }

@@ -45,6 +45,8 @@ impl Pipe {
             return Entry::QueueFull;
         }
         self.begin_transmissions(now);
+        // A packet that is sent at once has not waited, so the maximum is taken after the
+        // transmissions.
         self.line.iter_mut().for_each(|line| line.remember_longest());
         Entry::Accepted
     }
@@ -55,6 +57,8 @@ impl Pipe {
         while let Some((start, waiting)) = line.next_start(now, self.transmitter.busy_until()) {
             let Waiting { id, frame, ecn_capable, since, .. } = waiting;
             let end = self.transmitter.begin(start, frame.bytes, since < start);
+            // The queue stops here until the copy has its id: transmissions that follow need later
+            // ids.
             if self.go(end, &Packet { id, frame, ecn_capable }) == Entry::AcceptedTwice
                 && let Some(twin) = self.rare().copy.take()
             {

@@ -115,6 +115,7 @@ impl DelayLine {
             impairments.last = arrival;
             self.delivered.push_back((arrival, parcel));
         } else {
+            // Behind packets of the same arrival: ties keep the order of transmission.
             self.delivered.insert_before((arrival, parcel), |(time, _)| *time > arrival);
         }
     }
@@ -125,6 +126,7 @@ impl DelayLine {
         let mut all = std::mem::take(&mut self.impairments().held);
         all.retain_mut(|held| {
             held.packets -= 1;
+            // A held packet never leaves later than its latest arrival, at which it is enqueued.
             let own = later(arrival, held.behind);
             if held.packets == 0 && held.at > own {
                 // The last packet that overtakes it has arrived, and the held packet follows.

@@ -29,6 +29,7 @@ impl Pipe {
                 return Some(reason);
             }
         }
+        // A burst is consecutive on the medium, so that a frame which arrives ends it.
         exceptions.bursts.survived();
         None
     }
@@ -82,6 +83,8 @@ impl Pipe {
                     journey.held = Some((most.max(packets), longest.max(at_most)));
                 }
                 Fate::Twice { after } => journey.copy = Some(after),
+                // Later models see only frames that reach them: a lost frame does not advance their
+                // state.
                 Fate::Lose(reason) => return Err(reason),
             }
         }

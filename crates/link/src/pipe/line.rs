@@ -74,6 +74,8 @@ impl Line {
         let before = self.advance_to(at);
         let packet = self.queue.dequeue(at, &mut self.exits);
         self.note(at, before);
+        // Disciplines such as CoDel measure when the queue becomes empty, so they are asked once
+        // more at the end of the last transmission.
         self.idle = packet.is_none();
         packet.map(|packet| (at, packet))
     }
@@ -94,6 +96,7 @@ impl Line {
     pub fn pop_event(&mut self) -> Option<(Time, Event)> {
         let event = self.events.pop_front()?;
         self.dropped -= u64::from(matches!(event, (_, Event::Exit(Exit::Dropped(_)))));
+        // The caller allocates the id of the copy right after this event.
         self.unnamed &= !matches!(event, (_, Event::Copied { .. }));
         Some(event)
     }

@@ -279,6 +279,8 @@ impl Pipe {
     /// Applies the scheduled changes due by `end`.
     #[inline]
     fn apply_changes(&mut self, end: Time) {
+        // The fate of a frame is decided at the end of its transmission, by the channel of that
+        // time.
         if end >= self.next_change {
             self.change(end);
         }
@@ -298,6 +300,7 @@ impl Pipe {
     #[inline]
     pub fn poll_timeout(&self) -> Time {
         let leaving = self.delay_line.next();
+        // A queue that decides at dequeue has to be polled when the transmitter becomes free, too.
         if self.decides_at_arrival() { leaving } else { leaving.min(self.next_begin()) }
     }
 
@@ -333,6 +336,8 @@ impl Pipe {
             Departure::Lost { reason, .. } => {
                 let drops = &mut self.rare().exceptions.drops;
                 match reason {
+                    // A policer is modelled as a channel; tables tell both apart by the reason of
+                    // each drop.
                     Reason::Channel | Reason::Policer => drops.channel += 1,
                     Reason::Script { .. } => drops.script += 1,
                     Reason::RetryLimit => drops.retry_limit += 1,
@@ -347,6 +352,8 @@ impl Pipe {
     /// `now` on.
     pub fn restart_maximum(&mut self, now: Time) {
         let future = self.transmitter.restart_maximum(now);
+        // Packets passed ahead of time arrive after the reset, and their queue lengths belong to
+        // the new maximum.
         if !future.is_empty() || self.rare.is_some() {
             self.rare().future_queues = future;
         }

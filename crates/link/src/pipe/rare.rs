@@ -46,6 +46,8 @@ impl Pipe {
         let Duplicate { arrival, held } = rare.copy.take().expect("a copy was announced");
         rare.exceptions.copies += 1;
         match held {
+            // The copy of a held frame must not arrive before the frame itself, so it waits for the
+            // same packets.
             Some(held) => self.delay_line.hold(arrival, id, held),
             None => self.delay_line.stray(arrival, id),
         }

@@ -140,6 +140,8 @@ impl Pipe {
         let mut all = self.counted(now);
         if self.decides_at_arrival() {
             assert!(all.queued <= all.in_transit, "who waits has not left");
+            // Packets are in the delay line from their arrival on, although some still wait for the
+            // transmitter.
             all.in_transit -= all.queued;
         }
         all
@@ -163,6 +165,8 @@ impl Pipe {
             queued: self.queued(now),
             in_transit: self.delay_line.len(),
             waited: line.map_or_else(|| self.transmitter.waited(now), |line| line.waited(now)),
+            // A following pipe is corrected by `ahead::statistics`, which knows the arrival of each
+            // packet.
             busy: if self.follows() {
                 self.transmitter.busy_in_all()
             } else {

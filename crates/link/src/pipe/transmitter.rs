@@ -104,6 +104,8 @@ impl Transmitter {
 
     /// Starts recording the queue length over time.
     pub fn keep_history(&mut self) {
+        // With a maximum of 0 every waiting packet takes the slow path, where the queue length is
+        // recorded.
         let queue_max = std::mem::take(&mut self.queue_max);
         let kept = self.kept.get_or_insert_with(|| Box::new(Kept { queue_max, ..Kept::default() }));
         kept.history = Some(History::default());
@@ -265,6 +267,8 @@ impl Transmitter {
         self.advance_to(now);
         let start = self.busy_until;
         let wait = start.since(at);
+        // The arrival is stored as its distance from the start; a longer wait than 4 s enters by an
+        // event.
         let early = u32::try_from(wait.as_nanos()).ok()?;
         // Packets that will be gone by then are counted too, as long as this cannot change the
         // outcome, because searching a long queue is slow. With a limit in bytes they are always
@@ -316,9 +320,11 @@ impl Transmitter {
     #[inline(never)]
     fn learn(&mut self, bytes: u32) -> Option<Duration> {
         let rate = self.rate()?;
+        // Two sizes cover most links: full segments in one direction, and a last segment or ACKs.
         std::mem::swap(&mut self.known, &mut self.known_before);
         if self.known.bytes != bytes {
             let duration = rate.duration_of(bytes + self.overhead);
+            // Longer than four seconds: too long for the cached field, and too rare to matter.
             let Ok(nanoseconds) = u32::try_from(duration.as_nanos()) else {
                 return Some(duration);
             };
@@ -331,6 +337,7 @@ impl Transmitter {
     pub fn queued(&self, now: Time) -> u64 {
         let begun = self.waiting.partition_point(|turn| turn.start <= now);
         let here = self.waiting.partition_point(|turn| turn.arrival() <= now);
+        // Packets passed ahead of time are in the queue before they arrive; those do not wait yet.
         here.saturating_sub(begun) as u64
     }
 
@@ -358,6 +365,7 @@ impl Transmitter {
     pub fn waited(&self, now: Time) -> u128 {
         let ahead = |turn: &Turn| turn.start.since(now.max(turn.arrival())).as_nanos();
         let known = self.waited.0;
+        // The sum counts each wait whole when it begins; the part after `now` is taken back.
         known - self.waiting.iter().map(|turn| u128::from(ahead(turn))).sum::<u128>()
     }
 

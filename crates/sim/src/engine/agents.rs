@@ -78,6 +78,8 @@ impl Engine<'_> {
 
     fn absorb(&mut self, id: u32, place: u32) {
         self.packets.end(id, false);
+        // An acknowledgment that a relay absorbs arrives nowhere: it counts as dropped, which keeps
+        // the sum of `check_conservation`.
         self.counts.dropped += 1;
         let drop = Drop::by_relay(self.now, place);
         let packet = self.packets.get(id);
@@ -91,6 +93,8 @@ impl Engine<'_> {
     /// Frees a copy held by a relay. If it was the last one of its packet, the packet is lost.
     fn forget(&mut self, id: u32) {
         self.counts.forgotten += 1;
+        // The sender learns nothing from this; but if all other copies were dropped, the truth
+        // about the losses has to be completed now.
         let lost = self.packets.end_kept(id);
         let packet = self.packets.get(id);
         let flow = self.flows.get_mut(packet.flow() as usize);

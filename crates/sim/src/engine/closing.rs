@@ -48,6 +48,7 @@ impl Engine<'_> {
 
     /// Starts the statistics now.
     pub(super) fn take_baseline(&mut self) {
+        // Arrivals of the warm-up that still wait in funnels must not count in the statistics.
         self.flush_funnels();
         let now = self.now;
         // Distributions and maxima cannot be subtracted like counters: they start anew.
@@ -86,6 +87,8 @@ impl Engine<'_> {
     /// # Errors
     /// Packets that are not conserved, or more samples than the plan allows.
     pub fn finish(&mut self) -> Result<(), RunError> {
+        // Arrivals before the end that still wait in funnels belong to the run: their drops and
+        // queue lengths count.
         self.flush_funnels();
         self.record_histories();
         // Funnels carry out arrivals after their time, so drops are not recorded in order of time.
@@ -124,6 +127,8 @@ impl Engine<'_> {
                 return Err(RunError::Conservation { place, counts: format!("{snapshot:?}") });
             }
         }
+        // Two independent counts of the packets inside, by the stages and by the slab, must both
+        // agree with what has entered and left.
         let Counts { sent, copied, received, dropped, forgotten } = self.counts;
         if sent + copied != received + dropped + forgotten + inside
             || inside != self.packets.count()

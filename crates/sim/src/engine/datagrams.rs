@@ -36,6 +36,8 @@ impl Engine<'_> {
     /// Schedules the flow's next wake-up, and records whether it is done.
     pub(super) fn rearm_datagrams(&mut self, index: u32) {
         let flow = &mut self.datagrams[index as usize];
+        // A UDP flow also ends by the arrival or the drop of its last packet, after which its
+        // sender has no wake-up.
         if flow.finish_instant(self.now) {
             self.unfinished -= 1;
             self.over |= self.unfinished == 0 && !self.plan.to_the_end;

@@ -78,6 +78,8 @@ impl Engine<'_> {
         let (frame, ecn_capable) = (packet.frame(), packet.is_ecn_capable());
         match pipe.handle_packet(self.now, &Packet { id, frame, ecn_capable }) {
             Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
+            // The pipe decides that the channel copies the packet; only the engine can allocate the
+            // id of the copy.
             Entry::AcceptedTwice => self.copy(index, id),
             Entry::QueueFull => self.drop_at_full_queue(index, id),
         }

@@ -48,6 +48,8 @@ impl Engine<'_> {
 
     /// Handles the wake-up of a flow's end, or its opening.
     pub(super) fn host_due(&mut self, index: u32, side: Side) {
+        // Arrivals at the bottleneck that wait in its funnel may include drops of this flow, which
+        // its record has to know before it judges a timeout or a retransmission.
         self.flush_funnels_of(index);
         let (flows, tcps, key) = (&self.plan.flows, &self.tcps, self.key);
         let mut context = Context { flows, tcps, key, recorder: &mut self.recorder };
@@ -63,6 +65,7 @@ impl Engine<'_> {
 
     #[inline(always)]
     fn serve_at_once(&mut self, index: u32, side: Side) {
+        // Rare after a packet: the end of a connection, or data for a proxy.
         if self.transmit(index, side) {
             self.attend(index);
         }

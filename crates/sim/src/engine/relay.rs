@@ -49,6 +49,8 @@ impl Engine<'_> {
             self.note_close(index);
         }
         if let Some(chain) = self.flows[index as usize].chain() {
+            // Data that one proxy forwards may reach the next at the same instant, and free buffer
+            // space at the one before: repeated until nothing changes.
             while self.run_proxies(chain) {}
             self.note_undelivered(chain);
         }

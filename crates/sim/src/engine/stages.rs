@@ -17,6 +17,8 @@ impl Engine<'_> {
         self.carry_out_orders(index);
         while let Some(departure) = self.stages[placed].stage.poll_transmit(self.now) {
             let first = self.stages[placed].first;
+            // A stage knows packets by their ids only; the port follows from the position that was
+            // written at the entry.
             let port = self.port_of(departure.id());
             match departure {
                 // Deliveries belong to the exit of the port, drops and marks to its entry.

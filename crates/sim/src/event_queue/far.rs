@@ -23,6 +23,7 @@ impl Far {
     /// If the numbers that keep the order of insertion are exhausted: after 2^40 events.
     pub fn push(&mut self, time: Time, target: Target) {
         assert!(self.entered >> NUMBER_BITS == 0, "more than 2^40 events in the far future");
+        // A single comparison of 128 bits then orders by time and breaks ties by insertion.
         let low = self.entered << TARGET_BITS | u64::from(target);
         self.entered += 1;
         self.heap.push(Reverse(u128::from(time.as_nanos()) << 64 | u128::from(low)));

@@ -113,6 +113,7 @@ impl Places {
         let time = self.places[node as usize].time;
         let first = self.places[list as usize];
         let last = self.last_of(list, &first);
+        // Checked first, because most events are inserted in order of time.
         if self.places[last as usize].time <= time {
             self.append(list, node);
             return (list, 0);
@@ -141,6 +142,7 @@ impl Places {
     pub fn take_alone(&mut self, list: Node) -> Option<Time> {
         let place = &mut self.places[list as usize];
         let time = place.time;
+        // A superseded event must not clear the wake-up by which it was superseded.
         if place.wake != time || place.next != NONE {
             return None;
         }
@@ -162,6 +164,7 @@ impl Places {
         if next == NONE {
             return ((time, target), None);
         }
+        // `last` is valid in the first place only, so the new first one inherits it.
         self.places[next as usize].last = last;
         ((time, target), Some(next))
     }

@@ -91,6 +91,7 @@ impl Wheel {
     #[inline(always)]
     pub fn push(&mut self, time: Time, target: Target) {
         let slot = self.slot_of(time);
+        // One comparison for both ends: the word of a past event wraps around to a large number.
         if (slot / 64).wrapping_sub(self.word) >= self.span {
             return self.put(time, target);
         }
@@ -118,6 +119,7 @@ impl Wheel {
     fn insert_and_look(&mut self, slot: u64, list: Node, node: Node) {
         let passed = self.insert(slot, list, node);
         self.load.passed += passed;
+        // At once instead of at the end of the period: until then every insertion would be as slow.
         if passed >= CROWD && self.width > 0 {
             let width = self.width.saturating_sub(NARROWER);
             self.load = Load { passed: 0, narrowed: self.load.narrowed + self.width - width };
@@ -137,6 +139,8 @@ impl Wheel {
     fn put(&mut self, time: Time, target: Target) {
         let slot = self.slot_of(time).max(self.word * 64);
         let turn = slot / TURN;
+        // The ring of turns holds `PLACES` of them; a later one would share a list with an earlier
+        // one.
         if turn >= self.turn && turn - self.turn >= PLACES {
             return self.far.push(time, target);
         }
@@ -163,6 +167,7 @@ impl Wheel {
         let slot = self.word * 64 + u64::from(bits.trailing_zeros());
         let target = self.slots.occupied(slot);
         let time = self.places.take_alone(target)?;
+        // Clears the lowest bit, which is that of the event.
         self.slots.set_word(self.word, bits.get() & (bits.get() - 1));
         Some((time, target))
     }
@@ -201,6 +206,8 @@ impl Wheel {
             Some(word) => {
                 self.span -= word - self.word;
                 self.word = word;
+                // The ring of slots has room for two turns: with one left, the next must be
+                // distributed before an event is inserted there.
                 if self.span <= TURN_WORDS {
                     self.deal_out();
                 }
@@ -218,6 +225,8 @@ impl Wheel {
             Some(turn) => turn,
             None => self.slot_of(self.far.first()?.0) / TURN,
         };
+        // The ring then holds this turn, and the second call below adds the next one, as between
+        // any two events.
         self.word = turn * TURN_WORDS;
         self.set_turn(turn);
         self.deal_out();
@@ -240,6 +249,8 @@ impl Wheel {
             if let Err(list) = self.slots.put_if_free(slot, node)
                 && self.insert(slot, list, node) >= CROWD
             {
+                // One by one, the events of a crowded slot would take quadratic time; sorted, none
+                // passes another.
                 return self.deal_out_in_order(turn, rest);
             }
         }
@@ -277,6 +288,8 @@ impl Wheel {
         self.span = turn * TURN_WORDS - self.word;
         let width = self.width;
         let near = |time: Time| (time.as_nanos() >> width) / TURN < turn + PLACES;
+        // Events enter the ring of turns as soon as it reaches them: one inserted later at the same
+        // time then finds them in front.
         while let Some((time, target)) = self.far.pop_if(near) {
             self.put(time, target);
         }

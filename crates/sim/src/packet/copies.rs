@@ -45,6 +45,7 @@ impl Packets {
             self.copies[group as usize] = Copies { captured: self.get(id).captured(), ..ALONE };
             self.get_mut(id).notes_mut().group = group;
         }
+        // Inserted for its index and options; the header with the ECN field is copied below.
         let (copy, _) = self.insert(&segment, Ecn::NotEct);
         let [from, to] = [id, copy].map(|id| id as usize);
         self.slots[to] = self.slots[from];
@@ -86,6 +87,7 @@ impl Packets {
         let group = self.get(id).group();
         let copies = &mut self.copies[group as usize];
         copies.alive -= 1;
+        // State before this copy, which must not count as its own predecessor.
         let before = copies.arrived;
         copies.arrived |= arrived;
         let others = match (copies.alive, before) {

@@ -59,6 +59,8 @@ impl Packets {
             self.keep_timestamps(id, timestamps);
         }
         self.slots[id as usize] = packet;
+        // Indices ascend, so that the slots of the next packets are known and can be fetched before
+        // they are written.
         prefetch_index(&self.slots, id as usize + 16);
         self.trails[id as usize] = Trail { copy: label.copy, hop: label.hop, row: NONE };
         prefetch_index(&self.trails, id as usize + 16);

@@ -96,6 +96,8 @@ impl Sender {
             )
             | u64::from(self.timeouts_in_row | self.probes_in_row);
         let asked = self.retransmit_first | self.tail_probe | self.probe | self.fin_queued;
+        // A recovery that may turn out to be spurious still watches acknowledgments, so that it is
+        // undone.
         let has_nothing_to_undo =
             |repair: &Repair| repair.undo.is_none() || self.spurious.is_at_rest();
         let is_repaired = |repair: &Repair| {
@@ -118,10 +120,12 @@ impl Connection {
         segment: PlainSegment,
         timestamps: Option<Timestamps>,
     ) -> bool {
+        // PSH is the only other bit of an ordinary segment, and the plain paths ignore it.
         let flags = segment.flags.0 & !Flags::PSH.0;
         if flags != Flags::ACK.0 {
             return false;
         }
+        // Not the next data: either beyond a gap, or a case for the general path.
         if segment.seq != self.acknowledgment() {
             let PlainSegment { seq, ack, window, payload_bytes, .. } = segment;
             return self.fast_paths.receiving == Receiving::BeyondGap
@@ -152,6 +156,7 @@ impl Connection {
     fn take_next_data(&mut self, now: Time, segment: PlainSegment) -> bool {
         let (sender, receiver) = (&self.sender, &self.receiver);
         let right = receiver.rcv_nxt + u64::from(segment.payload_bytes);
+        // An end that also has data in flight would have to process the acknowledgment as well.
         let idle = sender.snd_una == sender.snd_max && segment.ack == self.sequence(sender.snd_una);
         if right > receiver.edge || !idle {
             return false;
@@ -170,7 +175,11 @@ impl Connection {
         let sender = &self.sender;
         let flight_before = sender.flight_size();
         let next = self.sequence(sender.snd_una);
+        // Modulo 2^32: an old acknowledgment becomes a large number, which exceeds the flight
+        // below.
         let bytes_acked = u64::from(number.0.wrapping_sub(next.0));
+        // A duplicate ACK, or one of data that were never sent (RFC 9293 §3.10.7.4): neither
+        // advances `SND.UNA`.
         if bytes_acked == 0 || bytes_acked > flight_before {
             return false;
         }
@@ -258,10 +267,15 @@ impl Connection {
         let smss = u64::from(sender.window.smss);
         let flight = sender.flight_size();
         let room = sender.window.cwnd.min(sender.snd_wnd).saturating_sub(flight);
+        // A full segment never waits for Nagle's algorithm, and the window need not restart after a
+        // short pause.
         if queued.min(room) >= smss && (flight > 0 || self.goes_on_after_pause(now)) {
             let more = self.fast_paths.observed || !sender.waits_with(room - smss, queued - smss);
             return Short::Sent(PlainTransmit { more, ..self.send_next_segment(now) });
         }
+        // A segment shorter than SMSS is a case for the sender's silly window avoidance (RFC 9293
+        // §3.8.6.2.1), and without a timer a probe may be due: both are decided by the general
+        // path.
         if !sender.waits_with(room, queued) || self.timers.retransmit == Time::NEVER {
             return Short::Unknown;
         }
@@ -342,6 +356,7 @@ impl Connection {
     /// Builds a segment without options and with the usual control bits only.
     #[inline(always)]
     fn write_down(&mut self, now: Time, position: u64, length: u32) -> PlainTransmit {
+        // The last segment that the application has written carries PSH (RFC 9293 §3.9.1.2).
         let is_last = length > 0 && position + u64::from(length) == self.sender.written;
         let receiver = &self.receiver;
         // Repeating the same values changes nothing.

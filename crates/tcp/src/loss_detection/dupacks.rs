@@ -35,6 +35,8 @@ impl Dupacks {
         let beyond = !recover_test || ack.snd_una > self.recover;
         // Only the ACK that reaches the threshold counts: later ones report the same loss event.
         if (self.count == ack.dupack_threshold || ack.overdue) && beyond {
+            // Until all data in flight now are acknowledged, duplicate ACKs may be echoes of this
+            // loss event (RFC 6582 §3.2).
             self.recover = ack.snd_max;
             found
         } else if self.count < ack.dupack_threshold {

@@ -60,6 +60,8 @@ impl State {
             self.in_recovery = false;
             return Reaction::EndRecovery;
         }
+        // Impatient: many holes take a round trip each, and a timeout may then be faster (RFC 6582
+        // §4).
         let first = !std::mem::replace(&mut self.partial_ack_seen, true);
         Reaction::PartialAck { restart_timer: first || self.timer == Timer::SlowButSteady }
     }
@@ -73,6 +75,7 @@ impl LossDetection for State {
         if self.in_recovery {
             return Reaction::Inflate;
         }
+        // Duplicate ACKs of data sent before the last recovery or timeout start no other one.
         let reaction = self.dupacks.on_duplicate(ack, true, Reaction::FastRetransmit);
         self.in_recovery = reaction == Reaction::FastRetransmit;
         self.partial_ack_seen = false;

@@ -46,6 +46,7 @@ impl State {
             self.in_recovery = false;
             return Reaction::EndRecovery;
         }
+        // In recovery, too: losses that become known now are repaired by the same recovery.
         board.mark_lost_below(board.lost_frontier(ack.dupack_threshold, ack.smss));
         if self.in_recovery || sacked == 0 {
             return Reaction::Nothing;

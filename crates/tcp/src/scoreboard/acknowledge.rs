@@ -9,6 +9,8 @@ impl Scoreboard {
     /// Processes an acknowledgment of everything below `snd_una`, with its SACK blocks (as
     /// positions). Adds the delivered segments to `delivered`.
     pub fn acknowledge(&mut self, snd_una: u64, blocks: &[(u64, u64)], delivered: &mut Delivered) {
+        // Read before the blocks of this ACK: an original that arrives below it was overtaken (RFC
+        // 8985 §6.2, step 3).
         let highest_before = self.sacked.end().unwrap_or(0);
         let segments = self.records.len();
         if self.sacked.is_empty() {
@@ -28,6 +30,8 @@ impl Scoreboard {
                 self.forget(&record);
                 delivered.bytes += u64::from(record.length);
                 delivered.note_acked(&record);
+                // A retransmission below the highest block fills a hole; only an original shows
+                // reordering.
                 if !record.ever_retransmitted && record.end() <= highest_before {
                     delivered.note_reordered(record.start);
                 }
@@ -88,6 +92,8 @@ impl Scoreboard {
     fn take_block(&mut self, left: u64, right: u64, mut show: impl FnMut(&Record)) {
         let mut from = left;
         let mut fresh = false;
+        // Only gaps in what is known are walked: repeated blocks cost one search each (RFC 2018 §4
+        // repeats them).
         while let Some((gap_left, gap_right)) = self.sacked.first_gap(from, right) {
             let mut index = self.first_from(gap_left);
             while let Some(record) = self.records.get_mut(index).filter(|it| it.end() <= gap_right)
@@ -99,6 +105,8 @@ impl Scoreboard {
                     record.lost = false;
                     record.retransmitted = false;
                     record.doubled = false;
+                    // By the state before: the counts of lost and retransmitted segments still
+                    // include it.
                     self.forget(&copy);
                     self.sacked_bytes += u64::from(copy.length);
                     self.sacked_segments += 1;

@@ -21,7 +21,11 @@ impl Scoreboard {
             }
         }
         record.ever_retransmitted = true;
+        // Below it, segments may have been sent out of order, which closes the fast paths that
+        // assume the order of time.
         self.resent_end = self.resent_end.max(record.end());
+        // The retransmission has a time of its own, and may be found lost like any other (RFC 8985
+        // §5.2).
         record.overdue = false;
         record.sent = now;
         self.note_time(now, start);

@@ -21,6 +21,8 @@ impl Scoreboard {
             self.by_time.push_back((now, start));
             return;
         }
+        // Retransmissions at the same instant as new data: the few entries of this instant are
+        // passed.
         let later = self.by_time.iter().rev().take_while(|other| **other > (now, start)).count();
         work::steps(later + 1);
         self.by_time.insert(self.by_time.len() - later, (now, start));
@@ -39,6 +41,7 @@ impl Scoreboard {
         while let Some(&(sent, start)) = self.by_time.front() {
             work::steps(1);
             if let Some(index) = self.current(sent, start) {
+                // The list is sorted by time: everything behind was sent later, too.
                 if !newest.is_after(sent, self.records[index].end()) {
                     break;
                 }
@@ -87,6 +90,8 @@ impl Scoreboard {
     fn current(&self, sent: Time, start: u64) -> Option<usize> {
         let index = self.index_at(start)?;
         let record = &self.records[index];
+        // An entry with another time is that of an earlier transmission, which the last one has
+        // replaced.
         (record.sent == sent && !record.sacked && !record.lost).then_some(index)
     }
 }

@@ -37,6 +37,8 @@ impl Scoreboard {
     /// True if in addition everything in flight was sent once, and `by_time` lists exactly these
     /// segments.
     pub fn is_in_order_of_time(&self, snd_una: u64) -> bool {
+        // The list is cleaned lazily; an entry out of date would be popped in place of the
+        // acknowledged one.
         let listed = if self.without_times { 0 } else { self.records.len() };
         self.resent_end <= snd_una && self.by_time.len() == listed && self.overtaken.is_empty()
     }

@@ -94,10 +94,13 @@ impl Scoreboard {
         self.marked_segments = 0;
         self.exhausted = (0, 0);
         self.to_retransmit.clear();
+        // All marks are gone, so that all segments may be found lost again.
         self.examined = self.records.front().map_or(self.examined, |record| record.start);
         self.overtaken.clear();
         self.by_time.clear();
         if !self.without_times {
+            // Records lie in the order of the stream; retransmissions were sent later than their
+            // neighbours.
             in_time.sort_unstable();
             self.by_time.extend(in_time);
         }

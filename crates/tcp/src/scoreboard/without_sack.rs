@@ -46,6 +46,8 @@ impl Scoreboard {
     pub fn remove_assumed_arrivals(&mut self) -> u64 {
         let covered = self.assumed.acknowledged;
         let delivered = covered.saturating_sub(self.assumed.segments).max(1);
+        // One of the segments covered is the hole itself, for which no duplicate ACK has been
+        // counted.
         self.assumed.segments = self.assumed.segments.saturating_sub(covered - 1);
         self.limit_assumed(covered);
         delivered
@@ -58,6 +60,8 @@ impl Scoreboard {
         let most = flight - self.marked_segments.max(1).min(flight);
         if self.assumed.segments > most {
             self.assumed.segments = most;
+            // More duplicates than segments in flight: some ACKs were of reordered data
+            // (`tcp_check_reno_reordering`).
             self.assumed.excess = Some(flight + covered);
         }
     }

@@ -47,6 +47,7 @@ impl Flow {
             self.note_syn(now, seen, context);
         }
         let stream = &mut self.streams[from as usize];
+        // Without a SYN, the first segment seen begins the stream.
         let initial = *stream.initial.get_or_insert(segment.seq);
         // A window probe may be one byte before what is acknowledged.
         let position = segment.seq.unwrap_near(initial, stream.sent_to).max(0) as u64;
@@ -62,6 +63,7 @@ impl Flow {
         }
         self.streams[from as usize].sent_to = sent_to.max(end);
         arriving.position = position;
+        // Numbers count from 0, so the count before this packet is its number.
         arriving.copy = self.observed.record.counters.frames_sent;
         arriving.connection = self.connection;
         if from == Side::Receiver {
@@ -138,9 +140,11 @@ impl Flow {
     ) -> Option<Content> {
         let flags = seen.segment.flags;
         let control = Flags::SYN.with(Flags::FIN).with(Flags::RST);
+        // Segments of a handshake and requests acknowledge as well, but count as what they are.
         let pure = seen.segment.seq_len() == 0 && flags.0 & control.0 == 0;
         self.observed.record.counters.acks_sent += u64::from(pure);
         let sender = self.streams[Side::Sender as usize];
+        // Before the data sender's first segment there is nothing to acknowledge.
         let initial = sender.initial.filter(|_| flags.contains(Flags::ACK))?;
         let position = |number: SeqNr| number.unwrap_near(initial, sender.sent_to).max(0) as u64;
         let ack = position(seen.segment.ack);
@@ -166,6 +170,7 @@ impl Flow {
         if stream.initial == Some(number) {
             return;
         }
+        // Positions restart at the new initial sequence number.
         *stream = Stream { initial: Some(number), sent_to: 0 };
         if from == self.opener {
             self.connection += 1;

@@ -65,6 +65,7 @@ impl ObservedFlow {
 
     /// Sample of the sender, which has sent up to `sent_to` as far as observed.
     pub fn sample(&self, time: Time, sent_to: u64, state: &SocketState) -> Sample {
+        // The socket counts segments that still wait in the queue of its device.
         let sent_to = sent_to.max(1 + state.sent_once);
         Sample {
             flow: self.record.flow(),

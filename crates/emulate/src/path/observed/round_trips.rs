@@ -45,6 +45,7 @@ impl RoundTrips {
     /// time of sending of its oldest segment, if that is a valid sample.
     pub fn sacked(&mut self, from: u64, to: u64) -> Option<Time> {
         let (mut oldest, mut next) = (None, from);
+        // Blocks are repeated in later acknowledgments; only what they report anew gives a sample.
         while let Some((start, end)) = self.sacked.first_gap(next, to) {
             for (_, segment) in self.between(start, end) {
                 if let Segment::SentOnce(at) = *segment {
@@ -71,6 +72,7 @@ impl RoundTrips {
             match segment {
                 Segment::SentOnce(at) => oldest = oldest.or(Some(at)),
                 Segment::SentTwice => again = true,
+                // Its delivery was the sample of an earlier acknowledgment.
                 Segment::Sacked => {}
             }
         }

@@ -132,10 +132,12 @@ impl State {
 
     pub fn sent(&mut self, job: Option<Job>, sent: &Sent, exit: &mut Exit<'_>) {
         let tries = |tries| move |job| Lost { job, due: Time::NEVER, tries };
+        // A first transmission brings its packet along; a retransmission is that of `current`.
         let lost = job.map(tries(0)).or_else(|| self.current.take());
         let Lost { job, tries, .. } = lost.expect("a transmission has a frame");
         let Sent { end, arrival, lost, .. } = *sent;
         let due = later(end, self.feedback);
+        // Stop-and-wait sends nothing until the feedback, even if the frame arrived.
         if self.stops {
             self.idle_until = due;
         }

@@ -125,6 +125,8 @@ impl State {
         let block = &mut self.block;
         if let Some(job) = job {
             if block.packets == 0 {
+                // From the start of the first transmission: waiting in the queue does not count
+                // towards the block time.
                 block.closes = later(sent.begin, self.block_time);
             }
             block.packets += 1;
@@ -144,6 +146,7 @@ impl State {
                 exit.deliver((job.number, job.packet.id), block.last);
             }
         }
+        // The last parity frame has been sent: what cannot be reconstructed now never will be.
         if block.parity_sent == self.parity {
             for (job, reason) in block.lost.drain(..) {
                 exit.give_up((job.number, job.packet.id), (end, arrival), reason);

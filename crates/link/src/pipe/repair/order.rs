@@ -72,6 +72,8 @@ impl Order {
     }
 
     fn resolve(&mut self, number: u64, done: (Time, bool), delay_line: &mut DelayLine) {
+        // Fates become known out of order: a retransmitted frame arrives after frames that were
+        // sent later.
         self.slots[(number - self.first) as usize].done = Some(done);
         while let Some(&Slot { id, done: Some((time, delivered)) }) = self.slots.front() {
             self.slots.pop_front();

@@ -34,6 +34,8 @@ impl Feeders {
 /// Makes pipes follow others where possible.
 pub(in crate::engine) fn find_followers(pipes: &mut [Pipe], routes: &[u32], plans: &[PipePlan]) {
     let mut feeders = vec![Feeders::Nobody; pipes.len()];
+    // Routes are stored one after another: the word before a first hop is the end of the previous
+    // route, and stands for the sending host.
     let mut before = HOST;
     for word in routes {
         if let Some(feeders) = feeders.get_mut(*word as usize) {
@@ -82,6 +84,9 @@ impl Engine<'_> {
             let next = self.routes[step.hop as usize + 1];
             let pipe = self.pipes.get_mut(pipe_of(next) as usize).filter(|pipe| pipe.follows());
             let Some(pipe) = pipe else { break };
+            // Refused if the queue would drop the packet or exceed its previous maximum: both
+            // depend on packets that arrive meanwhile, so that the pipe decides when this one
+            // arrives.
             let Some(further) = pipe.pass_ahead((self.now, at), bytes) else { break };
             step.hop += 1;
             (word, at) = (next, further);
@@ -95,6 +100,7 @@ impl Engine<'_> {
             self.write_hop(step);
         }
         let pipe = &mut self.pipes[index as usize];
+        // The packet waits in the last pipe that it has passed, whose event then moves it on.
         pipe.put(at, step.parcel);
         self.agenda.wake(index, pipe.poll_timeout());
     }
@@ -112,6 +118,8 @@ impl Engine<'_> {
 
     /// Statistics of all pipes in order.
     pub fn pipe_statistics(&self) -> Box<dyn Iterator<Item = Statistics> + '_> {
+        // Pipes have counted packets in lanes and funnels before these reach them;
+        // `ahead::statistics` corrects the counts by the arrival of each.
         if self.funnels.count() > 0 || self.pipes.iter().any(Pipe::leads) {
             let bytes = |id| self.packets.get(id).bytes();
             Box::new(ahead::statistics(

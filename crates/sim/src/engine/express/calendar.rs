@@ -83,9 +83,12 @@ impl Calendar {
     pub fn enqueue(&mut self, coming: Arrival) -> bool {
         let day = coming.arrival.as_nanos() >> self.days.length;
         if self.coming.is_empty() {
+            // Today is empty only if the whole calendar is, since `pop` then makes the next day
+            // with packets current; an empty calendar may begin anywhere.
             (self.today, self.last) = (day, day);
         }
         let (first, last) = (self.today.min(day), self.last.max(day));
+        // Days form a ring: two days a whole ring apart would share a list.
         if last - first >= self.days.count {
             return false;
         }
@@ -97,6 +100,7 @@ impl Calendar {
         if day < self.today {
             self.leave_today(day);
         }
+        // In front of its ties: the packets of today are taken from the end of the vector.
         let place = self.coming.partition_point(|other| other.arrival > coming.arrival);
         self.coming.insert(place, coming);
         true
@@ -106,6 +110,7 @@ impl Calendar {
     #[cold]
     fn leave_today(&mut self, for_day: u64) {
         let mut coming = std::mem::take(&mut self.coming);
+        // In order of insertion, because a list is read from its last packet.
         coming.drain(..).rev().for_each(|coming| self.note(self.today, coming));
         (self.coming, self.today) = (coming, for_day);
     }
@@ -168,6 +173,7 @@ impl Calendar {
             if bits != 0 {
                 return Some(day + u64::from(bits.trailing_zeros()));
             }
+            // Sixty-four days without packets are skipped at once.
             day = (day / 64 + 1) * 64;
         }
         None

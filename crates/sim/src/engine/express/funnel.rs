@@ -127,6 +127,7 @@ impl Funnel {
         const { assert!(ROWS == 8, "they are compared two by two") };
         let firsts = &self.firsts;
         let of = |a: usize, b: usize| if firsts[b] < firsts[a] { b } else { a };
+        // At most two rows are in use most of the time: one comparison then replaces seven.
         self.next = if self.used <= 2 {
             of(0, 1)
         } else {
@@ -167,6 +168,8 @@ impl Funnel {
         self.firsts[self.next] = match row.front() {
             Some(first) => first.arrival,
             None => {
+                // An empty row below the last used one does no harm: `NEVER` loses every
+                // comparison.
                 self.used -= usize::from(self.used == self.next + 1);
                 Time::NEVER
             }
@@ -182,6 +185,7 @@ impl Funnel {
         if let Some(next) = calendar.pop() {
             self.firsts[self.next] = next.arrival;
             self.first = next.arrival;
+            // Earlier than every packet in the rows, it keeps any row sorted at its front.
             self.rows[self.next].push_front(next);
             self.used = self.used.max(self.next + 1);
         }

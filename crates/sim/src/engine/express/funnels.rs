@@ -230,6 +230,8 @@ impl Engine<'_> {
             } else {
                 Self::carry_out_usual::<false>
             };
+            // A packet that leaves the fast path is handled as if its own event had occurred at its
+            // arrival.
             while let Some((next, halt)) = usual(self, (number, time)) {
                 self.now = next.arrival;
                 let step = Step { parcel: next.parcel, hop: next.hop };
@@ -237,6 +239,8 @@ impl Engine<'_> {
                     Halt::TurnedAway => self.stay_in_leader(leader, step, false),
                     Halt::Through(at) => self.go_ahead(leader, (at, step)),
                     Halt::Passed(at) => {
+                        // The packet has also passed the pipe behind the bottleneck, where it now
+                        // waits.
                         self.take_lane(leader, (at, Step { hop: step.hop + 1, ..step }));
                     }
                 }

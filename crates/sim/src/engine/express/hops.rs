@@ -55,6 +55,8 @@ impl Engine<'_> {
             let (frame, ecn_capable) = (packet.frame(), packet.is_ecn_capable());
             pipe.handle_packet(self.now, &Packet { id, frame, ecn_capable })
         };
+        // In a private pipe the position follows from the pipe; only a drop or a copy reads it from
+        // the packet.
         if !is_private(word) || entry != Entry::Accepted {
             self.packets.set_hop(id, step.hop);
         }
@@ -125,6 +127,7 @@ impl Engine<'_> {
             if entry != Entry::Accepted {
                 return Outcome::TurnedAway(step, first);
             }
+            // The connection has reported that nothing follows, which saves a poll.
             if !plain.more {
                 break;
             }

@@ -90,6 +90,8 @@ impl Lanes {
         let of = vec![NONE; pipes.len()];
         let mut lanes = Self { of, all: Vec::new(), first, far: flows > MANY };
         for (mut index, followers) in followers.into_iter().enumerate() {
+            // Of a chain of leaders, packets enter the first by an event; the lanes belong to that
+            // one.
             while let Some(leader) = pipes[index].leader() {
                 index = leader;
             }

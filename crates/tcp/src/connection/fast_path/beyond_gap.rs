@@ -24,12 +24,15 @@ impl Connection {
         }
         let left = receiver.rcv_nxt + ahead as u64;
         let right = left + u64::from(payload_bytes);
+        // Beyond the highest data so far there is neither an overlap nor a filled gap.
         let behind = receiver.out_of_order.end().is_some_and(|end| left >= end);
         if !behind || right > receiver.edge {
             return false;
         }
         receiver.out_of_order.insert(left, right);
         receiver.pending.on_gap();
+        // Data beyond a gap are acknowledged at once, so that the sender can count duplicate ACKs
+        // (RFC 5681 §4.2).
         receiver.ack_now = true;
         let window = self.window_of(window);
         self.update_window(left, self.sender.snd_una, window);

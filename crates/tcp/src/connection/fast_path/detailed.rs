@@ -69,6 +69,7 @@ impl Connection {
     fn has_good_timestamps(&self, timestamps: Option<Timestamps>) -> bool {
         match timestamps {
             Some(it) if self.timestamps => {
+                // PAWS: an older timestamp marks an old duplicate (RFC 7323 §5.2).
                 (it.value.wrapping_sub(self.receiver.ts_recent) as i32) >= 0
             }
             Some(_) => false,
@@ -99,6 +100,7 @@ impl Connection {
         let (sender, receiver) = (&self.sender, &self.receiver);
         let right = receiver.rcv_nxt + u64::from(segment.payload_bytes);
         let idle = sender.snd_una == sender.snd_max && segment.ack == self.sequence(sender.snd_una);
+        // Checked before the first change, because a refused segment must leave no trace.
         if right > receiver.edge || !idle || !self.has_good_timestamps(timestamps) {
             return false;
         }
@@ -137,6 +139,8 @@ impl Connection {
             return false;
         }
         let snd_una = sender.snd_una + bytes_acked;
+        // An acknowledgment of part of the first segment removes none from the scoreboard, and
+        // `take_next` needs one.
         if !sender.board.has_first_below(snd_una) {
             return false;
         }
@@ -212,6 +216,8 @@ impl Connection {
         timestamps: Option<Timestamps>,
         taken: &NextArrived,
     ) -> Option<Duration> {
+        // The time of transmission is more precise than an echo, which has the granularity of the
+        // timestamp clock (`tcp_ack_update_rtt`).
         let exact = match self.parameters.rtt_samples {
             RttSamples::EveryAck => Some(self.measured_rtt(now, taken.first_sent)),
             RttSamples::Timed => self.rtt_of_timed(now, self.sender.snd_una),
@@ -235,6 +241,8 @@ impl Connection {
         let segments = sender.board.segments();
         let srtt = sender.estimator.srtt();
         let flight = loss_detection::Flight { segments, sacked: false, srtt };
+        // The probe never fires after the retransmission timer, which then replaces it (RFC 8985
+        // §7.2).
         let wait = if segments == 0 { None } else { sender.loss_detection.probe_timeout(&flight) };
         let probe = wait.map_or(Time::NEVER, |wait| {
             self.deadline(now, wait + self.pacing_delay(now)).min(self.timers.retransmit)
@@ -256,6 +264,7 @@ impl Connection {
         }
         let smss = u64::from(sender.window.smss);
         let flight = sender.flight_size();
+        // After a pause the window may have to restart, and the timer has to be armed.
         if flight == 0 || self.timers.retransmit == Time::NEVER {
             return Short::Unknown;
         }
@@ -294,6 +303,8 @@ impl Connection {
         let position = sender.snd_nxt;
         let length = sender.window.smss;
         let right = position + u64::from(length);
+        // Linux pushes whenever more than half of the largest window was sent without PSH
+        // (`forced_push`).
         let forced = self.parameters.push == Push::HalfWindow && sender.pushes(right);
         let pushed = forced || sender.bursts.burst.ends(now) || right == sender.written;
         sender.put_on_board(now, position, length);

@@ -37,6 +37,8 @@ impl Connection {
         let sender = &self.sender;
         let snd_una = sender.snd_una;
         let same = ack == self.sequence(snd_una) && self.window_of(window) == sender.snd_wnd;
+        // A duplicate ACK acknowledges nothing and repeats the window while data are in flight (RFC
+        // 5681 §2).
         if sender.selective || !same || sender.flight_size() == 0 {
             return false;
         }
@@ -45,6 +47,7 @@ impl Connection {
         sender.duplicates += 1;
         sender.delivered(0, None);
         sender.last_una = snd_una;
+        // The segment that caused the duplicate ACK has left the network (RFC 5681 §3.2, step 4).
         sender.window.cwnd += u64::from(sender.window.smss);
         true
     }
@@ -59,6 +62,8 @@ impl Connection {
         if !bare || !next || !self.sender.selective {
             return false;
         }
+        // The first block reports the segment that caused the ACK (RFC 2018 §4); if the other
+        // blocks are known, it alone changes the scoreboard.
         let Some((left, right)) = self.only_new_block(segment) else { return false };
         let board = &mut self.sender.board;
         let sacked = board.mark_block(left, right);
@@ -110,6 +115,7 @@ impl Connection {
         };
         let board = &mut *sender.board;
         let reaction = sender.loss_detection.on_ack(&seen, board);
+        // Guaranteed by `only_repairs`, which opened this path.
         assert!(reaction == Reaction::Nothing, "it only marks");
     }
 
@@ -126,6 +132,7 @@ impl Connection {
         }
         let usable = room.min(sender.snd_wnd.saturating_sub(flight));
         if room >= smss {
+            // Lost segments are retransmitted before new data (RFC 6675 §4, `NextSeg` rule 1).
             let fresh = sender.board.lost_bytes() == 0 && queued.min(usable) >= smss;
             return if fresh { Short::Sent(self.send_next_segment(now)) } else { Short::Unknown };
         }

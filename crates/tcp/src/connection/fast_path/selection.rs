@@ -62,6 +62,8 @@ impl Connection {
         let sender = &self.sender;
         let own_pace = sender.pacer.is_some() || sender.model.is_some() || self.parameters.tso;
         let timed = self.parameters.rtt_samples == RttSamples::EveryAck && !sender.selective;
+        // Components that need every acknowledgment are called on the fast paths, too; these flags
+        // spare the call to all others.
         let asks_why = !matches!(sender.loss_cause, loss_cause::State::none(_));
         self.fast_paths.asks_why = asks_why;
         self.fast_paths.observed = timed || asks_why || sender.congestion_control.observes();
@@ -97,6 +99,8 @@ impl Connection {
             (true, true) => Receiving::BeyondGap,
             (false, _) => Receiving::General,
         };
+        // SACK blocks to send need options, and a rare timer has a deadline that the fast paths do
+        // not read.
         if self.selective() || self.timers.has_rare() {
             return;
         }

@@ -37,6 +37,7 @@ impl State {
     pub(super) fn note_reordering(&mut self, distance: u64, smss: u32) {
         self.reordering_seen = true;
         if self.as_linux() {
+            // `tcp_check_sack_reordering` counts segments between the hole and the highest arrival.
             let segments = distance.div_ceil(smss.into()).min(MAX_REORDERING);
             self.reordering = self.reordering.max(segments as u32);
         }

@@ -14,6 +14,8 @@ impl State {
         let both_arrived =
             delivered.twice_end == Some(probe.end) || ack.bytes_acked == 0 && !delivered.reported;
         let beyond = ack.snd_una > probe.end;
+        // §7.4.2: the episode ends with an acknowledgment beyond the probe, or with evidence that
+        // nothing was lost.
         if !probe.is_retransmission || both_arrived || beyond {
             self.probe = None;
         }

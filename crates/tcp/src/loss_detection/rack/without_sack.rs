@@ -48,6 +48,8 @@ impl State {
             return Reaction::Nothing;
         }
         board.forget_assumed();
+        // Recovery stays on until data beyond it are acknowledged: until then duplicates may stem
+        // from its retransmissions (`tcp_is_non_sack_preventing_reopen`).
         if snd_una == self.recover {
             return Reaction::Nothing;
         }

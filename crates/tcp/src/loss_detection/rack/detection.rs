@@ -1,0 +1,107 @@
+//! Detection of losses by time (RFC 8985 §6.2): the newest delivery, the reordering window, and the
+//! segments that it overtook by more than that window.
+
+use super::{PERSIST, SLACK, State, Variant};
+use crate::loss_detection::{Ack, LossDetection};
+use crate::scoreboard::{Newest, Scoreboard};
+use retx_units::{Duration, Time};
+
+impl State {
+    /// §6.2, steps 1 to 3.
+    pub(super) fn note_delivery(&mut self, ack: &Ack, board: &Scoreboard) {
+        let known = self.min_rtt;
+        self.min_rtt = self.min_rtt.min(ack.least_rtt);
+        let Some(delivered) = ack.selective else { return };
+        if let Some(low) = delivered.reordered {
+            let highest = board.highest_sacked().unwrap_or(ack.snd_una);
+            self.note_reordering(highest.saturating_sub(low), ack.smss);
+        }
+        // A retransmission that seems to be acknowledged sooner than the minimum RTT permits: the
+        // ACK is that of the original.
+        let by_known = self.as_linux() && known != Duration::MAX;
+        // `tcp_rack_advance` precedes the update by the ACK's own sample.
+        let min_rtt = if by_known { known } else { self.min_rtt };
+        let original = delivered.newest.filter(|_| delivered.original_arrived);
+        let counts = |it: &Newest| {
+            !it.retransmitted || ack.now.since(it.sent) >= min_rtt && Some(*it) != original
+        };
+        // `tcp_rack_advance` examines each segment.
+        let sacked = delivered.highest_sacked.filter(|it| self.as_linux() && counts(it));
+        let newest = delivered.newest.filter(counts).or(delivered.newest_original).or(sacked);
+        let Some(newest) = newest else { return };
+        self.advanced = true;
+        let measured = match self.config.variant {
+            Variant::Rfc8985 => newest,
+            Variant::Linux => {
+                let highest = delivered.highest_acked.filter(counts);
+                highest.or(delivered.highest_sacked.filter(counts)).unwrap_or(newest)
+            }
+        };
+        self.rtt = ack.now.since(measured.sent);
+        // The delivery's own time counts as well: it is a sample even where the RTO takes none.
+        self.min_rtt = self.min_rtt.min(ack.now.since(newest.sent));
+        if self.newest.is_none_or(|known| newest.is_after(known.sent, known.end)) {
+            self.newest = Some(newest);
+        }
+    }
+
+    /// §6.2, step 4: a DSACK widens the window, at most once per round trip; the effect lasts for
+    /// 16 recoveries without another DSACK.
+    pub(super) fn adapt_to_duplicates(&mut self, ack: &Ack, recovery_ends: bool) {
+        let dsack = ack.selective.is_some_and(|delivered| delivered.dsack.is_some());
+        // Several DSACKs of one round trip report the same too narrow window.
+        if dsack && ack.snd_una >= self.dsack_round {
+            self.dsack_round = ack.snd_max;
+            self.reo_wnd_mult = (self.reo_wnd_mult + 1).min(255);
+            self.reo_wnd_persist = PERSIST;
+        } else if recovery_ends {
+            self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+            if self.reo_wnd_persist == 0 {
+                self.reo_wnd_mult = 1;
+            }
+        }
+    }
+
+    /// §6.2, step 4.
+    fn reordering_window(&self, ack: &Ack, board: &Scoreboard) -> Duration {
+        let repairing = self.in_recovery || self.in_timeout_recovery;
+        let threshold = ack.dupack_threshold.max(self.reordering);
+        // DupThresh segments above a hole are as good a sign of loss as the time, as long as no
+        // reordering was seen.
+        let many = board.sacked_segments() >= u64::from(threshold);
+        if !self.reordering_seen && (repairing || many) {
+            return Duration::ZERO;
+        }
+        // Bounded by SRTT: after a longer wait the retransmission timer could expire first.
+        let window = self.min_rtt.saturating_mul(self.reo_wnd_mult.into()) / 4;
+        window.min(ack.srtt.unwrap_or(Duration::MAX))
+    }
+
+    /// §6.2, step 5. Returns true if a segment was newly marked lost.
+    pub(super) fn detect(&mut self, now: Time, board: &mut Scoreboard) -> bool {
+        self.reordering_deadline = Time::NEVER;
+        let Some(newest) = self.newest else { return false };
+        let loss_age = self.rtt + self.window;
+        let before = board.losses;
+        let latest = board.mark_lost_by_time(&newest, |sent| sent + loss_age <= now);
+        if let Some(sent) = latest {
+            let slack = if self.config.variant == Variant::Linux { SLACK } else { Duration::ZERO };
+            self.reordering_deadline = sent + loss_age + slack;
+        }
+        board.losses > before
+    }
+
+    /// Detects losses after an acknowledgment; in Linux only after one that has delivered data
+    /// (`tcp_rack_mark_lost`).
+    pub(super) fn look_for_losses(&mut self, ack: &Ack, board: &mut Scoreboard) -> bool {
+        if self.as_linux() && !std::mem::take(&mut self.advanced) {
+            if ack.bytes_acked > 0 {
+                // `tcp_set_xmit_timer` replaces the reordering timer.
+                self.reordering_deadline = Time::NEVER;
+            }
+            return false;
+        }
+        self.window = self.reordering_window(ack, board);
+        self.detect(ack.now, board)
+    }
+}
