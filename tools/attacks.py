@@ -214,7 +214,7 @@ def _stop(_signal: int, _frame: FrameType | None) -> None:
 
 
 def outcome(scenario: Node | str, limit_s: float) -> str:
-    """What came of a case: `ran`, `refused`, `stopped`, or the failure."""
+    """Outcome of a case: `ran`, `refused`, `stopped`, or the failure."""
     began = time.monotonic()
     signal.setitimer(signal.ITIMER_REAL, limit_s)
     try:

@@ -1,4 +1,4 @@
-"""Whether an emulation finds the limit that was built into a scenario, as a simulation does.
+"""Checks that an emulation finds the limit built into a scenario, as a simulation does.
 
 The scenarios of python/tests/test_known_limits.py, with the TCP of Linux, in real time: the largest
 share of a life in the emulation beside that in a simulation of the same file, and how far the

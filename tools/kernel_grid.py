@@ -143,7 +143,7 @@ def flows(result: Result) -> dict[str, Any]:
 
 
 def judged(row: dict[str, str], runs: list[dict[str, Any]]) -> tuple[str, str]:
-    """Why a figure agrees, or DIFFERS; and the line that says so."""
+    """Reason why a figure agrees, or DIFFERS, and the line that reports it."""
     column, unit = METRICS[row["metric"]]
     values = []
     for run in runs:

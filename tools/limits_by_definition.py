@@ -1,4 +1,4 @@
-"""What limited a flow, read anew from the tables of a run, beside what the engine accounted.
+"""Limits of a flow, recomputed from the tables of a run, compared with the engine's account.
 
 A second reading of docs/decisions/0018-what-limits-a-flow.md: at each sample (an acknowledgment or
 a timeout) the limit follows from the window, the peer's window, the segments sent and those that

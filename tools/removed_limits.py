@@ -1,4 +1,4 @@
-"""Whether removing the limit with the largest share of a flow's life helps it most.
+"""Checks that removing the limit with the largest share of a flow's life helps it most.
 
 Random scenarios of one bulk flow, each with several limits; one run as it is, and one without each
 limit. The shares are right in this sense when the largest gain comes from removing the limit that

@@ -117,7 +117,7 @@ def main() -> None:
 
 
 def pip_files() -> list[Path]:
-    """Where pip looks for settings of the user and of the machine."""
+    """Files in which pip looks for settings of the user and of the machine."""
     home = Path.home()
     return [home / ".config/pip/pip.conf", home / ".pip/pip.conf", Path("/etc/pip.conf")]
 

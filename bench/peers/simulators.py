@@ -170,7 +170,7 @@ class Ns3:
             raise PeerError(f"pip could not install {NS3_WHEEL}: {lines[-1] if lines else ''}")
 
     def library(self, module: str) -> Path:
-        """Such as libns3.44-core.so, or libns3-dev-core-optimized.so with the build's profile.
+        """File of a module: libns3.44-core.so, or libns3-dev-core-optimized.so with a profile.
 
         Raises:
             PeerError: There is none.

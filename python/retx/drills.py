@@ -27,7 +27,7 @@ class Drill:
     line: int | None
     """Line where it failed or was refused, from 1."""
     message: str
-    """Why."""
+    """Reason of the verdict."""
     expected: str | None
     """Event that the script expects there."""
     actual: str | None

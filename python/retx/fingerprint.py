@@ -68,7 +68,7 @@ class Walk:
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
         self.functions: list[FunctionType] = []
-        """Those of the user's own."""
+        """Functions of the user's own."""
         self._taken = 0
         self._seen: dict[int, int] = {}
         # Their ids stay theirs as long as they live.

@@ -1,4 +1,4 @@
-"""What the tests share: a small scenario, the command line as a user has it, and all studies."""
+"""Fixtures: a small scenario, the command line as a user has it, and all studies."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def group_of(nodeid: str) -> str:
 
 @cache
 def emulates(page: str) -> bool:
-    """Whether a page of the documentation has its reader emulate."""
+    """True if a page of the documentation lets its reader run an emulation."""
     if not page.endswith(".md"):
         return False
     text = (ROOT / page).read_text(encoding="utf-8")
@@ -143,7 +143,7 @@ def lossy(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def forks(tmp_path_factory: pytest.TempPathFactory) -> Generator[Forks]:
-    """For calls of `retx` that need nothing of the interpreter's start."""
+    """Server that forks processes for calls of `retx`, without starting an interpreter for each."""
     started = Forks(tmp_path_factory.mktemp("forks"))
     yield started
     started.close()

@@ -1,4 +1,4 @@
-"""Whether this machine lets us emulate, for the tests that do."""
+"""Check whether this machine permits emulation, for tests that need it."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ app = { kind = "transfer", bytes = 1000 }
 """
 
 NOT_HERE = ("does not let", "does not allow", "there is no /dev/net/tun", "install iproute2")
-"""What machines may lack or refuse; anything else is a fault."""
+"""Parts of messages about things that machines may lack or refuse; other messages are faults."""
 
 
 @cache
 def refusal() -> str | None:
-    """Why this machine does not let us emulate; None when it does."""
+    """Reason why this machine does not permit emulation; None if it does."""
     try:
         retx.emulate(TINY, progress=False)
     except retx.EmulationRefusedError as error:

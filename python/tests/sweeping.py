@@ -1,4 +1,4 @@
-"""What the tests of sweeps share."""
+"""Scenarios and functions that tests of sweeps share."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ replications = 150
 "link.cloud.forward.channel.p" = [0, 0.01, 0.05]
 "flow.download.tcp" = ["reno", "cubic"]
 """
-"""Some seconds of work, by `with_bytes`."""
+"""Scenario whose run takes some seconds; `with_bytes` sets how long."""
 
 
 def with_bytes(text: str, count: int) -> str:

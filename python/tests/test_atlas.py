@@ -101,7 +101,7 @@ def test_the_full_form_is_finer_and_holds_what_claims_name() -> None:
 def test_a_leader_is_told_only_where_runs_separate_it(
     ranking: ModuleType, ahead: float, spread: float, *, apart: bool
 ) -> None:
-    """All share a course of luck; BBR is ahead by as much, or not; each has a spread of its own."""
+    """Logarithms of goodputs with a common random part: BBR leads by `ahead`; each has a spread."""
     generator = np.random.default_rng(7)
     luck = generator.normal(0, 3, 10)
     logs = {
@@ -117,7 +117,7 @@ def test_a_leader_is_told_only_where_runs_separate_it(
 
 
 def test_level_algorithms_are_seldom_told_apart(ranking: ModuleType) -> None:
-    """Of 400 cells without a difference no more than one in twenty names a leader (4σ: 37)."""
+    """At most one in twenty of 400 cells without a difference names a leader (4σ: 37)."""
     generator = np.random.default_rng(11)
     decided = 0
     for _ in range(400):

@@ -54,7 +54,7 @@ def test_what_differs_says_why(report: Report) -> None:
 
 
 def number(cell: str) -> float:
-    """What stands in a cell that may be marked."""
+    """Number in a cell that may be marked."""
     return float(cell.removeprefix("✓ ").replace("\u202f", ""))
 
 

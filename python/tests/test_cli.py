@@ -29,7 +29,7 @@ def loaded_by(code: str) -> set[str]:
 
 
 def test_help_and_import_load_nothing_heavy() -> None:
-    """They should answer in a fraction of a second; what they load decides it."""
+    """Help and import must take a fraction of a second, which depends on the modules they load."""
     app = (
         "from retx.cli.entry import command_line\n"
         "command_line([])(['--help'], standalone_mode=False)"

@@ -77,7 +77,7 @@ def no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_intervals_hold_what_they_should_as_often_as_they_say() -> None:
-    """Of 2000 pairs of samples, 95 % of the intervals hold the true value, within 4 σ."""
+    """The true value lies in 95 % of the intervals of 2000 pairs of samples, within 4 σ."""
     draws = random.Random(5)
     trials = 2000
     held = {"difference": 0, "ratio": 0}
@@ -154,7 +154,7 @@ def test_the_first_recovery_that_differs_is_found() -> None:
 
 
 def test_partings_are_rarely_found_where_there_are_none() -> None:
-    """At most 5 % of the time, though there are 30 places; within 4 σ."""
+    """Equal runs part in at most 5 % of the cases, although there are 30 places; within 4 σ."""
     draws = random.Random(8)
 
     def side(runs: int) -> list[list[str]]:

@@ -76,7 +76,7 @@ def test_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def arguments(code: str, name: str) -> dict[str, Any]:
-    """Of the call of a class in a piece of code."""
+    """Arguments of the call of a class in a piece of code."""
     calls = (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call))
     (call,) = (call for call in calls if getattr(call.func, "id", "") == name)
     return {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}

@@ -56,7 +56,7 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, int]
 
 @pytest.mark.parametrize("place", PLACES)
 def test_retransmissions_are_recognised(scores: dict[str, dict[str, int]], place: str) -> None:
-    """At the ends that see all of them; what is lost before the capture hides some at others."""
+    """All are recognised at ends that see them; losses before a capture hide some elsewhere."""
     here = scores[place]
     assert here["retransmissions"] > 100
     least = 0.99 if place == "receiver" else 1.0

@@ -43,7 +43,7 @@ def lost_frames(places: dict[str, tuple[list[Packet], Path]]) -> set[int]:
 
 
 def arrived_before(places: dict[str, tuple[list[Packet], Path]]) -> dict[int, bool]:
-    """Whether an earlier copy of each retransmission has reached the receiver's end, by frame."""
+    """True, by frame, for retransmissions of which an earlier copy has reached the receiver."""
     there = {packet.identity for packet in places["receiver"][0]}
     found, arrived = {}, set()
     for packet in places["sender"][0]:

@@ -105,7 +105,7 @@ def workers(run: subprocess.Popen[str]) -> list[Path]:
 
 
 def nothing_of(run: subprocess.Popen[str], argument: str) -> bool:
-    """No worker of a run is left, and no program with such an argument."""
+    """True if neither a worker of the run nor a program with this argument is left."""
     return not workers(run) and not processes(argument)
 
 
@@ -229,7 +229,7 @@ def test_every_plot_of_a_simulation_is_one_of_an_emulation(tmp_path: Path) -> No
 
 
 def recoveries(changes: list[Change]) -> list[tuple[str, float]]:
-    """Those of one socket, as its kernel's tracepoint has them."""
+    """Recoveries of one socket, from the changes that the kernel's tracepoint reports."""
     return [
         ("rto" if it.state == 4 else "fast_retransmit", it.time_s)
         for it in changes
@@ -251,7 +251,7 @@ def test_looks_at_the_socket_find_what_the_tracepoint_tells(seed: int) -> None:
     assert ours
 
     def same(theirs: list[tuple[str, float]]) -> bool:
-        """The same, but for when the clock began."""
+        """True if both lists agree except for the origin of their clocks."""
         return [kind for kind, _ in theirs] == [kind for kind, _ in ours] and all(
             # An acknowledgment is dated by the link, a state by when it was set: a tenth of a
             # millisecond later, unless the machine stood still meanwhile. Two recoveries are a
@@ -515,7 +515,7 @@ def test_a_scenario_beyond_the_calibration_is_refused(
 
 
 def namespaces(process: Path) -> set[str]:
-    """Those of a process that are not ours."""
+    """Namespaces of a process that are not ours."""
     kinds = ("net", "mnt", "pid", "user")
     try:
         return {str((process / "ns" / kind).readlink()) for kind in kinds} - namespaces_of_ours()
@@ -524,7 +524,7 @@ def namespaces(process: Path) -> set[str]:
 
 
 def hold(process: Path, held: ExitStack) -> set[str]:
-    """The same, held."""
+    """Namespaces of a process that are not ours, kept open so that their numbers are not reused."""
     for kind in ("net", "mnt", "pid", "user"):
         with suppress(OSError):
             held.enter_context((process / "ns" / kind).open("rb"))

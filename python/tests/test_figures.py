@@ -347,7 +347,7 @@ def test_a_million_points_are_thinned_and_their_extremes_stay() -> None:
 
 
 def test_thinning_draws_the_same_pixels() -> None:
-    """In each column the same least and greatest value, so the same line."""
+    """Each column keeps its minimum and maximum, and therefore its line."""
     draw = np.random.default_rng(3)
     times = np.sort(draw.random(100_000))
     table = pl.DataFrame({"t": times, "v": draw.standard_normal(100_000).cumsum()})

@@ -1,4 +1,4 @@
-"""What the switches of the study high-ber show, from its quick run."""
+"""Effects of the switches of the study high-ber, from its quick run."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def test_a_bar_on_a_terminal_and_none_elsewhere(endless: Path) -> None:
 
 
 class Broken(Exception):  # noqa: N818
-    """What goes wrong while files are written."""
+    """Error raised while files are written."""
 
 
 def test_a_directory_appears_whole_or_not_at_all(tmp_path: Path) -> None:

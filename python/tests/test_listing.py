@@ -1,4 +1,4 @@
-"""What `retx list` says of closed forms and studies, which it reads instead of importing them."""
+"""Entries of `retx list` for closed forms and studies, which it reads instead of importing them."""
 
 from __future__ import annotations
 

@@ -348,7 +348,7 @@ def test_a_scenario_calculated() -> None:
 
 @pytest.mark.parametrize("opens", ["to", "from"])
 def test_a_clean_transfer_takes_what_cardwell_says(opens: str) -> None:
-    """Without losses and with every segment acknowledged, the rounds are the simulator's."""
+    """Without losses and delayed ACKs, the rounds of the model are the simulator's."""
     scenario = tomllib.loads(NOISY)
     ends = ["server", "client"]
     scenario["link"] = [{"name": "l", "ends": ends, "rate": "1 Gbit/s", "delay": "50 ms"}]

@@ -1,4 +1,4 @@
-"""What the command line writes, and what it never writes over."""
+"""Files that the command line writes, and files that it never overwrites."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_axes_say_what_the_schema_says(key: str, label: str) -> None:
 
 
 def test_what_is_not_known_keeps_its_own_word() -> None:
-    """Without a scenario a model is unknown, and p means several things."""
+    """A model is unknown without a scenario, and p has several meanings."""
     assert labels([P])[P].text() == "cloud forward: channel p"
     two = LOSSY + LOSSY[LOSSY.index("[[link]]") : LOSSY.index("[[flow]]")].replace(
         '"cloud"', '"more"'

@@ -1,4 +1,4 @@
-"""What the documentation says to type works as written, and prints what it says."""
+"""Commands and code in the documentation work as written, and print the output shown there."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KERNEL = re.compile("retx (emulate|compare)")
 ANSWERED = re.compile("retx (why|run) [^\\n]*\\n")
 """Blocks of one command: a text below them is what it prints."""
 SLOW = ("make ", "retx study")
-"""What other tests, or the making of the demo, run."""
+"""Commands that other tests, or the making of the demo, run."""
 
 
 def blocks(page: str) -> list[tuple[str, str]]:
@@ -72,7 +72,7 @@ def write_files(page: str, where: Path) -> None:
 
 
 def begin(page: str, where: Path) -> None:
-    """What the page has its reader write first, for the code that stands on it."""
+    """Writes the files that the code of a page expects its reader to have written."""
     write_files(page, where)
     for language, text in blocks(page):
         for line in text.splitlines() if language == "sh" else []:
@@ -113,7 +113,7 @@ def answers() -> Iterator[tuple[str, str, str]]:
     ("page", "command", "printed"), list(answers()), ids=lambda text: text.split("\n")[0][-40:]
 )
 def test_commands_print_what_it_says(page: str, command: str, printed: str, clone: Path) -> None:
-    """But for the time that it took. A picture that the command draws is that of the page."""
+    """Times taken are not compared; a picture that the command draws is that of the page."""
     found = run(["bash", "-ec", command], clone)
     assert comparable(found) == comparable(printed), page
     for name in re.findall(r"=(\S+\.png)", command):
@@ -123,7 +123,7 @@ def test_commands_print_what_it_says(page: str, command: str, printed: str, clon
 
 
 def comparable(printed: str) -> str:
-    """Without what differs from call to call."""
+    """Output without the parts that differ from call to call."""
     lines = [line.rstrip() for line in printed.rstrip().splitlines()]
     return re.sub(r"runs in [\d.]+ m?s", "runs", "\n".join(lines))
 
@@ -170,7 +170,7 @@ def test_the_citation_has_the_version() -> None:
 
 
 def test_the_picture_is_what_the_script_draws(tmp_path: Path) -> None:
-    """The same run; pixels may differ with the version of matplotlib."""
+    """The data are compared; pixels may differ with the version of matplotlib."""
     script = ROOT / "docs" / "images" / "draw.py"
     code = f"import runpy, pathlib; runpy.run_path({str(script)!r})['draw'](pathlib.Path('.'))"
     run([sys.executable, "-c", code], tmp_path)

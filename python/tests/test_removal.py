@@ -34,7 +34,7 @@ PLACES = {
     "sweeps/status.py": 1,  # an empty folder for parts
     "tuning/store.py": 1,
 }
-"""How often each file of the package calls one of them."""
+"""Number of calls of one of them in each file of the package."""
 
 
 def test_every_place_that_removes_files_is_known() -> None:

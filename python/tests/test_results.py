@@ -88,7 +88,7 @@ tcp = "newreno"
 count = 30
 app = { kind = "transfer", bytes = 3000 }
 """
-"""Both transports, texts and numbers that are written in special ways, more rows than are shown."""
+"""Scenario with both transports, special texts and numbers, and more rows than are shown."""
 
 
 def test_json_is_what_pythons_library_writes(cli: Cli, tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ to = "b"
 udp = { packet = 200, rate = "80 kbit/s", packets = 100 }
 app = "cbr"
 """
-"""All is over at 2 s."""
+"""Scenario whose flows end within 2 s."""
 
 
 def test_a_run_that_is_over_within_its_warmup_warns(cli: Cli, tmp_path: Path) -> None:

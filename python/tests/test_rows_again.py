@@ -22,9 +22,9 @@ import retx
 from retx.study.shipped import names
 
 ROWS = 3
-"""Of each study, drawn from those below."""
+"""Number of rows that are repeated for each study, drawn from those below."""
 SEED = int(os.environ.get("RETX_ROWS_SEED", "1"))
-"""Of the draw: another number draws other rows."""
+"""Seed of the draw; another number draws other rows."""
 
 Flows = list[dict[str, Any]]
 """All flows of one run."""
@@ -32,7 +32,7 @@ Figure = Callable[[Flows], float | None]
 
 
 def first(column: str, factor: float = 1.0) -> Figure:
-    """Of the first flow."""
+    """Figure of the first flow."""
 
     def of(flows: Flows) -> float | None:
         value = flows[0][column]
@@ -130,7 +130,7 @@ def rows_of(report: retx.study.Report, table: str) -> list[dict[str, str]]:
 
 
 def runs_of(command: str, place: Path, column: str) -> Iterator[Flows]:
-    """What each run of a printed command tells of its flows; of a sweep those of one sender."""
+    """Flows of each run of a printed command; of a sweep, those of one sender."""
     words = shlex.split(command)
     assert words[:2] in (["retx", "run"], ["retx", "sweep"]), command
     sweep = words[1] == "sweep"

@@ -26,7 +26,7 @@ def test_the_path_has_the_papers_base_rtts(report: Report) -> None:
 
 
 def test_the_rule_does_nothing_at_the_base_rtt_nor_without_errors(report: Report) -> None:
-    """Not a single run differs."""
+    """No run differs."""
     found = {claim.id: claim.measured for claim in report.claims}
     assert found["above-base"] == found["two-variables"] == found["figure-9"] == exact(0)
 
@@ -44,7 +44,7 @@ def test_with_fresh_rtts_harm_begins_above_the_rtt_of_a_full_queue(report: Repor
 
 
 def test_right_of_the_stair_congestion_is_taken_for_corruption(report: Report) -> None:
-    """All but a few: the timestamp that a late segment echoes may be older than a round trip."""
+    """A few are exempt: the timestamp that a late segment echoes may be older than a round trip."""
     rows = [
         row
         for row in table(report, "surface")
@@ -60,7 +60,7 @@ def test_right_of_the_stair_congestion_is_taken_for_corruption(report: Report) -
 
 
 def test_a_switch_changes_one_thing(report: Report) -> None:
-    """Or what one thing needs: a faster link a longer queue, recovery by SACK the option."""
+    """A second key may only follow from the first, as a longer queue from a faster link."""
     together = [
         {"link.space.rate", "link.space.queue.packets"},
         {"tcp.sender.loss_detection", "tcp.sender.sack"},

@@ -1,4 +1,4 @@
-"""From what a user calls a scenario to TOML."""
+"""Conversion of the forms in which a user names a scenario to TOML."""
 
 from __future__ import annotations
 

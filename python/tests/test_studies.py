@@ -104,7 +104,7 @@ def test_the_summary_has_every_verdict(quick_reports: QuickReports, name: str) -
 
 
 class Links(HTMLParser):
-    """Where a page leads."""
+    """Collects the links of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -112,7 +112,7 @@ def test_one_switch_at_a_time_shares_the_draws(report: Report) -> None:
 
 
 class Page(HTMLParser):
-    """What a page refers to."""
+    """Collects the references and anchors of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

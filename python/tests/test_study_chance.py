@@ -55,7 +55,7 @@ def test_an_interval_across_the_bound_settles_nothing(
 
 
 def test_so_many_runs_settle_it() -> None:
-    """The same mean and deviation with so many runs: the interval ends at the bound."""
+    """The interval ends at the bound with this number of runs, if mean and deviation stay."""
     few = estimate([0.3 - 1, 0.3 + 1] * 10)
     said = doubt((0.0,), few)
     assert few is not None

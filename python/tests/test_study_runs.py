@@ -24,7 +24,7 @@ from retx.sweeps.parts import _name
 from retx.sweeps.running import Execution
 
 SEED = random.randrange(10**6)
-"""Of the moments at which a study is killed; printed when a test fails."""
+"""Seed of the moments at which a study is killed; printed when a test fails."""
 
 QUICK = Plan("quick")
 

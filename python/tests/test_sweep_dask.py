@@ -21,9 +21,9 @@ from retx.errors import UsageError
 distributed = pytest.importorskip("distributed")
 
 SEED = random.randrange(10**6)
-"""Of the moments at which workers are lost; printed when a test fails."""
+"""Seed of the moments at which workers are lost; printed when a test fails."""
 LOSSES = int(os.environ.get("RETX_WORKER_LOSSES", "1"))
-"""How many sweeps lose a worker."""
+"""Number of sweeps that lose a worker."""
 
 Process = subprocess.Popen[str]
 

@@ -25,7 +25,7 @@ from retx.sweeps import running, store
 from retx.sweeps.place import StoreError
 
 SEED = random.randrange(10**6)
-"""Of the moments at which sweeps are killed; printed when a test fails."""
+"""Seed of the moments at which sweeps are killed; printed when a test fails."""
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_killed_at_any_moment_it_ends_as_if_it_had_not_been(
 
 
 class Killed(BaseException):
-    """What ends a process, where a test must go on."""
+    """Stands for the end of a process in a test that has to continue."""
 
 
 def test_broken_off_while_parts_are_merged(

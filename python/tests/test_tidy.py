@@ -196,7 +196,7 @@ def test_crates_depend_downwards(manifest: Path) -> None:
 
 
 def test_the_architecture_says_what_each_crate_may_use() -> None:
-    """Its table of rooms, beside `MAY_USE`."""
+    """The table of components in ARCHITECTURE.md agrees with `MAY_USE`."""
     rows = re.findall(r"^\| `crates/(\w+)` \|.*\| ([^|]*) \|$", ARCHITECTURE.read_text(), re.M)
     said = {crate: set(re.findall(r"`(\w+)`", used)) for crate, used in rows}
     closed = {crate: closure(crate) for crate in MAY_USE}
@@ -216,7 +216,7 @@ def closure(crate: str) -> set[str]:
 
 
 def modules_used(source: Path) -> dict[str, set[str]]:
-    """For each top-level module of a crate, the others that it names, tests not counted."""
+    """Modules that each top-level module of a crate names, without tests."""
     used: dict[str, set[str]] = {}
     names = {path.stem for path in source.iterdir()} - {"lib", "main", "bin"}
     for path in tracked(f"{source.relative_to(ROOT)}/*.rs"):
@@ -297,7 +297,7 @@ def test_comments_hold_no_code_that_nobody_runs() -> None:
 
 
 def test_unsafe_code_stays_where_c_begins() -> None:
-    """Where the lint against it may be switched off."""
+    """Only the interfaces to C switch the lint off."""
     boundaries = [
         ROOT / "crates" / name / "src" / "boundary" for name in ("emulate", "packetdrill")
     ]

@@ -26,9 +26,8 @@ REPEATED = (
     "tcp.analysis.spurious_retransmission",
     "tcp.analysis.out_of_order",
 )
-"""What tshark calls a segment that starts below the highest sequence number seen. Its choice of the
-three is a guess from timing, and at the sender nothing has been reordered yet: each of them is a
-retransmission."""
+"""Names by tshark of a segment that starts below the highest sequence number seen. Its choice is a
+guess from timing; at the sender nothing is reordered yet, so each of them is a retransmission."""
 
 
 class Packet(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a new user meets first: a scenario to start from, help, completion, notebooks."""
+"""First contact of a new user: a scenario to start from, help, completion, notebooks."""
 
 from __future__ import annotations
 

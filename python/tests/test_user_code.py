@@ -61,7 +61,7 @@ LOSSIER = {
     "link.cloud.forward.channel.p": 0.12,
     "link.cloud.reverse.channel": {"model": "bernoulli", "p": 0.05},
 }
-"""So many losses that there are timeouts, repeated ones too."""
+"""Channel with so many losses that timeouts occur, also repeated ones."""
 
 
 @pytest.fixture

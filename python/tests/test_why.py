@@ -57,7 +57,7 @@ def test_a_remedy_matters_for_keys_that_there_are(remedy) -> None:
 
 @pytest.mark.parametrize("scenario", IMPORTABLE, ids=lambda path: path.stem)
 def test_changes_fit_the_scenario_and_change_it(scenario: Path) -> None:
-    """Each changes what it says, and nothing that does not exist."""
+    """Each remedy changes the keys that it names, and all of them exist."""
     here = situation(scenario)
     runs = Runs(scenario)
     trials, _ = proposals(here)

@@ -1,4 +1,4 @@
-"""How `retx why` spends its budget: short runs, comparisons draw by draw, Student's t."""
+"""Use of the budget by `retx why`: short runs, comparisons draw by draw, Student's t."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ RINGBUF, RAW_TRACEPOINT = 27, 17
 KTIME, PROBE_READ, RESERVE, SUBMIT = 5, 113, 131, 132
 RING_BYTES, PAGE = 1 << 20, mmap.PAGESIZE
 FIELDS = {"skc_num": 2, "skc_dport": 2, "tlp_high_seq": 4, "snd_una": 4}
-"""What is noted of a socket, with its size in bytes."""
+"""Fields of a socket that are recorded, with their sizes in bytes."""
 HEAD = 24
 """Bytes of a record before its fields: the new state, the time, the socket's address."""
 RECORD = HEAD + 8 * len(FIELDS)
@@ -63,7 +63,7 @@ class Tracepoint:
         )
 
     def changes(self) -> list[Change]:
-        """Those since the last call."""
+        """Changes since the last call."""
         found = []
         at = struct.unpack_from("<Q", self._read)[0]
         while at < struct.unpack_from("<Q", self._written)[0]:
@@ -144,7 +144,7 @@ def _program(ring: int, offsets: dict[str, int]) -> bytes:
 
 
 def _offsets() -> dict[str, int]:
-    """Where the fields lie, in bytes from the beginning of a socket."""
+    """Offsets of the fields, in bytes from the beginning of a socket."""
     data = BTF.read_bytes()
     head, types, size, strings = struct.unpack_from("<4xIIII", data)
     types, strings = head + types, head + strings

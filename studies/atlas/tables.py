@@ -118,7 +118,7 @@ def _decisions(measured: Measured) -> Table:
 
 
 def _ranges(rates: Iterable[float], wanted: Set[float]) -> str:
-    """Those loss rates, in per cent; where they stand side by side as a range."""
+    """Text of the wanted loss rates, in per cent; neighbours are joined to a range."""
     parts: list[list[float]] = []
     joined = False
     for loss in rates:

@@ -111,7 +111,7 @@ def places(measured: Measured) -> dict[tuple[str, float], Leader]:
 
 
 def worth(found: Leader) -> bool | None:
-    """Does the leader gain enough over the default? None where runs do not tell."""
+    """True if the leader gains enough over the default; None if the runs do not decide."""
     bounds = found.gain.bounds
     if bounds.low > WORTH:
         return True

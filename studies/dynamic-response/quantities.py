@@ -74,7 +74,7 @@ def _recoveries(flows: list[Row]) -> Numbers:
 
 
 def _losses(result: RunTables) -> Numbers:
-    """On the wireless link, towards the receiver: what it loses, and to what."""
+    """Losses on the wireless link towards the receiver, by reason."""
     for row in result.links.iter_rows(named=True):
         if row["name"] == "wireless" and row["direction"] == "forward":
             lost = row["drops_queue"] + row["drops_channel"]

@@ -9,7 +9,7 @@ from .switches import LOSSES, LOST, RESENT, SMALL_WINDOW, cost, refilled
 from .values import POSITIONS
 
 EXACT_S = 0.3
-"""Within which a time without chance agrees with a published one: as in table 4."""
+"""Tolerance of a time without chance, as in table 4."""
 
 
 def open_parameters(measured: Measured) -> Table:
@@ -179,7 +179,7 @@ def late_reader(measured: Measured) -> Table:
 
 
 def bit_errors(measured: Measured) -> Table:
-    """Whether everything is lost where BER × L is one."""
+    """Table of bit error rates: everything is lost where BER × L is one."""
     cases = measured.study.experiments["bit_errors"].cases
     rows: list[dict[str, Cell]] = [
         {

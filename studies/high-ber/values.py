@@ -87,7 +87,7 @@ def _recommendations(measured: Measured) -> Named:
 
 
 def _cost_per_retransmission(measured: Measured, clean: float) -> Estimate | None:
-    """At 1 %: time beyond the clean download, per retransmission."""
+    """Time beyond the clean download per retransmission, at 1 % loss."""
     times = measured.values("drop", "0.01", TIME)
     resent = measured.values("drop", "0.01", RESENT)
     pairs = zip(times, resent, strict=True)
@@ -95,7 +95,7 @@ def _cost_per_retransmission(measured: Measured, clean: float) -> Estimate | Non
 
 
 def _naive_share(measured: Measured, clean: float, frames: float) -> Estimate | None:
-    """At 1 %: share of the added time that the sending of the retransmissions takes up."""
+    """Share of the added time in which retransmissions are sent, at 1 % loss."""
     each = clean / frames
     times = measured.values("drop", "0.01", TIME)
     resent = measured.values("drop", "0.01", RESENT)

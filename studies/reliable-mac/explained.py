@@ -1,4 +1,4 @@
-"""Which single switch explains which claim that differs: named values, and one table of all."""
+"""Explanation of differing claims by single switches: named values, and a table of all."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Switch:
 
     @property
     def points(self) -> tuple[Point, Point]:
-        """Before and after."""
+        """Points before and after the switch."""
         before = self.at if self.base_at is None else self.base_at
         return (self.base, before), (self.case, self.at)
 

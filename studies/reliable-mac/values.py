@@ -238,7 +238,7 @@ def _delay(measured: Measured) -> Named:
 
 
 def _half(measured: Measured, tcp: str, at: Mapping[str, Any]) -> float:
-    """Which share of delayed packets, in per cent, costs half of the goodput: between points."""
+    """Share of delayed packets, in per cent, that costs half of the goodput; interpolated."""
     shares = [0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5]
     means = [measured.mean("delay", tcp, GOODPUT, at=dict(at) | {SHARE: it}) for it in shares]
     half = measured.mean("delay", tcp, GOODPUT, at=dict(at) | {SHARE: 0}) / 2

@@ -1,4 +1,4 @@
-"""What of figures 3, 5 and 7 holds at once: several set-ups, and the claims that each reaches."""
+"""Claims of figures 3, 5 and 7 that hold at once: several set-ups, and the claims of each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Reached:
 
     @property
     def all(self) -> int:
-        """Of 24."""
+        """Number of claims reached, of 24."""
         return self.significant + self.level + self.order
 
 

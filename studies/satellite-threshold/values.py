@@ -259,7 +259,7 @@ def _delays(runs: Runs) -> Named:
 
 
 def _harm(runs: Runs) -> Named:
-    """Without errors, one connection: what one tick above the base RTT does."""
+    """Effect of a threshold one tick above the base RTT on one connection without errors."""
     found: Named = {}
     for case in runs.measured.study.experiments["harm"].cases:
         for queue in (5, 10, 20, 50, 100):

@@ -38,12 +38,12 @@ def adapted(script: Script) -> str:
 
 
 def without_push(text: str) -> str:
-    """Which of the segments of a write is pushed depends on how it is cut: nobody looks."""
+    """Removes PSH: the segment that carries it depends on the segmentation of a write."""
     return re.sub(r"(>\s+(?:\[\w+\]\s+)?)P\.", r"\1.", text)
 
 
 def without_restoring(text: str) -> str:
-    """No setting of a machine was changed: none has to be restored."""
+    """Removes the restoring of settings: no setting of a machine was changed."""
     return re.sub(r"^`/tmp/sysctl_restore_\$\{PPID\}\.sh`\s*$", "", text, flags=re.MULTILINE)
 
 

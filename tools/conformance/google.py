@@ -85,7 +85,7 @@ class Row:
 
     @property
     def fault(self) -> str:
-        """Why the row cannot stand as it is; empty if it can."""
+        """Fault of the row; empty if it has none."""
         if self.verdict != "passed" and not self.reason:
             return f"{self.path}: {self.verdict} without a reason: {self.message}"
         if self.verdict == "passed" and self.reason and self.is_other:
@@ -94,7 +94,7 @@ class Row:
 
 
 def reason_of(path: Path) -> str:
-    """Why a script does not pass; empty for one that should."""
+    """Reason why a script does not pass; empty for one that should."""
     name = str(path.with_suffix(""))
     return next((text for pattern, text in REASONS.items() if re.fullmatch(pattern, name)), "")
 

@@ -31,7 +31,7 @@ class Verdict:
 
     passed: bool
     message: str
-    """Why not."""
+    """Reason of a failure; empty for a pass."""
 
 
 @dataclass(frozen=True)

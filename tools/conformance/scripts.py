@@ -1,4 +1,4 @@
-"""Which scripts are played, and where they lie in their projects' checkouts."""
+"""Scripts that are played, and their places in the projects' checkouts."""
 
 from __future__ import annotations
 

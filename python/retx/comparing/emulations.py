@@ -15,7 +15,7 @@ from retx.progress import watched
 from retx.results import Result
 
 Report = Callable[[str, int, int], None]
-"""Is told what is done, how much of it, and of how much."""
+"""Callback for progress: the activity, the number of its steps done, and their total."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Emulated:
     result: Result | None
     """The valid one, if there was one."""
     faults: list[str]
-    """Why each of the others was not valid."""
+    """Reasons why the other emulations were not valid."""
 
 
 def default_jobs() -> int:

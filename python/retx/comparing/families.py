@@ -129,7 +129,7 @@ def lost_acks(draws: random.Random, number: int, turn: int) -> Drawn:
 
 
 def reordering(draws: random.Random, number: int, turn: int) -> Drawn:
-    """Some packets held back, or all delayed for a random time, without keeping the order."""
+    """Draws reordering: some packets are held back, or all are delayed by a random time."""
     line = Line.draw(draws)
     share, late = _share(draws, (0.005, 0.1)), by_log(draws, (4, 40))
     channel = {"model": "reorder", "p": share, "delay": f"{late} ms"}

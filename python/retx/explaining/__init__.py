@@ -1,1 +1,1 @@
-"""Why a flow is slow, and what would make it faster (`retx why`)."""
+"""Explanation of a slow flow, and remedies for it (`retx why`)."""

@@ -77,7 +77,7 @@ class Answer:
 
     @property
     def first_connection(self) -> str:
-        """The name of its flow's row: that of the first one where it has several connections."""
+        """Name of the flow's row; with several connections, that of the first one."""
         names = [str(flow["name"]) for flow in self.flows]
         return self.flow if self.flow in names else f"{self.flow}.0"
 
@@ -178,7 +178,7 @@ def _row(search: Search, trial: Trial) -> dict[str, Any]:
 
 
 def _behind(search: Search, trial: Trial) -> dict[str, Any]:
-    """A change that ran over a part of the scenario alone, with its gain in that."""
+    """Entry of a change that ran only in short runs, with its gain there."""
     part = search.stretch
     bounds = {"start_s": part.start_s, "end_s": part.end_s} if part else {}
     return {"name": trial.name, "text": trial.text, "gain": trial.early_gain, **bounds}
@@ -228,7 +228,7 @@ def _bound(
 
 
 def _lossless(hops: Sequence[Hop]) -> dict[str, Any]:
-    """Overrides that take models that lose frames out of the channels.
+    """Overrides that remove all channel models that lose frames.
 
     Another model after one of them keeps its place, on which its draws depend.
     """

@@ -59,7 +59,7 @@ def _bottleneck(situation: Situation) -> str:
 
 
 def standing_queue(situation: Situation) -> str:
-    """A sentence: how long packets wait, in which queue, and who fills it."""
+    """Sentence on a standing queue: its delay, its place, and the flow that fills it."""
     hop, path = situation.queue_hop, situation.path
     waiting = situation.queueing_s
     text = (
@@ -75,7 +75,7 @@ def standing_queue(situation: Situation) -> str:
 
 
 def _most_through(situation: Situation, hop: Hop) -> str:
-    """The other flow that sends most data through a hop; "" without one."""
+    """Name of the other flow that sends most data through a hop; "" if there is none."""
     flows = {flow["name"]: flow for flow in situation.scenario["flow"]}
     sent: dict[str, int] = {}
     for row in situation.summary["flows"]:
@@ -161,7 +161,7 @@ _BY = {
 
 
 def _lost(situation: Situation, cause: str) -> str:
-    """The share of packets lost, and what the queue that dropped them holds."""
+    """Text on the share of packets lost, and on the size of the queue that dropped them."""
     hops = {(hop.name, hop.direction): hop for hop in situation.path.forward}
     drops = packets = 0
     for link in situation.summary["links"]:

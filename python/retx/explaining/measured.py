@@ -10,7 +10,7 @@ from retx.explaining.situation import own_rows
 from retx.shares import flat, summed
 
 FLOOR = 1e-9
-"""Stands for the speed of a flow that got nothing through, so that its ratio exists."""
+"""Speed assumed for a flow that delivered nothing, so that ratios are defined."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def measured(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Measured:
 
 
 def flow_in(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The flow's table in a changed scenario, which may have another count."""
+    """Table of the flow in a changed scenario, whose `count` may differ."""
     found: Mapping[str, Any] = next(
         it for it in summary["scenario"]["flow"] if it["name"] == flow["name"]
     )

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 MOST_FLOWS = 20
 MOST_SHOWN = 10
-"""Remedies that are not folded away."""
+"""Number of remedies that are shown unfolded."""
 LONG_RUN_SEGMENTS = 300_000
 """Longest run with a ladder, in segments: of a longer one no segment's fate is recorded."""
 LEAST_SHARE = 0.001
 
 
 def page(answer: Answer) -> str:
-    """The page as HTML: no other file, and nothing from elsewhere, is needed to show it."""
+    """Page as HTML, which needs no other file and no network."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from jinja2.loaders import ChoiceLoader
 
@@ -110,7 +110,7 @@ class Scale:
 
 
 def _figures(answer: Answer) -> list[Figure]:
-    """The window's course and the costliest episode, of draw 0."""
+    """Figures of draw 0: the congestion window over time, and the longest episode."""
     from retx.study.figures import Figure
 
     result = answer.detailed(LONG_RUN_SEGMENTS)
@@ -133,7 +133,7 @@ def _figures(answer: Answer) -> list[Figure]:
 
 
 def _ladder(result: Result, flow: str) -> Figure | None:
-    """The episode that took longest, with what surrounds it."""
+    """Ladder diagram of the longest episode and its surroundings."""
     import polars as pl
 
     from retx.study.figures import Figure

@@ -1,4 +1,4 @@
-"""The way of a flow through a resolved scenario: hops, bottleneck, round-trip time."""
+"""Path of a flow through a resolved scenario: hops, bottleneck, round-trip time."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Hop:
 
     @property
     def delay_s(self) -> float:
-        """Propagation delay; that of a cell is next to nothing."""
+        """Propagation delay; that of a cell is negligible."""
         delay = self.value("delay")
         return seconds_of(delay) if isinstance(delay, str) else 0.0
 
@@ -122,7 +122,7 @@ class Path:
 
 
 def path_of(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> Path:
-    """The way of a flow: over given routes, else by the fewest hops."""
+    """Path of a flow: over its routes, or by the fewest hops."""
     return Path(_way(scenario, flow["from"], flow["to"]), _way(scenario, flow["to"], flow["from"]))
 
 

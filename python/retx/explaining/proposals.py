@@ -1,4 +1,4 @@
-"""Remedies that can matter for a flow, and why the others are left out."""
+"""Remedies that can help a flow, and reasons why the others are left out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LeftOut:
 
 
 def proposals(situation: Situation, on: Trial | None = None) -> tuple[list[Trial], list[LeftOut]]:
-    """Trials, those that people can have and that matter for the largest share first.
+    """Trials; first those that users can apply and that act on the largest share.
 
     Args:
         situation: The flow.
@@ -65,14 +65,14 @@ def _shown(key: str) -> str:
 
 
 def _meet(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """True where changes set one value twice, or one inside another."""
+    """True if two changes set the same key, or one a part of the other."""
     return any(a == b or a.startswith(f"{b}.") or b.startswith(f"{a}.") for a in one for b in other)
 
 
 def fitting(
     runs: Runs, trials: list[Trial], overrides: Mapping[str, Any] | None = None
 ) -> tuple[list[tuple[Trial, Parsed]], list[LeftOut]]:
-    """Trials with their scenarios, under these overrides; those that are refused are left out."""
+    """Trials with their scenarios under these overrides, without those that are refused."""
     found, left_out = [], []
     for trial in trials:
         try:

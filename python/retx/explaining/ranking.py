@@ -1,4 +1,4 @@
-"""Which of several gains to recommend."""
+"""Choice of the remedy to recommend."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 WORTH = 1.03
-"""A gain below this is not worth a change."""
+"""Smallest gain that is worth a change."""
 NEARLY = 0.9
 """Share of the best gain: an easier change that gains at least this much is preferred."""
 WHERE = ("end", "application", "router", "link", "path")
@@ -17,14 +17,14 @@ Item = TypeVar("Item")
 
 
 def is_worth(gain: float, low: float | None) -> bool:
-    """True for a gain that is worth a change; not where the interval holds 1."""
+    """True if a gain is worth a change: large enough, with an interval that excludes 1."""
     return gain >= WORTH and (low is None or low > 1)
 
 
 def easiest(
     items: Sequence[Item], gain: Callable[[Item], float], ease: Callable[[Item], Any]
 ) -> Item | None:
-    """About the best gain, and the easiest to have; None of nothing."""
+    """Easiest of the remedies whose gain is close to the best; None of an empty list."""
     if not items:
         return None
     least = NEARLY * max(map(gain, items))

@@ -52,7 +52,7 @@ class Remedy:
     in_linux: bool = True
 
     def weight(self, situation: Situation) -> float:
-        """The share of the life that it may matter for; 0 where it is left out."""
+        """Share of the flow's life on which the remedy may act; 0 if it is left out."""
         share = situation.share(*self.matters_for)
         if share < NIL:
             share = 0.0

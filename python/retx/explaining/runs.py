@@ -23,10 +23,10 @@ SAMPLES = 1000
 """Number of samples of the window over a run."""
 
 AHEAD = 4
-"""Runs that may start before the cost of earlier ones is known. Whatever the number of cores: what
-runs does not depend on it, and so neither does the answer."""
+"""Number of runs that may start before the cost of earlier ones is known. It does not depend on the
+number of cores, so that the answer does not either."""
 PER_RUN = 1000
-"""Packets that take about as long as what surrounds a run."""
+"""Overhead of a run, in packets that take as long."""
 
 Job = tuple[Parsed, int]
 """A scenario and a draw."""
@@ -34,7 +34,7 @@ Job = tuple[Parsed, int]
 
 @dataclass(frozen=True)
 class Limit:
-    """When runs have to end.
+    """Time at which runs have to end.
 
     Args:
         moment: Of `time.monotonic`: what still runs then is cancelled.
@@ -45,12 +45,12 @@ class Limit:
     packets: float = inf
 
     def is_reached(self, packets: float) -> bool:
-        """True when so many packets, or the time, are too many."""
+        """True if the number of packets, or the time, has reached the limit."""
         return packets >= self.packets or time.monotonic() >= self.moment
 
 
 def packets_of(summary: Mapping[str, Any]) -> int:
-    """Packets that links and cells of a run took, for which it needs time."""
+    """Packets handled by the links and cells of a run, the measure of its cost."""
     stages = (*summary["links"], *summary["wlans"])
     return PER_RUN + sum(int(stage["packets_in"]) for stage in stages)
 
@@ -142,7 +142,7 @@ class Runs:
                 control.cancel()
 
     def _may_start(self, index: int, costs: Mapping[int, int], spent: int, limit: Limit) -> bool:
-        """True when the budget allows a job, by the cost of those far enough before it."""
+        """True if the budget permits a job, judged by the cost of jobs that began early enough."""
         if limit.packets == inf:
             return not limit.is_reached(0)
         known = range(index - AHEAD + 1)

@@ -28,9 +28,9 @@ TOP = 5
 """Number of ranks that have to be clear."""
 MOST_DRAWS = 30
 ALIKE = 1.02
-"""Gains that differ by less, intervals included, need not be told apart."""
+"""Difference of gains, intervals included, below which their order does not matter."""
 SAME = 1.01
-"""A larger size of the same remedy is preferred when it gains so much more."""
+"""Factor by which a larger size of a remedy must gain more to be preferred."""
 PHASES, LONG_PHASES = (0.6, 0.8, 0.9), (0.8, 0.95, 1.0)
 """Shares of the budget at which each phase ends: the first draw of each remedy, single remedies,
 combinations. Where whole runs are long, single remedies take most."""
@@ -38,11 +38,11 @@ PACKETS_PER_S = 1_500_000
 """About as many are simulated on two cores: tells for which time budgets whole runs are long."""
 MOST_COMBINED = 12
 SHOWN, FEW_DRAWS = 3, 3
-"""Combinations that are kept, and the draws of each."""
+"""Number of combinations that are kept, and draws of each."""
 LEAST_LEFT = 0.03
-"""With a smaller share of what is left, a remedy on top of another cannot gain `WORTH`."""
+"""Smallest remaining share of a limit at which a further remedy can still gain `WORTH`."""
 DEEPEST = 3
-"""Remedies of a combination."""
+"""Largest number of remedies in a combination."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Search:
     singles: list[Trial] = field(default_factory=list)
     combined: list[Trial] = field(default_factory=list)
     behind: list[Trial] = field(default_factory=list)
-    """Remedies that had a short run and no whole one."""
+    """Remedies that ran only in short runs."""
     stretch: Stretch | None = None
     fix: Trial | None = None
     """The single change to recommend."""
@@ -99,7 +99,7 @@ class Search:
 
     @property
     def took_s(self) -> float:
-        """Seconds since it began."""
+        """Seconds since the search began."""
         return time.monotonic() - self._begun
 
     def gain(self, trial: Trial) -> Gain:
@@ -132,19 +132,19 @@ class Search:
         self.is_separated = not self._unclear(self.singles)
 
     def _note_rest(self, trials: Sequence[Trial]) -> None:
-        """Remembers which changes had short runs alone, and counts those that had none."""
+        """Records the changes that ran only in short runs, and counts those that did not run."""
         names = {trial.name for trial in self.singles}
         short = [it for it in trials if it.early_gain is not None and it.name not in names]
         self.behind = sorted(_best_of_each(short, _early), key=lambda it: -_early(it))
         self.untried = sum(it.early_gain is None and not it.runs for it in trials)
 
     def preferred(self, trials: Sequence[Trial]) -> Trial | None:
-        """About the best gain, and the easiest to have; what no kernel has only if nothing else."""
+        """Easiest remedy whose gain is close to the best, in Linux if any is."""
         worth = [it for it in self._ranked(trials) if self._is_worth(it)]
         usable = [it for it in worth if it.in_linux] or worth[:1]
 
         def beside_the_best(trial: Trial) -> float:
-            """Ratio of the gains, on the draws of both: the luck of other draws is in neither."""
+            """Ratio of two gains on their common draws, so that other draws add no noise."""
             ratio = trial.over(usable[0])
             return ratio.mean if ratio else 0.0
 
@@ -158,7 +158,7 @@ class Search:
         return self.gain(trial).mean
 
     def bound(self, overrides: Mapping[str, Any]) -> Trial | None:
-        """Runs of a change that is no remedy, such as a channel without losses."""
+        """Runs a change that is no remedy, such as a channel without losses."""
         trial = Trial((), (), 1.0)
         self._parsed[id(trial)] = self.runs.parse(overrides)
         limit = Limit() if self.plan.draws else self._until(1.5)
@@ -177,7 +177,7 @@ class Search:
         )
 
     def _fitting(self, trials: Sequence[Trial]) -> list[Trial]:
-        """Trials that the scenario takes; of the first ones, says which it refuses."""
+        """Trials that the scenario accepts; reports the first ones that it refuses."""
         fit, refused = fitting(self.runs, list(trials))
         if not self.singles:
             self.left_out += refused
@@ -185,13 +185,13 @@ class Search:
         return [trial for trial, _ in fit]
 
     def _try(self, trials: Sequence[Trial], limit: Limit) -> list[Trial]:
-        """First draws, over the whole; with a given number of draws all of them."""
+        """Makes the first draws over the whole scenario, or all if their number is given."""
         draws = range(self.plan.draws or 1)
         self._run([(trial, draw) for draw in draws for trial in trials], limit)
         return [trial for trial in trials if trial.runs.keys() & self.baseline]
 
     def _stretch(self, counts: tuple[int, int]) -> Stretch | None:
-        """The part over which so many changes are compared first; None where all run whole."""
+        """Part of the scenario over which this many changes are compared; None if all run whole."""
         plan = self.plan
         if plan.draws:
             return None
@@ -199,7 +199,7 @@ class Search:
         return stretch_for(self.runs, self.situation, counts, budget)
 
     def _ahead(self, trials: Sequence[Trial], limit: Limit) -> list[Trial]:
-        """Trials that short runs do not rule out; all where whole runs are cheap."""
+        """Trials that short runs do not exclude; all if whole runs are cheap."""
         stretch = self.stretch
         if not stretch or (trials and trials[0].in_linux and not stretch.for_all):
             return list(trials)
@@ -232,7 +232,7 @@ class Search:
         return sorted(trials, key=lambda trial: -self.gain(trial).mean)
 
     def _sharpen_fix(self, limit: Limit) -> None:
-        """A few draws for what would be recommended, until they do not change what that is."""
+        """Makes more draws of the remedy to recommend until the recommendation stays the same."""
         while not self.plan.draws:
             best = self.preferred(self.singles)
             if best is None or len(best.runs) >= FEW_DRAWS:
@@ -246,7 +246,7 @@ class Search:
         return [it for it in self._ranked(self.combined) if self._mean(it) > WORTH * best]
 
     def _sharpen(self, trials: Sequence[Trial], limit: Limit) -> None:
-        """More draws for those in front whose ranks are not clear."""
+        """Makes more draws of the leading remedies whose ranks are not clear."""
         if self.plan.draws:
             return
         while not self._is_over(limit):
@@ -269,7 +269,7 @@ class Search:
         return limit.is_reached(self.runs.packets)
 
     def _unclear(self, ranked: Sequence[Trial]) -> list[Trial]:
-        """The best remedies that Linux has whose rank is open: an interval meets a neighbour's."""
+        """Best remedies in Linux whose rank is open, because their intervals overlap."""
         usable = [trial for trial in ranked if trial.in_linux][: TOP + 1]
         found: list[Trial] = []
         for one, other in pairwise(usable):
@@ -278,7 +278,7 @@ class Search:
         return found
 
     def _combine(self, single: float, last: float) -> None:
-        """Adds to the remedy to recommend what helps most against the limits that remain."""
+        """Combines the remedy to recommend with those that act on the remaining limits."""
         best = self.preferred(self.singles)
         part = single
         while best and best.in_linux and len(best.remedies) < DEEPEST and self._has_room(best):
@@ -294,7 +294,7 @@ class Search:
             best = self.preferred(better)
 
     def _has_room(self, trial: Trial) -> bool:
-        """False where a change fills the link so that nothing on top of it is worth more."""
+        """True unless a change fills the link, so that no further one is worth trying."""
         limit = self.situation.link_limit_bit_s
         if not limit or self.flow["app"]["kind"] != "bulk":
             return True
@@ -307,12 +307,12 @@ class Search:
 
 
 def _next(trial: Trial, step: int) -> list[int]:
-    """The first draw that a trial lacks, or one that follows it."""
+    """Next draw that a trial lacks."""
     return [draw for draw in range(MOST_DRAWS) if draw not in trial.runs][step : step + 1]
 
 
 def _after(trial: Trial, flow: Mapping[str, Any]) -> Situation:
-    """The flow with a change."""
+    """Situation of the flow with a change."""
     if trial.scenario is None or trial.summary is None:
         raise ValueError(f"{trial.name} has not run")
     first = trial.runs[min(trial.runs)]
@@ -320,7 +320,7 @@ def _after(trial: Trial, flow: Mapping[str, Any]) -> Situation:
 
 
 def _apart(one: Trial, other: Trial) -> bool:
-    """True where the first gains more, on the draws of both, or the difference does not matter."""
+    """True if the first gains more on common draws, or if the difference does not matter."""
     ratio = one.over(other)
     if ratio is None or ratio.low is None or ratio.high is None:
         return False

@@ -1,4 +1,4 @@
-"""A flow before a remedy: its tables, its way, what limited it."""
+"""Flow without a remedy: its tables, path and limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from retx.explaining.path import HEADERS, Hop, Path, path_of
 from retx.explaining.units import bytes_of
 
 NIL = 0.005
-"""A smaller share of the life matters for nothing."""
+"""Share of the life below which a limit is ignored."""
 STANDING = 0.5
 """Share of the least round-trip time: more delay than this in queues is a standing queue."""
 
@@ -85,7 +85,7 @@ class Situation:
 
     @property
     def has_standing_queue(self) -> bool:
-        """True when data wait in queues for long, compared with the way."""
+        """True if data wait long in queues, compared with the round-trip time."""
         return self.queueing_s > STANDING * self.path.rtt_s
 
     @cached_property

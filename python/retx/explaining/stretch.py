@@ -1,4 +1,4 @@
-"""A short part of a scenario, over which changes are compared before whole runs are made of them.
+"""Short part of a scenario, over which changes are compared before they run over the whole.
 
 *Why.* A change that fills a fast link takes a second to simulate. What people can have runs whole
 while the budget allows it; of what no kernel has one matters, and short runs choose it.
@@ -34,7 +34,7 @@ WITHOUT_OTHERS = 0.95
 COST, COST_OF_ALL = 0.15, 0.4
 """Share of the budget that short runs may take at most: of what no kernel has, and of all."""
 PARTS = (2, 4, 8, 16)
-"""Denominators of the time at which short runs end."""
+"""Short runs end at these fractions of the duration, given by their denominators."""
 LEAST_TRIPS = 20
 """Round trips that a part takes at least."""
 UNLIKE = 0.2
@@ -49,7 +49,7 @@ FIFTH = 5
 
 @dataclass(frozen=True)
 class Stretch:
-    """Part of a scenario, with what the unchanged flow did in it.
+    """Part of a scenario, and the result of the unchanged flow there.
 
     Args:
         start_s: Its beginning: what happens before is simulated and not counted.
@@ -74,7 +74,7 @@ class Stretch:
         return shares(self.base.seconds)
 
     def is_like(self, whole: Situation) -> bool:
-        """True where about the same limits take the life as in the whole scenario."""
+        """True if the limits have about the same shares as in the whole scenario."""
         here = self.shares
         keys = {*here, *whole.shares}
         apart = sum(abs(here.get(key, 0.0) - whole.shares.get(key, 0.0)) for key in keys) / 2
@@ -83,7 +83,7 @@ class Stretch:
     def compare(
         self, runs: Runs, flow: Mapping[str, Any], trials: Sequence[Trial], limit: Limit
     ) -> None:
-        """Runs changes over it, and sets their `early_gain`."""
+        """Runs changes over this part, and sets their `early_gain`."""
         fit, _ = fitting(runs, list(trials), self.overrides)
         for index, summary in runs.finished([(parsed, 0) for _, parsed in fit], limit):
             if not isinstance(summary, Exception):
@@ -91,7 +91,7 @@ class Stretch:
                 fit[index][0].early_gain = found.speed / self.base.speed
 
     def judges(self, remedies: Sequence[Remedy], whole: Situation) -> bool:
-        """True where it has enough of the limits that these remedies matter for."""
+        """True if the limits on which these remedies act have a large enough share in this part."""
         here = Situation(whole.scenario, whole.flow, self.shares, whole.summary)
         return all(
             here.share(*it.matters_for) >= LEAST_PART * whole.share(*it.matters_for)
@@ -149,7 +149,7 @@ def _between(start_s: float, end_s: float) -> dict[str, Any]:
 
 
 def front(trials: Sequence[Trial]) -> list[Trial]:
-    """Changes that go on: the first ones, and those not far behind them.
+    """Changes that are run over the whole: the first ones, and those close behind.
 
     It is far behind where its gain, as a logarithm, is less than half of the fifth best one's.
     """

@@ -57,7 +57,7 @@ def geometric(values: Sequence[float]) -> float:
 
 @dataclass(eq=False)
 class Trial:
-    """A change, and what its runs measured.
+    """Change of a scenario, with the measurements of its runs.
 
     Args:
         remedies: Whose change it is; several of a combination.
@@ -97,7 +97,7 @@ class Trial:
 
     @property
     def in_linux(self) -> bool:
-        """True when people can have all of it."""
+        """True if users can apply the whole change."""
         return all(remedy.in_linux for remedy in self.remedies)
 
     @property
@@ -115,15 +115,15 @@ class Trial:
 
     @property
     def ease(self) -> tuple[int, int]:
-        """Smaller where it is easier to have: who has to do it, and how many keys change."""
+        """Sorting key, smaller for easier changes: their place, then the number of keys."""
         return WHERE.index(self.where), len(self.overrides)
 
     def gain(self, baseline: Mapping[int, Measured]) -> Gain:
-        """Against runs without the change."""
+        """Gain over runs without the change."""
         return gain_of([run.speed / base.speed for run, base in self._pairs(baseline)])
 
     def over(self, other: Trial) -> Gain | None:
-        """Against another change, on the draws of both; None without any."""
+        """Gain over another change, on their common draws; None if there are none."""
         draws = sorted(self.runs.keys() & other.runs.keys())
         if not draws:
             return None

@@ -94,7 +94,7 @@ def _chosen(scenario: Mapping[str, Any], name: str | None) -> Mapping[str, Any]:
 
 
 def _shares_tcp(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> bool:
-    """True when other flows have the same TCP: a change of it would change them, too."""
+    """True if other flows share the TCP, so that a change would affect them, too."""
     same = [it for it in scenario["flow"] if it.get("tcp") == flow["tcp"]]
     return len(same) > 1
 
@@ -102,7 +102,7 @@ def _shares_tcp(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> bool:
 def _with_own_tcp(
     scenario: Mapping[str, Any], flow: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The scenario with a copy of the flow's TCP, called as the flow, that is its own."""
+    """Scenario in which the flow has its own copy of its TCP, named after the flow."""
     name = flow["name"]
     while name in scenario["tcp"]:
         name += "_own"

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 12
 LEAST_SECOND = 0.1
-"""A second limit with a smaller share is not told."""
+"""Share below which a second limit is not mentioned."""
 
 
 def stopped(search: Search) -> dict[str, Any]:
-    """Which rule ended the search."""
+    """Rule that ended the search, with its cost."""
     plan, took = search.plan, search.took_s
     if search.is_separated and not plan.draws and search.untried == 0:
         rule, text = "separated", "the intervals tell the five best apart, or differ by under 2 %"
@@ -38,7 +38,7 @@ def stopped(search: Search) -> dict[str, Any]:
 
 
 def factor(gain: float | None) -> str:
-    """A gain as people read it: `×9.2`."""
+    """Text of a gain: `×9.2`."""
     return "–" if gain is None else f"×{gain:.3g}"
 
 
@@ -64,17 +64,17 @@ def price(row: Mapping[str, Any]) -> str:
 
 
 def fix(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The row of the change to recommend; None without any."""
+    """Row of the change to recommend; None if there is none."""
     return next((row for row in content["remedies"] if row["name"] == content["fix"]), None)
 
 
 def combined_fix(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The combination to recommend: about the best gain, of few and easy remedies."""
+    """Combination to recommend: few and easy remedies with a gain close to the best."""
     return easiest(content["combinations"], _gain, _ease)
 
 
 def helps(row: Mapping[str, Any]) -> bool:
-    """True for a gain that is worth a change, and no chance."""
+    """True if a gain is worth a change and beyond chance."""
     return is_worth(row["gain"], row["gain_low"])
 
 
@@ -83,7 +83,7 @@ def _gain(row: Mapping[str, Any]) -> float:
 
 
 def _ease(row: Mapping[str, Any]) -> tuple[int, int, int]:
-    """Smaller for fewer remedies together, then by who has to do it, then for fewer keys."""
+    """Sorting key, smaller for fewer remedies, then easier places, then fewer keys."""
     return row["name"].count(" + "), WHERE.index(row["where"]), len(row["change"])
 
 
@@ -127,7 +127,7 @@ def _of_answers(situation: Situation) -> str:
 
 
 def _limits(situation: Situation, of_life: Mapping[str, float], whole: str) -> str:
-    """The largest limit with its evidence, and the next where it is more than a tenth."""
+    """Sentences on the largest limit with its evidence, and on the next one above a tenth."""
     (first, most), (second, part) = ranked(of_life)[:2]
     sentence = f"For {per_cent(most)} {whole} it is limited {PHRASES.get(first, first)}"
     sentence += _because(evidence(situation, first))
@@ -207,7 +207,7 @@ def _none(content: Mapping[str, Any]) -> str:
 
 
 def _delay(content: Mapping[str, Any]) -> str:
-    """The remedy that shortens the round trip most, where nothing is gained in speed."""
+    """Remedy that shortens the round trip most, if none gains speed."""
     shorter = [
         row
         for row in content["remedies"]

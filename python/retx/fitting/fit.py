@@ -23,7 +23,7 @@ class Fit:
 
     series: Series
     losses: LossFit | None
-    """None where the input does not show which packets were lost."""
+    """Fit of the losses; None if the input does not show which packets were lost."""
     delays: DelayFit | None
     counts: CountFit | None = None
     """Losses that are only counted in intervals."""

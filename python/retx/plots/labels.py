@@ -27,7 +27,7 @@ class Label:
     unit: str = ""
     """Unit of plain numbers; texts such as `20 ms` have one of their own."""
     owner: str = ""
-    """Which link or flow is meant, where there are several."""
+    """Name of the link or flow, if there are several."""
 
     def text(self, unit: str = "") -> str:
         """Text of the label; `unit` is the unit of the axis."""

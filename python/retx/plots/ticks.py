@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 GAP_POINTS = 2.0
-"""Between two labels at least."""
+"""Minimum distance between two labels."""
 TURNS = (30.0, 90.0)
 """Degrees by which names are turned, one after the other, until they are apart."""
 

@@ -54,7 +54,7 @@ class Known:
 
 
 class Asked(Runs):
-    """Notes what is asked for; answers with what is known, and with ones."""
+    """Records the requested quantities; returns the known ones, and ones for all others."""
 
     def __init__(self, whole: Whole, known: Known) -> None:
         super().__init__(whole, lambda name: None)
@@ -62,7 +62,7 @@ class Asked(Runs):
         self.asked: set[tuple[Point, str]] = set()
 
     def sweep(self, experiment: str) -> Sweep:
-        """No table is there.
+        """Raises an error: while quantities are listed there is no table.
 
         Raises:
             StudyError: Always.

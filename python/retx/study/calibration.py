@@ -44,10 +44,10 @@ from retx.study.verdicts import Finding
 FRONT = "front.csv"
 FRONT_ROWS = 100
 SEED_AHEAD = 1000
-"""Draws of a search are never those of a report: the winner's luck would be reported."""
+"""Offset of the seed: with a report's draws, the winner's luck would be reported."""
 LEADERS = 3
 PROMISING = 2
-"""Claims less bends by which a trial with few draws may be behind the best to get more."""
+"""Lag behind the best, in claims less bends, up to which a trial with few draws gets more."""
 
 Progress = Callable[[Trial], None]
 
@@ -75,7 +75,7 @@ class Search:
         return cls(study.in_form(form), openings, form, seed, home / TRIALS / name, threads)
 
     def trials(self) -> list[Trial]:
-        """Trials that are kept; a line that was cut off is left out."""
+        """Stored trials, without a line that an interruption cut off."""
         found: list[Trial] = []
         if self.file.is_file():
             for line in self.file.read_text(encoding="utf-8").splitlines():
@@ -88,7 +88,7 @@ class Search:
         return found
 
     def run(self, progress: Progress | None = None) -> list[Trial]:
-        """Makes all trials that are not there yet.
+        """Makes all missing trials.
 
         Raises:
             UsageError: Optuna is not installed.

@@ -50,7 +50,7 @@ def _ids(lines: Iterable[Judged]) -> list[str]:
 
 
 def _differs(line: Judged, tests: int) -> bool:
-    """Outside of the range of single runs that holds for all tests at once."""
+    """True outside the range of single runs that holds for all tests at once."""
     found, published = line.measured, line.published
     assert found is not None
     assert published is not None
@@ -61,7 +61,7 @@ def _differs(line: Judged, tests: int) -> bool:
 
 
 def _unsettled(line: Judged, tests: int) -> bool:
-    """The interval that holds for all tests at once reaches across a bound."""
+    """True if the interval that holds for all tests at once contains a bound."""
     assert line.measured is not None
     assert line.measured.interval is not None
     wide = widened(line.measured, line.measured.interval, tests)
@@ -95,6 +95,6 @@ def sentences(chance: dict[str, Any]) -> Sequence[str]:
 
 
 def _listed(more: Sequence[str], less: Sequence[str]) -> str:
-    """Which ones the correction changes."""
+    """Verdicts that the correction changes."""
     changed = [name for name in more if name not in less]
     return f"; it changes {', '.join(changed)}" if changed else ""

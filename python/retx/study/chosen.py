@@ -1,4 +1,4 @@
-"""How the set-up of a report was chosen: for its readers."""
+"""Text of a report on the choice of its set-up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from retx.study.front import Trial, conflicts, costs, out_of_reach
 from retx.study.openings import Openings, Values
 
 CONFLICTS = 12
-"""Pairs of claims that exclude each other: so many are kept."""
+"""Largest number of pairs of claims excluding each other that are kept."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Chosen:
         return said
 
     def reach(self, claim: str) -> str:
-        """Whether another set-up reaches a claim that this one misses; empty if unknown."""
+        """Says whether another set-up reaches a claim that this one misses; empty if unknown."""
         found = self.searched.get("missed", {}).get(claim)
         if found is None:
             return ""

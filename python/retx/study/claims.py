@@ -88,7 +88,7 @@ class Rows:
     tolerance: float
     """Tolerance of cases without chance."""
     why: str
-    """Why this tolerance."""
+    """Reason for this tolerance."""
     because: dict[str, str] = field(default_factory=dict)
     """Reasons for differences, by case (`"1"`, several as `"1, 2"`, all others as `"*"`). Jinja."""
     switched: dict[str, list[str]] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class Claim:
     or `SERIES/CASE`."""
     tolerance: float = 0.0
     why: str = ""
-    """Why this tolerance, bound or direction."""
+    """Reason for this tolerance, bound or direction."""
     because: str = ""
     """Reason why it differs, if it does, or why it cannot be decided. Jinja."""
     switched: list[str] = field(default_factory=list)
@@ -138,10 +138,10 @@ class Claim:
     at: dict[str, Any] = field(default_factory=dict)
     """A point of the experiment's grid: a value by each key."""
     claimed: str = ""
-    """For `direction` “above 1”, for `trend` “rises”, “falls” or “level”, for `order` “A > B, C”: A
-    above both."""
+    """Claim in words: for `direction` “above 1”, for `trend` “rises”, “falls” or “level”, for
+    `order` “A > B, C”: A above both."""
     published_is: str = "run"
-    """For `number`: `run` for one run of the paper, `mean` for a mean of many."""
+    """Kind of published value, for `number`: `run` for a run of the paper, `mean` for a mean."""
     scale: float = 0.0
     """Size that relative limits refer to, where the published number is smaller: 0.2 for a share,
     whose 25 % then are 0.05."""
@@ -159,12 +159,12 @@ class Claim:
 
     @property
     def ours(self) -> bool:
-        """Whether the bound is the study's own: typed here, not printed in the paper."""
+        """True if the bound is the study's own: typed here, not printed in the paper."""
         return self.rule in ("at_least", "at_most") and not isinstance(self.published, str)
 
 
 def check_claimed(claim: Claim, here: str) -> None:
-    """Sees to it that the claimed direction, trend or order is one.
+    """Checks the claimed direction, trend or order.
 
     Raises:
         StudyError: It is none.
@@ -180,7 +180,7 @@ def check_claimed(claim: Claim, here: str) -> None:
 
 
 def check_use(claim: Claim | Rows, ids: set[str], here: str) -> None:
-    """Sees to it that use, kind and whole of a claim are known ones.
+    """Checks use, kind and whole of a claim.
 
     Raises:
         StudyError: One is not.

@@ -24,7 +24,7 @@ from retx.study.verdicts import Finding, Verdict
 
 
 def judge_curve(measured: Points, published: Mapping[str, Target], limits: Thresholds) -> Finding:
-    """Our curve beside a published one.
+    """Judges our curve against a published one.
 
     Raises:
         StudyError: Points are lacking.
@@ -121,7 +121,7 @@ def judge_trend(
     change: Target | None,
     limits: Thresholds,
 ) -> Finding:
-    """Whether our curve rises, falls or is level.
+    """Judges whether our curve rises, falls or is level.
 
     Args:
         measured: Ours.
@@ -167,7 +167,7 @@ def _changes(x: Array, curves: Array) -> Array:
 
 
 def judge_order(measured: Points, claimed: str, limits: Thresholds) -> Finding:
-    """Whether cases stand in an order such as `a > b, c > d`: each of a group above the next.
+    """Judges whether cases stand in an order such as `a > b, c > d`: each group above the next.
 
     Raises:
         StudyError: A case is not there.

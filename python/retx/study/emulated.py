@@ -33,9 +33,9 @@ EMULATIONS = "emulations"
 """The directory beside the report."""
 LEFT_OUT = "left out by --emulations 0"
 AT_ONCE = 4
-"""Points emulated at a time. Those of studies are slow; a run that comes late is repeated."""
+"""Number of points emulated at a time. Those of studies are slow; a late run is repeated."""
 IDLE_LOAD = 1.0
-"""Up to so many processes for each core none waits for long: the emulation's own are among them."""
+"""Load per core up to which no process waits long; it includes the emulation's own processes."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Point:
     case: str
     count: int
     key: str
-    """Names what is found, by everything that it depends on but the machine."""
+    """Key of the results, from everything that they depend on except the machine."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,12 @@ class Found:
     """Results of the emulations of a point."""
 
     summaries: list[dict[str, Any]] = field(default_factory=list)
-    """Flows, links and the emulation's own account, of the valid ones."""
+    """Flows, links and `emulation` of the valid emulations."""
     left_out: int = 0
-    """Those that were not valid, each time that they were tried."""
+    """Number of emulations that were not valid at any attempt."""
     repeated: int = 0
     refused: str = ""
-    """Why there are none."""
+    """Reason why there are no emulations."""
 
     def values(self, quantity: str) -> list[float | None]:
         """A quantity of a flow in each of them: `flow.NAME.COLUMN`.
@@ -83,7 +83,7 @@ class Found:
 def emulate_all(
     study: Study, points: list[Point], seed: int, out: Path | None
 ) -> dict[tuple[str, str], Found]:
-    """Emulates what is not there yet, point by point.
+    """Makes the missing emulations, point by point.
 
     Raises:
         OSError: What is found cannot be kept.
@@ -188,6 +188,6 @@ def _not_done(why: str) -> str:
 
 
 def _say(what: str) -> None:
-    """Tells a terminal what takes so long."""
+    """Prints progress to a terminal."""
     if sys.stderr.isatty():
         show_status(what)

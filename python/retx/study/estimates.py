@@ -37,7 +37,7 @@ class Estimate:
     missing: int = 0
     """Runs that have no such value, such as transfers that did not end."""
     ranked: bool = False
-    """True where `single` goes by rank."""
+    """True if `single` is determined by rank."""
 
     @property
     def bounds(self) -> Interval:
@@ -96,7 +96,7 @@ def by_rank(values: Sequence[float]) -> Interval:
 def _pairs(
     values: Sequence[float | None], reference: Sequence[float | None]
 ) -> list[tuple[float, float] | None]:
-    """Run by run; a reference without chance stands beside every run."""
+    """Pairs of runs; a reference without chance is paired with every run."""
     if len(reference) == 1:
         reference = list(reference) * len(values)
     if len(values) == 1:

@@ -12,12 +12,12 @@ from matplotlib.figure import Figure as Drawn
 from retx.plots import style
 
 WIDTH_INCHES = 5.2
-"""Text of 9 points is still legible when a phone shows the figure as wide as its page."""
+"""Width at which text of 9 points stays legible when a phone scales the figure to its page."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing with what is written under it."""
+    """Drawing with its caption."""
 
     id: str
     drawn: Drawn

@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Trial:
-    """One set-up, and how the calibrating claims came out."""
+    """Set-up, with the scores of the calibrating claims."""
 
     number: int
     kind: str
@@ -21,7 +21,7 @@ class Trial:
     """Score of each claim; 1 where it agrees."""
     means: dict[str, float | None]
     broken: tuple[str, ...] = ()
-    """Facts that the set-up breaks: it is not admitted."""
+    """Facts that the set-up contradicts; it is admitted only without any."""
     draws: int = 0
     """Runs of each random point."""
 
@@ -42,14 +42,14 @@ class Trial:
 
 
 def best(trials: Sequence[Trial], without: Iterable[str] = ()) -> Trial:
-    """The trial to take as base: an admitted one, or the default where none is."""
+    """Trial to take as base: the best admitted one, or the default if there is none."""
     admitted = [trial for trial in trials if not trial.broken] or list(trials[:1])
     left_out = tuple(without)
     return max(admitted, key=lambda trial: (*trial.net(left_out), -trial.number))
 
 
 def by_bends(trials: Sequence[Trial]) -> list[Trial]:
-    """For 0, 1, 2 … bends the trial with most claims, as long as bends win any."""
+    """Best trial for 0, 1, 2 … bends, as long as another bend wins claims."""
     found: list[Trial] = []
     for bends in range(max(len(trial.bent) for trial in trials) + 1):
         such = [trial for trial in trials if len(trial.bent) == bends and not trial.broken]
@@ -72,7 +72,7 @@ def out_of_reach(trials: Sequence[Trial]) -> dict[str, Trial]:
 
 
 def costs(trials: Sequence[Trial], base: Trial) -> dict[str, frozenset[str]]:
-    """For claims that the base misses and another trial reaches: the claims that it would cost.
+    """Claims that would be lost for each claim that the base misses and another trial reaches.
 
     Of the trials that reach it, the one that loses fewest.
     """

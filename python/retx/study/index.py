@@ -22,7 +22,7 @@ MARK_WITHIN = 2000
 
 
 def check_index(folder: Path) -> None:
-    """Refuses a place where a page lies that no study has written.
+    """Refuses a path at which a page lies that no study has written.
 
     Raises:
         OSError: One does.
@@ -38,7 +38,7 @@ def check_index(folder: Path) -> None:
 
 
 def write_index(folder: Path, reports: Sequence[Report]) -> Path:
-    """Writes the page; an earlier one gives way.
+    """Writes the page, and replaces an earlier one.
 
     Args:
         folder: Where it goes; it links to the reports from there.

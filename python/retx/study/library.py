@@ -66,9 +66,9 @@ class Case:
     set: dict[str, Any] = field(default_factory=dict)
     """Values by their key in the scenario, as `--set` takes them."""
     builds_on: str | None = None
-    """A case of the same experiment whose settings hold here, too."""
+    """Case of the same experiment whose settings apply here, too."""
     random: bool = True
-    """False where nothing is left to chance: one run says all."""
+    """False if the result is deterministic, so that one run suffices."""
     note: str = ""
 
 
@@ -86,16 +86,16 @@ class Experiment:
     set: dict[str, Any] = field(default_factory=dict)
     """Values that all cases set; those of the case come after them."""
     reference: str | None = None
-    """The case that others are compared with."""
+    """Case with which others are compared."""
     ranked: bool = False
-    """The range of single runs goes by rank: for quantities far from a normal law."""
+    """True to determine the range of single runs by rank, for quantities far from a normal law."""
     grid: dict[str, Any] = field(default_factory=dict)
     """Keys that vary besides the cases, as in a scenario's `[sweep]`; where the forms differ,
     `{ quick = […], full = […] }` in the place of a list."""
     tables: list[str] = field(default_factory=list)
     """Tables of single events to keep of every run, as `retx sweep --table`."""
     derive_from: list[str] = field(default_factory=list)
-    """Such tables that `quantities` in figures.py looks at; they are not kept."""
+    """Tables that `quantities` in figures.py reads, and that are not kept."""
     emulations: dict[str, int] = field(default_factory=dict)
     """Number of emulations of each case with this machine's kernel, by form."""
     quick: dict[str, Any] = field(default_factory=dict)
@@ -274,7 +274,7 @@ def _published(path: Path) -> Published:
 
 
 def _check(study: Study) -> None:
-    """Names that refer to something refer to something that is there."""
+    """Checks that names refer to existing objects."""
     for experiment in study.experiments.values():
         here = f"{study.folder / 'study.toml'}: experiment.{experiment.name}"
         if not (study.folder / experiment.scenario).is_file():

@@ -1,4 +1,4 @@
-"""Runs the experiments of a study and answers what they found."""
+"""Runs the experiments of a study, and returns their results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from retx.tuning.result import Tuning
 
 SHOWN = 32
-"""Single runs that are held, with all their tables."""
+"""Number of single runs kept in memory with all their tables."""
 
 Answer = TypeVar("Answer")
 At = Mapping[str, Any] | None
@@ -148,7 +148,7 @@ class Measured:
         return self._runs
 
     def sweep(self, experiment: str) -> Sweep:
-        """An experiment as `retx.sweep` gives it, with its tables, summaries and plots.
+        """Sweep of an experiment, as returned by `retx.sweep`.
 
         Its keys are `case` and those of the grid.
         """
@@ -204,7 +204,7 @@ class Measured:
     def estimate(
         self, experiment: str, case: str, quantity: str | None = None, *, at: At = None
     ) -> Estimate | None:
-        """Mean and intervals of a quantity; None when no run has a value."""
+        """Mean and intervals of a quantity; None if no run has a value."""
         what = self._experiment(experiment)
         values = self.values(experiment, case, quantity or what.quantity, at=at)
         # Times, rates, shares and counts: none is ever negative.

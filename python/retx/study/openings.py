@@ -1,4 +1,4 @@
-"""Open parameters of a study: what its paper leaves unsaid, from `open.toml`."""
+"""Open parameters of a study, which its paper does not state, from `open.toml`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Opening:
-    """One thing that the paper does not say."""
+    """Parameter that the paper does not state."""
 
     name: str
     asks: str
@@ -59,7 +59,7 @@ class Opening:
 
     @property
     def default(self) -> Any:  # noqa: ANN401
-        """Value that one would take without looking at results."""
+        """Value chosen without knowledge of results."""
         return self.values[0]["is"] if self.values else self.range["default"]
 
     @property
@@ -143,7 +143,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Openings:
-    """All that `open.toml` says."""
+    """Content of `open.toml`."""
 
     parameters: dict[str, Opening]
     facts: list[Fact]
@@ -161,7 +161,7 @@ class Openings:
         return [name for name, it in self.parameters.items() if not _same(values[name], it.default)]
 
     def applied(self, study: Study, values: Mapping[str, Any]) -> Study:
-        """The study at a set-up. What a single case sets itself stays."""
+        """Study at a set-up; settings of single cases are kept."""
         for name, parameter in self.parameters.items():
             for into, settings in parameter.places(values[name]):
                 study = _with(study, into, settings)
@@ -281,7 +281,7 @@ def read_base(study: Study) -> Values | None:
 
 
 def read_frozen(study: Study) -> dict[str, Any] | None:
-    """All that `base.toml` says; None where there is none.
+    """Content of `base.toml`; None if there is none.
 
     Raises:
         StudyError: It was frozen for other open parameters or other claims.

@@ -161,7 +161,7 @@ def percent(value: float | Estimate, digits: int = 1) -> str:
 
 
 def interval(value: Interval | None, digits: int | None = None) -> str:
-    """Both ends of an interval; empty for none."""
+    """Text of an interval: both ends; empty if there is none."""
     if value is None:
         return ""
     return f"{number(value.low, digits)}\u00a0… {number(value.high, digits)}"

@@ -1,4 +1,4 @@
-"""The directory of a report: the report as a whole or not at all, and beside it the runs.
+"""Directory of a report, which is written as a whole or not at all, and of its runs.
 
     DIR/report.html, summary.json, tables/, scenarios/
     DIR/runs/        what the runs found: a sweep's directory, which outlives reports
@@ -42,7 +42,7 @@ def is_report_file(name: PurePosixPath) -> bool:
 
 @contextmanager
 def report_directory(folder: Path) -> Iterator[Path]:
-    """A directory to write a report into; it comes to stand in `folder` when the block ends well.
+    """Directory to write a report into; moved to `folder` if the block ends without an error.
 
     Raises:
         OSError: It cannot be written.
@@ -71,7 +71,7 @@ def _take_place(partial: Path, folder: Path) -> None:
 
 
 def check_ours(folder: Path) -> None:
-    """Refuses a place that holds what no study writes.
+    """Refuses a directory with files that no study writes.
 
     Raises:
         OSError: It does.

@@ -1,4 +1,4 @@
-"""Runs at several points: a curve over a parameter, or cases that are put in order."""
+"""Runs at several points: a curve over a parameter, or ordered cases."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Points:
 
     @property
     def x(self) -> Array:
-        """The points on the axis; their places where they are words."""
+        """Values of the points on the axis; their indices if they are words."""
         try:
             return np.array([float(point) for point in self.runs])
         except ValueError:
@@ -36,7 +36,7 @@ class Points:
 
     @property
     def n(self) -> int:
-        """Number of runs of the point that has fewest, of those with chance."""
+        """Smallest number of runs of a point, among points with chance."""
         return min((len(it) for it in self.runs.values() if len(it) > 1), default=1)
 
     @cached_property
@@ -45,7 +45,7 @@ class Points:
         return self._back(np.array([np.nanmean(self._values(point)) for point in self.runs]))
 
     def only(self, points: Sequence[str]) -> Points:
-        """These points, in this order."""
+        """Selection of these points, in this order."""
         return Points({point: self.runs[point] for point in points}, self.geometric)
 
     def resampled(self) -> Array:

@@ -31,7 +31,7 @@ from retx.study.verdicts import Doubt, Finding, Judged, Tally, Verdict, doubt
 
 @dataclass(frozen=True)
 class Report:
-    """A report, written."""
+    """Written report."""
 
     study: Study
     plan: Plan
@@ -237,7 +237,7 @@ def _reach(study: Study, claim: str, finding: Finding) -> str:
 
 
 def _shown(claim: Claim | Rows, finding: Finding) -> str:
-    """Why a claim is shown and not counted."""
+    """Reason why a claim is shown and not counted."""
     if claim.part_of:
         return f"part of {claim.part_of}"
     arithmetic = isinstance(claim, Claim) and claim.rule == "arithmetic"

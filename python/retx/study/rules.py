@@ -47,7 +47,7 @@ FORMER = {
 
 @dataclass(frozen=True)
 class Criterion:
-    """Rule with all that it needs."""
+    """Rule with its parameters."""
 
     rule: str
     target: Target | None = None
@@ -131,7 +131,7 @@ def _number(
 
 
 def _by_interval(found: Interval, within: Interval) -> Verdict:
-    """Agrees inside, differs outside, else not settled."""
+    """Verdict by an interval: agrees inside, differs outside, otherwise not settled."""
     # Rounding of binary fractions is no difference.
     least = 1e-9 * max(abs(within.low), abs(within.high))
     if within.low - least <= found.low and found.high <= within.high + least:

@@ -1,4 +1,4 @@
-"""Runs all experiments of a study as one queue, and answers from what they found.
+"""Runs all experiments of a study as one queue, and returns their results.
 
 A study is a sweep whose points are its experiments' cases, crossed with their grids. What is found
 is kept in a directory beside the report, by what each run depends on: its scenario, its seed, the
@@ -80,7 +80,7 @@ class Whole:
         return cls(whole, plans)
 
     def only(self, keys: set[str]) -> Whole:
-        """A copy that runs these points alone."""
+        """Copy that runs only these points."""
         plan = self.prepared.plan
         kept = [index for index, key in enumerate(plan.keys) if key in keys]
         fewer = replace(
@@ -114,7 +114,7 @@ def _prepared(
 
 
 def _named(key: str, recording: Recording) -> str:
-    """Names a point by what is recorded of it, too."""
+    """Plan whose points are also named by their recordings."""
     digest = recording.derive.digest if recording.derive else ""
     if not (recording.tables or digest):
         return key
@@ -148,7 +148,7 @@ class Runs:
 
     @classmethod
     def make(cls, whole: Whole, out: Path | None, threads: int | None, progress: Progress) -> Runs:
-        """Runs what is not there yet."""
+        """Makes the missing runs."""
         return cls(whole, run_study(whole.prepared, out, threads, progress))
 
     def sweep(self, experiment: str) -> Sweep:
@@ -244,7 +244,7 @@ def _places(kind: str, name: str) -> list[tuple[str, tuple[str, ...], tuple[str,
 
 
 def _same(there: object, wanted: object) -> bool:
-    """Values of a range have nine digits."""
+    """True if two values agree to nine digits, the precision of a range."""
     if isinstance(there, float) and isinstance(wanted, int | float):
         return isclose(there, wanted, rel_tol=1e-8)
     return there == wanted

@@ -50,7 +50,7 @@ class Search:
         return dict(parsed(f"{key}={values}") for key, values in self.vary.items())
 
     def found(self, folder: Path, form: str, seed: int, out: Path | None) -> Tuning | None:
-        """Searches, or goes on with an earlier search; None where Optuna is not installed.
+        """Makes a search, or continues an earlier one; None if Optuna is not installed.
 
         Args:
             folder: Of the study.

@@ -11,7 +11,7 @@ HOME = Path(__file__).parents[1] / "_studies"
 
 
 def names() -> list[str]:
-    """Their names, each that of its folder."""
+    """Names of the shipped studies: those of their folders."""
     return sorted(path.parent.name for path in HOME.glob("*/study.toml"))
 
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ALL = "*"
-"""Every case that is not named."""
+"""Name that stands for all cases not named."""
 BETWEEN = ", "
-"""Stands between cases that share a reason."""
+"""Separator of cases that share a reason."""
 
 
 def of_case(given: Mapping[str, T], case: str, otherwise: T) -> T:
@@ -28,7 +28,7 @@ def of_case(given: Mapping[str, T], case: str, otherwise: T) -> T:
 
 
 def check_rows(study: Study, rows: Rows, where: str) -> None:
-    """Sees to it that cases and runs are there.
+    """Checks that cases and runs exist.
 
     Raises:
         StudyError: One is not.
@@ -43,7 +43,7 @@ def check_rows(study: Study, rows: Rows, where: str) -> None:
 
 
 def check_switched(study: Study, runs: list[str], where: str) -> None:
-    """Sees to it that the runs are there.
+    """Checks that the runs exist.
 
     Raises:
         StudyError: One is not.

@@ -16,7 +16,7 @@ from retx.study.verdicts import Judged, Verdict
 
 @dataclass(frozen=True)
 class Noted:
-    """A text with small print under it."""
+    """Text with a note in small print."""
 
     text: str
     note: str
@@ -35,7 +35,7 @@ class Column:
     digits: int | None = None
     """Decimals; without it four significant digits."""
     right: bool = False
-    """Texts are numbers: they stand to the right."""
+    """True for texts that are numbers, which are aligned to the right."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Table:
     """Commands that run each row again; empty where nothing was run."""
 
     def add(self, row: dict[str, Cell], command: str) -> None:
-        """Adds a row with what runs it again."""
+        """Adds a row with the command that repeats its run."""
         self.rows.append(row)
         self.commands.append(command)
 

@@ -15,7 +15,7 @@ from retx.study.verdicts import Judged
 
 
 def print_report(report: Report) -> None:
-    """Prints a report for people at a terminal."""
+    """Prints a report to a terminal."""
     out = console()
     plan = report.plan
     out.print(escape(f"{report.study.title}: {report.study.paper.reference}"), style="bold")
@@ -32,7 +32,7 @@ def print_report(report: Report) -> None:
 
 
 def print_index(page: Path) -> None:
-    """Says where the page over all reports lies."""
+    """Prints the path of the page over all reports."""
     console().print(f"All reports: {page.resolve()}", soft_wrap=True)
 
 

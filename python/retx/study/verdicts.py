@@ -21,14 +21,14 @@ class Verdict(Enum):
 
 
 COUNTED = (Verdict.AGREES, Verdict.UNSETTLED, Verdict.DIFFERS)
-"""Verdicts of which the share of agreement is taken."""
+"""Verdicts that count in the share of agreement."""
 NEAR = 0.9
-"""Score of a claim that misses its region of agreement by nothing."""
+"""Score of a claim at the edge of its region of agreement."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Verdict by one rule, and what decided."""
+    """Verdict by one rule, with the deciding numbers."""
 
     verdict: Verdict
     measured: Estimate | None
@@ -39,7 +39,7 @@ class Finding:
     bounds: tuple[float, ...] = ()
     """Bounds that the mean is compared with."""
     said: str = ""
-    """Reason in words where numbers alone do not show it."""
+    """Reason in words, if numbers alone do not show it."""
     unit: str = ""
     """Unit of `measured`, if it is another one than the claim's."""
 
@@ -55,8 +55,8 @@ class Doubt:
 
     bound: float
     runs: int | None
-    """With about so many the interval would end at the bound, if the mean stays; None when it is
-    the bound itself."""
+    """Number of runs with which the interval would end at the bound, if the mean stays; None if
+    the mean is the bound itself."""
 
 
 @dataclass(frozen=True)
@@ -89,15 +89,15 @@ class Judged:
     use: str = ""
     """`calibrate`, `held out`, or neither."""
     shown: str = ""
-    """Why the claim is shown and not counted, such as `fitted`; empty for one that counts."""
+    """Reason why the claim is shown, not counted, such as `fitted`; empty for one that counts."""
     reach: str = ""
-    """Whether the search for the set-up reached the claim, where the set-up misses it."""
+    """Sentence on whether the search for the set-up reached a claim that the set-up misses."""
     ours: bool = False
     """The bound is the study's own, not the paper's."""
 
     @property
     def counted(self) -> bool:
-        """Whether the claim is one of those of which the share of agreement is taken."""
+        """True if the claim counts in the share of agreement."""
         return not self.shown and self.verdict in COUNTED
 
 
@@ -137,7 +137,7 @@ class Tally:
 
     @property
     def counted(self) -> int:
-        """Number of claims of which the share of agreement is taken."""
+        """Number of claims that count in the share of agreement."""
         return sum(self[kind] for kind in COUNTED)
 
     @property
@@ -174,7 +174,7 @@ _PLURAL = {
 
 
 def doubt(bounds: tuple[float, ...], measured: Estimate | None) -> Doubt | None:
-    """Whether the interval reaches across the bound that decides."""
+    """Doubt about a verdict whose interval contains the bound that decides; None without doubt."""
     if measured is None or measured.interval is None:
         return None
     inside = [bound for bound in bounds if across(measured.interval, bound)]
@@ -189,5 +189,5 @@ def doubt(bounds: tuple[float, ...], measured: Estimate | None) -> Doubt | None:
 
 
 def across(interval: Interval, bound: float) -> bool:
-    """Whether an interval reaches across a bound."""
+    """True if an interval contains a bound."""
     return interval.low < bound < interval.high

@@ -22,7 +22,7 @@ METRIC = "goodput_bit_s"
 SHOWN = 8
 REFRESH_S = 0.5
 LOG_S = 60.0
-"""Between two lines where the output is no terminal."""
+"""Interval between two lines if the output is no terminal."""
 
 
 class Display:

@@ -53,7 +53,7 @@ class Grid:
     replications: int | None = None
     until: Until | None = None
     cases: tuple[Case, ...] = ()
-    """With any, the first key is `CASE`."""
+    """Cases; if there are any, the first key is `CASE`."""
 
     def changes(self) -> Iterator[list[tuple[str, str]]]:
         """Settings of each point, as `--set` takes them; those of its case come first."""

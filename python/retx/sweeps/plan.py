@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 REPLICATIONS = 30
 """Runs of each point, where nothing else is said."""
 FIRST_REPLICATIONS = 10
-"""With `until`: runs before the first look; of fewer, an interval says little."""
+"""Runs before the precision is first checked (`until`): an interval of fewer runs says little."""
 KEY_DIGITS = 32
 WITHOUT_WARMUP = 'warmup = "0 s"\n'
 """Line for no warm-up in a scenario with every value written out."""
@@ -169,7 +169,7 @@ class Prepared:
     unknown: list[str] = field(default_factory=list)
     """Classes of which it cannot be told whether they are the same another time."""
     warms_up: bool = False
-    """Some point has a warmup, within which a run may be over."""
+    """True if a point has a warmup, within which a run may end."""
 
     @property
     def has_user_code(self) -> bool:

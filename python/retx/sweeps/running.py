@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 TICK_S = 0.2
 PART_S = 5.0
-"""Between two parts: what a sweep that is killed loses at most, but for the runs under way."""
+"""Interval between two parts: a killed sweep loses at most the results of this time."""
 
 Store = Memory | Directory
 
@@ -252,7 +252,7 @@ class Execution:
         """Number of events of the latest run of each point."""
         self.done = 0
         self.fresh = 0
-        """Those that were not there before."""
+        """Number of completed runs that were not in the store before."""
         self.fresh_events = 0
 
     @property

@@ -1,4 +1,4 @@
-"""The remedies: a new one is a file here, and a word in `FAMILIES`."""
+"""Remedies, one file each; a new one is added to `FAMILIES`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FAMILIES = (
     "loss_cause",
     "proposals",
 )
-"""Modules of this package; each has `REMEDIES`. What helps most often is tried first."""
+"""Modules of this package, each with its `REMEDIES`; those that help most often come first."""
 
 
 @cache

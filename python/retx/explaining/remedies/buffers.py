@@ -11,9 +11,9 @@ from retx.quantities import size
 
 LEAST = 1 << 18
 RECEIVE_DEFAULT, SEND_DEFAULT = 33_554_432, 4_194_304
-"""Largest buffers of Linux 6.18 by default: what is less would take from other connections."""
+"""Default maximum buffers of Linux 6.18; lower ones would restrict other connections."""
 ROOM = 4
-"""The larger of the sizes has room for so many products: for a queue, and for repairs."""
+"""Larger size in bandwidth-delay products: room for a queue and for retransmissions."""
 
 
 def _sizes(situation: Situation) -> list[int]:

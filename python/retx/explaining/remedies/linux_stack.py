@@ -1,4 +1,4 @@
-"""Today's Linux at the sender: its loss detection, timers and undo, or all that it decides."""
+"""Current Linux at the sender: its loss detection, timers and undo, or its whole TCP."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WHOLE = (
     *TIMERS, "congestion_control", "initial_window", "slow_start_after_idle", "idle_restart",
     "cwnd_validation", "pacing", "delayed_ack",
 )  # fmt: skip
-"""Keys of a whole stack, but for its buffers: these are another remedy."""
+"""Keys of a whole stack, without its buffers, which are another remedy."""
 DEFAULTS = (
     "sysctl -w net.ipv4.tcp_sack=1 net.ipv4.tcp_timestamps=1 net.ipv4.tcp_recovery=1 "
     "net.ipv4.tcp_early_retrans=3 net.ipv4.tcp_frto=2"

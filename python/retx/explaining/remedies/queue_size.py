@@ -10,7 +10,7 @@ from retx.explaining.situation import Situation
 PARTS = ((1.0, "one product"), (0.25, "a quarter of a product"))
 LEAST_PACKETS = 4
 NEAR = 0.2
-"""A queue that differs by less is as good as the same."""
+"""Relative difference below which two queue sizes count as equal."""
 
 
 def _propose(situation: Situation) -> list[Change]:

@@ -12,13 +12,13 @@ NAME = "remedy"
 
 
 def _with(situation: Situation, relay: dict[str, Any]) -> dict[str, Any]:
-    """The override that adds a relay to those that there are."""
+    """Override that adds a relay to the existing ones."""
     there = list(situation.scenario.get("relay") or ())
     return {"relay": [*there, {"name": NAME, "flows": [situation.flow["name"]], **relay}]}
 
 
 def _lossy(situation: Situation) -> tuple[str, Hop] | None:
-    """A node between the ends, and the hop beyond it that loses."""
+    """Node between the ends, and the lossy hop beyond it."""
     if situation.scenario.get("relay"):
         return None
     return next(((node, hop) for node, hop in situation.path.nodes_between if hop.loses), None)

@@ -1,4 +1,4 @@
-"""More patience with segments out of order."""
+"""More tolerance of reordering."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from retx.explaining.remedy import CONGESTION, Change, Remedy
 from retx.explaining.situation import Situation
 
 SHORT = 0.5
-"""Share of a bandwidth-delay product: a shorter queue drops segments of a sender's bursts."""
+"""Queue length, as a share of the bandwidth-delay product, below which bursts are dropped."""
 PART = 0.95
 """Rate of the shaper as a share of the bottleneck's: the queue then stands at the shaper."""
 

@@ -8,7 +8,7 @@ from retx.explaining.units import rate_of
 from retx.quantities import rate
 
 ROOM = 2
-"""Rate of a program that keeps up with the link, in rates of the link."""
+"""Reading rate of a program that keeps up with the link, relative to the link's rate."""
 
 
 def _propose(situation: Situation) -> list[Change]:

@@ -25,7 +25,7 @@ CONFIDENCE = 0.95
 Z = 1.96
 """Half of a 95 % interval, in standard deviations."""
 AT = {"receiver": "bottleneck@receiver"}
-"""Where a simulation is captured, by the place of the capture; elsewhere at the sender."""
+"""Place where a simulation is captured, by the place of the capture; by default the sender."""
 AT_SENDER = "access@sender"
 
 
@@ -77,7 +77,7 @@ class Check:
 
     figures: Sequence[Figure]
     reasons: Sequence[str]
-    """Why figures lie outside."""
+    """Reasons why figures lie outside."""
     simulations: int
 
     @property
