@@ -34,7 +34,7 @@ Draws = Annotated[
         "--replications",
         metavar="N",
         min=1,
-        help="N draws of each remedy; without it as many as the ranks need.",
+        help="Make N draws of each remedy; by default as many as the ranking needs.",
     ),
 ]
 Html = Annotated[

@@ -79,8 +79,8 @@ def metric(
             if places.numbers:
                 curve = curve[np.argsort(places.of(curve[x]))]
             beside = SPREAD * (number - (len(names) - 1) / 2)
-            label = "simulated" if by is None else curve_label(by, name)
-            look = series_look(number) | {"beside": beside, "label": label}
+            curve_name = "simulated" if by is None else curve_label(by, name)
+            look = series_look(number) | {"beside": beside, "label": curve_name}
             _curve(axes, places, curve, x, scale, look)
         least, top = axes.get_ylim()
         highest = HEADROOM * top

@@ -24,19 +24,21 @@ Name = Annotated[
 Quick = Annotated[
     bool, typer.Option("--quick", help="Fewer replications: under two minutes, without emulations.")
 ]
-Full = Annotated[bool, typer.Option("--full", help="All replications (without --quick, too).")]
+Full = Annotated[bool, typer.Option("--full", help="All replications (the default).")]
 Out = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Where the report goes, or the reports of `all` in directories of their names; an "
-        "earlier one gives way. Default: out/NAME.",
+        help="Directory of the report, or of the reports of `all`; an earlier report is replaced. "
+        "Default: out/NAME.",
     ),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all runs.")]
 Replications = Annotated[
     int | None,
-    typer.Option(metavar="N", min=2, help="Draws of each random case, instead of the form's."),
+    typer.Option(
+        metavar="N", min=2, help="Number of draws of each random case; by default that of the form."
+    ),
 ]
 Threads = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Use N cores instead of all.")
@@ -45,8 +47,8 @@ Emulations = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Emulations of each case of which the study has some, instead of the form's: 0, or 2 "
-        "at least. They take real time.",
+        help="Number of emulations of each case that the study emulates: 0, or at least 2; by "
+        "default that of the form. They take real time.",
     ),
 ]
 Calibrate = Annotated[
@@ -64,7 +66,7 @@ SetUp = Annotated[
     str | None,
     typer.Option(
         metavar="default|base|TRIAL",
-        help="Set-up of all runs. Default: base.toml where the study has one.",
+        help="Set-up of all runs. Default: base.toml if the study has one.",
     ),
 ]
 Listing = Annotated[bool, typer.Option("--list", help="List the studies.")]
