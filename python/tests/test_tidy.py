@@ -361,3 +361,29 @@ def test_doc_comments_open_with_their_subject() -> None:
             before = line
     assert not broken, "doc comments that open with a pronoun:\n" + "\n".join(broken)
     assert count <= PREPOSITIONS_MAX, f"{count} doc comments open with a preposition"
+
+
+EXPLAINED_LEAST = 4.0
+"""Explaining comments per 100 lines of code where the code is hard: above the code, saying why."""
+
+EXPLAINED = {
+    "engine": ("sim/src/engine", "sim/src/event_queue", "sim/src/packet"),
+    "pipes": ("link/src/pipe",),
+    "fast path": ("tcp/src/connection/fast_path",),
+    "recovery": ("tcp/src/loss_detection", "tcp/src/scoreboard"),
+    "emulator": ("emulate/src",),
+}
+
+
+@pytest.mark.parametrize("area", EXPLAINED)
+def test_hard_steps_are_explained(area: str) -> None:
+    starts = tuple(f"crates/{start}" for start in EXPLAINED[area])
+    code = comments = 0
+    for path in SOURCES:
+        if path.suffix == ".rs" and name_of(path).startswith(starts) and not is_test(path):
+            lines = [line.strip() for line in without_tests(path)]
+            comments += sum(line.startswith("//") and line[2:3] not in "/!" for line in lines)
+            code += sum(bool(line) and not line.startswith("//") for line in lines)
+    assert code > 500
+    share = 100 * comments / code
+    assert share >= EXPLAINED_LEAST, f"{area}: {share:.2f} per 100 lines"

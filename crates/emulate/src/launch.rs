@@ -235,6 +235,7 @@ impl Started {
         let lost = || EmulateError::broken("the worker has gone");
         send(&self.worker.socket, &Command::Stop).map_err(lost())?;
         let gone = |_| lost()(io::ErrorKind::BrokenPipe.into());
+        // The thread that listens forwards the report, since it owns the reading end of the socket.
         self.report.recv_timeout(PATIENCE).map_err(gone)
     }
 }

@@ -231,6 +231,7 @@ impl Flow {
     fn window_shift(&mut self, segment: &Segment, from_opener: bool) -> u8 {
         let syn = segment.flags.contains(Flags::SYN);
         if syn {
+            // Kept by end: each announces the shift of its own windows (RFC 7323 §2.2).
             self.scales[usize::from(!from_opener)] = segment.options.window_scale;
         }
         // The window in a SYN is never scaled (RFC 7323 §2.2); both ends have to offer scaling.

@@ -206,6 +206,7 @@ impl<'a, 'p> Path<'a, 'p> {
             self.deliver(self.clock.now());
             self.note_warmup(self.engine.now());
             self.sample();
+            // Reads before it sleeps: packets that wait in a device would otherwise be late.
             let busy = self.take_in();
             let now = self.engine.now();
             if now.since(reported_until) >= NAP {

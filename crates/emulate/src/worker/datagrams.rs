@@ -176,6 +176,8 @@ impl Sending {
             let now = self.run.clock.now();
             self.sender.handle_timeout(now);
             if self.refused > 0 && now >= self.retry_at {
+                // One drop per retry interval: the source then sends one packet again, as in a
+                // simulation.
                 self.refused -= 1;
                 self.retry_at = now + RETRY;
                 self.sender.dropped_in_first_hop(now, Time::ZERO);

@@ -219,6 +219,7 @@ impl End {
     fn write(&self, mut socket: &TcpStream, mut bytes: u64) -> io::Result<()> {
         while bytes > 0 {
             let chunk = usize::try_from(bytes).unwrap_or(CHUNK).min(CHUNK);
+            // Blocks while the send buffer is full, so that the kernel always has data to send.
             let written = socket.write(&self.buffer[..chunk])? as u64;
             // `u64::MAX` stands for an endless file.
             bytes = if bytes == u64::MAX { bytes } else { bytes - written };
@@ -241,6 +242,7 @@ impl End {
             left = if bytes == u64::MAX { bytes } else { left.saturating_sub(read) };
             let mut state = lock(&self.state);
             state.read(now, read, self.warmup);
+            // The file is complete with its last byte; the FIN may follow a round trip later.
             if left == 0 && last {
                 state.report.finish.get_or_insert(now);
             }
