@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import QuickReports
+from conftest import FEWER, QuickReports
+from repository import ROOT
 from small_study import write_study
 
 from retx.study import Plan, Report, Verdict, load, reproduce
 from retx.study.index import NAME, check_index, write_index
+from retx.study.set_up import at_set_up
 from retx.study.shipped import names
 from retx.study.verdicts import Judged
 
@@ -101,6 +103,21 @@ def test_the_summary_has_every_verdict(quick_reports: QuickReports, name: str) -
     summary: dict[str, Any] = json.loads((report.folder / "summary.json").read_text())
     assert [line["id"] for line in summary["verdicts"]] == [line.id for line in everything(report)]
     assert (summary["study"], summary["form"]) == (name, "quick")
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_the_readme_has_the_verdicts_of_the_quick_report(
+    quick_reports: QuickReports, name: str, tmp_path: Path
+) -> None:
+    if name in FEWER:
+        plan = Plan("quick", emulations=0)
+        report = reproduce(at_set_up(load(name), None, plan, tmp_path), plan, tmp_path / name)
+    else:
+        report = quick_reports[name]
+    kinds = (Verdict.AGREES, Verdict.UNSETTLED, Verdict.DIFFERS, Verdict.CONTRADICTS)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(rf"^\| \[`{name}`\].* \| ([\d /]+) \|$", readme, re.MULTILINE)
+    assert rows == [" / ".join(str(report.tally[kind]) for kind in kinds)]
 
 
 class Links(HTMLParser):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -222,7 +223,10 @@ name   = "queue"
 asks   = "How long is the queue, and what loses?"
 values = [
     { is = "short", source = "guess", sets = { "link.cloud.queue.packets" = 20 } },
-    { is = "long", source = "", sets = { "link.cloud.queue.packets" = 90, "duration" = "9 s" } },
+    { is = "long", source = "", at = [
+        { in = ["sizes/1000"], sets = { "link.cloud.queue.packets" = 90, "duration" = "9 s" } },
+        { in = ["sizes/3000"], sets = { "seed" = 3 } },
+    ] },
 ]
 in     = ["sizes/1000"]
 also   = [{ in = ["sizes"], sets = { "title" = "queue: {}" } }]
@@ -237,7 +241,7 @@ def test_a_choice_sets_several_keys_in_cases_and_elsewhere(toy: Path) -> None:
     assert sizes.set == {"title": "queue: long"}
     own = {"link.cloud.queue.packets": 90, "duration": "9 s"}
     assert sizes.cases["1000"].set == {"flow.download.app.bytes": 1000} | own
-    assert set(sizes.cases["3000"].set) == {"flow.download.app.bytes"}
+    assert sizes.cases["3000"].set == {"flow.download.app.bytes": 3000, "seed": 3}
     (to,) = Chosen.of("base", openings, {"queue": "long"}, {}).parameters
     assert (to.default, to.value, to.bent) == ("short", "long", True)
 
@@ -278,12 +282,22 @@ def test_trials_that_are_far_behind_have_few_draws(toy: Path) -> None:
 def test_a_base_says_what_reaching_a_claim_would_cost() -> None:
     found = kept(TRIALS, TRIALS[0], (1, 3))
     assert found["missed"]["b"] == {"reached": True, "trial": 1, "costs": ["a"]}
-    assert found["missed"]["d"] == {"reached": False}
+    assert found["missed"]["d"] == {"reached": False, "trial": 0}
     chosen = Chosen("Set-up: base", [], found)
     assert chosen.reach("b") == "It agrees in set-up 1 of the search, which loses a."
     assert chosen.reach("d") == "It agrees in none of 1 set-ups searched, with 0 draws each."
     assert chosen.reach("a") == ""
     assert "a and b; a and c." in chosen.sentences()[1]
+
+
+def test_of_trials_of_equal_score_the_nearest_is_named() -> None:
+    trials = [
+        replace(it, means={"d": mean})
+        for it, mean in zip(TRIALS, (5.0, 7.5, 8.0, 8.0), strict=True)
+    ]
+    found = kept(trials, trials[0], (1, 3), {"d": 7.8})
+    assert found["missed"]["d"] == {"reached": False, "trial": 2, "nearest": 8.0}
+    assert Chosen("Set-up: base", [], found).reach("d").endswith("; the nearest has 8.")
 
 
 def trial(number: int, agree: str, bent: str = "", broken: str = "") -> Trial:

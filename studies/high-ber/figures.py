@@ -16,6 +16,7 @@ from .quantities import quantities as quantities
 from .recovery import steady_round_s, windows
 from .tables import all_tables
 from .values import all_values
+from .values import calibration as calibration
 
 values = all_values
 tables = all_tables

@@ -46,6 +46,9 @@ FRONT_ROWS = 100
 SEED_AHEAD = 1000
 """Offset of the seed: with a report's draws, the winner's luck would be reported."""
 LEADERS = 3
+ATTEMPTS = 16
+"""Proposals that the sampler may repeat before one that was tried is taken. A list of few values
+has no other neighbours, and the sampler goes on where it was best."""
 PROMISING = 2
 """Lag behind the best, in claims less bends, up to which a trial with few draws gets more."""
 
@@ -136,11 +139,20 @@ class Search:
                 yield "unbent", leader.values | {name: default[name]}
 
     def _proposed(self, done: Sequence[Trial], number: int) -> Values:
+        """Proposal of Optuna's sampler that was not tried before, as far as it finds one."""
+        tried = {repr(trial.values) for trial in done}
+        for again in range(ATTEMPTS):
+            found = self._asked(done, self.seed + number + SEED_AHEAD * again)
+            if repr(found) not in tried:
+                break
+        return found
+
+    def _asked(self, done: Sequence[Trial], seed: int) -> Values:
         """Proposal of Optuna's sampler from the trials before: claims that agree, less bends."""
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
-        sampler = optuna.samplers.TPESampler(seed=self.seed + number, n_startup_trials=1)
+        sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=1)
         study = optuna.create_study(direction="maximize", sampler=sampler)
         axis = optuna.distributions.FloatDistribution(0.0, 1.0)
         names = list(self.openings.parameters)
@@ -216,7 +228,7 @@ class Search:
         ]
         front = ", ".join(f"{len(it.bent)}: {len(it.agreeing)}" for it in by_bends(trials))
         said.append(f"Most claims by number of bends: {front}.")
-        for name, trial in out_of_reach(trials).items():
+        for name, trial in out_of_reach(trials, self._published()).items():
             said.append(f"Out of reach: {name}; nearest in trial {trial.number}.")
         for name, lost in costs(trials, base).items():
             said.append(f"{name} can be had, and costs {', '.join(sorted(lost)) or 'a bend'}.")
@@ -226,7 +238,7 @@ class Search:
         return said
 
     def _left_out(self, trials: Sequence[Trial]) -> tuple[int, int]:
-        """Claims that agree where each figure is left out of the choice, and all."""
+        """Claims that agree where each figure, or column of a table, is left out of the choice."""
         figures: dict[str, list[str]] = {}
         for claim, source in self._sources().items():
             figures.setdefault(source, []).append(claim)
@@ -235,12 +247,26 @@ class Search:
     def _sources(self) -> dict[str, str]:
         wanted = set(calibrating(self.study))
         rows = {
-            f"{row.id} {case}": self.study.published.series[row.published].source
+            f"{row.id} {case}": f"{self.study.published.series[row.published].source}, {row.id}"
             for row in self.study.rows
             for case in self.study.published.series[row.published].values
         }
         claims = {claim.id: claim.source for claim in self.study.claims}
         return {name: source for name, source in (rows | claims).items() if name in wanted}
+
+    def _published(self) -> dict[str, float]:
+        """Numbers of the calibrating claims that have one."""
+        found = {
+            f"{row.id} {case}": target.value
+            for row in self.study.rows
+            for case in self.study.published.series[row.published].values
+            if (target := self.study.published.series[row.published].target(case))
+        }
+        for claim in self.study.claims:
+            target = self.study.criterion(claim).target
+            if target is not None:
+                found[claim.id] = target.value
+        return found
 
     def freeze(self, number: int) -> Path:
         """Writes `base.toml` and `front.csv` into the study's folder.
@@ -251,7 +277,7 @@ class Search:
         trials = self.trials()
         trial = self.trial(number)
         path = self.study.folder / BASE
-        found = kept(trials, trial, self._left_out(trials))
+        found = kept(trials, trial, self._left_out(trials), self._published())
         missed = found.pop("missed")
         lines = [
             "# Written by `retx study --freeze`: the set-up of all runs, and what was searched.",

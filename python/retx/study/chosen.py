@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from retx.study.front import Trial, conflicts, costs, out_of_reach
@@ -64,8 +65,8 @@ class Chosen:
         said = [
             f"Of {it['trials']} set-ups searched this one has most claims for its bends: "
             f"{it['agree']} of {it['of']} that the search looks at agree, {it['agree_at_default']} "
-            f"without any bend, in the search's own draws. With each figure or table left out of "
-            f"the choice, {left} of {of}."
+            f"without any bend, in the search's own draws. With each figure or column of a "
+            f"table left out of the choice, {left} of {of}."
         ]
         if it["not_together"]:
             pairs = "; ".join(f"{one} and {other}" for one, other in it["not_together"])
@@ -79,18 +80,33 @@ class Chosen:
             return ""
         if not found["reached"]:
             trials, draws = self.searched["trials"], self.searched["draws"]
-            return f"It agrees in none of {trials} set-ups searched, with {draws} draws each."
+            said = f"It agrees in none of {trials} set-ups searched, with {draws} draws each"
+            nearest = found.get("nearest")
+            return said + ("." if nearest is None else f"; the nearest has {nearest:.4g}.")
         lost = ", ".join(found["costs"]) or "no other, but wins none for a bend"
         return f"It agrees in set-up {found['trial']} of the search, which loses {lost}."
 
 
-def kept(trials: Sequence[Trial], base: Trial, left_out: tuple[int, int]) -> dict[str, Any]:
+def _nearest(claim: str, trial: Trial) -> dict[str, Any]:
+    """The trial that comes closest to a claim that none reaches, and its value."""
+    mean = trial.means.get(claim)
+    found: dict[str, Any] = {"reached": False, "trial": trial.number}
+    return found if mean is None else found | {"nearest": float(f"{mean:.4g}")}
+
+
+def kept(
+    trials: Sequence[Trial],
+    base: Trial,
+    left_out: tuple[int, int],
+    published: Mapping[str, float] = MappingProxyType({}),
+) -> dict[str, Any]:
     """Findings of a search, as `base.toml` keeps them.
 
     Args:
         trials: All of them.
         base: The one that is frozen.
         left_out: Claims that agree where each figure is left out of the choice, and all.
+        published: Numbers of claims that have one.
     """
     lost = costs(trials, base)
     reaching = {
@@ -101,7 +117,9 @@ def kept(trials: Sequence[Trial], base: Trial, left_out: tuple[int, int]) -> dic
         )
         for name in lost
     }
-    missed = {name: {"reached": False} for name in out_of_reach(trials)} | {
+    missed = {
+        name: _nearest(name, trial) for name, trial in out_of_reach(trials, published).items()
+    } | {
         name: {"reached": True, "trial": reaching[name], "costs": sorted(lost[name])}
         for name in lost
     }

@@ -14,6 +14,9 @@ from retx.plots import style
 WIDTH_INCHES = 5.2
 """Width at which text of 9 points stays legible when a phone scales the figure to its page."""
 
+THUMBNAIL_DPI = 40
+"""About 210 pixels of width: twice what a page shows, for screens with small pixels."""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -28,6 +31,13 @@ class Figure:
     def source(self) -> str:
         """The figure as the `src` of an image."""
         return f"data:image/svg+xml;base64,{b64encode(self.svg()).decode('ascii')}"
+
+    def thumbnail(self) -> str:
+        """The figure as the `src` of a small image."""
+        buffer = io.BytesIO()
+        with mpl.rc_context(style.RC):
+            self.drawn.savefig(buffer, format="png", dpi=THUMBNAIL_DPI, metadata={"Software": None})
+        return f"data:image/png;base64,{b64encode(buffer.getvalue()).decode('ascii')}"
 
     def svg(self) -> bytes:
         """The figure as a file. Letters are outlines: a page cannot bring its fonts along."""

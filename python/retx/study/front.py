@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
+from types import MappingProxyType
 from typing import Any
 
 
@@ -60,12 +62,25 @@ def by_bends(trials: Sequence[Trial]) -> list[Trial]:
     return found
 
 
-def out_of_reach(trials: Sequence[Trial]) -> dict[str, Trial]:
-    """Claims that agree in no admitted trial, with the trial that comes closest."""
+def out_of_reach(
+    trials: Sequence[Trial], published: Mapping[str, float] = MappingProxyType({})
+) -> dict[str, Trial]:
+    """Claims that agree in no admitted trial, with the trial that comes closest.
+
+    Args:
+        trials: All of them.
+        published: Numbers of claims that have one: they tell trials of equal score apart.
+    """
     admitted = [trial for trial in trials if not trial.broken]
     reached = frozenset().union(*(trial.agreeing for trial in admitted))
+
+    def nearness(name: str, trial: Trial) -> tuple[float, float]:
+        mean = trial.means.get(name)
+        apart = abs(mean - published[name]) if mean is not None and name in published else 0.0
+        return (round(trial.scores.get(name, 0.0), 9), -apart)
+
     return {
-        name: max(admitted, key=lambda trial: trial.scores.get(name, 0.0))
+        name: max(admitted, key=partial(nearness, name))
         for name in trials[0].scores
         if name not in reached and admitted
     }

@@ -41,7 +41,7 @@ class Opening:
     """Other places `{ in, sets }`, where the keys have other names."""
     values: list[dict[str, Any]] = field(default_factory=list)
     """Choices `{ is, source }`; the first is the default. One that stands for several keys has them
-    as `sets`."""
+    as `sets`, and one that sets something else in each case as `at`: places `{ in, sets }`."""
     range: dict[str, Any] = field(default_factory=dict)
     """`{ from, to, default, unit, whole, scale }`."""
     source: str = ""
@@ -50,9 +50,11 @@ class Opening:
     def __post_init__(self) -> None:
         if bool(self.values) == bool(self.range):
             raise StudyError(f"{self.name}: give either `values` or `range`")
-        if not all({"is", "source"} == set(choice) - {"sets"} for choice in self.values):
+        if not all({"is", "source"} == set(choice) - {"sets", "at"} for choice in self.values):
             raise StudyError(f"{self.name}: each of `values` needs `is` and `source`")
-        if not self.sets and not all("sets" in choice for choice in self.values or [{}]):
+        if not self.sets and not all(
+            {"sets", "at"} & set(choice) for choice in self.values or [{}]
+        ):
             raise StudyError(f"{self.name}: sets nothing")
         if self.range and not (self.source and {"from", "to", "default"} <= set(self.range)):
             raise StudyError(f"{self.name}: a range needs `from`, `to`, `default` and `source`")
@@ -102,15 +104,15 @@ class Opening:
         """Scenarios and the like, each with the keys to set there."""
         unit = self.range.get("unit")
         shown = f"{value} {unit}" if unit else value
-        own: dict[str, Any] = next(
-            (it.get("sets", {}) for it in self.values if it["is"] == value), {}
-        )
-        here = {key: _filled(text, shown) for key, text in self.sets.items()} | own
+        chosen: dict[str, Any] = next((it for it in self.values if it["is"] == value), {})
+        here = {key: _filled(text, shown) for key, text in self.sets.items()}
+        here |= chosen.get("sets", {})
         others = [
             (it["in"], {key: _filled(text, shown) for key, text in it["sets"].items()})
             for it in self.also
         ]
-        return [(self.into, here), *others]
+        each = [(it["in"], dict(it["sets"])) for it in chosen.get("at", [])]
+        return [(self.into, here), *others, *each]
 
 
 def _filled(pattern: Any, value: Any) -> Any:  # noqa: ANN401
@@ -234,7 +236,8 @@ def _check(study: Study, made: Openings, path: Path) -> None:
     wanted = [
         name
         for it in made.parameters.values()
-        for into, _ in it.places(it.default)
+        for value in [it.default, *it.singles]
+        for into, _ in it.places(value)
         for name in into
     ]
     lost = [name for name in wanted if name not in known]
@@ -248,18 +251,23 @@ def _check(study: Study, made: Openings, path: Path) -> None:
         )
 
 
+LOOKED_AT = ("", "fitted")
+"""Claims that a search may look at: those that count, and numbers that a fit uses up. Without them
+a bend that fits a number would win nothing."""
+
+
 def calibrating(study: Study) -> list[str]:
-    """Ids of the counted claims that a search may look at."""
+    """Ids of the claims that a search may look at."""
     rows = [
         f"{row.id} {case}"
         for row in study.rows
-        if row.use == "calibrate" and not (row.counts or row.part_of)
+        if row.use == "calibrate" and row.counts in LOOKED_AT and not row.part_of
         for case in study.published.series[row.published].values
     ]
     return rows + [
         claim.id
         for claim in study.claims
-        if claim.use == "calibrate" and not (claim.counts or claim.part_of)
+        if claim.use == "calibrate" and claim.counts in LOOKED_AT and not claim.part_of
     ]
 
 

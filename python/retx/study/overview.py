@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
+from retx.study.figures import Figure
 from retx.study.verdicts import Judged, Tally, Verdict
 
 PLACE = re.compile(r"\b(figure|table|equation)s? (\d+[a-z]?|[IVX]+\b)", re.IGNORECASE)
+_ONE = r"(?:\d+[a-z]?|[IVX]+\b)"
+SEVERAL = re.compile(rf"\b(figure|table)s? ({_ONE})((?:(?:, | and | to ){_ONE})*)", re.IGNORECASE)
+"""Places that a caption names: “figure 3”, “figures 5c and 5d”, “figures 5 to 9”."""
+JOINTS = re.compile(rf"(, | and | to )({_ONE})")
 TEXT = "text"
 SHAPES = ("curve", "trend", "order", "direction")
 """Rules that judge a shape and not a level."""
@@ -22,6 +27,41 @@ class Place:
     status: str
     """`reproduced`, `same shape`, `in part`, `not`, or `not judged`."""
     tally: Tally
+    picture: Figure | None = None
+    """Our drawing of it."""
+
+
+def with_pictures(places: Iterable[Place], figures: Mapping[str, Figure]) -> list[Place]:
+    """The places, each with the first figure whose caption names it."""
+    shown: dict[str, Figure] = {}
+    for figure in figures.values():
+        for name in _named(figure.caption):
+            shown.setdefault(name, figure)
+    return [replace(it, picture=shown.get(it.name) or shown.get(_whole(it.name))) for it in places]
+
+
+def _named(caption: str) -> list[str]:
+    """Figures and tables that a caption names, one by one, and those of which it has parts."""
+    found = []
+    for kind, first, more in SEVERAL.findall(caption):
+        places = [first]
+        for joint, place in JOINTS.findall(more):
+            places += _between(places[-1], place) if joint == " to " else []
+            places.append(place)
+        found += [f"{kind.lower()} {it}" for it in places]
+    return [*found, *map(_whole, found)]
+
+
+def _between(first: str, last: str) -> list[str]:
+    """Places between two: 6 to 8 of 5 and 9, 11b and 11c of 11a and 11d."""
+    if first.isdigit() and last.isdigit():
+        return [str(number) for number in range(int(first) + 1, int(last))]
+    return [f"{first[:-1]}{chr(code)}" for code in range(ord(first[-1]) + 1, ord(last[-1]))]
+
+
+def _whole(name: str) -> str:
+    """Figure 5 of figure 5b."""
+    return name.rstrip("abcdefghij") if name[-2:-1].isdigit() else name
 
 
 def overview(everything: Iterable[Judged]) -> list[Place]:

@@ -19,7 +19,7 @@ from retx.study.chance import chance_of, sentences
 from retx.study.estimates import Estimate, Interval
 from retx.study.figures import Figure
 from retx.study.measured import Measured
-from retx.study.overview import overview
+from retx.study.overview import overview, with_pictures
 from retx.study.points import Points
 from retx.study.tables import Column, Noted, Table
 from retx.study.verdicts import Doubt, Tally, Verdict
@@ -100,7 +100,7 @@ class Writer:
             assumptions=[(item, self.text(item.effect)) for item in study.assumptions],
             tally=report.tally,
             held_out=Tally.of(line for line in everything if line.use == "held out"),
-            places=overview(everything),
+            places=with_pictures(overview(everything), figures),
             verdicts=Verdict,
             chance=sentences(chance_of(everything)),
             versions=_versions(),
