@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from .calibration import calibration
 from .drawings import figures
 from .tables import tables
 from .values import values
 
-__all__ = ["figures", "tables", "values"]
+__all__ = ["calibration", "figures", "tables", "values"]

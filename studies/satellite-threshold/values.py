@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import sqrt
+from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -10,7 +12,7 @@ import polars as pl
 import retx
 from retx.study import Estimate, Measured, exact
 
-from .runs import COUNTS, RATES, SEGMENT_BYTES, Runs, of_means, power, ratio
+from .runs import COUNTS, RATES, SEGMENT_BYTES, Place, Runs, Values, of_means, power, ratio
 from .switches import Named, switch_values
 
 READINGS = {
@@ -60,35 +62,47 @@ def gain(runs: Runs, case: str, high: str, low: str, *at: float) -> Estimate | N
     )
 
 
+class OfPoints(Protocol):
+    """Values of each run at a point."""
+
+    def values(self, case: str, column: str, *at: Place) -> Values:
+        """A column at a point: its case, then the values of the grid's keys."""
+
+
 def _threshold(all_readings: Runs, judged: Runs) -> Named:
     found: Named = {}
     for reading in READINGS:
         runs = judged if reading == "fast" else all_readings
         for count in COUNTS:
+            found |= curve_values(runs, reading, count) | orders(runs, reading, count)
             for ber in RATES:
                 end = f"{count}_{power(ber)}_{reading}"
-                series = {
-                    ticks: runs.values(reading, "throughput", count, ber, f"{ticks}0 ms")
-                    for ticks in TICKS
-                }
                 for ticks in TICKS:
                     at = (count, ber, f"{ticks}0 ms")
                     found[f"rate_{ticks}_{end}"] = runs.estimate(reading, "throughput", *at)
-                    found[f"gain_{ticks}_{end}"] = ratio(series[ticks], series[51])
-                found[f"level_{end}"] = of_means(
-                    lambda last, first, none: (last - first) / none,
-                    series[60],
-                    series[53],
-                    series[51],
-                )
                 cwnd = [
                     runs.values(reading, "cwnd", count, ber, f"{ticks}0 ms") for ticks in (55, 51)
                 ]
                 found[f"cwnd_{end}"] = ratio(*cwnd)
                 found[f"right_{end}"] = runs.estimate(reading, "right", count, ber, "550 ms")
                 found[f"taken_{end}"] = runs.estimate(reading, "taken", count, ber, "550 ms")
-            found |= _orders(runs, reading, count)
-    return found | _least(found)
+    return found | least(found, READINGS)
+
+
+def curve_values(runs: OfPoints, reading: str, count: int) -> Named:
+    """Gains over the throughput at 51 ticks, and what the ticks from 53 to 60 add."""
+    found: Named = {}
+    for ber in RATES:
+        end = f"{count}_{power(ber)}_{reading}"
+        series = {
+            ticks: runs.values(reading, "throughput", count, ber, f"{ticks}0 ms") for ticks in TICKS
+        }
+        for ticks in TICKS:
+            found[f"gain_{ticks}_{end}"] = ratio(series[ticks], series[51])
+        found[f"level_{end}"] = of_means(
+            lambda last, first, none: (last - first) / none, series[60], series[53], series[51]
+        )
+    return found
 
 
 def _joint(runs: Runs) -> Named:
@@ -101,7 +115,7 @@ def _joint(runs: Runs) -> Named:
     }
 
 
-def _orders(runs: Runs, reading: str, count: int) -> Named:
+def orders(runs: OfPoints, reading: str, count: int) -> Named:
     """Ratio of the gain at one error rate to that at the next lower."""
     found: Named = {}
     for high, low in ((1e-5, 1e-6), (1e-6, 1e-7)):
@@ -115,16 +129,16 @@ def _orders(runs: Runs, reading: str, count: int) -> Named:
     return found
 
 
-def _least(found: Named) -> Named:
+def least(found: Named, readings: Iterable[str]) -> Named:
     """Value at the error rate, of three, that supports a claim least."""
-    least: Named = {}
-    for reading in READINGS:
+    weakest: Named = {}
+    for reading in readings:
         for count in COUNTS:
             for name in ("gain_53", "gain_60", "level"):
                 three = [found[f"{name}_{count}_{power(ber)}_{reading}"] for ber in RATES]
                 worst = max(three, key=_size) if name == "level" else min(three, key=_mean)
-                least[f"{name}_{count}_least_{reading}"] = worst
-    return least
+                weakest[f"{name}_{count}_least_{reading}"] = worst
+    return weakest
 
 
 def _mean(value: Estimate | float | None) -> float:
