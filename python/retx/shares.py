@@ -66,7 +66,7 @@ def flat(limited_by: Mapping[str, Any] | None) -> dict[str, float]:
             found[key] = value
     known = {key: float(value) for key, value in found.items() if value is not None}
     if not known or len(known) < len(found):
-        raise NoAccountingError("it was not kept what limited this flow: limited_by is null")
+        raise NoAccountingError("the limits of this flow were not recorded: limited_by is null")
     return known
 
 

@@ -1,18 +1,18 @@
 //! Layout of a scenario: hosts with addresses, flows with ports, and routes between them.
 
+mod hosts;
+
 use crate::error::EmulateError;
 use crate::protocol::{
-    Backend, DatagramOrder, DefaultOrder, Draws, ExchangeOrder, FileOrder, FlowOrder, HostOrder,
-    Order, Program, ProxyOrder, SourceOrder,
+    Backend, DatagramOrder, Draws, ExchangeOrder, FileOrder, FlowOrder, HostOrder, Order, Program,
+    ProxyOrder, SourceOrder,
 };
-use crate::settings::{KernelTcp, kernel_tcp};
-use retx_record::capture::node_address;
+use crate::settings::KernelTcp;
+use hosts::{host_orders, hosts, kernels};
 use retx_scenario::{Hop, Scenario};
 use retx_sim::build;
-use retx_sim::plan::{DatagramPlan, FlowPlan, Plan, Side, Sizes, TcpPlan, Work};
-use retx_units::{Law, Rate};
-use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use retx_sim::plan::{FlowPlan, Plan, Side, Sizes, Work};
+use retx_units::Rate;
 
 /// Largest number of hosts: each is a namespace and a device that the emulator has to serve.
 pub const HOSTS_MAX: usize = 256;
@@ -20,9 +20,6 @@ pub const HOSTS_MAX: usize = 256;
 pub const FLOWS_MAX: usize = 2000;
 /// The listening end of flow n has port `FIRST_PORT` + n, below the range of ephemeral ports.
 pub const FIRST_PORT: u16 = 20_001;
-
-/// Setting of a host for receive buffers.
-const RECEIVE_BUFFERS: &str = "ipv4/tcp_rmem";
 
 /// Layout of an emulation.
 #[derive(Debug)]
@@ -105,54 +102,6 @@ fn ends<'k>(flow: &FlowPlan, kernels: &'k [KernelTcp]) -> [&'k KernelTcp; 2] {
     [flow.tcp, flow.receiver_tcp].map(|tcp| &kernels[tcp as usize])
 }
 
-/// Orders for all hosts.
-fn host_orders(
-    scenario: &Scenario,
-    (plan, kernels): (&Plan, &[KernelTcp]),
-    hosts: &[u32],
-    programs: &[ProgramAt],
-) -> Result<Vec<HostOrder>, EmulateError> {
-    let nodes = scenario.nodes();
-    let mtu = mtu(scenario);
-    let mut orders: Vec<HostOrder> = hosts
-        .iter()
-        .map(|node| HostOrder {
-            name: nodes[*node as usize].to_owned(),
-            address: node_address(*node),
-            mtu,
-            sysctls: BTreeMap::new(),
-            route: BTreeMap::new(),
-            congestion_control: None,
-        })
-        .collect();
-    let mut owners = BTreeMap::new();
-    for (index, flow) in plan.flows.iter().enumerate() {
-        let sends_at_proxy = plan.proxies.iter().any(|proxy| proxy.legs[1] as usize == index);
-        for (side, kernel) in ends(flow, kernels).into_iter().enumerate() {
-            let mut kernel = kernel.clone();
-            if side == Side::Sender as usize && sends_at_proxy {
-                // The proxy's receive buffer belongs to the other leg.
-                kernel.sysctls.remove(RECEIVE_BUFFERS);
-            }
-            set_host(&mut orders[index_of(hosts, flow.nodes[side])], flow, &kernel, &mut owners)?;
-        }
-    }
-    for program in programs {
-        let host = orders.iter_mut().find(|host| host.name == program.host);
-        if let Some(default) = host.and_then(|host| host.congestion_control.as_mut()) {
-            default.is_needed = true;
-        }
-    }
-    for flow in &plan.datagrams {
-        for node in flow.nodes {
-            let host = &mut orders[index_of(hosts, node)];
-            // The models carry UDP packets whole: fragments would be packets of their own.
-            host.mtu = host.mtu.max(largest(flow));
-        }
-    }
-    Ok(orders)
-}
-
 fn programs_at(programs: &[ProgramAt], hosts: &[HostOrder]) -> Vec<Program> {
     let position = |program: &ProgramAt| {
         let host = hosts.iter().position(|host| host.name == program.host);
@@ -160,104 +109,6 @@ fn programs_at(programs: &[ProgramAt], hosts: &[HostOrder]) -> Vec<Program> {
         Program { host: host.expect("it is a host"), command, background }
     };
     programs.iter().map(position).collect()
-}
-
-/// Kernel settings of each TCP of the plan that a flow uses.
-fn kernels(plan: &Plan) -> Result<Vec<KernelTcp>, EmulateError> {
-    let used = |index: usize| {
-        plan.flows.iter().any(|flow| [flow.tcp, flow.receiver_tcp].contains(&(index as u32)))
-    };
-    let kernel = |(index, tcp): (usize, &TcpPlan)| {
-        // A TCP that no flow uses need not be possible in a kernel.
-        if !used(index) {
-            return Ok(KernelTcp::default());
-        }
-        kernel_tcp(&tcp.config)
-            .map_err(|message| EmulateError::Scenario(format!("tcp.{}: {message}", tcp.name)))
-    };
-    plan.tcps.iter().enumerate().map(kernel).collect()
-}
-
-/// Nodes where flows end or programs run.
-fn hosts(plan: &Plan, programs: &[ProgramAt], nodes: &[&str]) -> Result<Vec<u32>, EmulateError> {
-    let of_datagrams = plan.datagrams.iter().flat_map(|flow| flow.nodes);
-    let mut hosts: Vec<u32> =
-        plan.flows.iter().flat_map(|flow| flow.nodes).chain(of_datagrams).collect();
-    for program in programs {
-        let node = nodes.iter().position(|node| *node == program.host).ok_or_else(|| {
-            EmulateError::Scenario(format!(
-                "unknown host \"{}\"; the scenario's nodes are {}",
-                program.host,
-                nodes.join(", ")
-            ))
-        })?;
-        hosts.push(node as u32);
-    }
-    hosts.sort_unstable();
-    // Several flows may end at one node.
-    hosts.dedup();
-    if hosts.len() > HOSTS_MAX {
-        let message = format!("{} hosts: at most {HOSTS_MAX} can be emulated", hosts.len());
-        return Err(EmulateError::Scenario(message));
-    }
-    let flows = plan.flows.len() + plan.datagrams.len();
-    if flows > FLOWS_MAX {
-        let message = format!("{flows} flows: at most {FLOWS_MAX} can be emulated");
-        return Err(EmulateError::Scenario(message));
-    }
-    Ok(hosts)
-}
-
-/// TCP that determined each setting of a host.
-type Owners = BTreeMap<(Ipv4Addr, String), String>;
-
-/// Applies a flow's settings to a host; refuses conflicts with other flows.
-fn set_host(
-    host: &mut HostOrder,
-    flow: &FlowPlan,
-    kernel: &KernelTcp,
-    owners: &mut Owners,
-) -> Result<(), EmulateError> {
-    let name = &kernel.socket.congestion_control;
-    let default = host.congestion_control.get_or_insert_with(|| DefaultOrder {
-        name: name.clone(),
-        is_of_all: true,
-        is_needed: false,
-    });
-    // If all flows agree, an attribute of the route can stand for the setting of the namespace.
-    default.is_of_all &= default.name == *name;
-    for (all, of_host) in [(&kernel.sysctls, &mut host.sysctls), (&kernel.route, &mut host.route)] {
-        for (key, value) in all {
-            let before = of_host.insert(key.clone(), value.clone());
-            let owner = owners.entry((host.address, key.clone())).or_insert(flow.name.clone());
-            if let Some(before) = before
-                && before != *value
-            {
-                let setting = key.trim_start_matches("ipv4/");
-                return Err(EmulateError::Scenario(format!(
-                    "flows \"{owner}\" and \"{}\" share the host \"{}\", which can have one \
-                     {setting} only, and need {before} and {value}: give one of them a host of \
-                     its own",
-                    flow.name, host.name
-                )));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn mtu(scenario: &Scenario) -> u32 {
-    let links = scenario.links.iter().flat_map(|link| [link.forward.mtu, link.reverse.mtu]);
-    // A wlan carries packets of any size that its hosts send.
-    links.min().unwrap_or(1500)
-}
-
-/// Largest packet of a UDP flow.
-fn largest(flow: &DatagramPlan) -> u32 {
-    match flow.sizes.law {
-        Law::Constant(bytes) => (bytes.round() as u32).min(flow.sizes.largest),
-        _ => flow.sizes.largest,
-    }
 }
 
 fn files(work: &Work, draws: Draws) -> FileOrder {

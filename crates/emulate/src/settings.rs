@@ -88,7 +88,7 @@ fn settable(config: &Config, kernel: Config) -> Config {
         dupack_threshold: requested.dupack_threshold,
         max_retransmissions: Some(requested.max_retransmissions.unwrap_or(15)),
         max_syn_retransmissions: match requested.max_syn_retransmissions {
-            // At least one SYN besides those at intervals of a second.
+            // The sysctl counts SYNs beyond the linear ones, and must be at least 1.
             Some(times) if times > SYN_LINEAR_TIMEOUTS => requested.max_syn_retransmissions,
             _ => kernel.max_syn_retransmissions,
         },

@@ -1,4 +1,5 @@
-//! *What it does.* From signal-to-noise ratio to frame errors, for the four rates of 802.11b.
+//! *What it does.* Converts a signal-to-noise ratio to a frame error probability, for the four
+//! rates of 802.11b.
 //!
 //! *Reference.* DBPSK: Proakis, Digital Communications. DQPSK: the asymptotic form that ns-3 uses
 //! (`DsssErrorRateModel`). CCK: Pursley & Royster 2009, eqs. 17 and 18, as in ns-3.

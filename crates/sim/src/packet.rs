@@ -238,7 +238,7 @@ impl Packets {
     #[inline(always)]
     pub fn insert(&mut self, segment: &Segment, ecn: Ecn) -> (u32, PacketMut<'_>) {
         let packet = Packet::new(segment, ecn);
-        let id = self.take_number();
+        let id = self.allocate();
         if packet.bits & HAS_OPTIONS != 0 {
             self.keep_options(id, &segment.options);
         } else if let Some(timestamps) = segment.options.timestamps {
@@ -251,16 +251,16 @@ impl Packets {
 
     /// Allocates an index.
     #[inline(always)]
-    fn take_number(&mut self) -> u32 {
-        if self.free.has_to_go_on() {
-            self.go_on();
+    fn allocate(&mut self) -> u32 {
+        if self.free.is_word_used_up() {
+            self.advance();
         }
-        self.free.take()
+        self.free.allocate()
     }
 
     #[inline(never)]
-    fn go_on(&mut self) {
-        self.free.go_on();
+    fn advance(&mut self) {
+        self.free.advance();
         if self.free.all() > self.slots.len() {
             self.slots.resize(self.free.all(), Packet::new(&Segment::default(), Ecn::NotEct));
             self.trails.resize(self.free.all(), Trail::default());
@@ -370,7 +370,7 @@ impl Packets {
     /// Removes a packet that has left; its index is free.
     #[inline]
     pub fn remove(&mut self, id: u32) {
-        self.free.give_back(id);
+        self.free.release(id);
     }
 
     /// Number of packets in the network.

@@ -1,4 +1,4 @@
-//! *What it does.* Lets one ACK speak for several segments that arrive beyond a gap.
+//! *What it does.* Delays ACKs of segments beyond a gap, so that one ACK covers several of them.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c`: `__tcp_ack_snd_check`, with its defaults of
 //! `tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns`.

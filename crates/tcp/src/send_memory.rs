@@ -1,5 +1,5 @@
-//! *What it does.* Says how far an application may write ahead of what is acknowledged, as Linux
-//! does: by the memory of what waits, in a buffer that grows with the congestion window.
+//! *What it does.* Limits how far an application may write ahead of acknowledged data, as in Linux:
+//! by the memory of waiting data, in a buffer that grows with the congestion window.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_sndbuf_expand`,
 //! `tcp_should_expand_sndbuf`, `tcp_check_space`), `net/ipv4/tcp.c` (`tcp_sendmsg_locked`),

@@ -102,9 +102,9 @@ def command(
         raise UsageError(f"{out}: a scenario is a TOML file: let the name end in .toml")
     if captures:
         if ping or iperf3 or trace or mahimahi:
-            raise UsageError("a capture and a series tell of different paths: name one of them")
+            raise UsageError("a capture and a series describe different paths: name one of them")
         if len(captures) > 2:
-            raise UsageError(f"{captures[2]}: two captures of a flow at the most, one of each end")
+            raise UsageError(f"{captures[2]}: at most two captures of a flow, one of each end")
         from retx.cli.fit_capture import fit_captures
 
         fit_captures(

@@ -18,9 +18,9 @@ def check_with_out(out: Path | None, force: bool, no_segments: bool, figures: bo
         UsageError: An option has no effect; the message says which.
     """
     if out is None and force:
-        raise UsageError("--force lets the result at --out give way: add --out DIR")
+        raise UsageError("--force replaces the result at --out: add --out DIR")
     if out is None and no_segments and not figures:
-        raise UsageError("--no-segments leaves a table out of --out: add --out DIR")
+        raise UsageError("--no-segments omits a table from --out: add --out DIR")
 
 
 def check_latex(file: Path | None) -> None:

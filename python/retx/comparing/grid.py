@@ -335,7 +335,7 @@ def _kept(directory: Path) -> Iterator[Path]:
     handle = os.open(directory, os.O_RDONLY)
     try:
         if not take(handle):
-            raise UsageError(f"{directory}: another grid writes there just now")
+            raise UsageError(f"{directory}: another grid is being written there")
         yield directory
     finally:
         os.close(handle)

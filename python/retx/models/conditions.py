@@ -65,7 +65,7 @@ def conditions(scenario: Table) -> list[Conditions]:
     """
     for key in ("wlan", "route"):
         if scenario.get(key):
-            raise ModelError(f"closed forms know links with the fewest hops only, not [[{key}]]")
+            raise ModelError(f"closed forms cover only links by the fewest hops, not [[{key}]]")
     return [_of_flow(scenario, flow) for flow in scenario["flow"]]
 
 
@@ -80,7 +80,7 @@ def quantity(text: str) -> float:
 def _of_flow(scenario: Table, flow: Table) -> Conditions:
     name = flow["name"]
     if "tcp" not in flow:
-        raise ModelError(f"flow {name}: closed forms speak of TCP only")
+        raise ModelError(f"flow {name}: closed forms cover TCP only")
     tcp = scenario["tcp"][flow["tcp"]]
     options = TIMESTAMPS_BYTES if tcp["timestamps"] else 0
     payload, headers = tcp["mss"] - options, HEADERS_BYTES + options
@@ -134,7 +134,7 @@ def _direction(link: Table, turned: bool) -> Table:
     for key in ("schedule", "arq", "fec"):
         if hop.get(key):
             raise ModelError(
-                f"link {link['name']}: closed forms know constant links that do not repair, "
+                f"link {link['name']}: closed forms cover constant links without repair, "
                 f"not `{key}`"
             )
     return hop
@@ -167,7 +167,7 @@ def _channel_loss(link: str, channel: Table, packet_bytes: int) -> float:
         case "gilbert_elliott" | "gilbert_elliott_time":
             return _burst_loss(channel)
         case other:
-            raise ModelError(f"link {link}: closed forms know no loss rate of channel {other!r}")
+            raise ModelError(f"link {link}: closed forms have no loss rate of channel {other!r}")
 
 
 def _burst_loss(channel: Table) -> float:

@@ -264,5 +264,5 @@ def _checked(p: Given, r: Given, k: Given, h: Given) -> Chain:
         )
     )
     if np.any(chain.p + chain.r == 0):
-        raise ModelError("p and r are both 0: the chain stays where it begins, for ever")
+        raise ModelError("p and r are both 0: the chain never leaves its initial state")
     return chain

@@ -46,7 +46,7 @@ def locked(path: Path | None) -> Iterator[None]:
     handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         if not take(handle):
-            raise UsageError(f"{path}: another tuning writes there just now")
+            raise UsageError(f"{path}: another tuning is being written there")
         if before is None:
             os.write(handle, LOCK_CONTENT)
         yield

@@ -232,8 +232,8 @@ fn needless_evidence(
             (Needless::No, 0.99, Evidence::OwnTimestamp)
         });
     }
-    // What fills a gap before it was sent before it, and covers it: its data were there. An ACK
-    // that is lost after it can feign that without timestamps.
+    // An earlier segment filled a gap and triggered this ACK, which covers the retransmission, too:
+    // the original had arrived. Without timestamps, a lost ACK can look the same.
     if echo.is_jump && record.time_ns >= echo.head_ns {
         return match age {
             Some(age) if age > 0 => Some((Needless::Yes, 0.97, Evidence::OlderTimestamp)),

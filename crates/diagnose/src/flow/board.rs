@@ -77,7 +77,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// An empty board at this position.
+    /// Creates an empty scoreboard that begins at this position.
     pub fn at(position: i64) -> Self {
         Self { spans: VecDeque::new(), start: position, end: position }
     }

@@ -149,8 +149,8 @@ impl Half {
         if late { Relation::Late } else { Relation::Again(None) }
     }
 
-    /// The acknowledgment of these data was captured just before them: a card that puts segments
-    /// together hands them on later.
+    /// True if the acknowledgment of these data was captured just before the data: a network card
+    /// that aggregates segments (LRO, GRO) delivers them to the capture later.
     pub(super) fn was_skipped(&mut self, start: i64, end: i64, now: &Now) -> bool {
         let (from, to, since_ns) = self.skipped;
         let limit_ns = now.rtt().unwrap_or(0).max(SKIPPED_MIN_NS);

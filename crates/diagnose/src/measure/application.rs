@@ -39,7 +39,7 @@ pub fn bursts(observed: &Observed) -> Vec<Burst> {
         if fresh <= 0 {
             continue;
         }
-        // What an acknowledgment releases passes a capture away from the sender a loop later.
+        // Segments released by an acknowledgment pass a capture away from the sender a loop later.
         let pause_ns = passed.time_ns - acked_ns - here_ns;
         let is_idle = acked >= known && pause_ns >= least_ns;
         match bursts.last_mut() {

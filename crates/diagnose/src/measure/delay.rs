@@ -23,8 +23,8 @@ pub struct Beyond {
     pub delays_s: Vec<f64>,
 }
 
-/// Delays beyond the queue, which is followed by what was sent from the last time it was empty on,
-/// as long as the error of the rate allows.
+/// Delays that the queue does not explain. The queue is reconstructed from the data sent since it
+/// was last empty; delays are left out once the error of the rate has accumulated too much.
 pub fn beyond_queue(trace: &FlowTrace, rate_bit_s: &Estimate, by_queue: &[f64]) -> Beyond {
     let (Some(rate), Some(low), Some(high)) = (rate_bit_s.value, rate_bit_s.low, rate_bit_s.high)
     else {

@@ -6,7 +6,7 @@ use crate::answer;
 use crate::flow::watch::{Heard, Observed};
 use serde::Serialize;
 
-/// Episodes that a congestion control needs to show itself.
+/// Minimum number of episodes from which a congestion control is inferred.
 const EPISODES_MIN: usize = 3;
 /// Range of the remaining share of the window after an episode, by congestion control.
 const RENO: (f64, f64) = (0.4, 0.6);

@@ -130,7 +130,7 @@ impl Section {
         pass(length, input)
     }
 
-    /// An interface, or its statistics.
+    /// Reads a block that describes an interface, or its statistics.
     fn describe(
         &mut self,
         kind: u32,

@@ -88,7 +88,7 @@ impl Devices {
                 write(&self.open[host], &self.frame)
             }
         };
-        // Not an error of the run, but a drop that no model has made: it invalidates the emulation.
+        // A drop that no model has made: it invalidates the result, but does not end the run.
         self.refused += u64::from(written.is_err());
     }
 

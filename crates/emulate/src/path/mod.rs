@@ -256,7 +256,7 @@ impl<'a, 'p> Path<'a, 'p> {
             self.flows.unroutable += 1;
             return;
         };
-        // Not before the time of the last departure from the engine.
+        // The engine accepts no packet before the time of its last departure.
         let at = at.max(self.engine.now());
         let (id, passage, datagram) =
             if let Some((arriving, datagram)) = self.datagrams.arriving(at, &seen) {

@@ -1,13 +1,13 @@
 //! Detection of a kernel's recovery episodes, from queries of a sender's socket.
 //!
-//! *What it does.* The socket is looked at after each acknowledgment that the kernel has taken, and
-//! at each retransmission that it has sent. One thing lies between two looks, so what differs
-//! tells what it was: another timeout counted is one; fast recovery entered is a loss found by
-//! acknowledgments, or by the timer of RACK when a retransmission comes without one; the state of
-//! either left is its end.
-//! A retransmission without either is a tail loss probe. It is no episode, unless its repair of a
-//! loss takes the window down, which the kernel does when more than was sent before the probe is
-//! acknowledged (`tcp_process_tlp_ack`): then it is one that ends at once, as in a simulation.
+//! *What it does.* Queries the socket after each acknowledgment that the kernel has processed, and
+//! at each retransmission. Only one event lies between two queries, so that their difference
+//! identifies it. A higher count of timeouts is a timeout. Entry into fast recovery is a loss
+//! detected by acknowledgments, or by the timer of RACK if a retransmission comes without an
+//! acknowledgment. Leaving either state is its end. A retransmission without any of these is a tail
+//! loss probe. A probe is no episode, unless the kernel reduces its window because the probe
+//! repaired a loss, when more data than had been sent before the probe are acknowledged
+//! (`tcp_process_tlp_ack`): that is an episode that ends at once, as in a simulation.
 //!
 //! *Source.* `tcp_fastretrans_alert`, `tcp_enter_loss`, `tcp_update_rto_stats` of Linux 6.18: what
 //! the states mean, and that one recovery can follow another within one acknowledgment, once
@@ -186,7 +186,7 @@ fn in_recovery(state: &SocketState) -> bool {
 
 /// True if the window has fallen to the threshold, as at the end of a reduction.
 fn has_reduced(before: &SocketState, state: &SocketState) -> bool {
-    // The same acknowledgment may have increased it by one again.
+    // The acknowledgment that ends the reduction may also increase the window by one segment.
     let at_threshold = state.ssthresh.is_some_and(|ssthresh| state.cwnd <= ssthresh + 1);
     at_threshold && (state.ssthresh != before.ssthresh || state.cwnd < before.cwnd)
 }

@@ -220,7 +220,7 @@ impl Sending {
                 first_hop::LOST => self.sender.dropped_in_first_hop(now, Time::ZERO),
                 _ => {
                     self.refused += 1;
-                    // As in a simulation, the source tries again after a while, not at once.
+                    // The source tries again after a while, as in a simulation.
                     self.retry_at = self.retry_at.max(now + RETRY);
                 }
             }

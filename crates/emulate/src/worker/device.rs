@@ -80,7 +80,7 @@ fn move_device(name: &str, namespace: &File) -> Result<(), String> {
 }
 
 fn packet_socket(name: &str) -> io::Result<Device> {
-    // Without a protocol, so that it receives nothing before it is bound.
+    // A socket without a protocol receives nothing before it is bound.
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     let none = None::<SockProtocol>;
     let socket = socket(AddressFamily::Packet, SockType::Raw, flags, none)?;

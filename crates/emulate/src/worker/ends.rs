@@ -63,7 +63,7 @@ impl State {
         for mut socket in std::mem::take(&mut self.closing) {
             // The other end has closed if the read returns: the counters of the socket are final.
             match socket.read(&mut [0]) {
-                // Not closed by the other end yet: looked at again before the next connection.
+                // The other end has not closed yet: it is checked again before the next connection.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.closing.push(socket),
                 _ => self.add_kernel(&socket),
             }

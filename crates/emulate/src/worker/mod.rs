@@ -90,7 +90,7 @@ fn socket() -> io::Result<UnixStream> {
 
 /// Runs the first process.
 fn outside(command: &[String]) -> Result<i32, String> {
-    // It dies with the emulator, and the second process dies with it.
+    // This process dies with the emulator, and the second process with this one.
     let _ = prctl::set_pdeathsig(Signal::SIGKILL);
     // User programs run in these namespaces, too: they neither see nor reach other processes.
     let new = CloneFlags::CLONE_NEWNS

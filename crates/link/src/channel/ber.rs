@@ -1,5 +1,4 @@
-//! *What it does.* Loses a frame when at least one of its bits is wrong; bit errors are
-//! independent.
+//! *What it does.* Loses a frame if at least one of its bits is wrong; bit errors are independent.
 //!
 //! *Reference.* Electronics 2022, 11(14), 2254, eq. 3 (the linear form).
 //!

@@ -1,4 +1,4 @@
-//! *What it does.* Lets a share of the frames arrive twice.
+//! *What it does.* Duplicates a share of the frames.
 //!
 //! *Equations.* Copies per frame that arrives: p.
 //!

@@ -1,4 +1,4 @@
-//! *What it does.* Delays every frame for a time of its own, drawn independently from a law.
+//! *What it does.* Delays each frame by an independent random time.
 //!
 //! *Equations.* Mean extra delay: the law's mean, before waiting in line.
 //!

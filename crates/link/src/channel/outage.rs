@@ -1,5 +1,5 @@
-//! *What it does.* Loses every frame while the link is down, at stated times or so many times at
-//! random.
+//! *What it does.* Loses every frame during outages: at given times, or a given number at random
+//! times.
 //!
 //! *Reference.* The faults of Park, Chung & Ahn 2012 ("faults … 0/5/15/30/45/60/75 times in
 //! 200 s"). How long a fault lasts is not printed there; here `duration` says it.

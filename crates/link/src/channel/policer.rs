@@ -1,5 +1,5 @@
-//! *What it does.* Drops what comes above a rate, as a traffic policer does: a token bucket without
-//! a queue.
+//! *What it does.* Drops frames above a rate, like a traffic policer: a token bucket without a
+//! queue.
 //!
 //! *Reference.* The single-rate meter of RFC 2697 without an excess bucket; `tc … police rate …
 //! burst … drop`; Flach et al. 2016, "An Internet-Wide Analysis of Traffic Policing".
@@ -8,9 +8,9 @@
 //! start. A frame that finds as many tokens as it has bytes takes them and passes; any other is
 //! dropped. In the long run at most `rate` passes.
 //!
-//! *Where we differ.* A frame comes to the policer when its transmission on the link ends, and
-//! counts as the bytes of its IP packet. Its losses are congestion: they say that the sender was
-//! too fast.
+//! *Where we differ.* A frame reaches the policer when its transmission on the link ends, and
+//! counts by the bytes of its IP packet. Its losses count as congestion, because the sender
+//! exceeded the rate.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
 use retx_units::{Rate, Stream, Time, choice};

@@ -1,4 +1,4 @@
-//! *What it does.* Delays a share of the frames, each for a time drawn from a law.
+//! *What it does.* Delays a share of the frames, each by a random time.
 //!
 //! *Reference.* The reliable MAC of Pavilanskas (ECMS): "a percentage P_v of packets is delayed by
 //! 0.5, 1 or 2 s", by an exponential law; there P_v takes a new value every 10 s.

@@ -1,5 +1,5 @@
-//! *What it does.* Lets a share of the frames be overtaken: by a number of packets, or by whatever
-//! comes within a time.
+//! *What it does.* Lets a share of the frames be overtaken, by a number of packets or by all
+//! packets within a time.
 //!
 //! *Reference.* RFC 4737 §4.2: a packet that `packets` others overtake arrives with a reordering
 //! extent of `packets`.

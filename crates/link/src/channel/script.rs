@@ -1,4 +1,4 @@
-//! *What it does.* Loses exactly the frames that a list names.
+//! *What it does.* Loses exactly the frames listed.
 //!
 //! *Reference.* The scripted drops of Fall & Floyd 1996.
 

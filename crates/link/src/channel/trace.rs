@@ -1,4 +1,4 @@
-//! *What it does.* Loss, delay and rate as they were recorded: a table over time, or the delivery
+//! *What it does.* Replays recorded losses, delays and rates: a table over time, or the delivery
 //! opportunities of a Mahimahi trace.
 //!
 //! *Reference.* Mahimahi's packet-delivery traces (Netravali et al. 2015; the README of

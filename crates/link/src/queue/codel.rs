@@ -1,6 +1,6 @@
-//! *What it does.* Looks at how long packets have waited when they leave. When that has been above
-//! a target for an interval, it drops (or marks) at the head of the line, ever more often until the
-//! delay falls below.
+//! *What it does.* Measures how long packets have waited when they leave. If that has exceeded a
+//! target for an interval, CoDel drops (or marks) packets at the head of the queue, at decreasing
+//! intervals, until the delay falls below the target.
 //!
 //! *Reference.* Nichols, Jacobson, McGregor & Iyengar, RFC 8289 §5; marks as in Linux
 //! (`codel_impl.h`), for the RFC leaves them open.
@@ -8,9 +8,9 @@
 //! *Equations.* Next drop at t + interval/√count. The count starts from what the last dropping
 //! state added to it, if that ended less than 16 intervals ago, else from 1.
 //!
-//! *Where we differ.* `maxpacket_`, below which a line is no queue, is the largest packet so far,
-//! as in ns-2; Linux takes the interface's MTU. The square root is exact; Linux approaches it by
-//! Newton's steps. A packet in transmission is not in the queue.
+//! *Where we differ.* `maxpacket_`, the size below which a backlog is no queue, is the largest
+//! packet so far, as in ns-2; Linux uses the MTU of the interface. The square root is exact; Linux
+//! approximates it by Newton's method. A packet in transmission is not in the queue.
 
 use super::control::{Control, Law, Source};
 use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting};

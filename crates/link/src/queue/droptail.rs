@@ -1,4 +1,4 @@
-//! *What it does.* First in, first out; a packet that finds no room is dropped.
+//! *What it does.* First in, first out; a packet that arrives at a full queue is dropped.
 //!
 //! *Where we differ.* As in ns-2 and ns-3, the packet in transmission takes no room.
 

@@ -1,6 +1,6 @@
-//! *What it does.* Gives each flow a line of its own, by a hash, and serves the lines in turn by
-//! bytes (deficit round robin), those of flows that have just begun first. Each line has a CoDel of
-//! its own. When all lines together are full, the longest gives up half of its packets.
+//! *What it does.* Hashes each flow to a queue of its own and serves the queues by deficit round
+//! robin, new flows first. Each queue has its own CoDel. If all queues together are full, the
+//! longest loses half of its packets.
 //!
 //! *Reference.* Høiland-Jørgensen, McKenney, Täht, Gettys & Dumazet, RFC 8290 §4; details that it
 //! leaves open as in Linux (`sch_fq_codel.c`).

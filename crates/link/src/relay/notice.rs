@@ -1,5 +1,5 @@
-//! *What it does.* Explicit loss notification: marks acknowledgments that ask for a segment which
-//! was lost on the lossy hop, so that the sender may repeat it without slowing down.
+//! *What it does.* Explicit loss notification: marks acknowledgments that request a segment lost on
+//! the lossy hop, so that the sender can retransmit it without reducing its window.
 //!
 //! *Reference.* Balakrishnan & Katz, Explicit loss notification and wireless web performance,
 //! Globecom 1998; ns-2 `tcp/snoop.cc`, `snoop_wless_data` and `snoop_wired_ack` (data from the

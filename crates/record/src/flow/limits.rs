@@ -256,7 +256,7 @@ impl Limits {
         }
     }
 
-    /// Takes time away from a limit, and from the reduction that was in force.
+    /// Subtracts time from a limit, and from the window reduction in whose effect it fell.
     fn take(&mut self, span: &Span, time: Duration) {
         self.times.take(span.limit, time);
         let claim = self.claims.iter_mut().find(|claim| claim.number == span.reduction);

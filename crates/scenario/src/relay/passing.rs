@@ -20,9 +20,9 @@ pub struct Passage {
 /// Location of the data sender as seen from a relay at a lossy hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Data leave over the hop.
+    /// The data leave the relay over the lossy hop.
     Toward,
-    /// Data come from the hop.
+    /// The data reach the relay over the lossy hop.
     From,
 }
 

@@ -141,7 +141,7 @@ fn put(values: &mut Value, key: &str, made: Vec<Made>) -> Result<Vec<Origin>, Pr
     let written = match list {
         Value::Null => Vec::new(),
         Value::Array(written) => std::mem::take(written),
-        // Not a list: the reader of the key reports it.
+        // The value is not a list, which the reader of the key reports.
         _ => return Ok(Vec::new()),
     };
     let names: std::collections::HashSet<&str> = made.iter().map(Made::name).collect();

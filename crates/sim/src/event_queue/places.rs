@@ -10,7 +10,7 @@ pub(super) type Node = u32;
 /// End of a list.
 const NONE: Node = Node::MAX;
 
-// Its size is a power of two, so that a shift finds it.
+// The size is a power of two, so that an index is converted to an address by a shift.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 struct Place {

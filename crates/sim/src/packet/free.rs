@@ -19,23 +19,23 @@ pub(super) struct Free {
 }
 
 impl Free {
-    /// True if [`Self::go_on`] has to be called before the next allocation.
+    /// True if [`Self::advance`] has to be called before the next allocation.
     #[inline(always)]
-    pub const fn has_to_go_on(&self) -> bool {
+    pub const fn is_word_used_up(&self) -> bool {
         self.left == 0
     }
 
     /// Allocates the next index.
     #[inline(always)]
-    pub const fn take(&mut self) -> u32 {
-        debug_assert!(!self.has_to_go_on(), "it has one");
+    pub const fn allocate(&mut self) -> u32 {
+        debug_assert!(!self.is_word_used_up(), "it has one");
         let bit = self.left.trailing_zeros();
         self.left &= self.left - 1;
         self.word as u32 * 64 + bit
     }
 
     /// Advances to the next word with free indices. The number of indices may grow.
-    pub fn go_on(&mut self) {
+    pub fn advance(&mut self) {
         while self.left == 0 {
             self.word += 1;
             if self.word >= self.words.len() {
@@ -58,7 +58,7 @@ impl Free {
 
     /// Releases an index.
     #[inline(always)]
-    pub fn give_back(&mut self, number: u32) {
+    pub fn release(&mut self, number: u32) {
         self.words[number as usize / 64] |= 1 << (number % 64);
     }
 
@@ -80,8 +80,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn next(free: &mut Free) -> u32 {
-        if free.has_to_go_on() {
-            free.go_on();
+        if free.is_word_used_up() {
+            free.advance();
         }
         free.take()
     }
@@ -94,7 +94,7 @@ mod tests {
             let mut given: Vec<u32> = Vec::new();
             for step in steps {
                 if step % 3 == 0 && !given.is_empty() {
-                    free.give_back(given.swap_remove(step as usize % given.len()));
+                    free.release(given.swap_remove(step as usize % given.len()));
                 } else {
                     let number = next(&mut free);
                     prop_assert!(!given.contains(&number) && (number as usize) < free.all());
@@ -109,7 +109,7 @@ mod tests {
     fn what_is_taken_lies_side_by_side() {
         let mut free = Free::default();
         let first: Vec<u32> = (0..100).map(|_| next(&mut free)).collect();
-        first.iter().rev().for_each(|number| free.give_back(*number));
+        first.iter().rev().for_each(|number| free.release(*number));
         assert!((100..free.all() as u32).all(|number| next(&mut free) == number));
         assert!((0..100).all(|number| next(&mut free) == number));
     }

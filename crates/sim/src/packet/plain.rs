@@ -52,7 +52,7 @@ impl Packets {
         timestamps: Option<Timestamps>,
         label: &Label,
     ) -> (u32, u32) {
-        let id = self.take_number();
+        let id = self.allocate();
         let packet = Packet::plain(transmit, timestamps.is_some(), label);
         let bytes = packet.bytes();
         if let Some(timestamps) = timestamps {

@@ -1,5 +1,5 @@
-//! *What it does.* Doubles the wait at each timeout, and keeps it doubled while the loss state
-//! lasts: until everything sent before the last timeout is acknowledged.
+//! *What it does.* Doubles the timeout at each expiry, and keeps it doubled during the loss state:
+//! until everything sent before the last timeout is acknowledged.
 //!
 //! *Reference.* García, Agüero & Muñoz, *On the unsuitability of TCP RTO estimation over bursty
 //! error channels*, §2 and table II; Linux 2.2, `net/ipv4/tcp_input.c` (`tcp_ack_saw_tstamp`),

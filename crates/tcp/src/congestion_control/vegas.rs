@@ -1,5 +1,5 @@
-//! *What it does.* Compares the rate that the window should give with the rate that it gives; the
-//! difference is what stands in queues, and is kept between `alpha` and `beta` segments.
+//! *What it does.* Compares the rate that the window should yield with the actual rate. The
+//! difference is the backlog in queues, which Vegas keeps between `alpha` and `beta` segments.
 //!
 //! *Reference.* Brakmo & Peterson, JSAC 13(8), 1995. Read: ns-2.35 `tcp/tcp-vegas.cc`; INET's
 //! agrees but for the defaults 2, 4, 1.
@@ -22,8 +22,11 @@
 //! grows only when at most two segments of it were unused. In ns-2 the ACKs after a retransmission
 //! by the fine-grained timeout count as duplicates that inflate the window; here recovery is over.
 
+mod fine_timer;
+
 use super::send_times::SendTimes;
 use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, half_of_flight};
+use fine_timer::FineTimer;
 use retx_units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -87,40 +90,6 @@ enum Growth {
     Linear,
     /// One segment per ACK.
     Exponential,
-}
-
-/// The fine-grained retransmission timeout, in nanoseconds.
-#[derive(Debug, Clone, Copy)]
-struct FineTimer {
-    srtt: i64,
-    deviation: i64,
-    timeout: i64,
-}
-
-impl FineTimer {
-    fn new(sample: i64) -> Self {
-        let mut timer = Self { srtt: sample, deviation: sample / 4, timeout: 0 };
-        timer.renew();
-        timer
-    }
-
-    fn sample(&mut self, sample: i64) {
-        let error = sample - self.srtt;
-        self.srtt += error / 8;
-        self.deviation += (error.abs() - self.deviation) / 4;
-        self.renew();
-    }
-
-    fn renew(&mut self) {
-        let timeout = self.srtt.saturating_add(self.deviation.saturating_mul(2));
-        self.timeout = timeout.saturating_add(timeout / 16);
-    }
-
-    /// Backs off after the loss of a segment that had been sent `copies` times.
-    fn back_off(&mut self, copies: u32) {
-        let more = if copies > 1 { self.timeout } else { self.timeout / 8 };
-        self.timeout = self.timeout.saturating_add(more);
-    }
 }
 
 /// Queued segments: (expected − actual)·baseRTT.

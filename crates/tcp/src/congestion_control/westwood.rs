@@ -1,5 +1,5 @@
-//! *What it does.* Reno whose threshold after a loss is what the path carries: estimated bandwidth
-//! times least RTT.
+//! *What it does.* Reno with a threshold after a loss that is the capacity of the path: estimated
+//! bandwidth times minimum RTT.
 //!
 //! *Reference.* Mascolo, Casetti, Gerla, Sanadidi & Wang, MobiCom 2001. Read: INET
 //! `TcpWestwood.cc`.

@@ -1,5 +1,5 @@
-//! *What it does.* Westwood that tells error losses from congestion. For an error it leaves the
-//! window alone, sends everything unacknowledged again at once, and does not back the RTO off.
+//! *What it does.* Westwood that distinguishes error losses from congestion. After an error it
+//! keeps the window, retransmits all unacknowledged data at once, and does not back off the RTO.
 //!
 //! *Reference.* After Yang, Wang, Sanadidi & Gerla, ICC 2003, "TCPW with Bulk Repeat".
 //! **Reconstructed:** only the abstract was at hand. It names the three changes (bulk

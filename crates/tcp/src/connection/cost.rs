@@ -17,8 +17,7 @@ struct Rig {
 }
 
 impl Rig {
-    /// Creates the sender; a part is the name of a field of the configuration and of a choice for
-    /// it.
+    /// Creates the sender; each of `parts` names a field of the configuration and its value.
     fn new(parts: &[(&str, &str)], segments: u64) -> Self {
         let mut base = serde_json::to_value((presets::find("sack").expect("a preset").config)())
             .expect("a configuration");

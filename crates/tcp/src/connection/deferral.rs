@@ -175,7 +175,7 @@ impl Connection {
             return false;
         }
         let limit = room.congestion.min(room.offered);
-        // Without room of its own, the segment is allowed by another rule.
+        // A segment without room in the windows is sent by another rule.
         if limit == 0 || limit >= enough || !room.last && limit >= room.packet {
             return false;
         }

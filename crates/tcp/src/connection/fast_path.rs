@@ -125,7 +125,7 @@ impl Connection {
         if flags != Flags::ACK.0 {
             return false;
         }
-        // Not the next data: either beyond a gap, or a case for the general path.
+        // These are not the next data: they lie beyond a gap, or need the general path.
         if segment.seq != self.acknowledgment() {
             let PlainSegment { seq, ack, window, payload_bytes, .. } = segment;
             return self.fast_paths.receiving == Receiving::BeyondGap

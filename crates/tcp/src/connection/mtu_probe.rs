@@ -1,7 +1,7 @@
 //! Path MTU discovery by probing: search for the largest segment that the path carries.
 //!
-//! *What it does.* A segment of new data, larger than others, is a probe: its acknowledgment makes
-//! all segments so large, its loss says that they cannot be.
+//! *What it does.* Sends a segment of new data that is larger than the others as a probe: if it is
+//! acknowledged, all segments get that size; if it is lost, they do not.
 //!
 //! *Reference.* RFC 4821; Linux 6.18, `net/ipv4/tcp_output.c`: `tcp_mtu_probe`; `tcp_input.c`:
 //! `tcp_mtup_probe_success`, `tcp_mtup_probe_failed`, `tcp_fastretrans_alert`; on where

@@ -74,7 +74,7 @@ impl Connection {
             return None;
         }
         let (position, space) = sender.board.last_unsacked()?;
-        // Not below RecoveryPoint: at most once per recovery.
+        // At or above RecoveryPoint, so that a recovery sends one rescue retransmission at most.
         sender.repair.rescue_rxt = sender.snd_max;
         Some(self.again(position, space))
     }

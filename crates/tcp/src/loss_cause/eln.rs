@@ -1,4 +1,4 @@
-//! *What it does.* Takes a loss for corruption when a relay has said so: explicit loss
+//! *What it does.* Attributes a loss to corruption if a relay has reported it: explicit loss
 //! notification.
 //!
 //! *Reference.* Balakrishnan & Katz, Explicit loss notification and wireless web performance,

@@ -1,5 +1,5 @@
-//! *What it does.* JTCP's test alone: a loss is congestion when segments have come out of the
-//! network more slowly than they went in, because more and more of them had to queue.
+//! *What it does.* JTCP's test alone: attributes a loss to congestion if segments left the network
+//! more slowly than they entered it, because their queue grew.
 //!
 //! *Reference.* Wu & Chen, IEEE JSAC 22(4), 2004. **Reconstructed:** only the abstract was at hand;
 //! see congestion control `jtcp_like`, which has the same test with JTCP's own reactions.

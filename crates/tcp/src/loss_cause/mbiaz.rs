@@ -1,6 +1,6 @@
-//! *What it does.* Takes a loss for corruption when the segment after the gap came just when it
-//! would have come with the lost ones before it: they had taken their place in the bottleneck's
-//! queue.
+//! *What it does.* Attributes a loss to corruption if the segment after the gap arrived at the time
+//! at which it would have arrived without the loss: the lost segments had occupied their place in
+//! the bottleneck's queue.
 //!
 //! *Reference.* Biaz & Vaidya, ASSET 1999; with the narrower window, mBiaz, Cen, Cosman & Voelker,
 //! IEEE/ACM ToN 11(5), 2003. The text was not at hand: limits as in two published implementations,

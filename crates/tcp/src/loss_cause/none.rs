@@ -1,4 +1,4 @@
-//! *What it does.* Takes every loss for congestion, as the RFCs do.
+//! *What it does.* Attributes every loss to congestion, as the RFCs do.
 //!
 //! *Reference.* RFC 5681 §3.
 

@@ -1,4 +1,4 @@
-//! *What it does.* Whatever a class of the user's own says, in Python.
+//! *What it does.* Applies the rule of a user's class in Python.
 //!
 //! *Reference.* docs/how-to/write-a-loss-cause.md.
 //!

@@ -1,5 +1,5 @@
-//! *What it does.* Takes a loss for corruption unless the delay is in a spike, which begins when
-//! the delay is far above its minimum and ends when it has come down again.
+//! *What it does.* Attributes a loss to corruption except during a spike of the delay, which begins
+//! when the delay is far above its minimum and ends when it has fallen again.
 //!
 //! *Reference.* Cen, Cosman & Voelker, *End-to-end differentiation of congestion and wireless
 //! losses*, IEEE/ACM ToN 11(5), 2003 (Spike, after Tobe et al. 2000). The text was not at hand:

@@ -1,5 +1,5 @@
-//! *What it does.* Takes a loss for corruption while the RTT measured last lies below a threshold:
-//! as long as no queue has built up, congestion is unlikely.
+//! *What it does.* Attributes a loss to corruption if the latest RTT lies below a threshold:
+//! without a queue, congestion is unlikely.
 //!
 //! *Reference.* Teng & Chang, threshold-based wireless TCP for long round-trip times, §2 and §3.
 //!

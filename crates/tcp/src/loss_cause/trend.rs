@@ -1,4 +1,4 @@
-//! *What it does.* Takes a loss for congestion while delays are rising, and for corruption
+//! *What it does.* Attributes a loss to congestion while delays increase, and to corruption
 //! otherwise, however long the delays are.
 //!
 //! *Reference.* Hsiao, Chindapol, Ritcey, Chen & Hwang, ICASSP 2005 (Trend), whose trend statistic

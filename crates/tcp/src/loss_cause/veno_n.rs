@@ -1,5 +1,5 @@
 //! *What it does.* Veno's test alone: with few segments queued at the bottleneck a loss is random,
-//! with many it is congestion.
+//! with many it is due to congestion.
 //!
 //! *Reference.* Fu & Liew, IEEE JSAC 21(2), 2003; Linux 6.18 `net/ipv4/tcp_veno.c`.
 //!

@@ -1,5 +1,5 @@
-//! *What it does.* Chooses among three rules by what the path looks like: `spike` where the slowest
-//! link is hardly used or shared by many, `mbiaz` where it is ours alone, `zigzag` in between.
+//! *What it does.* Selects one of three rules by the state of the path: `spike` if the slowest link
+//! is hardly used or shared by many flows, `mbiaz` if the flow has it alone, `zigzag` in between.
 //!
 //! *Reference.* Cen, Cosman & Voelker, IEEE/ACM ToN 11(5), 2003 (ZBS). The text was not at hand:
 //! choice and constants as in the Rust crate `packet_loss_classification`.

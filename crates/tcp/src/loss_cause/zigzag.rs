@@ -1,5 +1,5 @@
-//! *What it does.* Takes a loss for corruption while the delay lies below a threshold that is the
-//! higher the more segments are lost at once.
+//! *What it does.* Attributes a loss to corruption if the delay lies below a threshold that rises
+//! with the number of segments lost at once.
 //!
 //! *Reference.* Cen, Cosman & Voelker, IEEE/ACM ToN 11(5), 2003 (ZigZag). The text was not at hand:
 //! thresholds and gain as in the Rust crate `packet_loss_classification`.

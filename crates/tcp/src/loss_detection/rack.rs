@@ -1,5 +1,5 @@
-//! *What it does.* Takes for lost what was sent a reordering window before something that has
-//! arrived; a probe for the tail turns most timeouts into recoveries.
+//! *What it does.* Considers a segment lost if it was sent more than a reordering window before a
+//! segment that has arrived; a tail loss probe turns most timeouts into recoveries.
 //!
 //! *Reference.* RFC 8985: RACK (§6) and TLP (§7).
 //!
@@ -12,8 +12,8 @@
 //! the last segment that an ACK delivers in the order of the stream (`tcp_rack_advance`); the timer
 //! waits 2 ms longer (`TCP_TIMEOUT_MIN_US`). The rest is in `rack/linux.rs`.
 //!
-//! *Where we differ.* min_RTT is the smallest of the connection. Without SACK this is `newreno`, or
-//! with Linux's details what `without_sack` says.
+//! *Where we differ.* min_RTT is the minimum over the connection. Without SACK this is `newreno`,
+//! or, with the details of Linux, the recovery of `without_sack`.
 
 mod detection;
 mod in_order;

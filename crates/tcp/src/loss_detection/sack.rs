@@ -1,14 +1,15 @@
-//! *What it does.* Knows from selective acknowledgments what has arrived, takes for lost what
-//! enough of it lies above, and repairs as many losses per round trip as the window lets it send.
+//! *What it does.* Learns from selective acknowledgments which segments have arrived, considers a
+//! segment lost if enough data above it have arrived, and repairs as many losses per round trip as
+//! the window permits.
 //!
 //! *Reference.* RFC 6675; Fall & Floyd 1996 §2.
 //!
 //! *Equations.* `IsLost`: DupThresh discontiguous blocks, or more than (DupThresh − 1)·SMSS bytes,
 //! selectively acknowledged above (§4). `SetPipe`, `NextSeg`: see `scoreboard` and `transmit`.
 //!
-//! *Where we differ.* Segments, not octets, are marked: a block that covers part of a segment
-//! counts for its other segments only. Without SACK on the connection this is `newreno`, as §1
-//! advises.
+//! *Where we differ.* Segments are marked, not octets: a block that covers part of a segment counts
+//! only for the segments that it covers completely. Without SACK on the connection this is
+//! `newreno`, as §1 advises.
 
 use super::{Ack, LossDetection, Reaction, newreno};
 use crate::scoreboard::Scoreboard;

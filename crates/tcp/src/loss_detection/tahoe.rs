@@ -1,10 +1,10 @@
-//! *What it does.* The threshold of duplicate ACKs retransmits, and everything after the lost
-//! segment is sent again as the window opens.
+//! *What it does.* Retransmits at the threshold of duplicate ACKs, and sends everything after the
+//! lost segment again as the window opens.
 //!
 //! *Reference.* Jacobson 1988; Fall & Floyd 1996 §2.
 //!
-//! *Where we differ.* Not at all from ns-2's Tahoe: duplicate ACKs of a window that has been resent
-//! do not start another retransmission.
+//! *Where we differ.* None from ns-2's Tahoe: duplicate ACKs of a window that has been resent do
+//! not start another retransmission.
 
 use super::dupacks::Dupacks;
 use super::{Ack, LossDetection, Reaction};

@@ -1,5 +1,5 @@
-//! *What it does.* Linux's estimator: the deviation grows slowly while the RTT falls, its largest
-//! value in each window is what counts, and `min_rto` is a floor on it, not on the timeout.
+//! *What it does.* Estimator of Linux: the deviation grows slowly while the RTT falls, its maximum
+//! in each window determines the timeout, and `min_rto` bounds the deviation, not the timeout.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_rtt_estimator`, `tcp_set_rto`) and
 //! `include/net/tcp.h` (`__tcp_set_rto`); Sarolahti & Kuznetsov, USENIX 2002.

@@ -1,4 +1,5 @@
-//! *What it does.* Smooths the RTT and its deviation, and waits for the one plus four of the other.
+//! *What it does.* Smooths the RTT and its deviation; the timeout is the smoothed RTT plus four
+//! deviations.
 //!
 //! *Reference.* RFC 6298 §2.
 //!

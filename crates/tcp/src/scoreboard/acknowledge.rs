@@ -105,7 +105,7 @@ impl Scoreboard {
                     record.lost = false;
                     record.retransmitted = false;
                     record.doubled = false;
-                    // By the state before: the counts of lost and retransmitted segments still
+                    // The copy has the state before: the counts of lost and retransmitted segments still
                     // include it.
                     self.forget(&copy);
                     self.sacked_bytes += u64::from(copy.length);

@@ -1,5 +1,5 @@
-//! *What it does.* Once the receiver has reported every retransmission of a recovery as a
-//! duplicate, the recovery was not needed.
+//! *What it does.* A recovery is spurious if the receiver has reported every retransmission as a
+//! duplicate.
 //!
 //! *Reference.* RFC 2883 §4; RFC 3708 §2 and §3: a DSACK for data that were not retransmitted is
 //! the network's doing and proves nothing. Needs SACK.

@@ -1,5 +1,5 @@
-//! *What it does.* Reads from the echoed timestamp whether the first acceptable ACK answers the
-//! original segment or its retransmission.
+//! *What it does.* Determines from the echoed timestamp whether the first acceptable ACK was
+//! triggered by the original segment or by its retransmission.
 //!
 //! *Reference.* RFC 3522 §3.2; Ludwig & Katz 2000. Without timestamps it detects nothing.
 //!

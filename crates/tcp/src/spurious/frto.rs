@@ -1,5 +1,5 @@
-//! *What it does.* After a timeout's retransmission, sends two new segments instead of more
-//! retransmissions, and sees from the next ACKs whether the original had been on its way.
+//! *What it does.* Sends two new segments after the retransmission of a timeout, instead of more
+//! retransmissions, and infers from the next ACKs whether the original had arrived.
 //!
 //! *Reference.* RFC 5682 §2.1 (basic) and §3.1 (SACK-enhanced, used where the connection has SACK).
 //!

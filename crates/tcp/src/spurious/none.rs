@@ -1,4 +1,4 @@
-//! *What it does.* Believes every timeout, as RFC 5681 and RFC 6298 do.
+//! *What it does.* Considers every timeout genuine, as RFC 5681 and RFC 6298 do.
 
 use super::Detector;
 use schemars::JsonSchema;

@@ -1,5 +1,5 @@
-//! *What it does.* Sends the first unacknowledged segment again one byte short: an ACK beyond the
-//! short one can only answer the original.
+//! *What it does.* Retransmits the first unacknowledged segment without its last byte: an ACK
+//! beyond the shorter segment can only be due to the original.
 //!
 //! *Reference.* draft-kun-stoder-00 (Tan, Zhang, Zhu, 2004). The draft's section 9 says that the
 //! IETF was notified of intellectual-property claims on it: for simulation only.

@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 /// Token bucket.
 pub struct Policer;
 
-/// Fewest drops that show a rate.
+/// Minimum number of drops from which a rate is estimated.
 const DROPS_LEAST: usize = 20;
-/// Copies on which the grid is evaluated.
+/// Maximum number of copies on which the grid is evaluated.
 const COPIES_MOST: usize = 20_000;
 const GRID: usize = 12;
 /// Number of copies used in a first search over a coarse grid.

@@ -10,13 +10,13 @@ use std::cmp::Reverse;
 const NONE: u32 = u32::MAX;
 
 /// Number of days of the longest calendar: 64 KiB of lists.
-const MOST: u64 = 1 << 14;
+const DAYS_MAX: u64 = 1 << 14;
 
 /// Target number of packets per day; they are sorted when the day comes.
-const BUSY: u64 = 8;
+const PER_DAY: u64 = 8;
 
 /// Assumed number of packets in flight if it is unknown.
-const UNKNOWN: u64 = 1 << 13;
+const PACKETS_DEFAULT: u64 = 1 << 13;
 
 /// Length and number of days.
 #[derive(Debug, Clone, Copy)]
@@ -32,16 +32,16 @@ impl Days {
     /// `each` is zero if the rate is unknown.
     pub fn new(ahead: Duration, each: Duration) -> Self {
         let ahead = ahead.as_nanos();
-        let packets = ahead.checked_div(each.as_nanos()).unwrap_or(UNKNOWN);
-        let count = (packets / BUSY).clamp(64, MOST).next_power_of_two();
+        let packets = ahead.checked_div(each.as_nanos()).unwrap_or(PACKETS_DEFAULT);
+        let count = (packets / PER_DAY).clamp(64, DAYS_MAX).next_power_of_two();
         Self { length: ahead.div_ceil(count).max(1).next_power_of_two().ilog2(), count }
     }
 }
 
-/// Packet in a list.
+/// Packet in the list of a day.
 #[derive(Debug, Clone, Copy)]
-struct Noted {
-    coming: Arrival,
+struct Listed {
+    packet: Arrival,
     next: u32,
 }
 
@@ -53,12 +53,12 @@ pub(in crate::engine) struct Calendar {
     lists: Box<[u32]>,
     /// Bitmap of the days with packets.
     bits: Box<[u64]>,
-    noted: Vec<Noted>,
+    listed: Vec<Listed>,
     free: u32,
     /// Number of the first day with packets, counted from time 0.
     today: u64,
     /// Packets of that day in reverse order.
-    coming: Vec<Arrival>,
+    packets_today: Vec<Arrival>,
     /// No list belongs to a day after this one.
     last: u64,
 }
@@ -70,19 +70,19 @@ impl Calendar {
             days,
             lists: vec![NONE; days.count as usize].into(),
             bits: vec![0; days.count as usize / 64].into(),
-            noted: Vec::new(),
+            listed: Vec::new(),
             free: NONE,
             today: 0,
-            coming: Vec::new(),
+            packets_today: Vec::new(),
             last: 0,
         }
     }
 
     /// Inserts a packet; false if it arrives too long after the first, or before the last one
     /// taken.
-    pub fn enqueue(&mut self, coming: Arrival) -> bool {
-        let day = coming.arrival.as_nanos() >> self.days.length;
-        if self.coming.is_empty() {
+    pub fn enqueue(&mut self, packet: Arrival) -> bool {
+        let day = packet.arrival.as_nanos() >> self.days.length;
+        if self.packets_today.is_empty() {
             // Today is empty only if the whole calendar is, since `pop` then makes the next day
             // with packets current; an empty calendar may begin anywhere.
             (self.today, self.last) = (day, day);
@@ -94,75 +94,75 @@ impl Calendar {
         }
         self.last = last;
         if day > self.today {
-            self.note(day, coming);
+            self.add_to_list(day, packet);
             return true;
         }
         if day < self.today {
             self.leave_today(day);
         }
         // In front of its ties: the packets of today are taken from the end of the vector.
-        let place = self.coming.partition_point(|other| other.arrival > coming.arrival);
-        self.coming.insert(place, coming);
+        let place = self.packets_today.partition_point(|other| other.arrival > packet.arrival);
+        self.packets_today.insert(place, packet);
         true
     }
 
     /// Makes another day current, and returns the packets of the previous one to its list.
     #[cold]
     fn leave_today(&mut self, for_day: u64) {
-        let mut coming = std::mem::take(&mut self.coming);
+        let mut packets = std::mem::take(&mut self.packets_today);
         // In order of insertion, because a list is read from its last packet.
-        coming.drain(..).rev().for_each(|coming| self.note(self.today, coming));
-        (self.coming, self.today) = (coming, for_day);
+        packets.drain(..).rev().for_each(|packet| self.add_to_list(self.today, packet));
+        (self.packets_today, self.today) = (packets, for_day);
     }
 
     /// Inserts a packet into the list of its day.
-    fn note(&mut self, day: u64, coming: Arrival) {
+    fn add_to_list(&mut self, day: u64, packet: Arrival) {
         let place = (day % self.days.count) as usize;
         let bit = 1 << (place % 64);
         let next = if self.bits[place / 64] & bit == 0 { NONE } else { self.lists[place] };
         self.bits[place / 64] |= bit;
-        let noted = Noted { coming, next };
-        if let Some(free) = self.noted.get_mut(self.free as usize) {
+        let listed = Listed { packet, next };
+        if let Some(free) = self.listed.get_mut(self.free as usize) {
             self.lists[place] = self.free;
             self.free = free.next;
-            *free = noted;
+            *free = listed;
         } else {
-            self.lists[place] = self.noted.len() as u32;
-            self.noted.push(noted);
+            self.lists[place] = self.listed.len() as u32;
+            self.listed.push(listed);
         }
     }
 
     /// First packet to arrive.
     #[inline]
     pub fn first(&self) -> Option<&Arrival> {
-        self.coming.last()
+        self.packets_today.last()
     }
 
     /// Removes and returns the first packet.
     #[inline]
     pub fn pop(&mut self) -> Option<Arrival> {
-        let first = self.coming.pop();
-        if self.coming.is_empty() {
-            self.go_on();
+        let first = self.packets_today.pop();
+        if self.packets_today.is_empty() {
+            self.advance_day();
         }
         first
     }
 
     /// Makes the next day with packets current.
     #[inline(never)]
-    fn go_on(&mut self) {
+    fn advance_day(&mut self) {
         let Some(day) = self.next_day() else { return };
         self.today = day;
         let place = (day % self.days.count) as usize;
         self.bits[place / 64] &= !(1 << (place % 64));
         let mut at = self.lists[place];
-        while let Some(noted) = self.noted.get_mut(at as usize) {
-            self.coming.push(noted.coming);
-            let next = std::mem::replace(&mut noted.next, self.free);
+        while let Some(listed) = self.listed.get_mut(at as usize) {
+            self.packets_today.push(listed.packet);
+            let next = std::mem::replace(&mut listed.next, self.free);
             self.free = std::mem::replace(&mut at, next);
         }
         // The stable sort keeps the reverse order of insertion among ties.
-        self.coming.sort_by_key(|coming| Reverse(coming.arrival));
+        self.packets_today.sort_by_key(|packet| Reverse(packet.arrival));
     }
 
     fn next_day(&self) -> Option<u64> {
@@ -185,9 +185,9 @@ impl Calendar {
         let listed = days.flat_map(|day| {
             let place = (day % self.days.count) as usize;
             let has = self.bits[place / 64] >> (place % 64) & 1 != 0;
-            let first = has.then(|| self.noted.get(self.lists[place] as usize)).flatten();
-            std::iter::successors(first, |noted| self.noted.get(noted.next as usize))
+            let first = has.then(|| self.listed.get(self.lists[place] as usize)).flatten();
+            std::iter::successors(first, |listed| self.listed.get(listed.next as usize))
         });
-        self.coming.iter().rev().chain(listed.map(|noted| &noted.coming))
+        self.packets_today.iter().rev().chain(listed.map(|listed| &listed.packet))
     }
 }

@@ -38,9 +38,9 @@ pub(in crate::engine) enum Enqueued {
 /// Packets in order of arrival; ties in order of insertion.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Funnel {
-    /// Earliest arrival in all rows; [`Time::NEVER`] if they are empty. It is in row `row`.
+    /// Earliest arrival in all rows; [`Time::NEVER`] if they are empty. It is in row `first_row`.
     first: Time,
-    next: usize,
+    first_row: usize,
     /// Number of the first row from which on all rows are empty.
     used: usize,
     /// Earliest arrival in each row; [`Time::NEVER`] if it is empty.
@@ -60,7 +60,7 @@ impl Funnel {
     pub fn new(days: Days) -> Self {
         Self {
             first: Time::NEVER,
-            next: 0,
+            first_row: 0,
             used: 0,
             firsts: [Time::NEVER; ROWS],
             lasts: [Time::ZERO; ROWS],
@@ -128,12 +128,12 @@ impl Funnel {
         let firsts = &self.firsts;
         let of = |a: usize, b: usize| if firsts[b] < firsts[a] { b } else { a };
         // At most two rows are in use most of the time: one comparison then replaces seven.
-        self.next = if self.used <= 2 {
+        self.first_row = if self.used <= 2 {
             of(0, 1)
         } else {
             of(of(of(0, 1), of(2, 3)), of(of(4, 5), of(6, 7)))
         };
-        self.first = firsts[self.next];
+        self.first = firsts[self.first_row];
     }
 
     /// Earliest arrival; [`Time::NEVER`] if the queue is empty.
@@ -153,24 +153,24 @@ impl Funnel {
     #[inline(always)]
     pub fn first_by(&mut self, now: Time) -> Option<&Arrival> {
         if self.first_in_calendar < self.first && self.first_in_calendar <= now {
-            self.bring();
+            self.refill_from_calendar();
         } else if self.first > now {
             return None;
         }
-        self.rows[self.next].front()
+        self.rows[self.first_row].front()
     }
 
     /// Removes the packet returned by [`Self::first_by`].
     #[inline(always)]
     pub fn drop_first(&mut self) {
-        let row = &mut self.rows[self.next];
+        let row = &mut self.rows[self.first_row];
         row.drop_front();
-        self.firsts[self.next] = match row.front() {
+        self.firsts[self.first_row] = match row.front() {
             Some(first) => first.arrival,
             None => {
                 // An empty row below the last used one does no harm: `NEVER` loses every
                 // comparison.
-                self.used -= usize::from(self.used == self.next + 1);
+                self.used -= usize::from(self.used == self.first_row + 1);
                 Time::NEVER
             }
         };
@@ -180,14 +180,14 @@ impl Funnel {
     /// Moves the first packet of the calendar, which is the first of all, into a row.
     // A packet that is always taken from a row needs no copy.
     #[inline(never)]
-    fn bring(&mut self) {
+    fn refill_from_calendar(&mut self) {
         let Some(calendar) = &mut self.calendar else { return };
         if let Some(next) = calendar.pop() {
-            self.firsts[self.next] = next.arrival;
+            self.firsts[self.first_row] = next.arrival;
             self.first = next.arrival;
             // Earlier than every packet in the rows, it keeps any row sorted at its front.
-            self.rows[self.next].push_front(next);
-            self.used = self.used.max(self.next + 1);
+            self.rows[self.first_row].push_front(next);
+            self.used = self.used.max(self.first_row + 1);
         }
         self.first_in_calendar = calendar.first().map_or(Time::NEVER, |next| next.arrival);
     }
@@ -196,7 +196,7 @@ impl Funnel {
     /// [`Self::first_by`].
     #[inline]
     pub fn ahead(&self, others: usize) -> Option<&Arrival> {
-        self.rows[self.next].get(others)
+        self.rows[self.first_row].get(others)
     }
 
     /// All packets.

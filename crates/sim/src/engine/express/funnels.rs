@@ -1,27 +1,27 @@
 //! Funnels: packets on their way to a bottleneck over private links wait in one merge queue.
 //!
-//! *What feeds a bottleneck.* The first pipe of a route, if it is private
-//! ([`crate::engine::routes`]) and the bottleneck is behind it. When a packet enters such a pipe,
-//! its arrival at the bottleneck is settled; packets of all of them wait in one funnel, sorted by
-//! that arrival ([`super::funnel`]).
+//! *Feeders.* A pipe feeds a funnel if it is the first of its route, private
+//! ([`crate::engine::routes`]) and directly before the bottleneck. A packet's arrival at the
+//! bottleneck is known when it enters such a pipe; the packets of all feeders wait in one funnel,
+//! sorted by that arrival ([`super::funnel`]).
 //!
-//! *What that saves.* What a packet does to a plain bottleneck is felt nowhere else before the
-//! bottleneck's propagation delay is over. So all arrivals of so long a time, or of that which
-//! [`TOGETHER`] take, are carried out one after the other, each at its own time, by one event that
-//! comes so much later than the first of them. Who asks before that how the bottleneck is doing, or
-//! what has become of a packet, has all carried out that have been by then
-//! ([`Engine::flush_funnels`], [`Engine::flush_funnels_of`]).
+//! *Gain.* A packet at a plain bottleneck has no effect elsewhere before the bottleneck's
+//! propagation delay has passed. One event, that much later than the first arrival, therefore
+//! handles all arrivals of that time (or of the transmission time of [`TOGETHER`] packets), one
+//! after the other, each at its own time. Code that reads the state of the bottleneck or the fate
+//! of a packet before then first handles all arrivals up to the present ([`Engine::flush_funnels`],
+//! [`Engine::flush_funnels_of`]).
 //!
-//! *Which packets.* All but those that arrive too long after the first: they wait in their own
-//! pipes for an event each.
+//! *Exceptions.* Packets that arrive too long after the first wait in their own pipes, with an
+//! event each.
 //!
-//! *Order.* At the same nanosecond packets of a funnel arrive in its order, before those that came
-//! by an event: also with a capture, which sees each arrival at its time, when a funnel waits for
-//! nothing.
+//! *Order.* Packets of a funnel that arrive at the same nanosecond keep the order of the funnel, and
+//! precede packets that arrive by an event. With a capture, which records each arrival at its time,
+//! funnels keep this order, too, but their events do not wait.
 
 use super::calendar::Days;
 use super::funnel::{Arrival, Enqueued, Funnel};
-use super::lanes::{Abreast, Waiting};
+use super::lanes::{ParallelLanes, Waiting};
 use crate::agenda::Agenda;
 use crate::engine::Engine;
 use crate::engine::routes::{Step, end_of, is_end, is_private, pipe_of};
@@ -63,11 +63,11 @@ pub(in crate::engine) struct Funnels {
 /// Reasons to leave the fast path for a packet.
 enum Halt {
     /// Dropped by the queue.
-    TurnedAway,
+    QueueFull,
     /// Leaves the bottleneck at this time, and continues on another path.
-    Through(Time),
+    LeavesBottleneck(Time),
     /// Leaves the pipe behind the bottleneck at this time, and fits into no lane.
-    Passed(Time),
+    FitsNoLane(Time),
 }
 
 impl Funnels {
@@ -150,7 +150,7 @@ struct Onward<'e> {
     pipes: &'e mut [Pipe],
     routes: &'e [u32],
     /// Lanes behind the bottleneck.
-    lanes: Abreast<'e>,
+    lanes: ParallelLanes<'e>,
     agenda: &'e mut Agenda,
 }
 
@@ -161,17 +161,17 @@ impl Onward<'_> {
         let Parcel { id, bytes } = arriving.parcel;
         let leader = &mut self.pipes[bottleneck as usize];
         let Crossing::Arrives(at) = leader.cross_plain(arriving.arrival, bytes) else {
-            return Err(Halt::TurnedAway);
+            return Err(Halt::QueueFull);
         };
-        let through = Err(Halt::Through(at));
+        let through = Err(Halt::LeavesBottleneck(at));
         let hop = arriving.hop as usize;
         let Some([_, next, behind]) = self.routes.get(hop..hop + 3) else { return through };
         let Some(to) = end_of(*behind) else { return through };
         let next = self.pipes.get_mut(pipe_of(*next) as usize);
         let Some(next) = next.filter(|next| next.follows()) else { return through };
         let Some(arrival) = next.pass_ahead((arriving.arrival, at), bytes) else { return through };
-        if !self.lanes.take(Waiting { arrival, id, to }, self.agenda) {
-            return Err(Halt::Passed(arrival));
+        if !self.lanes.append(Waiting { arrival, id, to }, self.agenda) {
+            return Err(Halt::FitsNoLane(arrival));
         }
         next.hand_over();
         Ok(())
@@ -219,13 +219,13 @@ impl Engine<'_> {
     fn carry_out_by(&mut self, time: Time, number: u32) {
         let now = self.now;
         let leader = self.funnels.all[number as usize].bottleneck;
-        let apart = self.lanes.behind(leader).is_none();
-        if apart {
+        let has_no_lanes = self.lanes.behind(leader).is_none();
+        if has_no_lanes {
             while let Some(next) = self.funnels.all[number as usize].funnel.pop(time) {
                 self.carry_out_alone(&next);
             }
         } else {
-            let usual = if self.lanes.far() {
+            let usual = if self.lanes.exceed_caches() {
                 Self::carry_out_usual::<true>
             } else {
                 Self::carry_out_usual::<false>
@@ -236,9 +236,9 @@ impl Engine<'_> {
                 self.now = next.arrival;
                 let step = Step { parcel: next.parcel, hop: next.hop };
                 match halt {
-                    Halt::TurnedAway => self.stay_in_leader(leader, step, false),
-                    Halt::Through(at) => self.go_ahead(leader, (at, step)),
-                    Halt::Passed(at) => {
+                    Halt::QueueFull => self.stay_in_leader(leader, step, false),
+                    Halt::LeavesBottleneck(at) => self.go_ahead(leader, (at, step)),
+                    Halt::FitsNoLane(at) => {
                         // The packet has also passed the pipe behind the bottleneck, where it now
                         // waits.
                         self.take_lane(leader, (at, Step { hop: step.hop + 1, ..step }));
@@ -250,11 +250,11 @@ impl Engine<'_> {
     }
 
     /// Carries out arrivals at a leading pipe as long as each packet gets into a lane behind the
-    /// next pipe; returns the first that does not. `FAR`: there are more flows than the caches
+    /// next pipe; returns the first that does not. `PREFETCHES`: there are more flows than the caches
     /// hold.
     // The engine is borrowed in parts, once for all arrivals.
     #[inline(never)]
-    fn carry_out_usual<const FAR: bool>(
+    fn carry_out_usual<const PREFETCHES: bool>(
         &mut self,
         (number, time): (u32, Time),
     ) -> Option<(Arrival, Halt)> {
@@ -268,7 +268,7 @@ impl Engine<'_> {
             if let Err(halt) = onward.carry_out(next, *bottleneck) {
                 return funnel.pop(time).map(|next| (next, halt));
             }
-            if FAR {
+            if PREFETCHES {
                 onward.lanes.prefetch();
                 funnel.ahead(FETCHED).into_iter().for_each(|other| onward.prefetch(other));
             }

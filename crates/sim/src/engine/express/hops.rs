@@ -17,7 +17,7 @@ enum Outcome {
     /// A packet takes this step.
     Enters(Step),
     /// The packet of this step was dropped by this pipe's queue.
-    TurnedAway(Step, u32),
+    QueueFull(Step, u32),
 }
 
 impl Engine<'_> {
@@ -75,7 +75,7 @@ impl Engine<'_> {
                 Outcome::Done { wants_attention } => return wants_attention,
                 Outcome::Written => self.send_written(index, side),
                 Outcome::Enters(step) => self.send_into(step),
-                Outcome::TurnedAway(step, pipe) => {
+                Outcome::QueueFull(step, pipe) => {
                     self.write_hop(step);
                     self.drop_at_full_queue(pipe, step.parcel.id);
                 }
@@ -125,7 +125,7 @@ impl Engine<'_> {
                 entry
             };
             if entry != Entry::Accepted {
-                return Outcome::TurnedAway(step, first);
+                return Outcome::QueueFull(step, first);
             }
             // The connection has reported that nothing follows, which saves a poll.
             if !plain.more {

@@ -28,7 +28,7 @@ const FURTHER: u32 = u32::MAX;
 const MANY: usize = 250;
 
 /// Number of parallel lanes.
-const ABREAST: usize = 4;
+const LANES: usize = 4;
 
 /// Distance in slots by which the slot of a packet is prefetched.
 const PLACES: u32 = 16;
@@ -51,14 +51,14 @@ pub(in crate::engine) struct Waiting {
 #[derive(Debug, Clone, Default)]
 struct Lane {
     waiting: Ring<Waiting>,
-    /// Latest arrival so far.
+    /// Latest arrival so exceed_caches.
     last: Time,
 }
 
 impl Lane {
     /// Appends a packet to this lane, whose target is `target`.
     #[inline(always)]
-    fn take(&mut self, waiting: Waiting, target: Target, agenda: &mut Agenda) {
+    fn append(&mut self, waiting: Waiting, target: Target, agenda: &mut Agenda) {
         self.last = waiting.arrival;
         if self.waiting.is_empty() {
             agenda.wake(target, waiting.arrival);
@@ -76,28 +76,28 @@ pub(in crate::engine) struct Lanes {
     /// First target that is a lane; the others follow, and nothing else.
     first: Target,
     /// True if there are more flows than the caches hold.
-    far: bool,
+    exceed_caches: bool,
 }
 
 impl Lanes {
-    /// Creates lanes behind pipes whose packets take different routes; of several pipes in a row
-    /// the first gets them.
+    /// Creates lanes for pipes that several other pipes follow; in a chain of leaders the first one
+    /// gets them.
     pub fn new(pipes: &[Pipe], first: Target, flows: usize) -> Self {
         let mut followers = vec![0u32; pipes.len()];
         for leader in pipes.iter().filter_map(Pipe::leader) {
             followers[leader] += 1;
         }
         let of = vec![NONE; pipes.len()];
-        let mut lanes = Self { of, all: Vec::new(), first, far: flows > MANY };
+        let mut lanes = Self { of, all: Vec::new(), first, exceed_caches: flows > MANY };
         for (mut index, followers) in followers.into_iter().enumerate() {
-            // Of a chain of leaders, packets enter the first by an event; the lanes belong to that
+            // Packets enter the first of a chain of leaders by an event; the lanes belong to that
             // one.
             while let Some(leader) = pipes[index].leader() {
                 index = leader;
             }
             if followers > 1 && lanes.of[index] == NONE {
                 lanes.of[index] = lanes.count();
-                lanes.all.extend(std::iter::repeat_n(Lane::default(), ABREAST));
+                lanes.all.extend(std::iter::repeat_n(Lane::default(), LANES));
             }
         }
         lanes
@@ -110,47 +110,53 @@ impl Lanes {
 
     /// True if there are more flows than the caches hold.
     #[inline(always)]
-    pub const fn far(&self) -> bool {
-        self.far
+    pub const fn exceed_caches(&self) -> bool {
+        self.exceed_caches
     }
 
     /// Lanes behind this leader, if it has any.
     #[inline(always)]
-    pub fn behind(&mut self, leader: u32) -> Option<Abreast<'_>> {
+    pub fn behind(&mut self, leader: u32) -> Option<ParallelLanes<'_>> {
         let index = self.of[leader as usize];
         let lanes = self.all.get_mut(index as usize..)?.first_chunk_mut()?;
-        Some(Abreast { lanes, first: self.first + index })
+        Some(ParallelLanes { lanes, first: self.first + index })
     }
 }
 
 /// Parallel lanes behind one leader.
-pub(in crate::engine) struct Abreast<'l> {
-    lanes: &'l mut [Lane; ABREAST],
+pub(in crate::engine) struct ParallelLanes<'l> {
+    lanes: &'l mut [Lane; LANES],
     /// Target of the first of them.
     first: Target,
 }
 
-impl Abreast<'_> {
+impl ParallelLanes<'_> {
     /// Appends to the first lane whose tail is not later; returns false if there is none.
     #[inline(always)]
-    pub fn take(&mut self, waiting: Waiting, agenda: &mut Agenda) -> bool {
+    pub fn append(&mut self, waiting: Waiting, agenda: &mut Agenda) -> bool {
         let Waiting { arrival, id, to } = waiting;
         let fits = self.lanes[0].last <= arrival;
         if fits {
-            self.lanes[0].take(waiting, self.first, agenda);
+            self.lanes[0].append(waiting, self.first, agenda);
         }
-        fits || self.take_other_lane(arrival, id, to, agenda)
+        fits || self.append_to_other_lane(arrival, id, to, agenda)
     }
 
     // Scalars stay in registers; a struct would be written to memory first.
     #[inline(never)]
-    fn take_other_lane(&mut self, arrival: Time, id: u32, to: u32, agenda: &mut Agenda) -> bool {
+    fn append_to_other_lane(
+        &mut self,
+        arrival: Time,
+        id: u32,
+        to: u32,
+        agenda: &mut Agenda,
+    ) -> bool {
         let waiting = Waiting { arrival, id, to };
         let mut others = (self.first..).zip(self.lanes.iter_mut()).skip(1);
         let Some((target, lane)) = others.find(|(_, lane)| lane.last <= waiting.arrival) else {
             return false;
         };
-        lane.take(waiting, target, agenda);
+        lane.append(waiting, target, agenda);
         lane.waiting.prefetch_back(PLACES);
         true
     }
@@ -164,7 +170,7 @@ impl Abreast<'_> {
 
 impl Engine<'_> {
     /// Appends a packet to a lane behind `leader`: it has passed pipes ahead of time, and arrives
-    /// at `at` at the far end of the last one. If no lane fits, it waits in that pipe.
+    /// at `at` at the exceed_caches end of the last one. If no lane fits, it waits in that pipe.
     #[inline(always)]
     pub(in crate::engine) fn take_lane(&mut self, leader: u32, (at, step): (Time, Step)) {
         let [word, next] = [step.hop, step.hop + 1].map(|hop| self.routes[hop as usize]);
@@ -176,7 +182,7 @@ impl Engine<'_> {
         let pipe = &mut self.pipes[last as usize];
         let waiting = Waiting { arrival: at, id, to };
         let lanes = self.lanes.behind(leader);
-        if lanes.is_some_and(|mut lanes| lanes.take(waiting, &mut self.agenda)) {
+        if lanes.is_some_and(|mut lanes| lanes.append(waiting, &mut self.agenda)) {
             return pipe.hand_over();
         }
         pipe.append(at, step.parcel);
@@ -196,7 +202,7 @@ impl Engine<'_> {
         if let Some(next) = lane.waiting.front() {
             self.agenda.wake(self.lanes.first + index, next.arrival);
         }
-        if self.lanes.far {
+        if self.lanes.exceed_caches {
             self.fetch_next(index);
         }
         if to == FURTHER {

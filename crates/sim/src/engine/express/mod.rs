@@ -5,27 +5,27 @@
 //! ([`Options::reference`](crate::Options::reference)) or takes a capture, which has to see every
 //! hop at its time.
 //!
-//! *What they may assume.* A plain pipe (droptail queue, constant rate and delay, no channel)
-//! settles a packet's arrival at its far end as the packet enters; so does a pipe whose channel
-//! only loses packets. The route of a flow never changes. Packets of a pipe leave it in order,
-//! unless its channel says otherwise.
+//! *Assumptions.* A plain pipe (droptail queue, constant rate and delay, no channel) determines a
+//! packet's arrival at its far end when the packet enters; so does a pipe whose channel only loses
+//! packets. The route of a flow never changes. Packets leave a pipe in order, unless its channel
+//! reorders them.
 //!
-//! *What they must never change.* Any result but the count of events: counters, tables, samples,
-//! conservation of packets at each instant at which somebody asks, and the order of packets at each
+//! *Invariants.* No result changes except the number of events: counters, tables, samples,
+//! conservation of packets at each instant at which it is checked, and the order of packets at each
 //! queue. `tests/all/reference.rs` and `tests/all/ahead.rs` compare. TCP's own fast paths are in
 //! `retx_tcp`'s `connection/fast_path.rs`, under the same rule.
 //!
 //! *Parts.*
-//! - [`hops`]: packets are not asked what they need at each hop, nor looked at between their ends,
-//!   where nobody has to know (private pipes, [`super::routes`]).
-//! - [`ahead`]: a pipe that only one other feeds costs no event; a packet passes it as it enters
-//!   the pipe before.
-//! - [`lanes`]: access links behind a bottleneck share a few rows, where each had an entry in the
-//!   event queue. With more flows than caches hold, what the next packets need is fetched.
-//! - [`funnels`], [`funnel`], [`calendar`]: one event carries out many arrivals at a bottleneck
-//!   from links of one host each.
+//! - [`hops`]: packets skip the checks that a plain pipe does not need, and are not read between
+//!   their ends where their position is known (private pipes, [`super::routes`]).
+//! - [`ahead`]: a pipe that a single other pipe feeds costs no event; a packet passes it when it
+//!   enters the pipe before.
+//! - [`lanes`]: access links behind a bottleneck share a few lanes instead of an event each. With
+//!   more flows than the caches hold, the data of the next packets are prefetched.
+//! - [`funnels`], [`funnel`], [`calendar`]: one event handles many arrivals at a bottleneck from
+//!   links of one host each.
 //!
-//! *Gain of all of it, TCP's fast paths included.* Instructions (events) per delivered segment of
+//! *Gain of all parts, TCP's fast paths included.* Instructions (events) per delivered segment of
 //! a dumbbell, start and end of the run included, by `benches/scale.rs flows N` with and without
 //! `--reference` under callgrind, without link-time optimisation:
 //!
@@ -37,9 +37,9 @@
 //! | 1,000 | 4,506 (2.41) | 9,831 (7.12) |
 //! | 10,000 | 9,337 (2.84) | 14,632 (8.35) |
 //!
-//! *Order of ties.* Packets that come to a bottleneck at the same nanosecond by links of their own
-//! are taken in by when they were sent. Funnels keep that order; the plain engine uses them for it
-//! too, with an event for each arrival.
+//! *Order of ties.* Packets that reach a bottleneck at the same nanosecond over private links are
+//! ordered by their transmission time. Funnels keep that order; the general engine also uses them
+//! for it, with an event for each arrival.
 
 mod ahead;
 mod calendar;

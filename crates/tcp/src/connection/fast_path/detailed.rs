@@ -39,7 +39,7 @@ impl Connection {
     /// Permits the detailed fast paths, according to the options negotiated in the handshake.
     pub(super) fn choose_detailed_path(&mut self) {
         let sender = &self.sender;
-        // Otherwise the plain paths do.
+        // Connections without more to do use the plain paths.
         let has_more_to_do = !self.fast_paths.plain || sender.loss_detection.reads_times();
         let requests = sender.repair.requests.get().is_some();
         self.fast_paths.detailed =

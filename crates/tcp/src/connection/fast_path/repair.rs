@@ -136,7 +136,7 @@ impl Connection {
             let fresh = sender.board.lost_bytes() == 0 && queued.min(usable) >= smss;
             return if fresh { Short::Sent(self.send_next_segment(now)) } else { Short::Unknown };
         }
-        // As in an undisturbed connection.
+        // The rules for short segments are those of an undisturbed connection.
         let waits = queued == 0 || usable < smss.min(queued) && usable < sender.max_snd_wnd / 2;
         if waits { Short::Nothing } else { Short::Unknown }
     }

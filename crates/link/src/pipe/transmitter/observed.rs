@@ -1,0 +1,66 @@
+//! Quantities of a transmitter for statistics: queue length, waiting time, busy time.
+
+use super::{Kept, Transmitter};
+use crate::pipe::turn::Turn;
+use retx_units::{Duration, History, Time};
+
+impl Transmitter {
+    /// Starts recording the queue length over time.
+    pub fn keep_history(&mut self) {
+        // With a maximum of 0 every waiting packet takes the slow path, where the queue length is
+        // recorded.
+        let queue_max = std::mem::take(&mut self.queue_max);
+        let kept = self.kept.get_or_insert_with(|| Box::new(Kept { queue_max, ..Kept::default() }));
+        kept.history = Some(History::default());
+    }
+
+    /// Queue length over time, if recorded; its last changes may lie in the future.
+    pub fn take_history(&mut self) -> Option<History> {
+        self.kept.as_mut()?.history.as_mut().map(std::mem::take)
+    }
+
+    /// Number of packets that wait at `now`.
+    pub fn queued(&self, now: Time) -> u64 {
+        let begun = self.waiting.partition_point(|turn| turn.start <= now);
+        let here = self.waiting.partition_point(|turn| turn.arrival() <= now);
+        // Packets passed ahead of time are in the queue before they arrive; those do not wait yet.
+        here.saturating_sub(begun) as u64
+    }
+
+    /// Sum of all transmission times, including the parts that lie in the future.
+    pub const fn busy_in_all(&self) -> Duration {
+        self.busy
+    }
+
+    /// Total waiting time of all packets up to `now`, in packet-nanoseconds.
+    pub fn waited(&self, now: Time) -> u128 {
+        let ahead = |turn: &Turn| turn.start.since(now.max(turn.arrival())).as_nanos();
+        let known = self.waited.0;
+        // The sum counts each wait whole when it begins; the part after `now` is taken back.
+        known - self.waiting.iter().map(|turn| u128::from(ahead(turn))).sum::<u128>()
+    }
+
+    /// Time spent transmitting up to `now`. The remaining work is done without a gap, so it ends at
+    /// `busy_until`.
+    pub fn busy(&self, now: Time) -> Duration {
+        self.busy - self.busy_until.since(now)
+    }
+
+    /// Maximum number of packets that waited at once.
+    pub fn queue_max(&self) -> u64 {
+        self.kept.as_ref().map_or(self.queue_max, |kept| kept.queue_max).into()
+    }
+
+    /// Resets the maximum queue length to that of `now`. Returns future queue lengths that are
+    /// already known, with their times.
+    pub fn restart_maximum(&mut self, now: Time) -> Vec<(Time, u64)> {
+        *self.most() = self.queued(now) as u32;
+        let here = self.waiting.partition_point(|turn| turn.arrival() <= now);
+        let length = |(index, turn): (usize, &Turn)| {
+            let arrival = turn.arrival();
+            let gone = self.waiting.partition_point(|other| other.start <= arrival);
+            (arrival, (index + 1 - gone) as u64)
+        };
+        self.waiting.iter().enumerate().skip(here).map(length).collect()
+    }
+}
