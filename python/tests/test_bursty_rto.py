@@ -83,7 +83,7 @@ def test_stalls_move_tests_3_and_5(report: Report) -> None:
 def test_the_proposal_pays_where_the_channel_is_bad_often(report: Report) -> None:
     ratio = {row["case"]: float(row["ratio"]) for row in table(report, "pays")}
     for test in "24":
-        assert ratio[f"test {test}: bad times of 0.3 s beside the fading"] > 1.1
+        assert ratio[f"test {test}: bad periods of 0.3 s in addition to the fading"] > 1.1
         # Twenty runs in quick form: only the order of the two kinds of outages is beyond doubt.
         longer = ratio[f"test {test}: outages three times as long"]
         assert longer < min(1.25, ratio[f"test {test}: outages for three times the time"])

@@ -80,7 +80,7 @@ def _levels(measured: Measured) -> Figure:
         ("table_1", "", "bursts that wait", style.RED, -0.24),
         ("fading", "", "fading", style.BLUE, -0.1),
         ("outages", "", "outages", style.ORANGE, 0.1),
-        ("rare", "", "fading, bad times of 10 s", style.GREEN, 0.24),
+        ("rare", "", "fading, bad periods of 10 s", style.GREEN, 0.24),
     )
     for experiment, end, label, colour, aside in kinds:
         there = measured.study.experiments[experiment].cases
@@ -112,7 +112,7 @@ def _levels(measured: Measured) -> Figure:
 
 
 def _lengths(measured: Measured) -> Figure:
-    """Throughput, frame error rate and idle time by the length of bad times."""
+    """Throughput, frame error rate and idle time by the length of bad periods."""
     figure = style.Figure(figsize=(5.2, 5.4), layout="constrained")
     upper, middle, lower = figure.subplots(3, 1, sharex=True)
     lengths = {"30 ms": 0.03, "100 ms": 0.1, "300 ms": 0.3, "1 s": 1.0, "3 s": 3.0}
@@ -146,14 +146,14 @@ def _lengths(measured: Measured) -> Figure:
     lower.set_xscale("log")
     lower.set_xticks(list(lengths.values()), list(lengths))
     lower.minorticks_off()
-    lower.set_xlabel("mean length of the bad times")
+    lower.set_xlabel("mean length of the bad periods")
     figure.legend(*upper.get_legend_handles_labels(), loc="outside upper left", ncols=2)
     return Figure(
         "lengths",
         figure,
-        "Test 2 with bad times beside its fading, in which no frame gets through. The longer they "
-        "are, the less the errors of frames tell of them, because a silent sender sends none.",
-        "Throughput, frame error rate and idle time against the length of bad times.",
+        "Test 2 with bad periods in addition to its fading, in which no frame is delivered. The "
+        "longer they are, the fewer frame errors show them, because a silent sender sends none.",
+        "Throughput, frame error rate and idle time against the length of bad periods.",
     )
 
 

@@ -12,7 +12,7 @@ CHANNELS = {
     "table_1": "bursts that wait",
     "fading": "fading",
     "outages": "short outages",
-    "rare": "bad times of 10 s",
+    "rare": "bad periods of 10 s",
 }
 """Experiments with all columns of table I, and the kind of channel of each."""
 QUANTITIES = {
@@ -136,9 +136,9 @@ def channels(measured: Measured) -> Table:
         "kinds",
         "Rows of table I in the range of single runs, of 13, by the kind of channel",
         columns,
-        note="Three of the 13 are what the channels are fitted to. Bad times of 10 s, 30 % of the "
-        "time, are added to the fading as it is fitted; no number was fitted for them. Stalls of "
-        "the hosts are in all but these. The runs: in the tables above.",
+        note="The channels are fitted to three of the 13. Bad periods of 10 s, 30 % of the time, "
+        "are added to the fitted fading without further fitting. Stalls of the hosts are in all "
+        "but these. The runs are in the tables above.",
     )
     for experiment, label in CHANNELS.items():
         row: dict[str, Cell] = {"case": label}

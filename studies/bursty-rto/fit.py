@@ -3,7 +3,7 @@
     python fit.py --family waiting      # single errors, and bursts that wait for the sender
     python fit.py --family fading       # Rician fading
     python fit.py --family outages      # frames lost singly, and short outages
-    python fit.py --family pauses --rows 2 4    # fading, and bad times of 0.3 s of a fixed share
+    python fit.py --family pauses --rows 2 4    # fading, and bad periods of 0.3 s of a fixed share
     python fit.py --rows 2 4 --runs 40
 
 Three numbers of each row give three parameters. Throughput, lost packets, round trips and idle

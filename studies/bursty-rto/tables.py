@@ -17,7 +17,7 @@ KIND_LABELS = {
     "waiting": "bursts that wait",
     "fading": "fading",
     "outages": "single errors and short outages",
-    "pauses": "fading, and bad times of 0.3 s",
+    "pauses": "fading, and bad periods of 0.3 s",
 }
 POLICY_LABELS = {
     "keep": "backoff kept",

@@ -34,7 +34,7 @@ def figures(measured: Measured) -> Iterator[Figure]:
         yield _delays(measured)
         yield _mac(measured)
         yield _every(measured, "every_imposed", (LOSS, DELAYED), "imposed delays of 2 s")
-        yield _every(measured, "every_mac", (LOSS, BAD_TIME), "a reliable MAC, bad times of 1 s")
+        yield _every(measured, "every_mac", (LOSS, BAD_TIME), "a reliable MAC, bad periods of 1 s")
 
 
 def _flows(measured: Measured, experiment: str) -> pl.DataFrame:
@@ -185,7 +185,7 @@ def _mac(measured: Measured) -> Figure:
     for axes, length in zip(panels, lengths, strict=True):
         part = flows.filter(pl.col(BURST) == length)
         _curves(axes, part, BAD, ms=3, lw=1)
-        axes.set_title(f"bad times of {length}", fontsize=8)
+        axes.set_title(f"bad periods of {length}", fontsize=8)
     panels[0].set_ylim(bottom=0)
     figure.supylabel(RATE[1], fontsize=9)
     figure.supxlabel(BAD_TIME.label, fontsize=9)
@@ -195,7 +195,7 @@ def _mac(measured: Measured) -> Figure:
         figure,
         "A reliable MAC, which repeats frames without end, in a cell where no frame gets through "
         "for some of the time; means with 95 % confidence intervals.",
-        "Goodput of three algorithms over a reliable MAC against the share of bad time.",
+        "Goodput of three algorithms over a reliable MAC against the share of bad period.",
     )
 
 

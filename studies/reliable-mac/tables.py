@@ -232,7 +232,7 @@ def _switches(measured: Measured) -> Table:
     ]
     return Table(
         "switches",
-        "Random loss, one thing changed at a time",
+        "Random loss, one setting changed at a time",
         [Column("case", "change"), *columns],
         rows,
         note="The commands run Reno at 1 %.",
@@ -260,7 +260,7 @@ def _switches_delay(measured: Measured) -> Table:
         commands.append(measured.command("switches_delay", case, at=at))
     return Table(
         "switches_delay",
-        "10 % delayed by 2 s, one thing changed at a time",
+        "10 % delayed by 2 s, one setting changed at a time",
         columns,
         rows,
         note="The commands run Reno, order kept.",
@@ -282,7 +282,7 @@ def _mac(measured: Measured) -> Table:
         "mac",
         "A reliable MAC",
         [
-            Column("case", "bad times: mean length"),
+            Column("case", "bad periods: mean length"),
             *_columns(),
             Column("vegas_ratio", "Vegas over Reno, times"),
         ],

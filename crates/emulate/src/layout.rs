@@ -144,6 +144,7 @@ fn routes(scenario: &Scenario, plan: &mut Plan, hosts: &[HostOrder]) -> Vec<Opti
 mod tests {
     use super::*;
     use retx_scenario::{Source, parse};
+    use std::net::Ipv4Addr;
 
     const TUN: (Backend, u64) = (Backend::Tun, 0);
 

@@ -83,7 +83,7 @@ mod tests {
         if free.is_word_used_up() {
             free.advance();
         }
-        free.take()
+        free.allocate()
     }
 
     proptest! {
