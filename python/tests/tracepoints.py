@@ -45,7 +45,7 @@ class Change:
     state: int
     """`TCP_CA_…`: 2 reduces its window, 3 recovers, 4 repairs after a timeout."""
     socket: tuple[int, int, int]
-    """Its address in the kernel, its own port and its peer's: emulations at the same time may have
+    """Address in the kernel, own port and the peer's: emulations at the same time may have
     the same ports."""
     probing: bool
     """A tail loss probe is out."""

@@ -119,7 +119,7 @@ def _short(value: float) -> str:
     return plain(float(f"{value:.3g}"))
 
 
-def beside_of(measured: Measured, test: str) -> dict[str, str]:
+def comparisons_of(measured: Measured, test: str) -> dict[str, str]:
     """Experiments with other kinds of channel for a test, and their labels."""
     return {
         name: label

@@ -144,10 +144,10 @@ def _test(measured: Measured, test: str) -> Table:
             }
             | {
                 name: explained.beside(measured, claim, name, test, test)
-                for name in explained.beside_of(measured, test)
+                for name in explained.comparisons_of(measured, test)
             }
         )
-    beside = explained.beside_of(measured, test)
+    beside = explained.comparisons_of(measured, test)
     columns = [
         Column("quantity", f"test {test}"),
         Column("published", "published", right=True),

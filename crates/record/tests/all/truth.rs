@@ -82,7 +82,7 @@ enum Step {
     /// Something sent before.
     Again { from: u64, bytes: u64 },
     /// A copy in flight gets its fate.
-    Settle { which: usize, fate: u8 },
+    Resolve { which: usize, fate: u8 },
     /// The sender believes in a loss.
     Episode { trigger: u64, rto: bool, repaired: bool },
     /// The sender hears how far the receiver has come.
@@ -93,7 +93,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         3 => (1u64..6, 0u64..2).prop_map(|(bytes, old)| Step::New { bytes, old }),
         4 => (any::<u64>(), 1u64..9).prop_map(|(from, bytes)| Step::Again { from, bytes }),
-        7 => (any::<usize>(), 0u8..10).prop_map(|(which, fate)| Step::Settle { which, fate }),
+        7 => (any::<usize>(), 0u8..10).prop_map(|(which, fate)| Step::Resolve { which, fate }),
         2 => any::<(u64, bool, bool)>().prop_map(|(trigger, rto, repaired)| {
             Step::Episode { trigger, rto, repaired }
         }),
@@ -131,7 +131,7 @@ impl Run {
         self.sent_to = self.sent_to.max(to);
     }
 
-    fn settle(&mut self, which: usize, fate: u8) {
+    fn resolve(&mut self, which: usize, fate: u8) {
         let open: Vec<usize> = (0..self.ledger.copies.len())
             .filter(|index| self.ledger.copies[*index].1 == Fate::OnItsWay)
             .collect();
@@ -183,7 +183,7 @@ impl Run {
                     self.send(from, (from + bytes).min(self.sent_to));
                 }
             }
-            Step::Settle { which, fate } => self.settle(which, fate),
+            Step::Resolve { which, fate } => self.resolve(which, fate),
             Step::Episode { trigger, rto, repaired } => {
                 let outstanding = self.sent_to - self.snd_una;
                 if outstanding > 0 {
@@ -246,7 +246,7 @@ proptest! {
         }
         // Once nothing is on its way and everything acknowledged, nothing is kept.
         while run.ledger.copies.iter().any(|(_, fate)| *fate == Fate::OnItsWay) {
-            run.settle(0, 9);
+            run.resolve(0, 9);
             run.check()?;
         }
         run.truth.advance(run.sent_to);
@@ -264,8 +264,8 @@ fn a_lost_ack_explains_a_timeout_only_of_what_it_acknowledged() {
         let mut run = Run::default();
         run.send(0, 1_000);
         run.send(1_000, 2_000);
-        run.settle(0, 9);
-        run.settle(0, 9);
+        run.resolve(0, 9);
+        run.resolve(0, 9);
         run.truth.ack_dropped(lost_ack);
         let belief = Belief { kind: EpisodeKind::Rto, said: SaidCause::Congestion };
         let trigger = Trigger { position: 1_000, repaired: false };

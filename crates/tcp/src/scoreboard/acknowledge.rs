@@ -105,8 +105,8 @@ impl Scoreboard {
                     record.lost = false;
                     record.retransmitted = false;
                     record.doubled = false;
-                    // The copy has the state before: the counts of lost and retransmitted segments still
-                    // include it.
+                    // The copy has the state before: the counts of lost and retransmitted segments
+                    // still include it.
                     self.forget(&copy);
                     self.sacked_bytes += u64::from(copy.length);
                     self.sacked_segments += 1;

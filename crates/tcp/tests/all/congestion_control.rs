@@ -12,15 +12,15 @@ use retx_units::{Duration, SeqNr, StreamKey, Time};
 /// previous value.
 const RAISE_AT_A_TIMEOUT: [&str; 1] = ["dynamic"];
 
-/// Something that happens to a sender, and how long after the last thing.
+/// Event of a sender, and the time since the previous event.
 #[derive(Debug, Clone)]
 struct Step {
     after: Duration,
-    what: What,
+    event: SenderEvent,
 }
 
 #[derive(Debug, Clone)]
-enum What {
+enum SenderEvent {
     /// New data are acknowledged, as a share of what is in flight.
     Ack {
         share: u8,
@@ -54,24 +54,24 @@ fn duration() -> impl Strategy<Value = Duration> {
     ]
 }
 
-fn what() -> impl Strategy<Value = What> {
+fn event() -> impl Strategy<Value = SenderEvent> {
     let ack = (any::<u8>(), proptest::option::of(duration()), any::<bool>(), any::<bool>());
     prop_oneof![
-        8 => ack.prop_map(|(share, rtt, limited, in_recovery)| What::Ack {
+        8 => ack.prop_map(|(share, rtt, limited, in_recovery)| SenderEvent::Ack {
             share, rtt, limited, in_recovery
         }),
-        3 => (0..100_000_u64).prop_map(|delivered| What::Duplicate { delivered }),
-        8 => (1..1461_u32).prop_map(|bytes| What::Send { bytes }),
-        2 => Just(What::Resend),
-        2 => Just(What::Loss),
-        1 => any::<bool>().prop_map(|repeated| What::Timeout { repeated }),
-        1 => Just(What::RecoveryEnd),
-        1 => Just(What::Undo),
+        3 => (0..100_000_u64).prop_map(|delivered| SenderEvent::Duplicate { delivered }),
+        8 => (1..1461_u32).prop_map(|bytes| SenderEvent::Send { bytes }),
+        2 => Just(SenderEvent::Resend),
+        2 => Just(SenderEvent::Loss),
+        1 => any::<bool>().prop_map(|repeated| SenderEvent::Timeout { repeated }),
+        1 => Just(SenderEvent::RecoveryEnd),
+        1 => Just(SenderEvent::Undo),
     ]
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = (duration(), what()).prop_map(|(after, what)| Step { after, what });
+    let step = (duration(), event()).prop_map(|(after, event)| Step { after, event });
     proptest::collection::vec(step, 1..300)
 }
 
@@ -175,8 +175,8 @@ impl Sender {
     fn take(&mut self, step: &Step) {
         self.now += step.after;
         let smss = self.window.smss;
-        match step.what {
-            What::Ack { share, rtt, limited, in_recovery } => {
+        match step.event {
+            SenderEvent::Ack { share, rtt, limited, in_recovery } => {
                 let before = self.ack();
                 let bytes_acked = (self.flight() * u64::from(share)).div_ceil(255);
                 if bytes_acked == 0 {
@@ -198,28 +198,28 @@ impl Sender {
                 self.control.on_ack(&mut self.window, &ack);
                 self.deliver(&ack, 0);
             }
-            What::Duplicate { delivered } => {
+            SenderEvent::Duplicate { delivered } => {
                 let ack = Ack { delivered, ..self.ack() };
                 self.control.observe(&ack, smss);
                 self.deliver(&ack, delivered % 3);
             }
-            What::Send { bytes } => {
+            SenderEvent::Send { bytes } => {
                 if self.flight() == 0 {
                     self.control.on_app_limited(0);
                     self.control.on_restart(&mut self.window, self.now);
                 }
                 self.send(self.snd_nxt, bytes.min(smss), false);
             }
-            What::Resend => {
+            SenderEvent::Resend => {
                 let bytes = u64::from(smss).min(self.flight()) as u32;
                 if bytes > 0 {
                     self.send(self.snd_una, bytes, true);
                 }
             }
-            What::Loss => self.lose(None),
-            What::Timeout { repeated } => self.lose(Some(repeated)),
-            What::RecoveryEnd => self.control.on_recovery_end(&mut self.window, self.now),
-            What::Undo => self.control.on_undo(&mut self.window),
+            SenderEvent::Loss => self.lose(None),
+            SenderEvent::Timeout { repeated } => self.lose(Some(repeated)),
+            SenderEvent::RecoveryEnd => self.control.on_recovery_end(&mut self.window, self.now),
+            SenderEvent::Undo => self.control.on_undo(&mut self.window),
         }
         self.check();
     }
@@ -312,20 +312,20 @@ proptest! {
 #[test]
 fn windows_of_a_hundred_thousand_segments() {
     let window = Window { cwnd: 1460 << 20, ssthresh: 1460 << 10, smss: 1460 };
-    let ack = |share| What::Ack {
+    let ack = |share| SenderEvent::Ack {
         share,
         rtt: Some(Duration::from_millis(50)),
         limited: true,
         in_recovery: false,
     };
-    let step = |what| Step { after: Duration::from_micros(1), what };
+    let step = |event| Step { after: Duration::from_micros(1), event };
     for (name, config) in variants() {
         let mut sender = Sender::new(name, &config, window);
         for _ in 0..100_000 {
-            sender.take(&step(What::Send { bytes: 1460 }));
+            sender.take(&step(SenderEvent::Send { bytes: 1460 }));
         }
-        sender.take(&step(What::Loss));
-        sender.take(&step(What::Resend));
+        sender.take(&step(SenderEvent::Loss));
+        sender.take(&step(SenderEvent::Resend));
         for _ in 0..1000 {
             sender.take(&step(ack(1)));
         }

@@ -15,9 +15,9 @@
 //! *Exceptions.* Packets that arrive too long after the first wait in their own pipes, with an
 //! event each.
 //!
-//! *Order.* Packets of a funnel that arrive at the same nanosecond keep the order of the funnel, and
-//! precede packets that arrive by an event. With a capture, which records each arrival at its time,
-//! funnels keep this order, too, but their events do not wait.
+//! *Order.* Packets of a funnel that arrive at the same nanosecond keep the order of the funnel,
+//! and precede packets that arrive by an event. With a capture, which records each arrival at its
+//! time, funnels keep this order, too, but their events do not wait.
 
 use super::calendar::Days;
 use super::funnel::{Arrival, Enqueued, Funnel};
@@ -250,8 +250,8 @@ impl Engine<'_> {
     }
 
     /// Carries out arrivals at a leading pipe as long as each packet gets into a lane behind the
-    /// next pipe; returns the first that does not. `PREFETCHES`: there are more flows than the caches
-    /// hold.
+    /// next pipe; returns the first that does not. `PREFETCHES` is true if there are more flows
+    /// than the caches hold.
     // The engine is borrowed in parts, once for all arrivals.
     #[inline(never)]
     fn carry_out_usual<const PREFETCHES: bool>(
