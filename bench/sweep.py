@@ -22,7 +22,7 @@ import os, sys, time
 from pathlib import Path
 from retx import _native
 points, runs = int(sys.argv[1]), int(sys.argv[2])
-# As many as the sweep has: two that share a processor's caches take more time than one alone.
+# As many workers as the sweep: two that share a processor's caches take longer than one.
 threads = len(os.sched_getaffinity(0))
 text = Path(sys.argv[3]).read_text()
 pairs = lambda i: [("flow.download.app.bytes", "200000"), ("sample_interval", "9999 s"),

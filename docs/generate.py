@@ -107,7 +107,7 @@ def choices() -> Iterator[str]:
             yield f"\n### {entry['name']}"
             yield f"\n{entry['summary']}"
             if kind == "tcp":
-                # What a field means stands once, in the scenario's [tcp.NAME].
+                # The meaning of a field is given once, in the scenario's [tcp.NAME].
                 values = [(f"`{it['name']}`", _default(it)) for it in entry["parameters"]]
                 yield from _markdown_table(("field", "value"), values)
                 continue

@@ -118,7 +118,7 @@ class Reading:
             episode is not None and episode[2] == "rto" and una < self.sent_to(episode[0] - 2 * NOW)
         )
         repairing = state == "fast_recovery" or after_timeout
-        # What is lost is not in the network. Without SACK the window says how much may be.
+        # Lost data are not in the network. Without SACK the window bounds the data in it.
         lost = self._lost(time, una) if repairing else set()
         if repairing:
             pipe = pipe - mss * len(lost) if self.tcp["sack"] else min(pipe, cwnd)

@@ -86,7 +86,7 @@ def main(
             result = head(plan, versions)
             file = report.new_file(out, result["date"])
             for part in measure(plan, scenarios, extras, console):
-                # What was measured stays, whatever comes.
+                # Measured figures are kept, whatever happens later.
                 result |= part
                 report.write(result, file)
         console.print(f"Results: {file}")

@@ -119,7 +119,7 @@ def _beside(plan: Plan, scenario: Scenario, measured: dict[str, Any]) -> dict[st
     retx = next(each for each in plan.simulators if each.name == REFERENCE)
     reference = measured[REFERENCE]
     if not isinstance(scenario, Sweep):
-        # What it takes to start, read the scenario and set it up.
+        # Cost of starting, of reading the scenario, and of its set-up.
         start = replace(scenario, duration_s=1e-6)
         reference["median"]["setup_s"] = _run(plan, plan.job(start, 1, retx), retx)["user_s"]
     speed, delivered = {}, {}

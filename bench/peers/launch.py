@@ -29,7 +29,7 @@ def main() -> None:
     code = os.waitstatus_to_exitcode(status)
     with open(report, "w", encoding="utf-8") as file:  # noqa: PTH123 (one import less)
         json.dump(found, file)
-    # As shells do: 128 and the signal that has ended it.
+    # Exit code of shells: 128 plus the number of the signal.
     sys.exit(code if code >= 0 else 128 - code)
 
 

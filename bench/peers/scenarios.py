@@ -128,7 +128,7 @@ _DOWNLOAD = Wired(
 _SATELLITE = Wired(
     name="satellite",
     title="satellite, 100 Mbit/s × 600 ms, SACK, 0.1 % loss",
-    # As many segments as the one flow without loss delivers, to a hundredth or so.
+    # About as many segments as the single flow without loss delivers.
     duration_s=218_000,
     # One and a half times what the path holds: it never binds.
     tcp=Tcp(window=7500, min_rto_s=1.0, initial_rto_s=3.0),
@@ -140,7 +140,7 @@ ALL: tuple[Scenario, ...] = (
         name="one-flow",
         title="one flow, 1 Gbit/s × 10 ms",
         duration_s=120,
-        # What the link holds, and half of its queue: nothing is lost.
+        # The product of the link and half of its queue, so that nothing is lost.
         tcp=Tcp(window=1250),
         path=(Link(1000, 5, 832),),
     ),

@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PACKAGES = ROOT / "tools" / "packages.sh"
 NS3_WHEEL = "ns3==3.44.post0"
-# For whichever Python this is: what the wheel has for Python is not used.
+# Any version of Python: the Python parts of the wheel are not used.
 NS3_TAG = [
     "--python-version=3.11",
     "--implementation=cp",

@@ -152,7 +152,7 @@ def check_place(target: Path, *, replace: bool) -> None:
 
 def _check(target: Path, *, replace: bool) -> None:
     if target == Path.cwd():
-        # Whoever works in it would be left in a directory that is there no more.
+        # A process with this working directory would be left in a removed one.
         reason = "is the current directory, which is not replaced: name another one"
         raise FileExistsError(errno.EEXIST, reason, str(target))
     if replace:

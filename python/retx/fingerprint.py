@@ -71,7 +71,7 @@ class Walk:
         """Functions of the user's own."""
         self._taken = 0
         self._seen: dict[int, int] = {}
-        # Their ids stay theirs as long as they live.
+        # Objects keep their ids as long as they live.
         self._alive: list[object] = []
 
     def take(self, value: Any) -> None:  # noqa: ANN401
@@ -152,7 +152,7 @@ class Walk:
             return
         self._each(cls.__bases__)
         for name, value in vars(cls).items():
-            # What Python itself adds is no code: __module__, __dict__, __annotations__, …
+            # Attributes added by Python are no code: __module__, __dict__, __annotations__, …
             if name.startswith("_abc_") or (_is_special(name) and not _is_code(value)):
                 continue
             self._each([name, value])

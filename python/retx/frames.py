@@ -43,7 +43,7 @@ def _series(name: str, column: Column) -> pl.Series:
         index = index.set(index == NO_NAME, None)
         known = pl.Series(name, texts, dtype=pl.Enum(texts))
         return known.gather(index)
-    # Not Series.fill_nan, which plans and collects a query, 2 ms for each column of each run.
+    # Series.fill_nan is avoided: it plans and collects a query, 2 ms for each column of each run.
     series = pl.Series(name, column, nan_to_null=True)
     if series.dtype == pl.UInt64:
         signed: pl.Series = series.set(series == NO_INTEGER, None).cast(pl.Int64)
@@ -54,7 +54,7 @@ def _series(name: str, column: Column) -> pl.Series:
 def frame_of_rows(rows: list[dict[str, Any]]) -> pl.DataFrame:
     """Rows of a summary as a data frame; `{"drops": {"queue": 0}}` becomes `drops_queue`."""
     table = pl.DataFrame([_flat(row) for row in rows], infer_schema_length=None)
-    # What is absent in every row has no type; the optional values of a summary are all measures.
+    # A value absent in every row has no type; the optional values of a summary are all measures.
     return table.with_columns(pl.col(pl.Null).cast(pl.Float64))
 
 

@@ -68,7 +68,7 @@ def named(cls: type, classes: dict[Place, type]) -> dict[str, str]:
     """Class as a scenario names it; it is added to the classes given in the scenario."""
     file, first = place_of(cls)
     name, number = first, 1
-    # The same code twice, each with objects of its own.
+    # The code is loaded twice, each time with its own objects.
     while classes.get((file, name), cls) is not cls:
         number += 1
         name = f"{first}.{number}"
@@ -180,7 +180,7 @@ class Finder:
         """The file as a separate module, compiled anew each time, so that no stale code is run."""
         module = ModuleType(f"retx_user_code.{Path(path).stem}")
         module.__file__ = path
-        # Where dataclasses and the like look for it.
+        # Dataclasses and others look the module up here.
         sys.modules[module.__name__] = module
         try:
             exec(compile(self.sources[path], path, "exec", dont_inherit=True), vars(module))

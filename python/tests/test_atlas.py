@@ -111,7 +111,7 @@ def test_a_leader_is_told_only_where_runs_separate_it(
     found = ranking.leader(logs)
     assert found.apart is apart
     if apart:
-        # Its twin, as good as that, would be no rival: presets of a family are not told apart.
+        # An equally good preset of the same family would be no rival.
         assert (found.best, found.rivals) == ("bbr", ())
         assert found.gain.mean == pytest.approx(np.exp(ahead), rel=0.05)
 

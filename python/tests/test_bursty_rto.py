@@ -105,7 +105,7 @@ def test_errors_on_data_only_lose_no_acks(report: Report) -> None:
     measured = Measured(study, report.plan)
     assert measured.run("policies_outages", "2 keep").stations["drops_retry_limit"][1] > 0
     data_only = measured.run("policies_outages", "2 keep data").stations
-    # What is left are collisions, four in a row.
+    # The remaining losses are collisions, four in a row.
     assert data_only["drops_retry_limit"][1] <= 1
     assert data_only["frames_erroneous"][1] == data_only["frames_collided"][1]
 

@@ -127,7 +127,7 @@ def test_a_terminal_without_unicode(cli: Cli, lossy: Path) -> None:
     shown = cli("run", lossy, env=plain).stdout
     assert "Grosse 10 us x alpha over" in shown
     assert "500 000" not in shown
-    # What programs read is the same in any encoding.
+    # Output for programs is the same in any encoding.
     for words in (["run", lossy, "--replications", "2"], ["list", "channel"], ["run", lossy]):
         texts = [cli(*words, "--json", env=env).stdout for env in (plain, None)]
         found, whole = (re.sub('"wall_s": [0-9.e-]+', '"wall_s": 0', text) for text in texts)

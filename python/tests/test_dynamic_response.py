@@ -60,7 +60,7 @@ def test_without_optuna_the_report_has_no_searches(
 ) -> None:
     shutil.copytree(report.folder / "runs", tmp_path / "report" / "runs")
     monkeypatch.setattr("retx.study.searches.is_installed", lambda _: False)
-    # Its figures are those of the report, and take longer than all else here.
+    # The search's figures are in the report, and take longer than everything else here.
     monkeypatch.setattr("retx.study.figures.Figure.svg", lambda _: b"")
     again = reproduce(report.study, report.plan, tmp_path / "report")
     assert len(table(again, "search")) == 1

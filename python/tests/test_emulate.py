@@ -162,7 +162,7 @@ def check_segments(real: retx.Result) -> None:
     drops = real.drops.filter(pl.col("packet_number").is_not_null())
     assert lost["packet_number"].to_list() == drops["packet_number"].to_list()
     assert lost["retransmission"].to_list() == drops["retransmission"].to_list()
-    # What was needed follows a loss each.
+    # Each necessary retransmission follows a loss.
     needed = flow["segments_retransmitted"] - flow["retransmissions_unnecessary"]
     assert 0 <= needed <= lost.height
     came = data.filter(pl.col("fate").cast(str) == "delivered")
@@ -188,7 +188,7 @@ def test_recoveries_and_samples_are_those_of_a_simulation() -> None:
     ours, theirs = (it.episodes.select(columns).cast(pl.String).rows() for it in (real, model))
     assert ours == theirs
     assert len(ours) >= 2
-    # What a simulation fills an emulation fills, too.
+    # An emulation fills every column that a simulation fills.
     flow, simulated = real.flows.row(0, named=True), model.flows.row(0, named=True)
     assert {name for name, value in simulated.items() if value is not None} == {
         name for name in simulated if flow[name] is not None
@@ -558,7 +558,7 @@ def test_nothing_stays_whenever_it_ends(path: Path, tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     seen: set[str] = set()
-    # As long as it is held a namespace's number is nobody else's.
+    # The number of a namespace is not reused while it is held open.
     held = ExitStack()
     for number, sent in enumerate([signal.SIGINT, signal.SIGKILL] * 5):
         out = tmp_path / f"out{number}"

@@ -35,7 +35,7 @@ def test_even_losses_alone_bring_the_row_at_1_percent(report: Report) -> None:
     assert float(base["time_1_s"]) > SERIES_4["1"] + 10
     assert float(even["time_1_s"]) == pytest.approx(SERIES_4["1"], abs=0.3)
     assert (base["verdict_1"], even["verdict_1"]) == ("differs", "agrees")
-    # What else brings that row down takes the other one away from its number.
+    # Other changes that lower this row move the other one away from its number.
     for other in ("growth by bytes acknowledged", "limited transmit"):
         row = row_of(rows, other)
         assert row["verdict_1"] == "agrees", other

@@ -242,7 +242,7 @@ def test_the_knee_is_where_the_load_is_one() -> None:
 def test_residual_loss() -> None:
     assert repair.arq_residual(0.1, [1, 2, 3]).tolist() == pytest.approx([0.1, 0.01, 0.001])
     assert repair.arq_transmissions([0, 0.5, 1], 4).tolist() == pytest.approx([1, 1.875, 4])
-    # By counting all patterns of a block of 4 with 2 of data.
+    # Counted over all patterns of a block of 4 frames with 2 of data.
     q, lost = 0.3, 0.0
     for pattern in range(16):
         gone = [pattern >> bit & 1 for bit in range(4)]

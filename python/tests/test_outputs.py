@@ -240,7 +240,7 @@ def test_a_full_disk_is_told_with_the_file_that_has_no_room(
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
     done = cli("run", lossy, *arguments, preexec_fn=little_room)
-    # Of the end of a Parquet file nothing more is known.
+    # No reason is known for an error at the end of a Parquet file.
     reason = "Input/output error\n" if "parquet" in named else "File too large\n"
     refused(done, f"/cwd/{named}{reason}")
     assert [*(tmp_path / "cwd").iterdir()] == []

@@ -26,7 +26,7 @@ from peers.rules import RenoOfNs2, share  # noqa: E402
 from peers.scenarios import ALL, Link, Scenario, Sweep, Tcp, Wired, Wlan, named  # noqa: E402
 from peers.simulators import Job, Ns2, Ns3, Outcome, Retx, Simulator, arguments  # noqa: E402
 
-# What 10,000 flows are made of is what 1,000 are made of.
+# Scenarios of 10,000 flows have the structure of those of 1,000.
 SMALL = [each for each in ALL if not each.name.startswith("dumbbell-10000")]
 
 BRIEF = Wired(
@@ -130,7 +130,7 @@ def test_an_ns3_of_ones_own_is_found_by_its_libraries(tmp_path: Path) -> None:
     own = Ns3(tmp_path / "peers", tmp_path)
     libraries = tmp_path / "lib"
     libraries.mkdir()
-    # Of another module whose name begins alike, and of no release.
+    # One is of a module whose name has the same prefix, one of no release.
     (libraries / "libns3-dev-internet-apps-optimized.so").touch()
     with pytest.raises(PeerError, match=r"module internet: `cmake --install` an ns-3 there"):
         own.library("internet")
@@ -215,7 +215,7 @@ def test_by_the_rules_of_ns2_a_loss_costs_what_it_costs_there() -> None:
         found: float = result.flows["finish_s"][0]
         return found
 
-    # By ns-2.35 with ErrorModel/List. RFC 5681 and RFC 6582 have 0.2136 s for each but the fourth.
+    # From ns-2.35 and ErrorModel/List. RFC 5681 and RFC 6582 have 0.2136 s for each but the fourth.
     whole_s = 7.4194976
     with_loss_s = {499: 7.6294464, 501: 7.592984, 503: 7.592984, 505: 7.6294464, 507: 7.592984}
     for lost, theirs_s in with_loss_s.items():

@@ -50,7 +50,7 @@ def test_tables_made_at_once_are_those_of_each_run(scenario: str) -> None:
     for name in TABLES:
         if name in kept(runs[0]):
             assert_frame_equal(getattr(runs, name), joined(others, name))
-            # What a run keeps can still be asked of it, and a table that was taken is still joined.
+            # Tables of a run can still be read, and tables already read are still joined.
             assert_frame_equal(getattr(runs[1], name), getattr(others[1], name))
     assert runs.flows.columns[0] == "replication"
 

@@ -127,7 +127,7 @@ def test_tables_of_the_summary_have_its_rows(name: str) -> None:
         rows = frame_of_rows(rows_of(result.summary, table))
         assert found.columns == rows.columns
         assert found.equals(rows), table
-        # What is absent in each row has no type in rows.
+        # A value that is absent in each row has no type in rows.
         typed = [column for column in rows.columns if rows[column].null_count() < len(rows)]
         assert found.select(typed).schema == rows.select(typed).schema
 

@@ -160,7 +160,7 @@ def test_a_printed_command_gives_the_figure_of_its_row(
     quick_reports: QuickReports, name: str, tmp_path: Path
 ) -> None:
     report = quick_reports[name]
-    # As in the report's directory, and nothing is written there.
+    # Runs in the report's directory, and writes nothing there.
     place = tmp_path / "report"
     shutil.copytree(report.folder / "scenarios", place / "scenarios")
     chosen = random.Random(SEED).sample(figures(report), ROWS)

@@ -262,7 +262,7 @@ def test_only_points_that_are_asked_for_are_run_and_once(toy: Path) -> None:
     whole = Measured(study, Plan("quick", threads=1))
     whole.run_all(progress=False)
     assert found == asked(whole) != 1
-    # What is known is not run again: a number put in its place comes back.
+    # Known results are not recomputed: a number put in their place comes back.
     known.values = {key: [2.0] for key in known.values}
     assert Measured(study, Plan("quick", threads=1)).run_asked(asked, known) == 1
     with pytest.raises(StudyError, match="asks for a whole table"):

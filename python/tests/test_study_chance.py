@@ -108,7 +108,7 @@ def test_intervals_are_widened_by_the_level() -> None:
     assert found is not None
     assert found.interval is not None
     wide = widened(found, found.interval, 10)
-    # For many runs Student's t is the normal law.
+    # Student's t approaches the normal distribution for many runs.
     factor = NormalDist().inv_cdf(1 - 0.005 / 2) / NormalDist().inv_cdf(1 - 0.05 / 2)
     assert (wide.high - found.mean) / (found.interval.high - found.mean) == pytest.approx(
         factor, rel=1e-3

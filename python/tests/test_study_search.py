@@ -83,7 +83,7 @@ def test_the_full_form_goes_on_with_the_quick_one(folder: Path, tmp_path: Path) 
     full = found(folder, "full", out)
     assert full.trials.height == 5
     assert full.trials.head(3).equals(quick.trials)
-    # As without a place to keep it.
+    # The result equals that of a search that is not stored.
     assert full.trials.equals(found(folder, "full", None).trials)
     assert len(list((out.parent / SEARCHES).glob("window-*.db"))) == 1
 
@@ -96,7 +96,7 @@ def test_another_scenario_or_seed_is_another_search(folder: Path, tmp_path: Path
     assert second.trials["goodput"].to_list() != first.trials["goodput"].to_list()
     other = found(folder, "quick", out, seed=2)
     assert other.trials["goodput"].to_list() != second.trials["goodput"].to_list()
-    # What can no longer be gone on with gives way.
+    # A search that cannot be continued is replaced.
     assert len(list((out.parent / SEARCHES).glob("window-*.db"))) == 1
 
 

@@ -33,7 +33,7 @@ def test_a_point_is_what_replicate_makes_of_it() -> None:
                 chosen = chosen.filter(pl.col(key).cast(pl.String) == str(value))
             expected = getattr(alone, name)
             expected = expected.with_columns(pl.col(pl.Enum).cast(pl.String))
-            # What no run has is of no certain type there.
+            # A value that no run has may have any type there.
             assert_frame_equal(chosen.drop(values), expected, check_dtypes=False)
 
 

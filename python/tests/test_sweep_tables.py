@@ -112,7 +112,7 @@ def test_random_columns_come_through_however_they_are_spread(seed: int, tmp_path
         content, frame.sort("point", "replication", maintain_order=True).drop("point")
     )
     assert whole(batches, "flows").parquet() == expected.parquet()
-    # The same by way of files, of which each has what another one has, too.
+    # Tables joined from files, which partly hold the same rows.
     sources = []
     for at, part in enumerate(parts):
         path = tmp_path / f"{at}.parquet"

@@ -54,7 +54,7 @@ def test_an_identical_file_by_ftp_over_a_lossy_link() -> None:
     if os.geteuid() != 0:
         pytest.skip("vsftpd takes root")
     need_emulation()
-    # Not pytest's directory: vsftpd's user has to reach it.
+    # pytest's directory is not used: vsftpd's user could not reach it.
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         place.chmod(0o755)

@@ -83,13 +83,13 @@ def test_the_search_finds_the_short_delay() -> None:
 def test_a_tuning_goes_on_where_it_was_cut_short(tmp_path) -> None:
     whole = tuned(14, tmp_path / "whole.db").trials
     assert tuned(5, tmp_path / "parts.db").trials.equals(whole.head(5))
-    # As a process leaves it that is killed in the middle of a trial.
+    # State that a process leaves when it is killed during a trial.
     import optuna
 
     study = optuna.load_study(study_name="retx", storage=f"sqlite:///{tmp_path / 'parts.db'}")
     study.ask()
     assert tuned(14, tmp_path / "parts.db").trials.equals(whole)
-    # What is done is not done again.
+    # Completed trials are not repeated.
     assert tuned(14, tmp_path / "parts.db", report=pytest.fail).trials.equals(whole)
 
 

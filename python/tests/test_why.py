@@ -70,7 +70,7 @@ def test_changes_fit_the_scenario_and_change_it(scenario: Path) -> None:
         try:
             after = json.loads(runs.parse(trial.overrides).scenario.to_json())
         except retx.ScenarioError as error:
-            # What the models cannot do together, such as a queue that is no droptail with FEC.
+            # The models exclude some combinations, such as FEC with another queue than droptail.
             if not re.search(r"droptail|order|only lose|does not", str(error)):
                 raise
             continue

@@ -198,7 +198,7 @@ def cause_points(measured: Measured) -> pl.DataFrame:
     table = measured.table("causes", "derived").fill_nan(None)
     names = [name for name in table.columns if name not in ("case", "replication", FLOWS, COUNT)]
     found = table.group_by(FLOWS, COUNT, maintain_order=True).agg(pl.col(*names).mean())
-    # Where nothing is lost there are no causes.
+    # Without losses there are no causes.
     return found.with_columns(pl.col("lost_wireless", "irrelevant").fill_null(0.0))
 
 

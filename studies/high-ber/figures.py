@@ -88,7 +88,7 @@ def _legend(figure: style.Figure, axes: Any) -> None:  # noqa: ANN401
 
 def _look(measured: Measured, case: str) -> dict[str, Any]:
     label = measured.study.experiments["drop"].cases[case].label
-    # What lasts longest lies lowest, but for the dashes, which show the line below.
+    # Longer lines are drawn first, except dashed ones, which show the line below.
     depth = list(ORDER).index(case)
     return {"color": COLOURS[case], "ls": LINES[case], "lw": 1.1, "label": label, "zorder": depth}
 

@@ -80,7 +80,7 @@ def acknowledging_each(lines: list[str]) -> list[str]:
     promised = ""
     for number, line in enumerate(lines):
         if promised and OUTBOUND.match(line) and f"ack {promised}" in re.sub(r"\s+", " ", line):
-            # The same acknowledgment, as late as FreeBSD sends it.
+            # The acknowledgment is expected as late as FreeBSD sends it.
             promised = ""
             continue
         result.append(line)

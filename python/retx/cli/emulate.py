@@ -101,7 +101,7 @@ def command(
         backend=backend,
         programs=asked,
         background=[background] if background else [],
-        # What is printed as JSON is to be nothing else.
+        # Standard output holds nothing but the JSON.
         programs_to_error=as_json,
         seed=seed,
         overrides=overrides_of(settings or []),

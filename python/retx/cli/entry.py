@@ -116,7 +116,7 @@ def main() -> NoReturn:
         if message:
             print(message, file=sys.stderr)
         if code == PIPE_CLOSED:
-            # What is still buffered has no reader: writing it at exit would fail once more.
+            # Buffered output has no reader: writing it at exit would fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(code)
 

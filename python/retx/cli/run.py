@@ -94,7 +94,7 @@ def command(
         "seed": seed,
         "overrides": overrides_of(settings or []),
         "reference": reference,
-        # What is not shown need not be recorded.
+        # Tables that are not shown need not be recorded.
         "tables": out is not None or every_table or bool(outputs.figures),
         "segments": not no_segments
         and (out is not None or every_table or any(it.shows_segments for it in outputs.figures)),

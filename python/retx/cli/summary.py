@@ -307,7 +307,7 @@ def _means(replications: Replications) -> Table:
         "Means with 95 % confidence intervals", "Flow", "quantity", ">mean", ">from", ">to", ">n"
     )
     means = replications.mean().iter_rows(named=True)
-    # What the other transport counts is left out; a response time that never came is told.
+    # Counts of the other transport are left out; a missing response time is printed.
     rows = [
         row
         for row in means

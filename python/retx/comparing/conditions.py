@@ -50,7 +50,7 @@ class Condition:
             "ends": ["router" if drawn.access else "server", "client"],
             "rate": f"{drawn.rate_mbit_s} Mbit/s",
             "delay": f"{drawn.rtt_ms / 2} ms",
-            # As an emulator at the network layer counts.
+            # An emulator at the network layer counts the same bytes.
             "overhead": 0,
             "queue": {"discipline": "droptail", "packets": drawn.queue_packets},
         }
@@ -72,7 +72,7 @@ def condition(number: int, seed: int, families: str = ALL) -> Condition:
     """
     names = chosen(families)
     family = names[number % len(names)]
-    # As long as there was one family only, its draws did not have its name.
+    # The draws of the first family were named before there were others.
     stream = f"{seed}/{number}" if family == "classic" else f"{seed}/{family}/{number}"
     drawn = FAMILIES[family](random.Random(stream), number, number // len(names))
     return Condition(number, family, seed, drawn)

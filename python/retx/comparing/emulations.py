@@ -86,7 +86,7 @@ def emulated(
             command=command,
             backend=plan.backend,
             lateness_bound_s=plan.lateness_bound_s,
-            # Those at once share the machine.
+            # Concurrent emulations share the machine.
             rate_max_bit_s=calibrated["rate_max_bit_s"] / jobs if calibrated else None,
             replication=replication,
             tables=True,

@@ -95,7 +95,7 @@ def paired_ratio(
     n = len(first)
     if n < 2 or not np.mean(second):
         return None
-    # Of the means; the covariance is what pairs have beside two samples.
+    # Variance of the means; pairs add a covariance to that of two samples.
     var, within, _, var_second = (float(it) / n for it in np.cov(first, second).ravel())
     mean = float(np.mean(second))
     found = float(np.mean(first)) / mean

@@ -114,7 +114,7 @@ class Search:
         others = [it for it in trials if not it.in_linux]
         self.stretch = self._stretch((len(usable), len(others)))
         first, single, last = LONG_PHASES if self.stretch else PHASES
-        # Short runs come first, as they are cheap; what no kernel has runs whole last.
+        # Short runs come first, since they are cheap; remedies that no kernel has run whole last.
         others = self._ahead(others, self._until(first))
         tried = self._try(self._ahead(usable, self._until(first)), self._until(first))
         self.singles = _best_of_each(tried, self._mean)

@@ -132,7 +132,7 @@ def _limits(situation: Situation, of_life: Mapping[str, float], whole: str) -> s
     sentence = f"For {per_cent(most)} {whole} it is limited {PHRASES.get(first, first)}"
     sentence += _because(evidence(situation, first))
     if part >= LEAST_SECOND:
-        # Of one cause the figures are the same.
+        # Limits with one cause have the same figures.
         alike = "." in first and first.rpartition(".")[2] == second.rpartition(".")[2]
         sentence += f" Another {per_cent(part)} is limited {PHRASES.get(second, second)}"
         sentence += _because("" if alike else evidence(situation, second))

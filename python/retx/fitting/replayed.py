@@ -26,7 +26,7 @@ def points(fit: Fit, *, replay: bool) -> list[Point]:
         return []
     delays = np.zeros(len(packets.times_s))
     if has_delays and fit.delays is not None:
-        # Where nothing arrived the delay before holds on.
+        # An interval without arrivals keeps the previous delay.
         known = np.flatnonzero(~np.isnan(packets.delays_s))
         place = np.searchsorted(known, np.arange(len(delays)), side="right") - 1
         delays = packets.delays_s[known[np.maximum(place, 0)]] - fit.delays.least_s

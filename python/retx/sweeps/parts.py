@@ -99,7 +99,7 @@ def write_part(folder: Path, tables: Mapping[str, Table], engine: str) -> Part:
     with new_directory(path) as directory:
         files: dict[str, dict[str, Any]] = {}
         for name in names:
-            # By way of memory: the checksum is of what was to be written.
+            # Written to memory first, so that the checksum is that of the intended content.
             content = tables[name].parquet()
             (directory / f"{name}.parquet").write_bytes(content)
             checksum = hashlib.sha256(content).hexdigest()

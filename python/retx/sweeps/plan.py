@@ -289,7 +289,7 @@ def checked_tables(tables: Sequence[str], scenario: Mapping[str, Any]) -> tuple[
     sampled = {"samples", "link_samples"} & {*tables}
     if sampled and not scenario.get("sample_interval"):
         raise UsageError("tables: samples need a `sample_interval` in the scenario")
-    # These are recorded together.
+    # These tables are recorded together.
     wanted = {*tables}
     for together in (("samples", "link_samples"), ("segments", "acks"), ("episodes", "exchanges")):
         if wanted & {*together}:

@@ -222,7 +222,7 @@ def _merged(folder: Path, parts: list[Part], plan: Plan) -> list[Part]:
                 if name in part.tables
             ]
             table = _native.merged(files, list(order))
-            # Where points keep different tables, a part need not have them all.
+            # Points may keep different tables, so that a part may lack some.
             if len(table) or name in plan.tables:
                 tables[name] = table
         merged.append(write_part(folder, tables, plan.engine))

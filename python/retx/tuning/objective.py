@@ -62,7 +62,7 @@ class Objective:
         each = flows.group_by("replication", maintain_order=True)
         if self.name == "goodput":
             goodput = pl.col("goodput_bit_s")
-            # Of a run in which nothing was measured there is no sum.
+            # A run in which nothing was measured has no sum.
             sums = each.agg(pl.when(goodput.count() > 0).then(goodput.sum()))
             return _mean(sums["goodput_bit_s"])
         if self.name == "fairness":

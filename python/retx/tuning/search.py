@@ -111,7 +111,7 @@ def tune(
         nonlocal made, unmeasured
         own = {key: one.written(one.suggest(trial, key)) for key, one in space.items()}
         with warnings.catch_warnings():
-            # They are told together, at the end.
+            # These trials are reported together, at the end.
             warnings.simplefilter("ignore", NothingMeasuredWarning)
             runs = replicate(
                 scenario,

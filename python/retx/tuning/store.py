@@ -67,7 +67,7 @@ def open_study(
     import optuna
     from sqlalchemy.exc import SQLAlchemyError
 
-    # It tells of every trial, and that some have no value; both is in the result.
+    # Optuna logs every trial, and missing values; the result contains both.
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     storage = None if path is None else f"sqlite:///{path}"
     try:
