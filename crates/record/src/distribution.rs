@@ -18,7 +18,7 @@ pub struct Distribution {
     classes: Vec<u64>,
 }
 
-/// Summary of a distribution; all values are absent without a time.
+/// Summary of a distribution; all values are absent if it contains no time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct DistributionSummary {

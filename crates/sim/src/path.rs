@@ -1,10 +1,10 @@
 //! Bandwidth-delay product of a flow's path: the bytes in flight that keep its bottleneck busy.
 //!
-//! *Definition.* The slowest link on the way of the data, times the round trip of a full segment
-//! and its acknowledgment that wait for nobody, in bytes of payload. A receiver that acknowledges
-//! every second segment adds one, as the first waits for the second (w = RTT·rate/segment + n − 1
-//! with an acknowledgment for n segments). It changes with the links.
-//! A way over a cell of stations, or over a link whose rate a trace dictates, has none.
+//! *Definition.* The rate of the slowest link on the way of the data, times the round trip of a
+//! full segment and its acknowledgment through empty queues, in bytes of payload. A receiver that
+//! acknowledges every second segment adds one segment, as the first waits for the second
+//! (w = RTT·rate/segment + n − 1 with an acknowledgment for n segments). The product changes with
+//! the links. A path over a cell of stations, or over a link whose rate follows a trace, has none.
 
 use crate::plan::{FlowPlan, Hop, PipePlan, Plan, StagePlan};
 use retx_link::channel::Model;

@@ -69,7 +69,7 @@ pub struct Watch {
 pub struct Verdict {
     /// True if it was retransmitted after a timeout without other evidence of its loss.
     pub is_swept: bool,
-    /// An earlier copy arrives.
+    /// Arrival of an earlier copy, which makes the retransmission needless.
     pub needless: Needless,
     /// Probability that `needless` is right.
     pub confidence: f64,

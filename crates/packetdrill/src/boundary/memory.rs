@@ -15,7 +15,7 @@ pub const PARTS_MAX: usize = 1024;
 pub unsafe fn values<'a, T>(at: *const T, count: impl TryInto<usize>) -> Result<&'a [T], c_int> {
     match checked(at, count)? {
         0 => Ok(&[]),
-        // SAFETY: neither null nor misaligned, the size fits, and the caller's promise.
+        // SAFETY: `checked` excludes null, misaligned and oversized; the caller promises the rest.
         count => Ok(unsafe { slice::from_raw_parts(at, count) }),
     }
 }
@@ -30,7 +30,7 @@ pub unsafe fn values_mut<'a, T>(
 ) -> Result<&'a mut [T], c_int> {
     match checked(at, count)? {
         0 => Ok(&mut []),
-        // SAFETY: neither null nor misaligned, the size fits, and the caller's promise.
+        // SAFETY: `checked` excludes null, misaligned and oversized; the caller promises the rest.
         count => Ok(unsafe { slice::from_raw_parts_mut(at, count) }),
     }
 }

@@ -1,5 +1,5 @@
-//! *What it does.* Reno that asks the jitter whether queues have grown: it halves the window when
-//! they have, and leaves it alone when a loss comes without jitter.
+//! *What it does.* Reno that infers from jitter whether queues have grown: after a loss it halves
+//! the window if they have, and leaves the window unchanged if not.
 //!
 //! *Reference.* After Wu & Chen, IEEE JSAC 22(4), 2004, "JTCP". **Reconstructed:** only the
 //! abstract ("adapt sending rates to the packet losses and jitter ratios") was at hand. The ratio
