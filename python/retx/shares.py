@@ -90,23 +90,30 @@ def ranked(of_life: Mapping[str, float]) -> list[tuple[str, float]]:
     return sorted(of_life.items(), key=lambda item: -item[1])
 
 
-def sentence(of_life: Mapping[str, float], least: float = 0.01, most: int = 5) -> str:
+def sentence(
+    of_life: Mapping[str, float],
+    least: float = 0.01,
+    most: int = 5,
+    phrases: Mapping[str, str] | None = None,
+) -> str:
     """`limited 63 % by the receiver's window, 21 % by slow start`; "" if nothing limited the flow.
 
     Args:
         of_life: Shares by key.
         least: Smallest share that is listed.
         most: Maximum number of parts.
+        phrases: Words of some keys that take the place of those in `PHRASES`.
     """
+    words = PHRASES | dict(phrases or {})
     shown = [(key, share) for key, share in ranked(of_life) if share >= least][:most]
-    parts = [f"{per_cent(share)} {PHRASES.get(key, f'by {key}')}" for key, share in shown]
+    parts = [f"{per_cent(share)} {words.get(key, f'by {key}')}" for key, share in shown]
     return f"limited {', '.join(parts)}" if parts else ""
 
 
-def line(limited_by: Mapping[str, Any] | None) -> str:
+def line(limited_by: Mapping[str, Any] | None, phrases: Mapping[str, str] | None = None) -> str:
     """Sentence for a flow's `limited_by`, as from `sentence`; "" if it was not recorded."""
     try:
-        return sentence(shares(flat(limited_by)))
+        return sentence(shares(flat(limited_by)), phrases=phrases)
     except NoAccountingError:
         return ""
 

@@ -126,8 +126,8 @@ def test_where_runs_are_cheap_all_are_whole() -> None:
 
 def test_the_bound_without_losses_has_the_same_delays() -> None:
     """A model's draws depend on its place: one that only delays has to keep it."""
-    from retx.explaining.answer import _lossless
-    from retx.explaining.path import path_of
+    from retx.explaining.answer import _without
+    from retx.explaining.path import LOSING, path_of
 
     loses = {"model": "bernoulli", "p": 0.1}
     delays = {"model": "random_delay", "share": 0.01, "law": "constant", "delay": "1 s"}
@@ -136,6 +136,6 @@ def test_the_bound_without_losses_has_the_same_delays() -> None:
     for channel, left in (([loses, delays], ["bernoulli", "random_delay"]), ([loses], [])):
         changed = link | {"forward": link["forward"] | {"channel": channel}}
         path = path_of(scenario | {"link": [changed]}, scenario["flow"][0])
-        found = _lossless(path.forward)["link.sky.forward.channel"]
+        found = _without(path.forward, LOSING)["link.sky.forward.channel"]
         assert [model["model"] for model in found] == left
         assert all(model.get("p", 0) == 0 for model in found)

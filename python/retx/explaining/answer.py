@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from retx import _native
 from retx.errors import UsageError
-from retx.explaining.path import LOSING, Hop
+from retx.explaining.measured import Measured
+from retx.explaining.path import LATE, LOSING, Hop
+from retx.explaining.phrases import phrases_of
 from retx.explaining.search import Search
 from retx.explaining.trial import Gain, Trial, geometric
 from retx.explaining.wording import paragraph, stopped
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from retx.results import Result
 
 MOST_FLOWS = 1000
-NO_LOSS = {"model": "bernoulli", "p": 0}
+NOTHING = {"model": "bernoulli", "p": 0}
 """Model that does nothing."""
 
 
@@ -112,16 +114,19 @@ def answer_of(search: Search) -> Answer:
     """Answer from a finished search."""
     remedies = [_row(search, trial) for trial in search.singles]
     combinations = [_row(search, trial) for trial in search.combined]
+    own = {row["name"]: phrases_of(search.situation) for row in search.situation.rows}
     content: dict[str, Any] = {
         "title": search.scenario.get("title") or "",
         "version": _native.__version__,
         "seed": search.summary["seed"],
         "flow": search.flow["name"],
-        "goodput_bit_s": _mean([run.goodput_bit_s for run in search.baseline.values()]),
-        "response_s": _mean([run.response_s for run in search.baseline.values()]),
+        **_got(list(search.baseline.values())),
+        "first_draw": _got([search.baseline[0]]),
         "measure": _measure(search),
         "flows": [
-            _limits(row) for row in search.summary["flows"][:MOST_FLOWS] if line(row["limited_by"])
+            _limits(row, own)
+            for row in search.summary["flows"][:MOST_FLOWS]
+            if line(row["limited_by"])
         ],
         "limited_by": dict(search.baseline[0].seconds),
         "fix": search.fix.name if search.fix else None,
@@ -142,24 +147,33 @@ def _measure(search: Search) -> str:
     return "response time" if kind == "request_response" else "goodput"
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+def _got(runs: Sequence[Measured]) -> dict[str, float | None]:
+    """Goodput and response time: geometric means, so that their ratios are the gains.
+
+    Of a draw without any goodput there is no such mean: the arithmetic one stands for it.
+    """
+    rates = [run.goodput_bit_s for run in runs]
+    times = [run.response_s for run in runs if run.response_s is not None]
+    return {
+        "goodput_bit_s": geometric(rates) or sum(rates) / len(rates),
+        "response_s": (geometric(times) or 0.0) if times else None,
+    }
 
 
-def _limits(row: Mapping[str, Any]) -> dict[str, Any]:
+def _limits(row: Mapping[str, Any], phrases: Mapping[str, Any]) -> dict[str, Any]:
     seconds = flat(row.get("limited_by"))
     return {
         "name": row["name"],
         "life_s": sum(seconds.values()),
         "goodput_bit_s": row["goodput_bit_s"],
         "limited_by": row["limited_by"],
+        "phrases": phrases.get(row["name"], {}),
     }
 
 
 def _row(search: Search, trial: Trial) -> dict[str, Any]:
     gain = search.gain(trial)
-    runs = list(trial.runs.values())
+    common = sorted(trial.runs.keys() & search.baseline.keys())
     return {
         "name": trial.name,
         "change": trial.overrides,
@@ -168,8 +182,8 @@ def _row(search: Search, trial: Trial) -> dict[str, Any]:
         "gain_low": gain.low,
         "gain_high": gain.high,
         "draws": gain.draws,
-        "goodput_bit_s": sum(run.goodput_bit_s for run in runs) / len(runs),
-        "response_s": _mean([run.response_s for run in runs]),
+        **_got([trial.runs[draw] for draw in common]),
+        "without": _got([search.baseline[draw] for draw in common]),
         "where": trial.where,
         "in_linux": trial.in_linux,
         "price": trial.price(search.baseline),
@@ -185,33 +199,36 @@ def _behind(search: Search, trial: Trial) -> dict[str, Any]:
 
 
 def _bounds(search: Search) -> list[dict[str, Any]]:
-    """The link's limit, and the gain that a channel without losses would bring."""
+    """The link's limit, and the gains of channels without losses and without delays."""
     situation = search.situation
     bounds: list[dict[str, Any]] = []
     limit = situation.link_limit_bit_s
+    own = geometric([run.goodput_bit_s for run in search.baseline.values()])
     if limit and _measure(search) == "goodput":
-        own = geometric([run.goodput_bit_s for run in search.baseline.values()])
-        hop = situation.path.bottleneck.name
-        text = f"all that {hop} carries, were it never idle and never shared"
+        hop = situation.limiting_hop
+        text = f"all that {hop.name} carries, were it never idle and never shared"
+        if hop is situation.path.policer:
+            text = f"all that the policer of {hop.name} lets pass, were it never shared"
         gain = limit / own if own else None
         bounds.append(_bound("link", text, limit, gain))
-    lossless = _lossless([*situation.path.forward, *situation.path.back])
-    trial = search.bound(lossless) if lossless else None
-    if trial:
-        text = "the same without the losses of the channels"
-        runs = list(trial.runs.values())
-        rate = geometric([run.goodput_bit_s for run in runs])
-        response_s = _mean([run.response_s for run in runs])
-        bounds.append(_bound("no_channel_losses", text, rate, search.gain(trial), response_s))
+    hops = [*situation.path.forward, *situation.path.back]
+    for name, models in (("losses", LOSING), ("delays", LATE)):
+        removed = _without(hops, models)
+        trial = search.bound(removed) if removed else None
+        if trial:
+            text = f"the same without the {name} of the channels"
+            got = _got(list(trial.runs.values()))
+            gained = search.gain(trial) if own else None
+            row = _bound(f"no_channel_{name}", text, got["goodput_bit_s"], gained)
+            bounds.append({**row, "response_s": got["response_s"]})
     return bounds
 
 
 def _bound(
     name: str,
     text: str,
-    rate: float,
+    rate: float | None,
     gain: Gain | float | None,
-    response_s: float | None = None,
 ) -> dict[str, Any]:
     low, high = (gain.low, gain.high) if isinstance(gain, Gain) else (gain, gain)
     mean = gain.mean if isinstance(gain, Gain) else gain
@@ -219,7 +236,7 @@ def _bound(
         "name": name,
         "text": text,
         "goodput_bit_s": rate,
-        "response_s": response_s,
+        "response_s": None,
         "gain": mean,
         "gain_low": low,
         "gain_high": high,
@@ -227,19 +244,19 @@ def _bound(
     }
 
 
-def _lossless(hops: Sequence[Hop]) -> dict[str, Any]:
-    """Overrides that remove all channel models that lose frames.
+def _without(hops: Sequence[Hop], removed: Sequence[str]) -> dict[str, Any]:
+    """Overrides that remove all channel models of these names.
 
     Another model after one of them keeps its place, on which its draws depend.
     """
     overrides: dict[str, Any] = {}
     for hop in hops:
         models = [dict(model) for model in hop.channel]
-        losing = [model["model"] in LOSING for model in models]
-        if all(losing):
+        gone = [model["model"] in removed for model in models]
+        if all(gone):
             kept = []
         else:
-            kept = [NO_LOSS if loses else it for it, loses in zip(models, losing, strict=True)]
-        if any(losing):
+            kept = [NOTHING if goes else it for it, goes in zip(models, gone, strict=True)]
+        if any(gone):
             overrides[f"{hop.key}.channel"] = kept
     return overrides

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from retx.explaining.path import Hop, path_of
+from retx.explaining.phrases import is_clamped, is_idle_at_bottleneck, leaves_slow_start_early
 from retx.explaining.situation import Situation
-from retx.explaining.units import rate_of
+from retx.explaining.units import rate_of, seconds_of
 from retx.quantities import count, rate, seconds, share, size
+
+DEAD = 0.999
+"""Share of the handshake in a life that has nothing else."""
 
 
 def evidence(situation: Situation, key: str) -> str:
@@ -43,13 +47,12 @@ def _send_buffer(situation: Situation) -> str:
 
 
 def _bottleneck(situation: Situation) -> str:
-    hop = situation.path.bottleneck
-    busy = [
-        link["utilisation"]
-        for link in situation.summary["links"]
-        if link["name"] == hop.name and link["direction"] == hop.direction
-    ]
-    used = f"{hop.name} is busy {share(busy[0])} of the time" if busy else f"{hop.name} is full"
+    hop, busy = situation.path.bottleneck, situation.busy
+    if is_idle_at_bottleneck(situation):
+        return _idle_bottleneck(situation)
+    used = (
+        f"{hop.name} is full" if busy is None else f"{hop.name} is busy {share(busy)} of the time"
+    )
     if situation.has_standing_queue:
         used += (
             f", and packets wait {seconds(situation.queueing_s)} in queues, on a way of "
@@ -58,13 +61,28 @@ def _bottleneck(situation: Situation) -> str:
     return used
 
 
+def _idle_bottleneck(situation: Situation) -> str:
+    """Clause on a flow that keeps a product in flight and yet does not fill the link."""
+    path, hop = situation.path, situation.queue_hop
+    text = (
+        f"it keeps {size(path.product_bytes)} or more in flight, which fill the path when nothing "
+        f"waits, but {path.bottleneck.name} is busy only {share(situation.busy or 0.0)} of the time"
+    )
+    if hop in path.back:
+        text += (
+            f", as {count(round(situation.queue_packets(hop)))} packets, acknowledgments among "
+            f"them, wait before {situation.queue_place(hop)}"
+        )
+    return text
+
+
 def standing_queue(situation: Situation) -> str:
     """Sentence on a standing queue: its delay, its place, and the flow that fills it."""
     hop, path = situation.queue_hop, situation.path
     waiting = situation.queueing_s
     text = (
         f"A round trip takes {seconds(path.rtt_s + waiting)} where the way takes "
-        f"{seconds(path.rtt_s)}: packets wait in the queue before {hop.name}"
+        f"{seconds(path.rtt_s)}: packets wait in the queue before {situation.queue_place(hop)}"
     )
     room = (hop.value("queue") or {}).get("packets")
     if room and hop.rate_bit_s:
@@ -88,6 +106,15 @@ def _most_through(situation: Situation, hop: Hop) -> str:
 
 
 def _slow_start(situation: Situation) -> str:
+    if is_clamped(situation):
+        clamp = size(situation.window("max_cwnd") or 0)
+        return f"max_cwnd lets it grow to {clamp}, and {_product(situation)}"
+    if leaves_slow_start_early(situation):
+        left = size(situation.window("initial_ssthresh") or 0)
+        return (
+            f"it leaves slow start at an initial_ssthresh of {left} and then grows by one segment "
+            f"or so per round trip, and {_product(situation)}"
+        )
     first = situation.window("initial_window") or 0
     return (
         f"the window begins at {size(first)} and doubles per round trip, and {_product(situation)}"
@@ -95,6 +122,8 @@ def _slow_start(situation: Situation) -> str:
 
 
 def _handshake(situation: Situation) -> str:
+    if is_dead(situation):
+        return "no connection came about, as each SYN or each answer to it was lost"
     flow = "each exchange opens a connection of its own, and " if _opens_each(situation) else ""
     return f"{flow}a handshake takes {seconds(situation.path.rtt_s)}, or the timer's time when lost"
 
@@ -103,14 +132,30 @@ def _opens_each(situation: Situation) -> bool:
     return bool(situation.flow["app"].get("connection") == "each")
 
 
+def is_dead(situation: Situation) -> bool:
+    """True if the flow never got beyond its handshake."""
+    rows = situation.rows
+    none = all(not row["segments_sent"] and row["rtt_mean_s"] is None for row in rows)
+    return none and situation.share("handshake") > DEAD
+
+
 def _application(situation: Situation) -> str:
-    kind = situation.flow["app"]["kind"]
+    app = situation.flow["app"]
+    kind = app["kind"]
+    if kind == "ftp" and seconds_of(str(app.get("pause", "0 s"))) == 0:
+        return (
+            "each file has a connection of its own, and the next one is opened when the one before "
+            "is closed"
+        )
     return f"the application ({kind}) has nothing to send; TCP does not hold it back"
 
 
 def _delayed_ack(situation: Situation) -> str:
     timer = situation.tcp["delayed_ack"].get("timeout", "")
-    return f"the receiver holds an acknowledgment back for up to {timer}"
+    held = f"the receiver holds an acknowledgment back for up to {timer}"
+    if not situation.tcp["nagle"]:
+        return held
+    return f"{held}, and Nagle's algorithm holds the last small segment back until it comes"
 
 
 def _nagle(situation: Situation) -> str:
@@ -144,13 +189,21 @@ def _losses(situation: Situation, kind: str, cause: str) -> str:
     counted = f"{' and '.join(parts) or 'recoveries'} {_BY[cause]}"
     if cause == "spurious":
         needless = sum(row["retransmissions_unnecessary"] for row in rows)
-        return f"{counted}; {count(needless)} retransmissions were needless"
+        return f"{counted}; {count(needless)} retransmissions were needless{_low_cap(situation)}"
     lost = _lost(situation, cause)
     if kind == "timeout":
         longest = max((row["max_backoff"] or 0 for row in rows), default=0)
         doubled = f", the timer doubled {count(longest)} times in a row" if longest > 1 else ""
         return f"{counted}{doubled}; {lost}"
     return f"{counted}; {lost}"
+
+
+def _low_cap(situation: Situation) -> str:
+    """Clause on a largest timeout below the least round trip; "" if it is above."""
+    cap, trip_s = situation.tcp["max_rto"], situation.path.rtt_s
+    if seconds_of(cap) >= trip_s:
+        return ""
+    return f", as max_rto ends the timer after {cap} and a round trip takes {seconds(trip_s)}"
 
 
 _BY = {
@@ -162,15 +215,17 @@ _BY = {
 
 def _lost(situation: Situation, cause: str) -> str:
     """Text on the share of packets lost, and on the size of the queue that dropped them."""
-    hops = {(hop.name, hop.direction): hop for hop in situation.path.forward}
-    drops = packets = 0
-    for link in situation.summary["links"]:
-        if (link["name"], link["direction"]) in hops:
-            reasons = link["drops"]
-            drops += reasons["queue"] if cause == "congestion" else sum(
-                reasons[reason] for reason in ("channel", "retry_limit", "script")
-            )  # fmt: skip
-            packets = max(packets, link["packets_in"])
+    links = [row for row in map(situation.link_row, situation.path.forward) if row]
+    packets = max((row["packets_in"] for row in links), default=0)
+    policer = situation.path.policer
+    in_channel = ("channel", "retry_limit", "script")
+    if cause == "congestion" and policer and not situation.drops("queue"):
+        part = share(situation.drops(*in_channel) / packets if packets else 0)
+        return (
+            f"{part} of the packets were dropped where the policer of {policer.name} lets "
+            f"{rate(policer.policer_bit_s)} pass"
+        )
+    drops = situation.drops(*(("queue",) if cause == "congestion" else in_channel))
     text = f"{share(drops / packets if packets else 0)} of the packets were lost"
     if cause == "congestion":
         room = (situation.path.bottleneck.value("queue") or {}).get("packets")

@@ -52,7 +52,7 @@ def page(answer: Answer) -> str:
     environment.filters["place"] = scale.place
     return environment.get_template("why.html").render(
         content=content,
-        parts=_parts(content["limited_by"]),
+        parts=_parts(content["limited_by"], content["flows"]),
         flows=content["flows"][:MOST_FLOWS],
         more_flows=max(0, len(content["flows"]) - MOST_FLOWS),
         ticks=scale.ticks,
@@ -61,11 +61,14 @@ def page(answer: Answer) -> str:
     )
 
 
-def _parts(limited_by: Mapping[str, float]) -> list[dict[str, Any]]:
+def _parts(
+    limited_by: Mapping[str, float], flows: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
     """Parts of the bar: the colours are those of `--plot why`."""
     from retx.plots.limits import KIND_HATCH, look
 
     found = []
+    words = PHRASES | {key: it for flow in flows for key, it in flow["phrases"].items()}
     for key, share in ranked(shares(limited_by)):
         if share < LEAST_SHARE:
             continue
@@ -76,7 +79,7 @@ def _parts(limited_by: Mapping[str, float]) -> list[dict[str, Any]]:
                 "colour": look(key)[0],
                 "kind": kind if KIND_HATCH.get(kind) else "",
                 "share": per_cent(share),
-                "phrase": PHRASES.get(key, key),
+                "phrase": words.get(key, key),
                 "seconds": seconds(limited_by[key]),
             }
         )

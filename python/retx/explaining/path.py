@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from retx.explaining.units import rate_of, seconds_of
@@ -13,9 +14,11 @@ WLAN_EFFICIENCY = 0.5
 """Approximate share of a cell's rate for data: contention, preambles and ACKs take the rest."""
 LOSING = (
     "bernoulli", "ber", "periodic", "script", "gilbert_elliott", "gilbert_elliott_time",
-    "outage", "fading",
+    "outage", "fading", "markov",
 )  # fmt: skip
 """Models of channels that lose frames and do nothing else."""
+LATE = ("random_delay", "jitter", "reorder")
+"""Models of channels that delay frames and do nothing else."""
 HEADERS = 40
 """Bytes of the headers of IPv4 and TCP without options."""
 
@@ -35,6 +38,12 @@ class Hop:
     def key(self) -> str:
         """Prefix of its keys: `link.air.forward`, `wlan.cell`."""
         return f"link.{self.name}.{self.direction}" if self.kind == "link" else f"wlan.{self.name}"
+
+    @property
+    def right(self) -> str:
+        """The node at which data leave a link."""
+        first, second = self.table["ends"]
+        return str(second if self.left == first else first)
 
     def value(self, name: str) -> Any:  # noqa: ANN401
         """The value of a key in this direction."""
@@ -57,6 +66,28 @@ class Hop:
             if instants:
                 rates.append(len(instants) * 12_000_000 / max(max(instants), 1))
         return max(rates, default=None)
+
+    def mean_rate_bit_s(self, begin_s: float, end_s: float) -> float | None:
+        """Mean rate over an interval under the schedule; `rate_bit_s` where there is none."""
+        if self.kind == "wlan" or not self.table.get("schedule") or not self.value("rate"):
+            return self.rate_bit_s
+        steps = [(0.0, rate_of(self.value("rate")))]
+        for change in sorted(self.table["schedule"], key=lambda it: seconds_of(it["at"])):
+            rate = (change.get(self.direction) or {}).get("rate", change.get("rate"))
+            if rate:
+                steps.append((seconds_of(change["at"]), rate_of(rate)))
+        ends = [*(at for at, _ in steps[1:]), end_s]
+        bits = sum(
+            rate * max(0.0, min(after, end_s) - max(at, begin_s))
+            for (at, rate), after in zip(steps, ends, strict=True)
+        )
+        return bits / (end_s - begin_s) if end_s > begin_s else self.rate_bit_s
+
+    @property
+    def policer_bit_s(self) -> float | None:
+        """Rate of IP packets that its policer lets pass; None without a policer."""
+        rates = [rate_of(it["rate"]) for it in self.channel if it["model"] == "policer"]
+        return min(rates, default=None)
 
     @property
     def delay_s(self) -> float:
@@ -102,6 +133,14 @@ class Path:
     def rate_bit_s(self) -> float:
         """Rate of the bottleneck; 0 where none is known."""
         return self.bottleneck.rate_bit_s or 0.0
+
+    @property
+    def policer(self) -> Hop | None:
+        """Hop whose policer passes least, if that is less than the bottleneck's rate."""
+        hops = [hop for hop in self.forward if hop.policer_bit_s]
+        least = min(hops, key=lambda hop: hop.policer_bit_s or 0.0, default=None)
+        narrow = least is not None and (least.policer_bit_s or 0.0) < (self.rate_bit_s or inf)
+        return least if narrow else None
 
     @property
     def rtt_s(self) -> float:

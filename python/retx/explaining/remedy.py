@@ -40,6 +40,7 @@ class Remedy:
         price: What it can cost, as a sentence.
         where: Who has to do it: one of `ranking.WHERE`.
         queues: True where it also matters for a standing queue.
+        undoes: True where it takes back a setting of the flow that limits it.
         in_linux: False where no kernel or tool that people can have does it.
     """
 
@@ -49,6 +50,7 @@ class Remedy:
     price: str
     where: str = "end"
     queues: bool = False
+    undoes: bool = False
     in_linux: bool = True
 
     def weight(self, situation: Situation) -> float:

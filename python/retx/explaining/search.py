@@ -162,9 +162,10 @@ class Search:
         trial = Trial((), (), 1.0)
         self._parsed[id(trial)] = self.runs.parse(overrides)
         limit = Limit() if self.plan.draws else self._until(1.5)
-        # A bound is no rank: a few draws say enough, and each costs as much as the best remedy.
-        few = 1 if self.stretch else FEW_DRAWS
-        draws = sorted(self.baseline)[: self.plan.draws or few]
+        # Where runs are long, one draw has to do; else those of the unchanged flow, so that gains
+        # of bounds have one base.
+        most = 1 if self.stretch else len(self.baseline)
+        draws = sorted(self.baseline)[: self.plan.draws or most]
         self._run([(trial, draw) for draw in draws], limit)
         return trial if trial.runs else None
 

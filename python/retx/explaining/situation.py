@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import Any
 
 from retx.explaining.path import HEADERS, Hop, Path, path_of
-from retx.explaining.units import bytes_of
+from retx.explaining.units import bytes_of, seconds_of
 
 NIL = 0.005
 """Share of the life below which a limit is ignored."""
 STANDING = 0.5
 """Share of the least round-trip time: more delay than this in queues is a standing queue."""
+LEAST_QUEUED = 0.1
+"""Part of the time above the least round trip that packets must spend in queues to blame them."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +88,54 @@ class Situation:
 
     @property
     def has_standing_queue(self) -> bool:
-        """True if data wait long in queues, compared with the round-trip time."""
-        return self.queueing_s > STANDING * self.path.rtt_s
+        """True if data wait long in queues, compared with the round-trip time.
+
+        A long round trip with empty queues is that of delayed ACKs or of a channel's delays.
+        """
+        if any(hop.kind == "wlan" for hop in self.hops):
+            in_queues = inf
+        else:
+            in_queues = sum(map(self.queue_wait_s, self.hops))
+        return self.queueing_s > STANDING * self.path.rtt_s and (
+            in_queues > LEAST_QUEUED * self.queueing_s
+        )
+
+    @property
+    def hops(self) -> list[Hop]:
+        """Hops of the data, then those of the acknowledgments."""
+        return [*self.path.forward, *self.path.back]
+
+    def link_row(self, hop: Hop) -> Mapping[str, Any] | None:
+        """Row of a link's direction in the summary; None for a cell."""
+        return next(
+            (
+                link
+                for link in self.summary["links"]
+                if (link["name"], link["direction"]) == (hop.name, hop.direction)
+            ),
+            None,
+        )
+
+    def queue_packets(self, hop: Hop) -> float:
+        """Mean number of packets in the queue before a hop."""
+        row = self.link_row(hop)
+        return float(row["queue_mean_packets"] or 0.0) if row else 0.0
+
+    def queue_wait_s(self, hop: Hop) -> float:
+        """Time that the mean queue before a hop takes to send, if its packets are full."""
+        rate = hop.rate_bit_s or 0.0
+        return self.queue_packets(hop) * hop.packet_bits / rate if rate else 0.0
+
+    @property
+    def busy(self) -> float | None:
+        """Share of the time for which the bottleneck sends; None for a cell."""
+        row = self.link_row(self.path.bottleneck)
+        return row["utilisation"] if row else None
+
+    def drops(self, *reasons: str) -> int:
+        """Packets that the links of the data's path dropped for these reasons."""
+        rows = [row for row in map(self.link_row, self.path.forward) if row]
+        return sum(int(row["drops"][reason]) for row in rows for reason in reasons)
 
     @cached_property
     def queue_hop(self) -> Hop:
@@ -94,26 +143,54 @@ class Situation:
 
         The bottleneck if no queue is long.
         """
-        waits = {
-            (link["name"], link["direction"]): link["queue_mean_packets"] or 0.0
-            for link in self.summary["links"]
-        }
+        longest = max(self.hops, key=self.queue_wait_s)
+        long = self.queue_wait_s(longest) > STANDING * self.path.rtt_s
+        return longest if long else self.path.bottleneck
 
-        def wait(hop: Hop) -> float:
-            rate = hop.rate_bit_s or 0.0
-            packets = float(waits.get((hop.name, hop.direction), 0.0))
-            return packets * hop.packet_bits / rate if rate else 0.0
+    def queue_place(self, hop: Hop) -> str:
+        """Link whose queue is meant, with its direction where only acknowledgments pass."""
+        if hop in self.path.forward or hop.kind != "link":
+            return hop.name
+        return f"{hop.name} from {hop.left} to {hop.right}"
 
-        longest = max((*self.path.forward, *self.path.back), key=wait)
-        return longest if wait(longest) > STANDING * self.path.rtt_s else self.path.bottleneck
+    def router_place(self, hop: Hop) -> str:
+        """Place of a command for a queue, with the direction where only acknowledgments pass."""
+        if hop in self.path.forward or hop.kind != "link":
+            return "at the router"
+        return f"at {hop.left}, where DEV is the interface to {hop.right}"
 
     @property
     def link_limit_bit_s(self) -> float:
-        """Payload rate of the bottleneck if it were never idle, in bit/s."""
-        hop = self.path.bottleneck
-        options = 12 if self.tcp.get("timestamps") else 0
-        whole = self.mss + HEADERS + (hop.value("overhead") or 0)
-        return self.path.rate_bit_s * (self.mss - options) / whole
+        """Payload rate of the bottleneck if it were never idle, in bit/s.
+
+        Under a schedule of rates it is the mean over the run; of a policer, what passes it.
+        """
+        return min((limit for _, limit in self._limits()), default=0.0)
+
+    @property
+    def limiting_hop(self) -> Hop:
+        """Hop whose rate or policer gives the limit."""
+        return min(self._limits(), key=lambda it: it[1], default=(self.path.bottleneck, 0.0))[0]
+
+    def _limits(self) -> list[tuple[Hop, float]]:
+        """Payload rate of each hop that has a rate, and of each policer."""
+        payload = self.mss - (12 if self.tcp.get("timestamps") else 0)
+        packet = self.mss + HEADERS
+        span = (seconds_of(self.scenario.get("warmup", "0 s")), self._end_s)
+        found = []
+        for hop in self.path.forward:
+            rate = hop.mean_rate_bit_s(*span)
+            if rate:
+                found.append((hop, rate * payload / (packet + (hop.value("overhead") or 0))))
+        policer = self.path.policer
+        if policer:
+            found.append((policer, (policer.policer_bit_s or 0.0) * payload / packet))
+        return found
+
+    @property
+    def _end_s(self) -> float:
+        """Simulated time at which the run ended."""
+        return float(self.summary["engine"]["simulated_s"])
 
     def window(self, name: str) -> int | None:
         """A buffer or window of its TCP in bytes; None where it is not bounded."""

@@ -114,9 +114,13 @@ class Trial:
         return merged
 
     @property
-    def ease(self) -> tuple[int, int]:
-        """Sorting key, smaller for easier changes: their place, then the number of keys."""
-        return WHERE.index(self.where), len(self.overrides)
+    def ease(self) -> tuple[int, bool, int]:
+        """Sorting key, smaller for easier changes.
+
+        The place comes first, then whether they only take settings back, then the number of keys.
+        """
+        adds = not all(remedy.undoes for remedy in self.remedies)
+        return WHERE.index(self.where), adds, len(self.overrides)
 
     def gain(self, baseline: Mapping[int, Measured]) -> Gain:
         """Gain over runs without the change."""

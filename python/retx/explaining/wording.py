@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from retx.explaining.evidence import evidence, standing_queue
+from retx.explaining.phrases import phrase
 from retx.explaining.ranking import NEARLY, WHERE, WORTH, easiest, is_worth
+from retx.explaining.units import seconds_of
 from retx.quantities import count, rate, seconds
-from retx.shares import PHRASES, line, per_cent, ranked
+from retx.shares import line, per_cent, ranked
 
 if TYPE_CHECKING:
     from retx.explaining.search import Search
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 MOST_ROWS = 12
 LEAST_SECOND = 0.1
 """Share below which a second limit is not mentioned."""
+LEAST_APART = 0.1
+"""Relative difference of two speeds that a paragraph explains."""
+FROM_NOTHING = 1e6
+"""Gain that only a flow which delivered nothing can have: it is no factor."""
 
 
 def stopped(search: Search) -> dict[str, Any]:
@@ -39,12 +45,14 @@ def stopped(search: Search) -> dict[str, Any]:
 
 def factor(gain: float | None) -> str:
     """Text of a gain: `×9.2`."""
-    return "–" if gain is None else f"×{gain:.3g}"
+    if gain is None:
+        return "–"
+    return f"×{gain:.3g}" if gain < FROM_NOTHING else "from 0"
 
 
 def interval(row: Mapping[str, Any]) -> str:
     """`9.1 to 9.4`; empty where one draw gives none."""
-    if row["gain_low"] is None:
+    if row["gain_low"] is None or row["gain"] >= FROM_NOTHING:
         return ""
     low, high = f"{row['gain_low']:.3g}", f"{row['gain_high']:.3g}"
     return f"{low} to {high}" if low != high else "no spread"
@@ -99,7 +107,7 @@ def _second(rows: Sequence[Mapping[str, Any]], best: Mapping[str, Any]) -> Mappi
 
 def paragraph(search: Search, content: Mapping[str, Any]) -> str:
     """Cause, evidence, fix and expected gain."""
-    return " ".join(part for part in (_cause(search, content), *_cure(content)) if part)
+    return " ".join(part for part in (_cause(search, content), *_cure(search, content)) if part)
 
 
 def _cause(search: Search, content: Mapping[str, Any]) -> str:
@@ -107,9 +115,20 @@ def _cause(search: Search, content: Mapping[str, Any]) -> str:
     limit = next((it["goodput_bit_s"] for it in content["bounds"] if it["name"] == "link"), None)
     of = f" of at most {rate(limit)}" if limit else ""
     sentence = f"{where} {content['flow']} gets {_got(content)}{of}."
+    if not sum(search.situation.shares.values()):
+        return f"{sentence} Nothing of it was measured: {_unmeasured(search.situation)}."
     if content["measure"] == "response time":
         return f"{sentence} {_of_answers(search.situation)}"
     return f"{sentence} {_limits(search.situation, search.situation.shares, 'of its life')}"
+
+
+def _unmeasured(situation: Situation) -> str:
+    """Clause on a flow without a life between the warm-up and the end of the run."""
+    ends = [row["finish_s"] for row in situation.rows]
+    warmup = str(situation.scenario.get("warmup", "0 s"))
+    if ends and None not in ends and max(ends) <= seconds_of(warmup):
+        return f"it had ended after {seconds(max(ends))}, within the warm-up of {warmup}"
+    return "it had no life between the warm-up and the end"
 
 
 def _of_answers(situation: Situation) -> str:
@@ -129,12 +148,12 @@ def _of_answers(situation: Situation) -> str:
 def _limits(situation: Situation, of_life: Mapping[str, float], whole: str) -> str:
     """Sentences on the largest limit with its evidence, and on the next one above a tenth."""
     (first, most), (second, part) = ranked(of_life)[:2]
-    sentence = f"For {per_cent(most)} {whole} it is limited {PHRASES.get(first, first)}"
+    sentence = f"For {per_cent(most)} {whole} it is limited {phrase(situation, first)}"
     sentence += _because(evidence(situation, first))
     if part >= LEAST_SECOND:
         # Limits with one cause have the same figures.
         alike = "." in first and first.rpartition(".")[2] == second.rpartition(".")[2]
-        sentence += f" Another {per_cent(part)} is limited {PHRASES.get(second, second)}"
+        sentence += f" Another {per_cent(part)} is limited {phrase(situation, second)}"
         sentence += _because("" if alike else evidence(situation, second))
     return sentence
 
@@ -144,15 +163,38 @@ def _because(shown: str) -> str:
 
 
 def _got(content: Mapping[str, Any]) -> str:
-    if content["measure"] == "response time" and content["response_s"] is not None:
-        return f"its answers after {seconds(content['response_s'])} on average"
-    return rate(content["goodput_bit_s"])
+    whole, first = _shown(content, content), _shown(content, content["first_draw"])
+    got = f"its answers after {whole} on average" if _answers(content) else whole
+    if _alike(content, content, content["first_draw"]):
+        return got
+    return f"{got} (mean of the draws; {first} in the first, to which shares and counts belong)"
 
 
-def _cure(content: Mapping[str, Any]) -> list[str]:
-    best = fix(content)
+def _answers(content: Mapping[str, Any]) -> bool:
+    return content["measure"] == "response time" and content["response_s"] is not None
+
+
+def _shown(content: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    """Goodput or response time of one row."""
+    return seconds(row["response_s"]) if _answers(content) else rate(row["goodput_bit_s"])
+
+
+def _alike(content: Mapping[str, Any], one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """True if two rows differ by too little for a reader to stumble over it."""
+    key = "response_s" if _answers(content) else "goodput_bit_s"
+    a, b = float(one[key] or 0), float(other[key] or 0)
+    return abs(a - b) <= LEAST_APART * max(a, b)
+
+
+def _cure(search: Search, content: Mapping[str, Any]) -> list[str]:
+    best, policer = fix(content), search.situation.path.policer
+    if search.flow["app"].get("bytes") == 0:
+        return ["It has 0 bytes to send: there is nothing to make faster."]
+    if best is None and not sum(content["limited_by"].values()):
+        return []
     if best is None:
-        return [_none(content), _delay(content)]
+        more = f"More takes a higher rate of the policer of {policer.name}." if policer else ""
+        return [_none(content), more, _delay(content)]
     lines = [
         f"Fix: {best['text']}. How: {best['apply'][0]}.",
         f"Expected: {_expected(content, best)}.",
@@ -178,12 +220,16 @@ def _beyond(row: Mapping[str, Any], best: Mapping[str, Any]) -> str:
 
 def _expected(content: Mapping[str, Any], row: Mapping[str, Any]) -> str:
     within = _within(row)
+    instead = ""
+    if not _alike(content, content, row["without"]):
+        instead = f" instead of {_shown(content, row['without'])} in the same draws"
     if content["measure"] == "response time":
         sentence = (
-            f"answers after {seconds(row['response_s'])}, {factor(row['gain'])} as fast{within}"
+            f"answers after {seconds(row['response_s'])}{instead}, {factor(row['gain'])} as fast"
+            f"{within}"
         )
     else:
-        sentence = f"{rate(row['goodput_bit_s'])}, {factor(row['gain'])}{within}"
+        sentence = f"{rate(row['goodput_bit_s'])}{instead}, {factor(row['gain'])}{within}"
     paid = price(row)
     return f"{sentence}; {paid}" if paid else sentence
 
@@ -200,6 +246,8 @@ def _none(content: Mapping[str, Any]) -> str:
     if not content["remedies"]:
         return "No remedy of TCP or of the link is for this limit."
     best = content["remedies"][0]
+    if not content["goodput_bit_s"] and not best["goodput_bit_s"]:
+        return "Nothing arrives, with any remedy that was tried."
     return (
         f"No remedy that was tried makes it clearly faster: the best, {best['text']}, gives "
         f"{factor(best['gain'])}{_within(best)}."
@@ -232,4 +280,4 @@ def plain_text(content: Mapping[str, Any]) -> str:
 
 def limits_line(flow: Mapping[str, Any]) -> str:
     """`limited 63 % by …` of a flow."""
-    return line(flow["limited_by"]) or "no life was measured"
+    return line(flow["limited_by"], flow.get("phrases")) or "no life was measured"

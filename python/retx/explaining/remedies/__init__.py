@@ -8,6 +8,7 @@ from importlib import import_module
 from retx.explaining.remedy import Remedy
 
 FAMILIES = (
+    "window_limits",
     "buffers",
     "slow_reader",
     "one_connection",

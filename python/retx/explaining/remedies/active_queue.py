@@ -25,10 +25,10 @@ def _propose(discipline: str, text: str) -> Propose:
         return [
             Change(
                 {f"{hop.key}.queue": discipline},
-                f"{text} at the queue before {hop.name}",
+                f"{text} at the queue before {situation.queue_place(hop)}",
                 (
-                    f"at the router, where the queue stands: tc qdisc replace dev DEV root "
-                    f"{discipline}",
+                    f"{situation.router_place(hop)}, where the queue stands: "
+                    f"tc qdisc replace dev DEV root {discipline}",
                     "where the queue stands in a modem beyond it, a shaper first: tc qdisc replace "
                     f"dev DEV root handle 1: htb default 1; tc class add dev DEV parent 1: classid "
                     f"1:1 htb rate {shaped}; tc qdisc add dev DEV parent 1:1 {discipline}",

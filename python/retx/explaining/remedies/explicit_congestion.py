@@ -27,10 +27,11 @@ def _propose(situation: Situation) -> list[Change]:
     return [
         Change(
             overrides,
-            f"ECN at both ends, with a queue before {hop.name} that marks",
+            f"ECN at both ends, with a queue before {situation.queue_place(hop)} that marks",
             (
                 "at both ends: sysctl -w net.ipv4.tcp_ecn=1",
-                f"at the router: tc qdisc replace dev DEV root {_command(discipline, hop)} ecn",
+                f"{situation.router_place(hop)}: tc qdisc replace dev DEV root "
+                f"{_command(discipline, hop)} ecn",
             ),
         )
     ]

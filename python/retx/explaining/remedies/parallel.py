@@ -6,6 +6,7 @@ from typing import Any
 
 from retx.explaining.remedy import LOSSES, Change, Remedy
 from retx.explaining.situation import Situation
+from retx.explaining.units import rate_of
 
 CONNECTIONS = (2, 4)
 KINDS = ("bulk", "transfer")
@@ -23,6 +24,10 @@ def _propose(situation: Situation) -> list[Change]:
             if not isinstance(whole, int) or whole < count * situation.mss:
                 continue
             overrides[f"{situation.flow_key}.app.bytes"] = -(-whole // count)
+        read = situation.flow.get("read_rate")
+        if read:
+            # One program reads all connections: its rate is shared, not multiplied.
+            overrides[f"{situation.flow_key}.read_rate"] = f"{rate_of(read) / count:.0f} bit/s"
         changes.append(
             Change(
                 overrides,

@@ -29,9 +29,10 @@ def _propose(situation: Situation) -> list[Change]:
         changes.append(
             Change(
                 {f"{hop.key}.queue": {"discipline": "droptail", "packets": packets}},
-                f"a queue of {packets} packets ({text}) before {hop.name}",
+                f"a queue of {packets} packets ({text}) before {situation.queue_place(hop)}",
                 (
-                    f"at the router: tc qdisc replace dev DEV root pfifo limit {packets}",
+                    f"{situation.router_place(hop)}: tc qdisc replace dev DEV root pfifo "
+                    f"limit {packets}",
                     "the queue of the driver below it has to be short: ethtool -G DEV tx 64, or a "
                     "shaper slightly below the link's rate",
                 ),

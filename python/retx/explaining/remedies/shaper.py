@@ -15,11 +15,17 @@ PART = 0.95
 
 
 def _propose(situation: Situation) -> list[Change]:
-    narrow = situation.path.bottleneck
-    before = next((one for one, other in pairwise(situation.path.forward) if other is narrow), None)
-    if before is None or before.kind != "link" or not _is_short(narrow, situation):
+    policer = situation.path.policer
+    if policer:
+        # The policer stands behind the link's own transmitter, so that link can be shaped itself.
+        before = policer if policer.kind == "link" else None
+        rate_bit_s = PART * (policer.policer_bit_s or 0.0)
+    else:
+        narrow, ways = situation.path.bottleneck, pairwise(situation.path.forward)
+        before = next((one for one, other in ways if other is narrow), None)
+        rate_bit_s = PART * (narrow.rate_bit_s or 0.0) if _is_short(narrow, situation) else 0.0
+    if before is None or before.kind != "link" or not rate_bit_s:
         return []
-    rate_bit_s = PART * (narrow.rate_bit_s or 0.0)
     if (before.rate_bit_s or 0.0) * PART < rate_bit_s:
         return []
     rate = f"{rate_bit_s / 1e3:.0f}kbit"

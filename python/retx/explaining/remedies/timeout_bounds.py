@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from retx.explaining.remedy import Change, Remedy
-from retx.explaining.situation import Situation
+from retx.explaining.situation import NIL, Situation
 from retx.explaining.units import seconds_of
 
 LOW_MS, HIGH_MS, CAP_S, SYN_MS = (50, 200), 1000, 2, 300
+SLOW_SYN_S = 3
+"""First timeout of RFC 2988, for paths whose round trip takes longer than that of Linux."""
+LEAST_CAP_S = 60
+"""Least cap of RFC 6298 §2.5."""
+ROOM = 1.5
+"""Cap in mean round trips, below which it may expire before an ACK comes."""
 
 
 def _floor(situation: Situation) -> list[Change]:
@@ -30,7 +36,10 @@ def _floor(situation: Situation) -> list[Change]:
 
 
 def _cap(situation: Situation) -> list[Change]:
-    if seconds_of(situation.tcp["max_rto"]) <= CAP_S:
+    now = seconds_of(situation.tcp["max_rto"])
+    if now < ROOM * (situation.path.rtt_s + situation.queueing_s):
+        return [_higher_cap(situation)]
+    if now <= CAP_S or situation.share("timeout") < NIL:
         return []
     return [
         Change(
@@ -46,25 +55,43 @@ def _cap(situation: Situation) -> list[Change]:
     ]
 
 
+def _higher_cap(situation: Situation) -> Change:
+    """A cap above the round trip: below it, each segment is sent again before its ACK can come."""
+    return Change(
+        {f"{situation.tcp_key}.max_rto": f"{LEAST_CAP_S} s"},
+        f"a largest retransmission timeout of {LEAST_CAP_S} s, the least that RFC 6298 allows",
+        (
+            "at the sender (Linux 6.15 or later): sysctl -w "
+            f"net.ipv4.tcp_rto_max_ms={LEAST_CAP_S}000",
+            f"for one program: setsockopt(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, {LEAST_CAP_S}000)",
+        ),
+        f"{LEAST_CAP_S} s",
+    )
+
+
 def _first(situation: Situation) -> list[Change]:
-    wanted = SYN_MS / 1e3
-    if seconds_of(situation.tcp["initial_rto"]) <= wanted or situation.path.rtt_s > wanted / 2:
+    wanted, now = SYN_MS / 1e3, seconds_of(situation.tcp["initial_rto"])
+    if now < situation.path.rtt_s and situation.path.rtt_s < SLOW_SYN_S:
+        return [_syn(situation, 1000 * SLOW_SYN_S)]
+    if now <= wanted or situation.path.rtt_s > wanted / 2:
         return []
-    return [
-        Change(
-            {f"{situation.tcp_key}.initial_rto": f"{SYN_MS} ms"},
-            f"a first timeout of {SYN_MS} ms for the SYN",
-            (
-                "at the side that connects: a BPF program of type sock_ops that answers "
-                f"BPF_SOCK_OPS_TIMEOUT_INIT with {SYN_MS} (ms in jiffies)",
-            ),
-            f"{SYN_MS} ms",
-        )
-    ]
+    return [_syn(situation, SYN_MS)]
+
+
+def _syn(situation: Situation, ms: int) -> Change:
+    return Change(
+        {f"{situation.tcp_key}.initial_rto": f"{ms} ms"},
+        f"a first timeout of {ms} ms for the SYN",
+        (
+            "at the side that connects: a BPF program of type sock_ops that answers "
+            f"BPF_SOCK_OPS_TIMEOUT_INIT with {ms} (ms in jiffies)",
+        ),
+        f"{ms} ms",
+    )
 
 
 REMEDIES = (
     Remedy("min_rto", ("timeout",), _floor, "A low floor times out when delay jumps."),
-    Remedy("max_rto", ("timeout",), _cap, "More retransmissions into a dead path."),
+    Remedy("max_rto", ("timeout", ".spurious"), _cap, "More retransmissions into a dead path."),
     Remedy("initial_rto", ("handshake",), _first, "Needless SYNs on paths of long delay."),
 )

@@ -1,0 +1,68 @@
+"""Words for a limit where the flow's own settings and its path say more than the key."""
+
+from __future__ import annotations
+
+from retx.explaining.path import LATE
+from retx.explaining.situation import Situation
+from retx.shares import PHRASES
+
+NEAR_CLAMP = 0.7
+"""Mean congestion window as a share of its clamp, from which the clamp is what holds it."""
+BUSY = 0.9
+"""A link that is busy for less than this part of its share is not what limits the flow."""
+
+
+def phrase(situation: Situation, key: str) -> str:
+    """Words that complete "limited 63 % …"."""
+    return phrases_of(situation).get(key, PHRASES.get(key, key))
+
+
+def phrases_of(situation: Situation) -> dict[str, str]:
+    """Words by key, for those keys of which the situation knows more."""
+    found = {}
+    if situation.path.policer and not situation.drops("queue"):
+        for kind in ("window", "recovery", "timeout"):
+            key = f"{kind}.congestion"
+            found[key] = PHRASES[key].replace("losses in a queue", "drops of a policer")
+    if is_clamped(situation):
+        found["slow_start"] = "by the clamp of its congestion window"
+    elif leaves_slow_start_early(situation):
+        found["slow_start"] = "by a first slow start threshold that is too low"
+    if is_idle_at_bottleneck(situation):
+        found["bottleneck"] = _waiting(situation)
+    return found
+
+
+def _mean_window(situation: Situation) -> float | None:
+    known = [it["cwnd_mean_bytes"] for it in situation.rows if it["cwnd_mean_bytes"] is not None]
+    return sum(known) / len(known) if known else None
+
+
+def is_clamped(situation: Situation) -> bool:
+    """True if the congestion window stands near its clamp, which is below the path's product."""
+    clamp, mean = situation.window("max_cwnd"), _mean_window(situation)
+    if clamp is None or mean is None or clamp >= situation.path.product_bytes:
+        return False
+    return mean >= NEAR_CLAMP * clamp
+
+
+def leaves_slow_start_early(situation: Situation) -> bool:
+    """True if the window passed a first ssthresh that is below the path's product."""
+    first, mean = situation.window("initial_ssthresh"), _mean_window(situation)
+    if first is None or mean is None or first >= situation.path.product_bytes:
+        return False
+    return mean > first
+
+
+def is_idle_at_bottleneck(situation: Situation) -> bool:
+    """True if the bottleneck is busy for much less of the time than it is said to limit."""
+    busy = situation.busy
+    return busy is not None and busy < BUSY * situation.shares.get("bottleneck", 0.0)
+
+
+def _waiting(situation: Situation) -> str:
+    if situation.queue_hop in situation.path.back:
+        return "by acknowledgments that wait in a queue"
+    if any(model["model"] in LATE for hop in situation.hops for model in hop.channel):
+        return "by packets that the channel delays"
+    return "by a window of one bandwidth-delay product"

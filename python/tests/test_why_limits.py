@@ -1,0 +1,204 @@
+"""`retx why`: limits of a flow's own settings, of policers, delays and queues of one direction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import retx
+from retx.explaining.evidence import evidence, standing_queue
+from retx.explaining.path import path_of
+from retx.explaining.phrases import phrase
+from retx.explaining.proposals import proposals
+from retx.explaining.situation import Situation
+from retx.explaining.wording import factor
+from retx.shares import KEYS, flat, shares
+
+QUEUE = {"discipline": "droptail", "packets": 100}
+
+
+def scenario(tcp: str | dict[str, Any] = "linux", **changes: Any) -> dict[str, Any]:
+    """One link and one bulk flow; `flow` changes the flow, other keys the link or the scenario."""
+    flow = {"name": "f", "from": "server", "to": "client", "app": "bulk", **changes.pop("flow", {})}
+    made: dict[str, Any] = {"duration": changes.pop("duration", "5 s")}
+    made["warmup"] = changes.pop("warmup", "0 s")
+    if isinstance(tcp, dict):
+        made["tcp"] = {"t": tcp}
+    link = {"name": "net", "ends": ["server", "client"], "rate": "10 Mbit/s", "delay": "20 ms"}
+    made["link"] = [{**link, "queue": QUEUE, **changes}]
+    made["flow"] = [{**flow, "tcp": tcp if isinstance(tcp, str) else "t"}]
+    return made
+
+
+def situation(made: dict[str, Any], share: dict[str, float] | None = None) -> Situation:
+    """The flow `f` after a run; with these shares if any."""
+    result = retx.run(made, tables=False, segments=False)
+    flow = next(it for it in result.scenario["flow"] if it["name"] == "f")
+    row = next(it for it in result.summary["flows"] if it["name"] == "f")
+    measured = shares(flat(row["limited_by"]))
+    return Situation(result.scenario, flow, share or measured, result.summary)
+
+
+def tried(here: Situation) -> dict[str, Any]:
+    """Changes by remedy, of every limit."""
+    everything = Situation(
+        here.scenario, here.flow, dict.fromkeys(KEYS, 1 / len(KEYS)), here.summary
+    )
+    return {trial.name: trial for trial in proposals(everything)[0]}
+
+
+def bounds(answer: retx.Answer) -> dict[str, Any]:
+    return {row["name"]: row for row in answer.content["bounds"]}
+
+
+def test_a_clamp_of_the_window_is_named_and_taken_away() -> None:
+    made = scenario({"like": "linux", "max_cwnd": "20 mss"}, rate="100 Mbit/s", delay="50 ms")
+    answer = retx.why(made, replications=1)
+    assert answer.content["fix"] == "no_clamp"
+    assert "limited by the clamp of its congestion window: max_cwnd lets it" in answer.summary
+    assert "cwnd lock" in answer.summary
+    assert "by the clamp of its congestion window" in str(answer)
+    assert "by slow start" not in str(answer)
+
+
+def test_a_clamp_that_the_path_does_not_fill_is_not_named() -> None:
+    here = situation(scenario({"like": "linux", "max_cwnd": "2000 mss"}))
+    assert phrase(here, "slow_start") == "by slow start"
+
+
+def test_a_first_ssthresh_is_named_and_taken_away() -> None:
+    tcp = {"like": "newreno", "initial_ssthresh": "4 mss", "receive_buffer": 4_000_000}
+    made = scenario(tcp, rate="20 Mbit/s", delay="100 ms", queue={**QUEUE, "packets": 1000})
+    answer = retx.why({**made, "duration": "20 s"}, replications=1)
+    row = next(row for row in answer.remedies if row["name"] == "no_ssthresh")
+    assert row["gain"] > 3
+    assert "tcp_no_ssthresh_metrics_save" in row["apply"][0]
+    changes = tried(situation(made))
+    assert changes["no_ssthresh"].ease < changes["bbr"].ease
+    assert "a first slow start threshold that is too low" in answer.summary
+    assert "doubles" not in answer.summary
+
+
+def test_a_policer_is_the_limit_and_named() -> None:
+    policer = {"model": "policer", "rate": "5 Mbit/s", "bucket_bytes": 30000}
+    made = scenario(rate="50 Mbit/s", forward={"channel": policer}, duration="20 s")
+    answer = retx.why(made, replications=1)
+    assert bounds(answer)["link"]["goodput_bit_s"] == pytest.approx(5e6 * 1448 / 1500)
+    assert bounds(answer)["link"]["gain"] < 1.1
+    assert "after drops of a policer" in answer.summary
+    assert "the policer of net lets 5 Mbit/s pass" in answer.summary
+    assert "queue" not in answer.summary.partition("Fix")[0].partition("No remedy")[0]
+    assert "More takes a higher rate of the policer of net." in answer.summary
+    shaper = tried(situation(made))["shaper"]
+    assert shaper.overrides["link.net.forward.rate"] == "4.75 Mbit/s"
+
+
+def test_a_bound_without_the_delays_of_the_channel() -> None:
+    spikes = {"model": "random_delay", "share": 0.002, "law": "constant", "delay": "1 s"}
+    answer = retx.why(scenario(forward={"channel": spikes}, duration="20 s"), replications=1)
+    bound = bounds(answer)["no_channel_delays"]
+    assert bound["text"] == "the same without the delays of the channels"
+    assert bound["gain"] > 1.3
+    plain = retx.run(scenario(duration="20 s"), tables=False, segments=False)
+    assert bound["goodput_bit_s"] == pytest.approx(plain.summary["flows"][0]["goodput_bit_s"])
+    assert "limited by packets that the channel delays" in answer.summary
+    assert "limited by the link's rate" not in answer.summary
+
+
+def test_the_bound_under_a_schedule_is_its_mean() -> None:
+    schedule = [{"at": "2 s", "rate": "1 Mbit/s"}, {"at": "4 s", "rate": "10 Mbit/s"}]
+    made = scenario(schedule=schedule, duration="6 s", warmup="1 s")
+    here = situation(made)
+    whole = 1448 / 1538
+    assert here.link_limit_bit_s == pytest.approx((10 + 2 * 1 + 2 * 10) / 5 * 1e6 * whole)
+    hop = path_of(here.scenario, here.flow).bottleneck
+    assert hop.mean_rate_bit_s(2.0, 4.0) == pytest.approx(1e6)
+
+
+def test_the_direction_of_a_queue_of_acknowledgments() -> None:
+    made = scenario(rate="20 Mbit/s", reverse={"rate": "50 kbit/s"}, duration="20 s")
+    here = situation(made)
+    changes = tried(here)
+    for name in ("queue_size", "fq_codel", "ecn"):
+        assert "net from client to server" in changes[name].text
+        assert any("at client, where DEV is the interface to server" in it for it in
+                   changes[name].apply)  # fmt: skip
+    assert "by acknowledgments that wait in a queue" in phrase(here, "bottleneck")
+    said = evidence(here, "bottleneck")
+    assert "wait before net from client to server" in said
+    assert "from" not in tried(situation(scenario()))["queue_size"].text
+
+
+def test_the_rate_of_a_program_is_shared_among_its_connections() -> None:
+    made = scenario(flow={"read_rate": "2 Mbit/s"})
+    parallel = [
+        trial.overrides["flow.f.read_rate"]
+        for trial in proposals(situation(made, {"receive_window": 1.0}))[0]
+        if trial.name == "parallel"
+    ]
+    assert parallel == ["1000000 bit/s", "500000 bit/s"]
+
+
+def test_delayed_acknowledgments_are_no_queue() -> None:
+    tcp = {"like": "newreno", "nagle": True, "delayed_ack": {"segments": 2, "timeout": "200 ms"}}
+    app = {"kind": "request_response", "request": 100, "response": 2000}
+    answer = retx.why(scenario(tcp, flow={"app": app}, delay="5 ms"), replications=1)
+    assert "queue" not in answer.summary
+    assert "limited by delayed acknowledgments" in answer.summary
+    assert "Nagle's algorithm holds" in answer.summary
+
+
+def test_a_filled_queue_is_still_a_standing_one() -> None:
+    here = situation(scenario(queue={**QUEUE, "packets": 400}))
+    assert here.has_standing_queue
+    assert "the queue before net" in standing_queue(here)
+
+
+def test_a_dead_path_is_said_without_a_factor() -> None:
+    outage = {"model": "outage", "times": [["0 s", "5 s"]]}
+    answer = retx.why(scenario(forward={"channel": outage}), replications=1)
+    assert "each SYN or each answer to it was lost" in answer.summary
+    assert "Nothing arrives" in answer.summary
+    assert bounds(answer)["no_channel_losses"]["gain"] is None
+    assert factor(9.4e15) == "from 0"
+    assert "×" not in answer.summary
+
+
+def test_a_flow_before_the_warm_up_and_one_without_data() -> None:
+    transfer = {"app": {"kind": "transfer", "bytes": 10000}}
+    early = retx.why(scenario(flow=transfer, warmup="4 s"), replications=1)
+    assert "Nothing of it was measured: it had ended after" in early.summary
+    assert "within the warm-up of 4 s" in early.summary
+    empty = retx.why(scenario(flow={"app": {"kind": "transfer", "bytes": 0}}), replications=1)
+    assert empty.summary.endswith("It has 0 bytes to send: there is nothing to make faster.")
+
+
+def test_a_largest_timeout_below_the_round_trip_is_raised() -> None:
+    made = scenario({"like": "newreno", "max_rto": "1 s"}, delay="600 ms", duration="20 s")
+    answer = retx.why(made, replications=1)
+    row = next(row for row in answer.remedies if row["name"] == "max_rto")
+    assert row["change"] == {"tcp.t.max_rto": "60 s"}
+    assert row["gain"] > 2
+    assert "max_rto ends the timer after 1 s" in answer.summary
+    first = tried(situation(made))["initial_rto"]
+    assert first.overrides == {"tcp.t.initial_rto": "3000 ms"}
+
+
+def test_files_over_one_connection() -> None:
+    app = {"kind": "ftp", "files": 10, "bytes": 30000, "pause": "0 s"}
+    answer = retx.why(scenario(flow={"app": app}, rate="20 Mbit/s"), replications=1)
+    assert answer.content["fix"] == "one_connection"
+    assert "each file has a connection of its own" in answer.summary
+    assert answer.remedies[0]["gain"] > 3
+    paused = scenario(flow={"app": {**app, "pause": "1 s"}})
+    assert "one_connection" not in tried(situation(paused))
+
+
+def test_printed_rates_are_in_the_ratio_of_the_gain() -> None:
+    channel = {"model": "bernoulli", "p": 0.05}
+    answer = retx.why(scenario(forward={"channel": channel}), replications=4)
+    for row in answer.remedies:
+        ratio = row["goodput_bit_s"] / row["without"]["goodput_bit_s"]
+        assert ratio == pytest.approx(row["gain"])
+        assert row["without"]["goodput_bit_s"] == pytest.approx(answer.content["goodput_bit_s"])
