@@ -204,7 +204,7 @@ def _needless(measured: Measured) -> Figure:
     axes[0, 0].plot([1], [resent], **PAPER)
     axes[0, 1].plot([1], [share], **PAPER)
     axes[0, 1].axhline(0.9, color=style.GREY, lw=0.8, ls=":")
-    labels = ("retransmissions in 165 s", "share of them unnecessary")
+    labels = ("retransmissions in 200 s", "share of them unnecessary")
     for panel, text in zip(axes[0], labels, strict=True):
         panel.set(xlabel="packets lost (%)", ylabel=text)
         panel.set_ylim(bottom=0)
