@@ -271,17 +271,19 @@ def test_the_overview_goes_figure_by_figure() -> None:
     ("caption", "names"),
     [
         ("Throughput (the paper's figure 3).", ["figure 3"]),
-        ("Figures 5c and 5d: retransmissions.", ["figure 5c", "figure 5d", "figure 5"]),
+        ("Figures 5c and 5d: retransmissions.", ["figure 5c", "figure 5d"]),
         ("Figures 11a to 11d: the dumbbell.", ["figure 11a", "figure 11b", "figure 11d"]),
         ("The edge of figures 5, 7 and 8.", ["figure 5", "figure 7", "figure 8"]),
         ("The exchange of table II (the paper's figure 2).", ["table II", "figure 2"]),
         ("Figures 5 to 9.", ["figure 5", "figure 6", "figure 9"]),
-        ("Behind figure 5b: all mixes.", ["figure 5b", "figure 5d"]),
+        ("Figure 7: window and threshold.", ["figure 7", "figure 7b"]),
     ],
 )
 def test_a_place_has_the_picture_whose_caption_names_it(caption: str, names: list[str]) -> None:
-    everything = [replace(line(AGREES), source=name) for name in (*names, "figure 12")]
+    everything = [
+        replace(line(AGREES), source=name) for name in (*names, "figure 12", "figure 11e")
+    ]
     picture = Figure("ours", new_figure()[0], caption, "A drawing.")
     places = with_pictures(overview(everything), {"ours": picture})
-    assert [place.picture for place in places] == [*[picture] * len(names), None]
+    assert [place.picture for place in places] == [*[picture] * len(names), None, None]
     assert picture.thumbnail().startswith("data:image/png;base64,")

@@ -41,7 +41,7 @@ def with_pictures(places: Iterable[Place], figures: Mapping[str, Figure]) -> lis
 
 
 def _named(caption: str) -> list[str]:
-    """Figures and tables that a caption names, one by one, and those of which it has parts."""
+    """Figures and tables that a caption names, one by one."""
     found = []
     for kind, first, more in SEVERAL.findall(caption):
         places = [first]
@@ -49,7 +49,7 @@ def _named(caption: str) -> list[str]:
             places += _between(places[-1], place) if joint == " to " else []
             places.append(place)
         found += [f"{kind.lower()} {it}" for it in places]
-    return [*found, *map(_whole, found)]
+    return found
 
 
 def _between(first: str, last: str) -> list[str]:
