@@ -71,6 +71,48 @@ def test_logs_of_macos_and_windows():
         ping.read("nothing", "log")
 
 
+GERMAN = """PING h (10.0.0.1) 56(84) Bytes Daten.
+[1700000000.012] 64 Bytes von 10.0.0.1: icmp_seq=1 ttl=57 Zeit=12,0 ms
+[1700000001.900] noch keine Antwort auf icmp_seq=2
+[1700000002.013] 64 Bytes von 10.0.0.1: icmp_seq=3 ttl=57 Zeit=13.0 ms
+"""
+WINDOWS_GERMAN = """
+Ping wird ausgeführt für 10.0.0.1 mit 32 Bytes Daten:
+Antwort von 10.0.0.1: Bytes=32 Zeit=14ms TTL=57
+Zeitüberschreitung der Anforderung.
+Antwort von 10.0.0.1: Bytes=32 Zeit<1ms TTL=57
+
+Ping-Statistik für 10.0.0.1:
+    Pakete: Gesendet = 3, Empfangen = 2, Verloren = 1
+"""
+
+
+def test_logs_of_other_languages_are_understood_or_their_lines_named(tmp_path):
+    packets = ping.read(GERMAN, "log").packets
+    np.testing.assert_array_equal(packets.lost, [0, 1, 0])
+    np.testing.assert_allclose(packets.delays_s[[0, 2]], [0.012, 0.013])
+    log = tmp_path / "de.log"
+    log.write_bytes(WINDOWS_GERMAN.encode("cp850"))
+    np.testing.assert_array_equal(fit(ping=log).series.packets.lost, [0, 1, 0])
+    # An unknown sentence about a request is neither a loss nor nothing.
+    series = ping.read(WINDOWS.replace("Request timed out.", "Aikakatkaisu."), "log")
+    np.testing.assert_array_equal(series.packets.lost, [0, 0, np.nan, 0])
+    assert any("1 lines were not understood" in it and "Aikakatk" in it for it in series.findings)
+    unknown = "".join(f"64 bytes: icmp_seq={k} aika 12 x\n" for k in range(9))
+    with pytest.raises(ValueError, match="9 lines were not understood, and 0 were"):
+        ping.read(unknown, "log")
+
+
+def test_logs_of_powershell_and_of_windows_over_ipv6(tmp_path):
+    log = tmp_path / "ping.log"
+    log.write_bytes(WINDOWS.encode("utf-16"))
+    np.testing.assert_array_equal(fit(ping=log).series.packets.lost, [0, 0, 1, 0])
+    text = "Pinging ::1 with 32 bytes of data:\n" + "Reply from ::1: time<1ms\n" * 3
+    packets = ping.read(text, "log").packets
+    np.testing.assert_array_equal(packets.lost, [0, 0, 0])
+    assert packets.sizes_bytes[0] == 32 + 8 + 40
+
+
 def test_a_report_of_iperf3_tells_bursts_by_the_variation_of_counts():
     times = np.arange(40_000) / 400
     lost = losses([{"model": "gilbert_elliott", "loss": 0.03, "mean_burst": 5}], times)
@@ -86,6 +128,32 @@ def test_a_report_of_iperf3_tells_bursts_by_the_variation_of_counts():
     assert fit_counts(even).content["chosen"] == "bernoulli"
     with pytest.raises(ValueError, match="iperf3 with --json"):
         iperf3.read("Connecting to host", "r")
+
+
+def test_iperf3_over_tcp_gives_the_rate_of_the_link_and_its_queue(tmp_path):
+    row = {"start": 0, "end": 1, "seconds": 1, "bytes": 2_500_000, "bits_per_second": 20e6}
+    interval = {"streams": [{**row, "rtt": 42_000}], "sum": {**row, "retransmits": 3}}
+    ends = {"sender": {"min_rtt": 40_500, "max_rtt": 60_000}}
+    report = {
+        "start": {"test_start": {"protocol": "TCP"}, "tcp_mss_default": 1448},
+        "intervals": [interval] * 10,
+        "end": {"streams": [ends]},
+    }
+    file, target = tmp_path / "r.json", tmp_path / "path.toml"
+    file.write_text(json.dumps(report))
+    fit(iperf3=file).save(target)
+    link = retx.resolve(target)["link"][0]
+    assert link["rate"] == f"{20 * 1538 / 1448:.6f} Mbit/s"
+    assert link["delay"] == "20.25 ms"
+    assert link["queue"]["packets"] == round(0.0195 * 20e6 * 1538 / 1448 / 8 / 1538)
+    # The payload arrives as iperf3 has seen it.
+    summary = retx.run(target, overrides={"duration": "10 s"}).summary
+    assert summary["flows"][0]["goodput_bit_s"] == pytest.approx(20e6, rel=0.04)
+
+
+def test_negative_delays_are_refused():
+    with pytest.raises(ValueError, match=r"row 2, column delay_s: -0.01 is negative.*\(2 rows"):
+        trace.read("time_s,delay_s\n0,0.01\n1,-0.01\n2,-0.02\n", "t")
 
 
 def test_a_table_and_a_mahimahi_trace():

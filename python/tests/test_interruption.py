@@ -70,6 +70,25 @@ def test_a_signal_leaves_nothing(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["endless.toml"]
 
 
+INTERRUPT_IMPORT = """
+import sys
+class Interrupts:
+    def find_spec(self, name, *_):
+        if name == "typer":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupts())
+from retx.cli import main
+main()
+"""
+
+
+def test_an_interrupt_during_the_start_ends_like_any_other() -> None:
+    end = subprocess.run(
+        [sys.executable, "-c", INTERRUPT_IMPORT], capture_output=True, text=True, check=False
+    )
+    assert (end.returncode, end.stdout, end.stderr) == (130, "", "interrupted\n")
+
+
 INTERRUPT_RUN = """
 import signal, sys, threading, retx
 threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()

@@ -330,6 +330,14 @@ def test_conditions_are_those_of_the_way() -> None:
     assert (of.wire_bit_s, of.overhead_bytes, of.transfer_bytes) == (5e6, 0, 1_000_000)
 
 
+def test_the_window_of_linux_is_the_end_of_its_auto_tuning() -> None:
+    (of,) = conditions(retx.resolve(NOISY, overrides={"flow.download.tcp": "linux"}))
+    assert of.window_bytes == 4_194_304
+    text = f'{NOISY}[tcp.own]\nlike = "linux"\nsend_buffer = 20000\n'
+    (of,) = conditions(retx.resolve(text, overrides={"flow.download.tcp": "own"}))
+    assert of.window_bytes == 20_000
+
+
 def test_a_scenario_calculated() -> None:
     table = retx.models.calculate(NOISY, ["ethernet_limit", "pftk"])
     assert table["model"].to_list() == ["ethernet_limit", "pftk"]

@@ -14,11 +14,12 @@ from typing import Annotated, NoReturn, TextIO
 import typer
 
 from retx import _native
+from retx.cli import INTERRUPTED
 from retx.cli.encoding import print_plainly
 from retx.errors import NothingMeasuredWarning, UsageError
 
-BAD_INPUT, FAULT, KILLED, INTERRUPTED, PIPE_CLOSED = 2, 70, 128, 130, 141
-"""Exit codes; the last two as a shell gives them for SIGINT and SIGPIPE: 128 and the number."""
+BAD_INPUT, FAULT, KILLED, PIPE_CLOSED = 2, 70, 128, 141
+"""Exit codes; the last one as a shell gives it for SIGPIPE: 128 and the number."""
 
 COMMANDS = {
     "init": "retx.cli.init:command",

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from retx.fitting.replayed import Point, points
 from retx.fitting.wording import delay_lines, loss_lines, number, rate_lines
+from retx.quantities import seconds
 
 if TYPE_CHECKING:
     from retx.fitting.fit import Fit
 
 ASSUMED_RATE = "100 Mbit/s"
 ASSUMED_DELAY = "20 ms"
+FRAME_BYTES = 1538
+"""A full frame of Ethernet."""
 DURATION_S = 30.0
 
 
@@ -90,16 +93,32 @@ def _sentences(texts: tuple[str, ...]) -> list[str]:
 
 
 def _rate(fit: Fit) -> list[str]:
-    rates = fit.series.rates
+    series = fit.series
+    rates = series.rates
     lines = [line for text in rate_lines(fit) for line in comment(text)]
     if rates is not None and rates.opportunities_ms:
         return lines  # the channel has it
     if rates is not None:
         known = fit.content["rate"]
-        return [*lines, f'rate = "{round(max(known["mean_bit_s"], 1))} bit/s"']
+        mean = max(known["mean_bit_s"], 1)
+        return [*lines, f'rate = "{round(mean)} bit/s"', *_queue(series.queue_wait_s, mean)]
     return [
         *comment("An assumption: this input does not show the rate."),
         f"rate = {quoted(ASSUMED_RATE)}",
+    ]
+
+
+def _queue(wait_s: float | None, bit_s: float) -> list[str]:
+    """Drop-tail queue that a full packet waits in for this long at most."""
+    if not wait_s:
+        return []
+    packets = max(1, round(wait_s * bit_s / 8 / FRAME_BYTES))
+    return [
+        *comment(
+            f"The longest RTT exceeds the shortest by {seconds(wait_s)}: the queue holds at least "
+            f"what the link sends in that time, and lost packets suggest not much more."
+        ),
+        f'queue = {{ discipline = "droptail", packets = {packets} }}',
     ]
 
 

@@ -58,6 +58,8 @@ class Series:
     rates: Rates | None = None
     rtts_s: Numbers | None = None
     """RTTs of a transport, where packets are not seen one by one."""
+    queue_wait_s: float | None = None
+    """Longest wait in the queue: longest less shortest RTT of a transport that fills the link."""
     findings: tuple[str, ...] = ()
     """Faults and oddities of the file, each once."""
     unknown: tuple[str, ...] = field(default=())

@@ -192,7 +192,9 @@ def _timeout(tcp: Table, rtt_s: float) -> float:
 
 def _window(tcp: Table) -> float:
     receive = tcp.get("receive_autotuning") or tcp["receive_buffer"]
-    limits = [_bytes(receive, tcp["mss"]), _bytes(tcp["send_buffer"], tcp["mss"])]
+    # With auto-tuning, the buffers' own values are only where they start.
+    send = tcp.get("send_autotuning") or tcp["send_buffer"]
+    limits = [_bytes(receive, tcp["mss"]), _bytes(send, tcp["mss"])]
     limits += [
         _bytes(tcp[key], tcp["mss"]) for key in ("max_cwnd", "advertised_window") if tcp.get(key)
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from importlib import import_module
 from pathlib import Path
@@ -28,7 +29,7 @@ def read(kind: str, path: str | os.PathLike[str]) -> Series:
     module, _, function = READERS[kind].partition(":")
     file = Path(path)
     try:
-        text = file.read_bytes().decode("utf-8-sig", errors="replace")
+        text = _decoded(file.read_bytes())
     except IsADirectoryError as error:
         raise OSError(error.errno, "is a directory", str(file)) from None
     try:
@@ -36,3 +37,9 @@ def read(kind: str, path: str | os.PathLike[str]) -> Series:
     except ValueError as error:
         raise UsageError(f"{file}: {error}") from None
     return series
+
+
+def _decoded(content: bytes) -> str:
+    """Text of a file in UTF-8, or in UTF-16 with its mark, as PowerShell's `>` writes it."""
+    is_utf_16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return content.decode("utf-16" if is_utf_16 else "utf-8-sig", errors="replace")

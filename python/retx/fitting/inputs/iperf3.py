@@ -13,6 +13,9 @@ import numpy as np
 
 from retx.fitting.series import Counts, Rates, Series
 
+OVERHEAD_BYTES = 20 + 32 + 38
+"""Bytes of a frame besides its payload: IPv4, TCP with timestamps, and Ethernet as links have it
+by default."""
 UDP_UNKNOWN = (
     "which packets of an interval were lost: bursts show only in how much the counts vary",
     "a law of loss with more than two parameters",
@@ -105,12 +108,30 @@ def _tcp(report: dict[str, Any], name: str) -> Series:
     segments = np.array([float(row.get("bytes", 0)) / mss for row in rows])
     resent = np.array([float(row.get("retransmits", np.nan)) for row in rows])
     counts = Counts(starts, np.array([float(row["seconds"]) for row in rows]), segments, resent)
-    findings = []
+    findings = [
+        f"iperf3 counts payload, {mss:g} bytes of each frame of {mss + OVERHEAD_BYTES:g} on the "
+        "link: the rates here are the link's"
+    ]
+    rates *= (mss + OVERHEAD_BYTES) / mss
     if np.isnan(resent).all():
         findings.append("no retransmissions in it: take the report of the sender")
     if np.isnan(smallest).all():
         findings.append("no RTTs in it: take the report of a Linux sender")
+    shortest, longest = _rtts(report)
+    wait_s = None
+    if shortest is not None:
+        # The shortest RTT lies between the ends of two intervals, where `rtt` is read.
+        smallest = np.append(smallest, shortest)
+        wait_s = None if longest is None else max(longest - shortest, 0.0)
     return Series(
         "iperf3", name, True, counts=counts, rates=Rates(starts, rates), rtts_s=smallest,
-        findings=tuple(findings), unknown=TCP_UNKNOWN,
+        queue_wait_s=wait_s, findings=tuple(findings), unknown=TCP_UNKNOWN,
     )  # fmt: skip
+
+
+def _rtts(report: dict[str, Any]) -> tuple[float | None, float | None]:
+    """Shortest and longest RTT of the whole test; None if the sender does not know them."""
+    senders = [it.get("sender", {}) for it in report.get("end", {}).get("streams", [])]
+    shortest = [it["min_rtt"] / 1e6 for it in senders if it.get("min_rtt")]
+    longest = [it["max_rtt"] / 1e6 for it in senders if it.get("max_rtt")]
+    return min(shortest, default=None), max(longest, default=None)

@@ -1,5 +1,7 @@
 """Logs of ping: Linux (iputils), BSD and macOS, BusyBox, Windows.
 
+Replies are recognised in every language, since all keep `icmp_seq=` or `TTL=`. Other lines about a
+request that are not understood are counted, and the fate of their requests is unknown.
 If the log has time stamps (`ping -D`), a request was sent at the reply's stamp minus its RTT.
 Without stamps, requests are one second or `interval_s` apart. A request without a reply is lost;
 the last one may still be in flight. 16-bit sequence numbers wrap.
@@ -16,19 +18,29 @@ from retx.fitting.series import Packets, Series
 
 STAMP = re.compile(r"^\s*\[(\d+\.\d+)\]")
 CLOCK = re.compile(r"^\s*(\d\d):(\d\d):(\d\d\.\d+)")
+STAMPS = re.compile(r"^\s*(?:\[[\d.]+\]|\d\d:\d\d:\d\d\.\d+)")
 SEQUENCE = re.compile(r"\b(?:icmp_seq|seq|icmp_req)[= ](\d+)")
-RTT = re.compile(r"[=<]\s?(\d+(?:[.,]\d+)?)\s?ms\b")
-BYTES = re.compile(r"(?:^|\s)(\d+) bytes from")
-WINDOWS_REPLY = re.compile(r"(?:bytes|Bytes|octets)=(\d+)\D")
+RTT = re.compile(r"[=<]\s?(\d+(?:[.,]\d+)?)\s?(?:ms\b|мс|毫秒|ミリ秒)")
+# “64 bytes from”, “64 Bytes von”, “64 字节”: a number and a word, after a time if there is one.
+BYTES = re.compile(r"^\s*(?:\[[\d.]+\]\s*|\d\d:\d\d:\d\d\.\d+\s+)?(\d+) [^\W\d]")
+# An address and a colon; then size, RTT and TTL over IPv4, and the RTT alone over IPv6.
+WINDOWS_REPLY = re.compile(r"^\S.*[:：].*?=\s?(\d+)\b.*TTL=\d+\s*$", re.MULTILINE)
+WINDOWS_REPLY_IPV6 = re.compile(r"^\S.*:[0-9a-fA-F:.%]* ?: ?\S+[=<]\d+ ?\S+\s*$", re.MULTILINE)
 SENT = re.compile(r"(\d+) packets transmitted")
 WINDOWS_HEAD = re.compile(r"(?:Pinging|Ping wird ausgef|ping sur|Haciendo ping)")
 NOT_YET, TIMED_OUT = "no answer yet", "Request timeout for icmp_seq"
 WINDOWS_LOST = re.compile(
-    r"(?:Request timed out|Zeitüberschreitung|Délai d'attente|Tiempo de espera agotado"
-    r"|General failure|[Dd]estination (?:host|net|port) unreachable|nicht erreichbar)"
+    # Letters with accents are in the console's code page, which the file does not name.
+    r"(?:Request timed out|Zeit.berschreitung|D.lai d.attente|Tiempo de espera agotado"
+    r"|Richiesta scaduta|Esgotado o tempo limite|General failure|Allgemeiner Fehler"
+    r"|[Dd]estination (?:host|net|port) unreachable|nicht erreichbar)"
 )
 UNREACHABLE = re.compile(r"(?:Destination .* Unreachable|Time to live exceeded|Packet filtered)")
+# Windows says of each request without a reply one sentence; headings end with a colon.
+SENTENCE = re.compile(r"^\S.*[.。]\s*$")
 WRAP = 1 << 16
+WINDOWS_BYTES = 32
+"""Size of the data of Windows' requests by default."""
 IPV4_BYTES, IPV6_BYTES, ICMP_BYTES = 20, 40, 8
 
 UNKNOWN = (
@@ -47,6 +59,8 @@ class _Log:
     rtts: dict[int, float] = field(default_factory=dict)
     left: dict[int, float] = field(default_factory=dict)
     said_lost: set[int] = field(default_factory=set)
+    not_understood: dict[int, str] = field(default_factory=dict)
+    """Lines by the request that they are about."""
     duplicates: int = 0
     reordered: int = 0
     unreachable: int = 0
@@ -77,13 +91,22 @@ def read(text: str, name: str, interval_s: float = 1.0) -> Series:
         ValueError: The log has no reply and no loss.
     """
     log = _Log()
-    windows = WINDOWS_HEAD.search(text) or (WINDOWS_REPLY.search(text) and "icmp_seq" not in text)
-    (_read_windows if windows else _read_lines)(log, text)
-    if not log.rtts and not log.said_lost:
+    is_windows = bool(
+        WINDOWS_HEAD.search(text) or (not SEQUENCE.search(text) and _windows_reply(text))
+    )
+    (_read_windows if is_windows else _read_lines)(log, text)
+    understood = len(log.rtts) + len(log.said_lost)
+    if log.not_understood and len(log.not_understood) >= understood:
+        first = next(iter(log.not_understood.values()))
+        raise ValueError(
+            f"{len(log.not_understood)} lines were not understood, and {understood} were; the "
+            f"first is “{first}”: let ping speak English (LC_ALL=C ping -D …)"
+        )
+    if not understood:
         raise ValueError(
             "no reply of a ping in it: the log of `ping -D` (Linux), `ping` (BSD, macOS, Windows)"
         )
-    return _series(log, name, interval_s, spaced=bool(windows))
+    return _series(log, name, interval_s, spaced=is_windows)
 
 
 def _read_lines(log: _Log, text: str) -> None:
@@ -103,6 +126,13 @@ def _read_lines(log: _Log, text: str) -> None:
         elif size and rtt:
             _reply(log, number, float(rtt[1].replace(",", ".")) / 1000, stamp)
             log.bytes, log.is_ipv6 = int(size[1]), _is_ipv6(line)
+        elif size or rtt:
+            log.not_understood.setdefault(number, line.strip())
+            log.last = max(log.last, number)
+        else:
+            # A line about a request without size and RTT is no reply: an error, or none yet.
+            log.said_lost.add(number)
+            log.last = max(log.last, number)
 
 
 def _reply(log: _Log, number: int, rtt_s: float, stamp: float | None) -> None:
@@ -122,19 +152,30 @@ def _read_windows(log: _Log, text: str) -> None:
     number = 0
     time_s = 0.0
     for line in text.splitlines():
-        size, rtt = WINDOWS_REPLY.search(line), RTT.search(line)
-        if size and rtt:
+        reply, rtt = _windows_reply(line), RTT.search(line)
+        if reply and rtt:
             log.rtts[number] = float(rtt[1].replace(",", ".")) / 1000
-            log.bytes = int(size[1]) + ICMP_BYTES
-            log.left[number] = time_s
-            number, time_s = number + 1, time_s + 1.0
+            log.is_ipv6 = reply.re is WINDOWS_REPLY_IPV6
+            size = WINDOWS_BYTES if log.is_ipv6 else int(reply[1])
+            log.bytes = size + ICMP_BYTES
+            waited_s = 1.0
         elif WINDOWS_LOST.search(line):
             log.said_lost.add(number)
-            log.left[number] = time_s
             # Windows waits 4 s for a reply, and a second more.
-            number, time_s = number + 1, time_s + 5.0
+            waited_s = 5.0
+        elif reply or SENTENCE.search(line):
+            log.not_understood[number] = line.strip()
+            waited_s = 5.0
+        else:
+            continue
+        log.left[number] = time_s
+        number, time_s = number + 1, time_s + waited_s
     log.last = number - 1
     log.sent = number
+
+
+def _windows_reply(text: str) -> re.Match[str] | None:
+    return WINDOWS_REPLY.search(text) or WINDOWS_REPLY_IPV6.search(text)
 
 
 def _stamp(line: str) -> float | None:
@@ -146,19 +187,20 @@ def _stamp(line: str) -> float | None:
 
 
 def _is_ipv6(line: str) -> bool:
-    sender = re.search(r"bytes from ([^,]*?)(?:: |, )", line)
-    address = sender[1].split("(")[-1] if sender else ""
-    return address.count(":") > 1
+    sender = line[: found.start()] if (found := SEQUENCE.search(line)) else line
+    return re.search(r"[0-9a-fA-F]*:[0-9a-fA-F]*:", STAMPS.sub("", sender)) is not None
 
 
 def _series(log: _Log, name: str, interval_s: float, *, spaced: bool) -> Series:
-    first = min([*log.rtts, *log.said_lost])
+    first = min([*log.rtts, *log.said_lost, *log.not_understood])
     # Numbers begin at 0 (BSD, BusyBox) or 1 (iputils); earlier ones were sent, too.
     first = min(first, 1) if first <= 1 else (1 if log.sent and log.sent >= log.last else first)
     last = max(log.last, first + log.sent - 1 if log.sent else log.last)
     numbers = np.arange(first, last + 1)
     rtts = np.array([log.rtts.get(int(it), np.nan) for it in numbers])
     lost = np.isnan(rtts).astype(float)
+    for number in log.not_understood.keys() - log.rtts.keys() - log.said_lost:
+        lost[number - first] = np.nan
     if lost[-1] and int(numbers[-1]) not in log.said_lost:
         lost[-1] = np.nan  # it may still be under way
     known = [(index, log.left[int(it)]) for index, it in enumerate(numbers) if int(it) in log.left]
@@ -187,6 +229,11 @@ def _findings(log: _Log, interval_s: float, *, spaced: bool, ends_open: bool) ->
     elif not log.stamped:
         found.append(
             f"no time stamps (ping -D prints them): requests are taken as {interval_s:g} s apart"
+        )
+    if lines := log.not_understood:
+        found.append(
+            f"{len(lines)} lines were not understood, the first “{next(iter(lines.values()))}”: "
+            "whether their requests were lost is not counted"
         )
     if log.duplicates:
         found.append(f"{log.duplicates} duplicate replies: counted once")

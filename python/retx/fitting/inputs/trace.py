@@ -25,6 +25,7 @@ NAMES = {
     "bytes": ("bytes", "size", "size_bytes", "length"),
     "rate_bit_s": ("rate_bit_s",),
 }
+DELAYS = {"delay_s", "delay_ms", "rtt_s", "rtt_ms"}
 BYTES = 1500.0
 WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "lost": 1.0, "received": 0.0}
 UNKNOWN = (
@@ -37,7 +38,8 @@ def read(text: str, name: str) -> Series:
     """Reads a table.
 
     Raises:
-        ValueError: A column is missing, or an entry is not a number; the message has the line.
+        ValueError: A column is missing, an entry is not a number, or a delay is negative; the
+            message has the line.
     """
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=_delimiter(lines)))
@@ -84,6 +86,13 @@ def _numbers(rows: list[list[str]], place: int, key: str) -> Numbers:
     if key == "time_s" and np.isnan(values).any():
         first = int(np.flatnonzero(np.isnan(values))[0]) + 1
         raise ValueError(f"row {first} has no time")
+    if key in DELAYS and (values < 0).any():
+        first = int(np.flatnonzero(values < 0)[0])
+        raise ValueError(
+            f"row {first + 1}, column {key}: {values[first]:g} is negative, and no packet arrives "
+            f"before it was sent ({np.count_nonzero(values < 0)} rows are so): if the clocks of "
+            "both ends differ, add their difference, or take rtt_s"
+        )
     return values
 
 
