@@ -12,6 +12,7 @@ import retx
 from retx.errors import UsageError
 from retx.fitting.captures.capture import CaptureFit, fit_capture
 from retx.fitting.captures.check import Figure, check
+from retx.fitting.captures.reproduction import reproduction
 
 RATE, ROUND_TRIP, QUEUE = 8e6, 0.0402, 40
 
@@ -115,6 +116,54 @@ def test_a_queue_that_never_overflows_cannot_be_known(tmp_path: Path) -> None:
     assert found["packets"] is None
     assert found["bytes"]["low"] > 0
     assert "never seen full" in found["bytes"]["evidence"]
+
+
+def test_a_policer_is_told_from_a_queue_and_a_channel(tmp_path: Path, fitted: CaptureFit) -> None:
+    file = tmp_path / "policed.pcapng"
+    policer = {"model": "policer", "rate": "4 Mbit/s", "bucket_bytes": 20_000}
+    policed = scenario(rate="40 Mbit/s", forward={"channel": policer})
+    policed["flow"][0]["app"]["bytes"] = 8_000_000
+    captured = retx.run(policed, pcap=file, pcap_at="first@server").summary["flows"][0]
+    fit = fit_capture(file)
+    assert fit.policer is not None
+    assert fit.policer.rate_bit_s == pytest.approx(4e6, rel=0.01)
+    assert fit.policer.bucket_bytes == pytest.approx(20_000, rel=0.1)
+    # Without the policer a sender that ignores losses is promised the link's 40 Mbit/s.
+    bbr = retx.run(fit.toml(), overrides={"flow.fitted.tcp": "linux_bbr"}).summary["flows"][0]
+    assert bbr["response_time_s"] == pytest.approx(captured["response_time_s"], rel=0.15)
+    # A drop-tail queue and random losses are none.
+    assert fitted.policer is None
+
+
+def test_a_scenario_faster_than_its_capture_is_said_to_be(
+    tmp_path: Path, fitted: CaptureFit
+) -> None:
+    file = tmp_path / "clamped.pcapng"
+    clamped = scenario()
+    clamped["tcp"] = {"clamped": {"like": "linux", "max_cwnd": "4 mss"}}
+    clamped["flow"][0]["tcp"] = "clamped"
+    retx.run(clamped, pcap=file, pcap_at="first@server")
+    found = reproduction(fit_capture(file))
+    assert found is not None
+    assert found.factor > 3
+    assert found.warning
+    assert "clamped window" in found.warning
+    again = reproduction(fitted)
+    assert again is not None
+    assert again.warning is None
+
+
+def test_captures_of_different_runs_are_refused(tmp_path: Path) -> None:
+    files = [tmp_path / "one.pcapng", tmp_path / "other.pcapng"]
+    for file, delay in zip(files, ("20 ms", "30 ms"), strict=True):
+        # Sequence numbers are equal, and the second run falls behind by 20 ms per round trip.
+        given = scenario(delay=delay)
+        given["tcp"] = {"bare": {"like": "linux", "timestamps": False}}
+        given["flow"][0]["tcp"] = "bare"
+        retx.run(given, pcap=file, pcap_at="first@server")
+    for read in (retx.diagnose, fit_capture):
+        with pytest.raises(UsageError, match="do not hold the same run: a round trip of flow 1"):
+            read(*files)
 
 
 def test_early_drops_are_told_from_a_full_queue(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,20 +29,24 @@ def fit_captures(
     """Fits a path to a flow of one capture or two, and prints or writes what was found."""
     from retx.fitting.captures.capture import fit_capture
     from retx.fitting.captures.check import check
+    from retx.fitting.captures.reproduction import reproduction
 
     if replay and out is None and not with_check:
         raise UsageError("--replay changes the scenario: add -o S.toml, or --check")
     found = fit_capture(*files, flow=flow)
+    again = reproduction(found, replay=replay)
     checked = check(found, replay=replay) if with_check else None
     if out is not None:
         found.save(out, replay=replay)
     if as_json:
-        content = found.content
+        content = {**found.content, "reproduction": None if again is None else asdict(again)}
         print_json(content if checked is None else {**content, "check": checked.content})
         return
     _print(found)
     if checked is not None:
         _print_check(checked)
+    if again is not None and again.warning:
+        typer.echo(f"\nwarning: {again.warning}", err=True)
     if out is not None:
         typer.echo(f"\nWritten: {out}. Run it: retx run {out}")
 

@@ -88,7 +88,7 @@ impl Collected {
 /// sender of its data, with the fate of the packets that passed it.
 ///
 /// # Errors
-/// A file is not a capture.
+/// A file is not a capture, or the captures hold different runs.
 pub fn diagnose_pair<R: Read>(
     sources: [R; 2],
     names: [&str; 2],
@@ -96,6 +96,9 @@ pub fn diagnose_pair<R: Read>(
 ) -> Result<Answer, ReadError> {
     Ok(read(sources, names, Wanted { pictured, ..Wanted::default() })?.0)
 }
+
+/// Negative round trip that two clocks of microseconds may show: each of four times is rounded.
+const ROUNDING_NS: i64 = 4_000;
 
 /// Packets of a flow between its captures.
 pub(crate) struct Matched {
@@ -133,6 +136,7 @@ pub(crate) fn read<R: Read>(
         partners.entry(sorted(flow.ends)).or_insert_with(Vec::new).push(index);
     }
     let mut alone = 0;
+    let mut different = Vec::new();
     for index in 0..first.flows.len() {
         let found = partners.get_mut(&sorted(of[0].flows[index].ends));
         let partner = found.filter(|left| !left.is_empty()).map(|left| left.remove(0));
@@ -141,12 +145,28 @@ pub(crate) fn read<R: Read>(
             continue;
         };
         let flows = (&mut first.flows[index], &mut second.flows[partner]);
-        let matched = join(flows, [&of[0], &of[1]], [index, partner], names);
+        let joined = join(flows, [&of[0], &of[1]], [index, partner], names);
+        let matched = joined.unwrap_or_else(|round_trip_ns| {
+            different.push((index + 1, round_trip_ns / 1_000));
+            None
+        });
         if wanted.watched == Watched::Flow(index + 1) {
             let is_turned = matched.as_ref().is_some_and(|matched| matched.is_turned);
             let observed = if is_turned { others.remove(&partner) } else { own.remove(&index) };
             kept = observed.map(|observed| (observed, matched));
         }
+    }
+    if let Some(&(flow, round_trip_us)) = different.first()
+        && first.flows.iter().all(|flow| flow.between.is_none())
+    {
+        return Err(ReadError::DifferentRuns { flow, round_trip_us });
+    }
+    for (flow, _) in different {
+        // Ports are used again: other flows of both captures may well be the same.
+        first
+            .capture
+            .findings
+            .push(format!("flow {flow} is not the same connection in both files"));
     }
     if alone > 0 {
         first.capture.findings.push(format!("{alone} flows are in {} only", names[0]));
@@ -167,12 +187,15 @@ fn sorted([one, other]: [End; 2]) -> [End; 2] {
 }
 
 /// Adds the results of both captures to the diagnosis of the first.
+///
+/// # Errors
+/// The round trip between the captures, if it is negative: they hold different connections.
 fn join(
     (first, second): (&mut answer::Flow, &mut answer::Flow),
     collected: [&Collected; 2],
     indices: [usize; 2],
     names: [&str; 2],
-) -> Option<Matched> {
+) -> Result<Option<Matched>, i64> {
     let number = first.number;
     // The capture that is nearer to the sender of the data has the shorter loop to it.
     let is_turned = match (first.sender_loop_s, second.sender_loop_s) {
@@ -197,10 +220,16 @@ fn join(
     let backward =
         Matches::of([&passing[1].sides[1 - sides[1]], &passing[0].sides[1 - sides[0]]], unit);
     if forward.pairs.is_empty() || backward.pairs.is_empty() {
-        return None;
+        return Ok(None);
     }
     let (lines, skew) = lines(&forward, &backward);
     let round_trip = lines[0].least_ns.saturating_add(lines[1].least_ns);
+    // A skew that was misjudged makes the corrected delays negative, but not the plain ones.
+    let plain = [&forward, &backward].map(|it| Line::below(&it.delays(), 0.0).least_ns);
+    let longest = round_trip.max(plain[0].saturating_add(plain[1]));
+    if longest < -ROUNDING_NS {
+        return Err(longest);
+    }
     let span = |from: usize| [spans[from], spans[1 - from]];
     first.between = Some(Between {
         file: names[order[0]].to_owned(),
@@ -215,7 +244,7 @@ fn join(
     if second.place == "receiver" {
         fates(first, &data.to_string(), &forward);
     }
-    Some(Matched { forward, backward, line: lines[0], is_turned })
+    Ok(Some(Matched { forward, backward, line: lines[0], is_turned }))
 }
 
 /// Payload of a full segment: longer ones were put together by a card or a kernel, and are split.

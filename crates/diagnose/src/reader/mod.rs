@@ -50,6 +50,17 @@ pub enum ReadError {
         /// First bytes of the file.
         first: Vec<u8>,
     },
+    /// Two captures hold equal addresses and sequence numbers, yet packets of different runs.
+    #[error(
+        "these captures do not hold the same run: a round trip of flow {flow} between them would \
+         take {round_trip_us} µs, and no packet arrives before it was sent"
+    )]
+    DifferentRuns {
+        /// Number of the flow in the first capture.
+        flow: usize,
+        /// Minimum round trip between the captures, below zero.
+        round_trip_us: i64,
+    },
 }
 
 /// Position and kind of the damage to a file.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from retx import _native
 from retx.errors import UsageError
+from retx.fitting.captures.policing import Policing, policing
 from retx.fitting.losses import LossFit, fit_losses
 
 LEAST_COPIES = 20
@@ -43,6 +44,11 @@ class CaptureFit:
         return path
 
     @cached_property
+    def policer(self) -> Policing | None:
+        """Policer that explains the losses; None if a queue or a channel does."""
+        return policing(self.path)
+
+    @cached_property
     def losses(self) -> LossFit | None:
         """Models of the losses outside of queues; None if there are none."""
         copies = self.path["copies"]
@@ -70,6 +76,7 @@ class CaptureFit:
             },
             "path": path,
             "loss": None if self.losses is None else dict(self.losses.content),
+            "policer": None if self.policer is None else asdict(self.policer),
         }
 
     def toml(self, *, replay: bool = False) -> str:

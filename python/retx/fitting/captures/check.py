@@ -121,7 +121,7 @@ def check(
     def one(number: int) -> dict[str, Any]:
         nonlocal done
         with tempfile.TemporaryDirectory(prefix="retx-fit-") as folder:
-            found = _simulated(text, draws(fit, number, replay=replay), number, (Path(folder), at))
+            found = simulated(text, draws(fit, number, replay=replay), number, (Path(folder), at))
         done += 1
         if progress:
             progress(done / simulations)
@@ -134,9 +134,10 @@ def check(
     return Check(figures, reasons, simulations)
 
 
-def _simulated(
+def simulated(
     text: str, overrides: Mapping[str, Any], number: int, where: tuple[Path, str]
 ) -> dict[str, Any]:
+    """Measurements of a simulation, captured in a folder at a place."""
     from retx.running import run
 
     folder, at = where
@@ -167,6 +168,8 @@ def draws(fit: CaptureFit, number: int, *, replay: bool = False) -> dict[str, An
         value = draw.uniform(base["low"], base["high"])
         overrides["link.bottleneck.delay"] = f"{value / 2 * 1e9:.0f} ns"
     found = path["queue"]["bytes"]
+    if fit.policer is not None and not replay:
+        return overrides
     if path["queue"]["packets"] is not None:
         packets = round(draw.uniform(found["low"], found["high"]) / path["segment_wire_bytes"])
         overrides["link.bottleneck.queue.packets"] = max(1, packets)

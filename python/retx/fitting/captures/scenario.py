@@ -65,7 +65,7 @@ def written(fit: CaptureFit, *, replay: bool = False) -> str:
         'ends = ["router", "receiver"]',
         *_rate(path),
         *_delay(path),
-        *_queue(path),
+        *_queue(fit, replay=replay),
         *_channel(fit, replay=replay),
         *_back(path),
         "",
@@ -134,7 +134,11 @@ def queue_packets(path: Mapping[str, Any]) -> int | None:
     return max(10, round(ROOM * max(seen, product)))
 
 
-def _queue(path: Mapping[str, Any]) -> Iterator[str]:
+def _queue(fit: CaptureFit, *, replay: bool) -> Iterator[str]:
+    path = fit.path
+    if fit.policer is not None and not replay:
+        yield from sure("The limit of the queue cannot be known: a policer drops, not a queue.")
+        return
     queue, packets = path["queue"], queue_packets(path)
     found = queue["bytes"]
     if queue["packets"] is not None:
@@ -166,6 +170,8 @@ def channels(fit: CaptureFit, *, replay: bool = False) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     if replay:
         found.append(script(fit))
+    elif fit.policer is not None:
+        found.append(fit.policer.channel)
     elif losses is not None:
         found += losses.channels()
     if is_reordered(path):
@@ -193,6 +199,8 @@ def _channel(fit: CaptureFit, *, replay: bool) -> Iterator[str]:
             f"Replayed: the {len(found[0]['drop_seq'])} segments that the channel lost in the "
             "capture are lost again, as often as there."
         )
+    elif fit.policer is not None:
+        yield from sure(fit.policer.sentence)
     elif losses is None:
         yield from sure(
             f"No losses of the channel in {copies} segments: below {share(3 / copies)} in 95 of "

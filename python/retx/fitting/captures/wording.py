@@ -29,6 +29,9 @@ def sentences(fit: CaptureFit) -> Iterator[str]:
     control_text = f"sends by {control}" if control else "its congestion control cannot be known"
     part = f"; {reduction['value']:.2f} of the window is left" if reduction["value"] else ""
     yield f"The sender is like {like} ({why}); {control_text}{part} ({reduction['evidence']})."
+    if fit.policer is not None:
+        yield fit.policer.sentence
+        return
     if fit.losses is None:
         yield "The channel lost nothing."
         return
@@ -50,9 +53,13 @@ def rows(fit: CaptureFit) -> Iterator[tuple[str, str, str, str]]:
     """Name, value, interval and evidence of each measurement."""
     path = fit.path
     queue = {**path["queue"]["bytes"]}
+    if fit.policer is not None:
+        evidence = "a policer drops, not a queue"
+        queue = {"value": None, "low": None, "high": None, "evidence": evidence}
     yield _row("rate of the bottleneck", path["rate_bit_s"], rate)
     yield _row("propagation, both directions", path["round_trip_s"], seconds)
-    yield _row(f"queue ({KINDS[path['queue']['kind']]})", queue, size)
+    kind = "unknown" if fit.policer is not None else path["queue"]["kind"]
+    yield _row(f"queue ({KINDS[kind]})", queue, size)
     yield _row("overtaken", path["reordered"], share)
     yield _row("acknowledgments lost", path["acks_lost"], share)
     yield _row("rate of the way back", path["ack_rate_bit_s"], rate)

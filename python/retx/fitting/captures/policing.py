@@ -1,0 +1,139 @@
+"""Policer as an explanation of a captured flow's losses.
+
+*What it does.* A policer drops a packet when its token bucket is empty, and delays none. Measured
+from one end its losses look like those of a queue or a channel, yet a scenario with these promises
+goodput that the policer never lets through.
+
+*Equations.* Tokens x grow at rate r up to the bucket B, and each packet that passed takes its size
+s. With the captured fates a policer predicts a loss wherever x < s. Of a grid of r and B the pair
+with the highest F₁ = 2·hits/(predicted + lost) counts; tokens are taken where packets have left
+the bottleneck.
+
+*Limits.* A drop-tail queue is a bucket too, filled at the rate of its link, or at what other flows
+leave of it. A policer is told from it only where r lies clearly below the link's rate, and packets
+do not wait for the time 8B/r that such a queue takes to drain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from retx.quantities import rate, size
+
+LEAST_LOST = 10
+"""Fewer losses show no bucket."""
+LOST = 0.5
+"""Probability from which a segment counts as lost."""
+LEAST_SCORE = 0.7
+"""F₁ from which a policer explains the losses: random losses of a TCP flow reach less than half."""
+BELOW_LINK = 0.8
+"""Part of the link's rate that the policer's must stay below."""
+MOST_WAIT = 0.3
+"""Part of 8B/r that the median packet of a policed flow may wait; CUBIC fills most of a queue."""
+RATES, BUCKETS = 60, 14
+MOST_COPIES = 40_000
+
+
+@dataclass(frozen=True)
+class Policing:
+    """Policer that explains losses."""
+
+    rate_bit_s: float
+    bucket_bytes: float
+    predicted: int
+    lost: int
+    hits: int
+
+    @property
+    def score(self) -> float:
+        """F₁ of the predicted losses."""
+        return 2 * self.hits / max(self.predicted + self.lost, 1)
+
+    @property
+    def channel(self) -> dict[str, Any]:
+        """Channel of a scenario."""
+        token_rate = f"{round(self.rate_bit_s)} bit/s"
+        return {"model": "policer", "rate": token_rate, "bucket_bytes": round(self.bucket_bytes)}
+
+    @property
+    def sentence(self) -> str:
+        """Evidence in one sentence."""
+        return (
+            f"A policer explains the losses: {rate(self.rate_bit_s)} through a bucket of "
+            f"{size(self.bucket_bytes)}; its bucket is empty at {self.hits} of {self.lost} lost "
+            f"segments, and at {self.predicted - self.hits} that passed."
+        )
+
+
+def policing(path: Mapping[str, Any]) -> Policing | None:
+    """Policer that explains the losses of a measured path; None if there is none."""
+    copies, rtts = path["copies"], path["figures"]["rtt_s"]
+    link_bit_s, base_s = path["rate_bit_s"]["value"], path["round_trip_s"]["value"]
+    if link_bit_s is None or base_s is None or not rtts:
+        return None
+    fates = [np.nan if it is None else it for it in copies["lost"][:MOST_COPIES]]
+    is_lost = np.nan_to_num(np.array(fates, dtype=float)) > LOST
+    if np.count_nonzero(is_lost) < LEAST_LOST:
+        return None
+    sizes = np.array(copies["sizes_bytes"][:MOST_COPIES], dtype=float)
+    times = _departures(np.array(copies["times_s"][:MOST_COPIES]), sizes, link_bit_s)
+    best = _best(times, sizes, is_lost)
+    if best.score < LEAST_SCORE or best.rate_bit_s > BELOW_LINK * link_bit_s:
+        return None
+    drains_s = 8 * best.bucket_bytes / best.rate_bit_s
+    return best if rtts[len(rtts) // 2] - base_s <= MOST_WAIT * drains_s else None
+
+
+def _departures(times: Any, sizes: Any, link_bit_s: float) -> Any:  # noqa: ANN401
+    """Times at which packets leave a link without losses, which spreads bursts."""
+    left = np.empty_like(times)
+    free = -np.inf
+    for index, (time, length) in enumerate(zip(times, sizes, strict=True)):
+        free = max(free, time) + 8 * length / link_bit_s
+        left[index] = free
+    return left
+
+
+def _best(times: Any, sizes: Any, is_lost: Any) -> Policing:  # noqa: ANN401
+    """The pair of rate and bucket with the highest score, from a grid and a finer one around it."""
+    passed = float(sizes[~is_lost].sum())
+    mean = passed / max(float(times[-1] - times[0]), 1e-9)
+    # The mean rate is below the policer's by what the sender leaves unused.
+    least = 2 * float(sizes.max())
+    rates = np.geomspace(0.8 * mean, 3 * mean, RATES)
+    found = _scored(times, sizes, is_lost, (rates, np.geomspace(least, 100 * least, BUCKETS)))
+    near = np.linspace(0.97, 1.03, RATES) * found.rate_bit_s / 8
+    wide = np.linspace(0.7, 1.4, BUCKETS) * found.bucket_bytes
+    return max(found, _scored(times, sizes, is_lost, (near, wide)), key=lambda it: it.score)
+
+
+def _scored(
+    times: Any,  # noqa: ANN401
+    sizes: Any,  # noqa: ANN401
+    is_lost: Any,  # noqa: ANN401
+    grid: tuple[Any, Any],
+) -> Policing:
+    """The pair of the grid with the highest score."""
+    growth, bucket = (it.ravel() for it in np.meshgrid(*grid))
+    tokens = bucket.copy()
+    predicted, hits = np.zeros(len(growth)), np.zeros(len(growth))
+    before = float(times[0])
+    for time, length, lost in zip(times, sizes, is_lost, strict=True):
+        np.minimum(tokens + growth * (float(time) - before), bucket, out=tokens)
+        before = float(time)
+        is_empty = tokens < length
+        predicted += is_empty
+        if lost:
+            hits += is_empty
+        else:
+            # A packet that passed had its tokens, so that an empty bucket was misjudged.
+            tokens = np.maximum(tokens - length, 0.0)
+    lost = int(np.count_nonzero(is_lost))
+    at = int(np.argmax(2 * hits / (predicted + lost)))
+    return Policing(
+        8 * float(growth[at]), float(bucket[at]), int(predicted[at]), lost, int(hits[at])
+    )

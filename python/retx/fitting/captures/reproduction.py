@@ -1,0 +1,62 @@
+"""One simulation of a fit, whose goodput is compared with that of its capture.
+
+A fit describes the path and what a capture shows of the ends. Limits of the sending and receiving
+programs that it does not show are not in the scenario, which is then faster.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from retx.fitting.captures.check import AT, AT_SENDER, simulated
+from retx.quantities import rate
+
+if TYPE_CHECKING:
+    from retx.fitting.captures.capture import CaptureFit
+
+MOST = 1.5
+"""Factor between two goodputs from which they differ."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Goodput of the capture and of one simulation of its fit."""
+
+    captured_bit_s: float
+    simulated_bit_s: float
+
+    @property
+    def factor(self) -> float:
+        """Simulated goodput relative to the captured one."""
+        return self.simulated_bit_s / self.captured_bit_s
+
+    @property
+    def warning(self) -> str | None:
+        """Sentence about the difference; None if it is small."""
+        if 1 / MOST <= self.factor <= MOST:
+            return None
+        if self.factor > 1:
+            why = (
+                "what held the flow back may be no part of a fit: a clamped window, the send "
+                "buffer, a slow reader, a pausing program"
+            )
+        else:
+            why = "losses, delays or reordering may be taken for more than they were"
+        return (
+            f"the scenario does not behave as the capture: {rate(self.simulated_bit_s)} in a "
+            f"simulation, {rate(self.captured_bit_s)} captured; {why} (--check compares more)"
+        )
+
+
+def reproduction(fit: CaptureFit, *, replay: bool = False) -> Reproduction | None:
+    """Simulates a fit once, as it is written; None if the capture carried no data."""
+    captured = float(fit.path["figures"]["goodput_bit_s"])
+    if captured <= 0:
+        return None
+    at = AT.get(fit.flow["place"], AT_SENDER)
+    with tempfile.TemporaryDirectory(prefix="retx-fit-") as folder:
+        found = simulated(fit.toml(replay=replay), {}, 0, (Path(folder), at))
+    return Reproduction(captured, float(found["path"]["figures"]["goodput_bit_s"]))
