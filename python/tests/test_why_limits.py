@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -172,6 +174,17 @@ def test_a_flow_before_the_warm_up_and_one_without_data() -> None:
     assert "within the warm-up of 4 s" in early.summary
     empty = retx.why(scenario(flow={"app": {"kind": "transfer", "bytes": 0}}), replications=1)
     assert empty.summary.endswith("It has 0 bytes to send: there is nothing to make faster.")
+
+
+def test_a_single_run_is_counted_in_the_singular(cli, tmp_path: Path) -> None:
+    file = tmp_path / "early.toml"
+    file.write_text(
+        'duration = "5 s"\nwarmup = "4 s"\n'
+        '[[link]]\nname = "net"\nends = ["a", "b"]\nrate = "10 Mbit/s"\ndelay = "20 ms"\n'
+        '[[flow]]\nname = "f"\nfrom = "a"\nto = "b"\ntcp = "linux"\n'
+        'app = { kind = "transfer", bytes = 10000 }\n'
+    )
+    assert re.search(r"^1 run in ", cli("why", str(file)).stdout, re.MULTILINE)
 
 
 def test_a_largest_timeout_below_the_round_trip_is_raised() -> None:

@@ -41,7 +41,9 @@ impl Units {
         let (mut number, mut unit) = trimmed.split_at(split);
         // A trailing "e" is not an exponent: the exponent, if any, has been read above.
         number = number.trim();
-        unit = unit.trim();
+        // The Greek mu, which keyboards and NFKC give for the micro sign.
+        let micro = unit.trim().replace('\u{3bc}', "\u{b5}");
+        unit = &micro;
         let value: f64 = number.replace('_', "").parse().map_err(|_| {
             QuantityError::new(format!(
                 "\"{text}\" is not {}: write it like {}",
@@ -58,11 +60,11 @@ impl Units {
             let names: Vec<&str> = self.table.iter().map(|(name, _)| *name).collect();
             let (known, unknown) =
                 (names.join(", "), format!("unknown unit \"{unit}\" in \"{text}\""));
-            return Err(QuantityError::new(match self.spelling(unit) {
-                Some(meant) => format!(
-                    "{unknown}, did you mean \"{number} {meant}\"? ({} takes {known})",
-                    self.what
-                ),
+            let spelled = || self.spelling(unit).map(|meant| format!("{number} {meant}"));
+            return Err(QuantityError::new(match self.in_bits(value, unit).or_else(spelled) {
+                Some(meant) => {
+                    format!("{unknown}, did you mean \"{meant}\"? ({} takes {known})", self.what)
+                }
                 None => format!("{unknown}: {} takes {known}", self.what),
             }));
         };
@@ -86,6 +88,14 @@ impl Units {
             )));
         }
         Ok(whole)
+    }
+
+    /// Rate in bits for one in bytes, whose B is upper case: `400 Mbit/s` for `50 MB/s`.
+    fn in_bits(&self, value: f64, unit: &str) -> Option<String> {
+        let prefix = unit.strip_suffix("B/s").or_else(|| unit.strip_suffix("Bps"))?;
+        let meant = format!("{}bit/s", prefix.replace('K', "k"));
+        let is_rate = self.table.iter().any(|(name, _)| *name == meant);
+        is_rate.then(|| format!("{} {meant}", 8.0 * value))
     }
 
     /// Unit that is written in another way.

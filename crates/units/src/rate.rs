@@ -79,6 +79,10 @@ mod tests {
         for text in ["10 Mbps", "10Mbit", "10 mbit/s", "10 Mb/s", "10M"] {
             assert!(error_of(text).contains("did you mean \"10 Mbit/s\"?"), "{}", error_of(text));
         }
+        for (text, meant) in [("50 MB/s", "400 Mbit/s"), ("1.5 KB/s", "12 kbit/s")] {
+            let error = error_of(text);
+            assert!(error.contains(&format!("did you mean \"{meant}\"?")), "{error}");
+        }
         assert!(!error_of("10 parsec").contains("did you mean"));
         assert!("-1 bit/s".parse::<Rate>().unwrap_err().to_string().contains("negative"));
     }

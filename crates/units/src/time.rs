@@ -38,7 +38,7 @@ const UNITS: Units = Units {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(u64);
 
-quantity!(Duration, UNITS, "Duration", r"^\s*[0-9._eE+-]+\s*(ns|us|µs|ms|s|min|h)\s*$");
+quantity!(Duration, UNITS, "Duration", r"^\s*[0-9._eE+-]+\s*(ns|us|[µμ]s|ms|s|min|h)\s*$");
 
 impl Duration {
     /// Zero length.
@@ -222,6 +222,13 @@ mod tests {
         fn text_is_exact(nanos in 0..=Duration::MAX.as_nanos() / 2) {
             let duration = Duration::from_nanos(nanos);
             proptest::prop_assert_eq!(duration.to_string().parse::<Duration>().unwrap(), duration);
+        }
+    }
+
+    #[test]
+    fn both_letters_for_micro_are_read() {
+        for text in ["20 \u{b5}s", "20 \u{3bc}s"] {
+            assert_eq!(text.parse::<Duration>().unwrap(), Duration::from_nanos(20_000));
         }
     }
 

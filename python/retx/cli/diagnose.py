@@ -73,7 +73,8 @@ def _print(diagnosis: Diagnosis, *, is_whole: bool) -> None:
     out, flows = console(), diagnosis.flows
     capture = diagnosis.content["capture"]
     out.print(
-        f"{plain(' and '.join(capture['files']))}: {capture['packets']} frames, {len(flows)} flows"
+        f"{plain(' and '.join(capture['files']))}: {capture['packets']} frames, "
+        f"{len(flows)} flow{'' if len(flows) == 1 else 's'}"
     )
     for finding in diagnosis.findings:
         out.print(f"  {plain(finding)}.")

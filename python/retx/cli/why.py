@@ -207,7 +207,8 @@ def _print_rest(answer: Answer, out: Any) -> None:  # noqa: ANN401
         alone = ", ".join(f"{row['name']} {factor(row['gain'])}" for row in content["behind"])
         out.print(f"In short runs alone, from {part}: {plain(alone)}.")
     stop = content["stopped"]
-    out.print(f"{stop['runs']} runs in {seconds(stop['took_s'])}; ended as {plain(stop['text'])}.")
+    runs = f"{stop['runs']} run{'' if stop['runs'] == 1 else 's'}"
+    out.print(f"{runs} in {seconds(stop['took_s'])}; ended as {plain(stop['text'])}.")
     if content["left_out"]:
         out.print(
             f"Left out, as there is nothing for them to mend: {len(content['left_out'])} more "

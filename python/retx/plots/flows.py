@@ -44,7 +44,10 @@ def one_flow(table: pl.DataFrame, flow: str | None) -> str:
     """
     names = chosen_flows(table, flow)
     if len(names) > 1:
-        raise PlotError(f"this figure shows one flow: choose with flow=…, one of {_listed(names)}")
+        raise PlotError(
+            f"this figure shows one flow: choose one by --flow NAME, in Python flow=…: "
+            f"{_listed(names)}"
+        )
     return names[0]
 
 
