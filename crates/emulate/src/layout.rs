@@ -162,6 +162,7 @@ mod tests {
             [[link]]
             name = "second"
             ends = ["middle", "b"]
+            delay = "1 ms"
             mtu = 1480
             [[flow]]
             name = "x"

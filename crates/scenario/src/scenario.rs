@@ -5,6 +5,7 @@ use crate::file::{Initiator, Stop};
 use crate::relay::{Map as Ways, Passage};
 use crate::routes::Network;
 use crate::{App, Change, Relay, Udp, Wlan, write};
+use retx_link::channel::Model as _;
 use retx_link::pipe::repair;
 use retx_link::{channel, queue};
 use retx_units::{Duration, Rate};
@@ -84,6 +85,19 @@ pub struct Direction {
     pub repair: Option<repair::Config>,
     /// Scheduled changes, in order of time.
     pub changes: Vec<Change>,
+}
+
+impl Direction {
+    /// False if every packet from `start` on arrives at the instant at which it was sent, as far as
+    /// the values of the start say.
+    pub(crate) fn takes_time(&self, start: Duration) -> bool {
+        self.rate.is_some()
+            || !self.delay.is_zero()
+            || self.repair.is_some()
+            || self.channel.iter().any(|model| !model.only_loses() || model.rates().is_some())
+            // A change that comes in time may bring a delay.
+            || self.changes.iter().any(|change| change.at <= start)
+    }
 }
 
 /// Route over given links and wlans for all packets from `from` to `to`.

@@ -1,11 +1,11 @@
 //! Transport of a flow, and the check that its packets fit into the links of its path.
 
-use crate::App;
 use crate::error::Problem;
 use crate::file::{FlowTable, Initiator};
 use crate::scenario::{Flow, Hop, Link, NamedTcp, Transport};
 use crate::tcp::Tcps;
 use crate::udp;
+use crate::{App, Spread};
 use retx_link::channel::Model;
 use retx_link::wlan;
 use retx_units::Rate;
@@ -67,8 +67,10 @@ pub fn of(table: &FlowTable, tcps: &mut Tcps) -> Result<Transport, Problem> {
 /// values that depend on the path.
 ///
 /// # Errors
-/// An MTU that is too small, or a first link that cannot be saturated.
+/// An MTU that is too small, a first link that cannot be saturated, or an endless flow whose round
+/// trips take no time.
 pub fn fit(flow: &mut Flow, tcps: &[NamedTcp], links: &[Link]) -> Result<(), Problem> {
+    check_round_trip(flow, links)?;
     let mtu = |hop: &Hop| match hop {
         Hop::Link { link, way } => links[*link as usize].direction(*way).mtu,
         Hop::Wlan { .. } => wlan::parameters::MTU,
@@ -80,7 +82,7 @@ pub fn fit(flow: &mut Flow, tcps: &[NamedTcp], links: &[Link]) -> Result<(), Pro
             (u64::from(mss + TCP_HEADERS), what, "tcp")
         }
         Transport::Udp(udp) => {
-            let crate::Spread::Constant(packet) = udp.packet else {
+            let Spread::Constant(packet) = udp.packet else {
                 return set_default_backlog(flow, links);
             };
             (packet, format!("packets of {packet} bytes do"), "udp")
@@ -97,6 +99,34 @@ pub fn fit(flow: &mut Flow, tcps: &[NamedTcp], links: &[Link]) -> Result<(), Pro
     };
     let message = format!("its {what} not fit the mtu of {place}, {}", mtu(hop));
     Err(Problem::new(message).within(key))
+}
+
+/// Checks that an endless flow of TCP has a round trip that takes time: without one, each ACK lets
+/// the sender transmit at the same instant, and the run never ends.
+fn check_round_trip(flow: &Flow, links: &[Link]) -> Result<(), Problem> {
+    let Transport::Tcp { read_rate: None, .. } = flow.transport else {
+        return Ok(());
+    };
+    let is_endless = match &flow.app {
+        App::Bulk(_) => true,
+        App::RequestResponse(app) => {
+            let never_thinks = matches!(app.think, Spread::Constant(think) if think.is_zero());
+            app.exchanges.is_none() && never_thinks
+        }
+        _ => false,
+    };
+    let takes_time = |hop: &Hop| match hop {
+        Hop::Link { link, way } => links[*link as usize].direction(*way).takes_time(flow.start),
+        Hop::Wlan { .. } => true,
+    };
+    if !is_endless || flow.forward_path.iter().chain(&flow.reverse_path).any(takes_time) {
+        return Ok(());
+    }
+    Err(Problem::new(format!(
+        "{} never ends over links that take no time: give one of them a `rate` or a `delay`",
+        flow.app.name()
+    ))
+    .within("app"))
 }
 
 /// Default backlog of a saturating source in the first hop: one packet in transmission, one

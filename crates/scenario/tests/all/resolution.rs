@@ -8,8 +8,9 @@ use retx_tcp::{Size, presets};
 use retx_units::{Duration, Rate};
 
 const HEAD: &str = "duration = \"10 s\"\n";
-const FLOW: &str =
-    "[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"c\"\ntcp = \"reno\"\napp = \"bulk\"\n";
+const APP: &str = "{ kind = \"transfer\", bytes = 9 }";
+const FLOW: &str = "[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"c\"\ntcp = \"reno\"\n\
+                    app = { kind = \"transfer\", bytes = 9 }\n";
 
 fn read(text: &str) -> Scenario {
     read_with(text, &[])
@@ -75,7 +76,7 @@ fn defaults() {
 fn times_of_nothing_are_sound() {
     let text = format!("duration = \"0 s\"\n{}{FLOW}", link("ac", ["a", "c"]));
     assert_eq!(read(&text).duration, Duration::ZERO);
-    let empty = text.replace("\"bulk\"", "{ kind = \"transfer\", bytes = 0 }");
+    let empty = text.replace(APP, "{ kind = \"transfer\", bytes = 0 }");
     let App::Transfer(transfer) = &read(&empty).flows[0].app else { panic!("not a transfer") };
     assert_eq!(transfer.bytes, 0);
 }
@@ -336,7 +337,7 @@ fn counted_flows_expand() {
 #[test]
 fn ftp_lists_or_counts_its_files() {
     let app = |app: &str| {
-        let text = format!("{HEAD}{}{}", link("ac", ["a", "c"]), FLOW.replace("\"bulk\"", app));
+        let text = format!("{HEAD}{}{}", link("ac", ["a", "c"]), FLOW.replace(APP, app));
         let App::Ftp(ftp) = read(&text).flows[0].app.clone() else { panic!("not ftp") };
         ftp
     };

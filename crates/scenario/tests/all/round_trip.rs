@@ -184,7 +184,7 @@ fn relays() {
             from = "a"
             to = "c"
             tcp = "reno"
-            app = "bulk""#
+            app = {{ kind = "transfer", bytes = 9 }}"#
         );
         let read = |text: &str| {
             parse(&Source { name: "r.toml", text, overrides: &[] })
@@ -377,7 +377,11 @@ fn scenario() -> impl Strategy<Value = Value> {
     let head = (any::<String>(), duration(), integer(), maybe(duration()), prop::bool::ANY);
     (head, tcps(), links, flows).prop_map(|(head, tcps, links, flows)| {
         let (title, duration, seed, sample_interval, complete) = head;
-        let saturated = flows.iter().any(|(flow, _)| !flow["udp"]["backlog"].is_null());
+        let is_endless = |flow: &Map<String, Value>| {
+            let kind = flow["app"]["kind"].as_str().or(flow["app"].as_str());
+            !flow["udp"]["backlog"].is_null() || matches!(kind, Some("bulk" | "request_response"))
+        };
+        let saturated = flows.iter().any(|(flow, _)| is_endless(flow));
         let mut nodes = vec!["node 0".to_owned()];
         let mut tables = Vec::new();
         for (number, (mut link, double)) in links.into_iter().enumerate() {
@@ -387,7 +391,7 @@ fn scenario() -> impl Strategy<Value = Value> {
             }
             link.insert("name".into(), name.into());
             link.insert("ends".into(), json!(nodes[nodes.len() - 2..]));
-            // Bulk over UDP is refused where a link takes no time.
+            // Endless flows are refused where links take no time.
             if saturated && link["delay"].is_null() {
                 link.insert("delay".into(), json!("1 us"));
             }

@@ -19,7 +19,7 @@ name = "download"
 from = "server"
 to = "client"
 tcp = "reno"
-app = "bulk"
+app = {{ kind = "transfer", bytes = 9 }}
 "#
     )
 }
@@ -94,7 +94,7 @@ fn relays() {
     );
     let text = with(&one).replace("\"download\"", "\"download@proxy\"");
     let another = "[[flow]]\nname = \"download\"\nfrom = \"server\"\nto = \"client\"\n\
-                   tcp = \"reno\"\napp = \"bulk\"\n";
+                   tcp = \"reno\"\napp = { kind = \"transfer\", bytes = 9 }\n";
     assert_eq!(
         error(&format!("{text}{another}"), &[]).to_string(),
         "s.toml:19: flow.download.name: results call its part behind a relay \"download@proxy\", \
@@ -132,7 +132,7 @@ name = "download"
 from = "server"
 to = "client"
 tcp = "reno"
-app = "bulk"
+app = { kind = "transfer", bytes = 9 }
 "#;
     assert_eq!(
         error(text, &[]).to_string(),

@@ -34,7 +34,7 @@ fn a_path_ends_at_255_hops() {
         let links: String = (0..hops).map(link).collect();
         format!(
             "duration = \"1 s\"\n{links}[[flow]]\nname = \"f\"\nfrom = \"n0\"\nto = \"n{hops}\"\n\
-             tcp = \"reno\"\napp = \"bulk\"\n"
+             tcp = \"reno\"\napp = {{ kind = \"transfer\", bytes = 9 }}\n"
         )
     };
     try_parse(&chain(255), &[]).unwrap();

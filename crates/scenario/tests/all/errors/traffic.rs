@@ -1,6 +1,6 @@
 //! Flows of UDP and applications that do not fit together.
 
-use super::{BASE, error};
+use super::{BASE, error, try_parse};
 
 /// Asserts that the base scenario with this `tcp` and `app` is refused.
 fn refuse(flow: &str, message: &str) {
@@ -109,6 +109,34 @@ fn packets_and_their_pace() {
         "s.toml:18: flow.download.udp: link \"cloud\" has no fixed rate that bulk could keep up \
          with: say how many packets it keeps there, `backlog`"
     );
+}
+
+/// An endless flow needs a round trip that takes time; finite ones and slow readers end.
+#[test]
+fn endless_flows_over_links_that_take_no_time() {
+    let base = BASE.replace("rate = \"10 Mbit/s\"\n", "");
+    let bulk = base.replace("{ kind = \"transfer\", bytes = 1000 }", "\"bulk\"");
+    let refused = |text: &str, app: &str| {
+        assert_eq!(
+            error(text, &[]).to_string(),
+            format!(
+                "s.toml:18: flow.download.app: {app} never ends over links that take no time: \
+                 give one of them a `rate` or a `delay`"
+            )
+        );
+    };
+    refused(&bulk, "bulk");
+    let requests = "{ kind = \"request_response\", request = 1, response = 9 }";
+    refused(&bulk.replace("\"bulk\"", requests), "request_response");
+    assert_eq!(try_parse(&base, &[]), Ok(()));
+    for (key, value) in [
+        ("link.cloud.delay", "1 us"),
+        ("link.cloud.reverse.rate", "1 Gbit/s"),
+        ("link.cloud.channel", "{ model = \"jitter\", max = \"1 ms\" }"),
+        ("flow.download.read_rate", "1 Mbit/s"),
+    ] {
+        assert_eq!(try_parse(&bulk, &[(key, value)]), Ok(()), "{key}");
+    }
 }
 
 #[test]
