@@ -97,9 +97,9 @@ def test_logs_of_other_languages_are_understood_or_their_lines_named(tmp_path):
     # An unknown sentence about a request is neither a loss nor nothing.
     series = ping.read(WINDOWS.replace("Request timed out.", "Aikakatkaisu."), "log")
     np.testing.assert_array_equal(series.packets.lost, [0, 0, np.nan, 0])
-    assert any("1 lines were not understood" in it and "Aikakatk" in it for it in series.findings)
+    assert any("lines not understood: 1," in it and "Aikakatk" in it for it in series.findings)
     unknown = "".join(f"64 bytes: icmp_seq={k} aika 12 x\n" for k in range(9))
-    with pytest.raises(ValueError, match="9 lines were not understood, and 0 were"):
+    with pytest.raises(ValueError, match="lines not understood: 9, understood: 0"):
         ping.read(unknown, "log")
 
 

@@ -99,7 +99,7 @@ def read(text: str, name: str, interval_s: float = 1.0) -> Series:
     if log.not_understood and len(log.not_understood) >= understood:
         first = next(iter(log.not_understood.values()))
         raise ValueError(
-            f"{len(log.not_understood)} lines were not understood, and {understood} were; the "
+            f"lines not understood: {len(log.not_understood)}, understood: {understood}; the "
             f"first is “{first}”: let ping speak English (LC_ALL=C ping -D …)"
         )
     if not understood:
@@ -232,7 +232,7 @@ def _findings(log: _Log, interval_s: float, *, spaced: bool, ends_open: bool) ->
         )
     if lines := log.not_understood:
         found.append(
-            f"{len(lines)} lines were not understood, the first “{next(iter(lines.values()))}”: "
+            f"lines not understood: {len(lines)}, the first “{next(iter(lines.values()))}”: "
             "whether their requests were lost is not counted"
         )
     if log.duplicates:
