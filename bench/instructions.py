@@ -24,7 +24,8 @@ RECORD = ROOT / "bench" / "results" / "instructions.json"
 BUILD = ["cargo", "bench", "--package", "retx-sim", "--bench", "engine", "--no-run", "--locked"]
 SCENARIOS = [
     "one flow, 1",
-    "of 10 flows",
+    "of 10 flows, SACK",
+    "of 10 flows, Linux",
     "beside the peers",
     "of 100 flows",
     "satellite",

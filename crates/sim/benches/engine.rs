@@ -102,12 +102,14 @@ struct Spans {
 }
 
 fn scenarios(spans: &Spans) -> Vec<(&'static str, Vec<Plan>)> {
-    let with_sack = Plan { tcps: vec![tcp("sack")], ..dumbbell(10, spans.wired) };
+    let ten_of = |preset| vec![Plan { tcps: vec![tcp(preset)], ..dumbbell(10, spans.wired) }];
     let download = |seed| Plan { seed, ..high_ber(0.01) };
     vec![
         ("one flow, 1 Gbit/s x 10 ms", vec![fast_flow(spans.wired)]),
         ("dumbbell of 100 flows, 1 Gbit/s, 10 ms", vec![dumbbell(100, spans.wired)]),
-        ("dumbbell of 10 flows, SACK", vec![with_sack]),
+        ("dumbbell of 10 flows, SACK", ten_of("sack")),
+        ("dumbbell of 10 flows, Linux", ten_of("linux")),
+        ("dumbbell of 10 flows, Linux with BBR", ten_of("linux_bbr")),
         ("10 flows with SACK, as beside the peers", vec![shared_dumbbell(10, spans.shared)]),
         ("satellite, 100 Mbit/s x 600 ms, SACK, 0.1 % loss", vec![satellite(spans.orbit)]),
         (
