@@ -24,6 +24,8 @@ pub enum Limit {
     Timeout,
     /// The receiver delays its acknowledgment.
     DelayedAck,
+    /// The sender spreads its segments over time.
+    Pacing,
     /// Less than a segment waits for the acknowledgment of all that was sent.
     Nagle,
     /// The capture contains no evidence.
@@ -43,6 +45,7 @@ impl Limit {
             Self::Recovery => "recovery",
             Self::Timeout => "timeout",
             Self::DelayedAck => "delayed_ack",
+            Self::Pacing => "pacing",
             Self::Nagle => "nagle",
             Self::Unknown => "unknown",
         }
@@ -141,8 +144,13 @@ impl Account {
         length
     }
 
-    /// Reassigns a part of an interval to another limit.
-    pub fn shift(&mut self, length: i64, (from, episode): (Limit, Option<usize>), to: Limit) {
+    /// Reassigns a part of an interval to another limit; returns the length that was there.
+    pub fn shift(
+        &mut self,
+        length: i64,
+        (from, episode): (Limit, Option<usize>),
+        to: Limit,
+    ) -> i64 {
         let from = match (from, episode.and_then(|index| self.episodes.get_mut(index))) {
             (Limit::Window, Some(episode)) => &mut episode.window,
             (Limit::Recovery, Some(episode)) => &mut episode.recovery,
@@ -151,6 +159,7 @@ impl Account {
         let length = length.min(*from);
         *from -= length;
         self.plain[to as usize] += length;
+        length
     }
 
     /// Time since which this limit has held without a change.
@@ -191,6 +200,7 @@ impl Account {
             recovery: unknown(Limit::Recovery),
             timeout: unknown(Limit::Timeout),
             delayed_ack: plain(Limit::DelayedAck),
+            pacing: plain(Limit::Pacing),
             nagle: plain(Limit::Nagle),
             unknown: plain(Limit::Unknown),
             ..Limits::default()

@@ -1,7 +1,7 @@
 //! Acknowledgments of one direction's data: what they say about retransmissions.
 
 use super::half::{Half, Now};
-use super::path::Delivered;
+use super::path::{Acknowledged, Delivered};
 use super::record::Record;
 use super::sender::Ack;
 use super::watch::Heard;
@@ -136,6 +136,7 @@ impl Half {
         let echoed = packet.options.timestamps.map(|(_, echo)| echo);
         let mut rtt = None;
         let (mut delivered, mut is_clean) = (0, true);
+        let (mut segments, mut are_full, mut first_ns) = (0, true, None);
         let mut echo = Echo {
             before,
             is_jump: ack - before > DELAYED_SEGMENTS * self.largest,
@@ -147,6 +148,9 @@ impl Half {
         }
         while let Some(span) = self.board.pop_acked(ack) {
             delivered += span.end - span.start;
+            segments += 1;
+            are_full &= span.end - span.start == self.largest;
+            first_ns = first_ns.or(Some(span.sent_ns));
             is_clean &= !span.sacked && span.copies == 1;
             if span.retransmission.is_some() && !span.sacked {
                 self.resent_bytes -= span.end - span.start;
@@ -168,6 +172,13 @@ impl Half {
         // Data beyond a gap were acknowledged later than they arrived.
         let rtt = rtt.filter(|_| is_clean);
         self.measure((delivered, is_clean), rtt.map(|(_, ns)| ns), now);
+        if let (true, true, Some(first_ns)) = (is_clean, are_full && rtt.is_some(), first_ns) {
+            self.path.on_round_trip(&Acknowledged {
+                segment: self.largest,
+                segments,
+                since_first_ns: now.time_ns - first_ns + now.sender_loop.unwrap_or(0),
+            });
+        }
         if ack > self.board.end {
             self.skipped = (self.board.end, ack, now.time_ns);
             self.not_captured += ack - self.board.end;

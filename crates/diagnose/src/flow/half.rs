@@ -209,6 +209,8 @@ impl Half {
         } else if was_idle && payload_bytes < self.largest {
             // Less than a segment remains until everything is acknowledged.
             self.tail_was(Limit::Nagle);
+        } else if !was_idle && self.is_paced(now) {
+            self.tail_was(Limit::Pacing);
         }
         self.tail.clear();
         self.stall((since, length), limit, now);
@@ -297,6 +299,8 @@ impl Half {
         let limit = if is_timeout && verdict.begins {
             let (waited_ns, rto_ns) = (verdict.waited_ns, verdict.rto_ns);
             self.timeouts.push(TimeoutRecord { index, waited_ns, rto_ns });
+            // Earlier retransmissions are lost with everything else.
+            self.resent_bytes = 0;
             Limit::Timeout
         } else {
             self.account.limit()

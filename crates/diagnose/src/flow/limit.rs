@@ -21,6 +21,9 @@ const PAUSE_MIN: i64 = 8;
 /// … or this.
 const PAUSE_MIN_NS: i64 = 2_000_000;
 
+/// A sender takes no longer to send what an acknowledgment releases.
+const RELEASED_NS: i64 = 100_000;
+
 /// True if everything had arrived before more was sent.
 #[derive(Debug, Clone, Copy)]
 pub struct Held {
@@ -108,9 +111,23 @@ impl Half {
         }
     }
 
+    /// Removes from the tail what counts for the receiver's delay, so that it is not reassigned
+    /// twice.
+    fn shorten_tail(&mut self, mut length: i64, of: (Limit, Option<usize>)) {
+        for piece in self.tail.iter_mut().rev().filter(|it| (it.limit, it.episode) == of) {
+            let removed = length.min(piece.length);
+            piece.length -= removed;
+            length -= removed;
+        }
+    }
+
     /// Nothing but this limit has kept the sender from sending since the last data.
     pub(super) fn tail_was(&mut self, limit: Limit) {
         for tail in std::mem::take(&mut self.tail) {
+            if limit == Limit::Pacing && tail.limit == Limit::Bottleneck {
+                // A full bottleneck would hold the data if the sender did not.
+                continue;
+            }
             self.account.shift(tail.length, (tail.limit, tail.episode), limit);
         }
     }
@@ -128,7 +145,9 @@ impl Half {
             // Later data were released by another acknowledgment.
             let is_all = held.end == self.board.end;
             if is_all && length > DELAYED_MIN_NS && may_wait(limit) && !is_gap {
-                self.account.shift(length, (limit, self.episode_now()), Limit::DelayedAck);
+                let of = (limit, self.episode_now());
+                let moved = self.account.shift(length, of, Limit::DelayedAck);
+                self.shorten_tail(moved, of);
             }
         }
         if is_gap {
@@ -163,6 +182,15 @@ impl Half {
         time_ns - self.sender.active_ns() > (least / PAUSE_MIN).max(PAUSE_MIN_NS)
     }
 
+    /// True if the sender's clock released this segment: no acknowledgment came just before, and
+    /// other data had left within half a round trip. Only the sender's end shows that.
+    pub(super) fn is_paced(&self, now: &Now) -> bool {
+        let least = self.sender.rtt_min_ns.unwrap_or(0);
+        let is_near = now.sender_loop.is_none_or(|ns| ns < least / PAUSE_MIN);
+        let [since_ack, since_data] = self.sender.idle_ns(now.sent_ns);
+        is_near && since_ack > RELEASED_NS && since_data < least / 2
+    }
+
     /// Passes data through the bottleneck one after another.
     pub(super) fn occupy(&mut self, sent_ns: i64, bytes: i64) {
         let length = self.path.rate().map_or(0.0, |rate| bytes as f64 / rate * 1e9) as i64;
@@ -173,6 +201,11 @@ impl Half {
     /// Bytes in flight.
     fn pipe(&self) -> i64 {
         let flight = self.board.end - self.sender.una;
+        if let State::Loss(until) = self.sender.state {
+            // The timeout has marked everything before it lost (RFC 6675 §5.1).
+            let sent_since = self.board.end - until.max(self.sender.una);
+            return (sent_since + self.resent_bytes).clamp(0, flight);
+        }
         let (highest, duplicates) = self.sender.heard();
         let left = if highest > self.sender.una {
             self.board.end - highest
@@ -182,16 +215,10 @@ impl Half {
         (left + self.resent_bytes).clamp(0, flight)
     }
 
-    /// Bandwidth-delay product: rate times minimum RTT.
-    fn product(&self) -> Option<f64> {
-        let least = self.sender.rtt_min_ns?;
-        Some(self.path.rate()? * least as f64 * 1e-9)
-    }
-
     /// Limit of the sender from now until the next event.
     pub(super) fn limit(&self) -> Limit {
         let flight = self.board.end - self.sender.una;
-        let product = self.product();
+        let product = self.path.product();
         let is_filled = product.is_some_and(|product| self.pipe() as f64 >= FILLED * product);
         let window = self.sender.window;
         let is_open = matches!(self.sender.state, State::Open);

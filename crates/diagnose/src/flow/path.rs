@@ -4,6 +4,10 @@
 //! the bottleneck: when they were sent closer together, or before the data ahead of them passed.
 //! Acknowledgments that follow each other much closer than their data did were held up together
 //! (ACK compression), and tell nothing.
+//!
+//! The least round trip is that of a full segment: a SYN is shorter, and the second of two segments
+//! that were sent together waits for the first. A receiver that acknowledges every second segment
+//! adds one to the product, as the first waits for the second there (docs/decisions/0018).
 
 /// Number of bins of the histogram, each 5 % wider than the previous one.
 const BINS: usize = 360;
@@ -18,7 +22,10 @@ const ARRIVALS_MIN: i64 = 4;
 pub struct Path {
     /// Bytes by rate.
     bytes: Vec<f32>,
+    /// Seconds that they took, by rate.
+    seconds: Vec<f32>,
     best: usize,
+    round_trips: RoundTrips,
     last: Option<(i64, i64)>,
     /// Arrival time of the last data, at the receiver's end.
     arrived_ns: Option<i64>,
@@ -37,7 +44,68 @@ pub struct Delivered {
     pub least_ns: i64,
 }
 
+/// Round trips of full segments that were sent once.
+#[derive(Debug, Default)]
+struct RoundTrips {
+    /// Payload of a full segment.
+    segment: i64,
+    /// Least round trip of a segment that was acknowledged alone.
+    single_ns: Option<i64>,
+    /// Least round trip of the last of several segments, less the time that it was sent after the
+    /// first, and how many came before it.
+    several: Option<(i64, i64)>,
+    /// Acknowledgments of one segment, and of several.
+    counts: [u32; 2],
+}
+
+/// An acknowledgment of full segments.
+#[derive(Debug, Clone, Copy)]
+pub struct Acknowledged {
+    /// Payload of each.
+    pub segment: i64,
+    /// Number of segments.
+    pub segments: i64,
+    /// Time from the first one's transmission to the acknowledgment, at the sender.
+    pub since_first_ns: i64,
+}
+
 impl Path {
+    /// An acknowledgment of full segments that were sent once.
+    pub fn on_round_trip(&mut self, it: &Acknowledged) {
+        let trips = &mut self.round_trips;
+        if it.segment > trips.segment {
+            *trips = RoundTrips { segment: it.segment, ..RoundTrips::default() };
+        }
+        if it.segment < trips.segment {
+            return;
+        }
+        trips.counts[usize::from(it.segments > 1)] += 1;
+        if it.segments == 1 {
+            trips.single_ns =
+                Some(trips.single_ns.map_or(it.since_first_ns, |ns| ns.min(it.since_first_ns)));
+        } else {
+            let this = (it.since_first_ns, it.segments - 1);
+            trips.several = Some(trips.several.map_or(this, |least| least.min(this)));
+        }
+    }
+
+    /// Bytes of payload that keep the bottleneck busy, once rate and round trip are known.
+    pub fn product(&self) -> Option<f64> {
+        let rate = self.rate()?;
+        let trips = &self.round_trips;
+        let segment = trips.segment as f64;
+        // The segments before the last one pass the bottleneck first.
+        let several =
+            trips.several.map(|(ns, before)| rate * ns as f64 * 1e-9 - before as f64 * segment);
+        let single = trips.single_ns.map(|ns| rate * ns as f64 * 1e-9);
+        let product = match (single, several) {
+            (Some(single), Some(several)) => single.min(several),
+            (single, several) => single.or(several)?,
+        };
+        let waits = if trips.counts[1] > trips.counts[0] { segment } else { 0.0 };
+        Some(product + waits)
+    }
+
     /// An acknowledgment of data that were sent once.
     pub fn on_delivered(&mut self, it: &Delivered) {
         let last = self.last.replace((it.time_ns, it.sent_ns));
@@ -66,9 +134,11 @@ impl Path {
         let bin = ((rate / LOWEST).ln() / WIDTH).max(0.0) as usize;
         if self.bytes.is_empty() {
             self.bytes = vec![0.0; BINS];
+            self.seconds = vec![0.0; BINS];
         }
         let bin = bin.clamp(1, BINS - 2);
         self.bytes[bin] += bytes as f32;
+        self.seconds[bin] += gap as f32 * 1e-9;
         for near in bin - 1..=bin + 1 {
             if self.weight(near) > self.weight(self.best) {
                 self.best = near;
@@ -93,9 +163,7 @@ impl Path {
             return None;
         }
         let near = self.best - 1..=self.best + 1;
-        let middle = |bin: usize| LOWEST * ((bin as f64 + 0.5) * WIDTH).exp();
-        let weights: f64 = near.clone().map(|bin| f64::from(self.bytes[bin])).sum();
-        let sum: f64 = near.map(|bin| middle(bin) * f64::from(self.bytes[bin])).sum();
-        Some(sum / weights)
+        let sum = |of: &[f32]| of[near.clone()].iter().map(|it| f64::from(*it)).sum::<f64>();
+        Some(sum(&self.bytes) / sum(&self.seconds))
     }
 }

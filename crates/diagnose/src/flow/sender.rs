@@ -328,6 +328,11 @@ impl Sender {
         (self.sacked_to, i64::from(self.duplicates))
     }
 
+    /// Time since the last acknowledgment, and since the last packet.
+    pub fn idle_ns(&self, now_ns: i64) -> [i64; 2] {
+        [now_ns - self.ack_ns, now_ns - self.sent_ns]
+    }
+
     /// Time of the last packet or acknowledgment.
     pub fn active_ns(&self) -> i64 {
         self.ack_ns.max(self.sent_ns)
