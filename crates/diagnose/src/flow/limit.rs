@@ -43,7 +43,7 @@ pub struct Tail {
 
 /// True if an acknowledgment would end this limit.
 const fn may_wait(limit: Limit) -> bool {
-    matches!(limit, Limit::Window | Limit::SlowStart)
+    matches!(limit, Limit::Window | Limit::SlowStart | Limit::Recovery)
 }
 
 impl Half {

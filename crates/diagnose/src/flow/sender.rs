@@ -18,6 +18,8 @@ const COMING_MAX: usize = 1 << 12;
 
 /// Gaps that are remembered.
 const DOUBTS_MAX: usize = 64;
+/// A sender takes no longer to respond to an acknowledgment.
+const AT_ONCE_NS: i64 = 1_000_000;
 
 /// Acknowledgment in flight to the sender.
 #[derive(Debug, Clone, Copy)]
@@ -118,6 +120,10 @@ pub struct Sender {
     pub was_needless: bool,
     /// True once SACK blocks have arrived.
     pub(super) has_sack: bool,
+    /// True if the sender repairs the next loss at a partial acknowledgment, once it is known.
+    repairs_next: Option<bool>,
+    /// A partial acknowledgment has arrived, and no retransmission has followed yet.
+    has_partial: bool,
     timeouts: u32,
     has_probed: bool,
     /// Timers that sent the tail first (positive) or the head first (negative).
@@ -147,6 +153,7 @@ impl Sender {
     }
 
     fn take(&mut self, ack: &Ack, sent_to: i64) {
+        self.after_partial(false);
         self.window = ack.window;
         self.ack_ns = ack.effective_ns;
         self.sacked_to = self.sacked_to.max(ack.sacked_to);
@@ -171,11 +178,33 @@ impl Sender {
                 State::Recovery(until) | State::Loss(until) if ack.ack >= until => {
                     self.state = State::Open;
                 }
+                State::Recovery(_) => {
+                    if self.ends_at_any_ack() {
+                        self.state = State::Open;
+                    }
+                }
                 _ => {}
             }
         } else if ack.is_duplicate {
             self.duplicates += 1;
             self.lower_confidence(ack.ack, ack.sacked_from.max(ack.ack + 1));
+        }
+    }
+
+    /// True if a partial acknowledgment ends fast recovery, as in Reno (RFC 5681 §3.2 step 6).
+    fn ends_at_any_ack(&mut self) -> bool {
+        self.has_partial = !self.has_sack && self.repairs_next.is_none();
+        !self.has_sack && self.repairs_next == Some(false)
+    }
+
+    /// Determines at the next packet after a partial acknowledgment whether the sender repairs the
+    /// next loss at once, as NewReno does (RFC 6582 §3.2 step 5). Reno is out of fast recovery.
+    fn after_partial(&mut self, repairs: bool) {
+        if std::mem::take(&mut self.has_partial) {
+            self.repairs_next = Some(repairs);
+            if !repairs && matches!(self.state, State::Recovery(_)) {
+                self.state = State::Open;
+            }
         }
     }
 
@@ -203,6 +232,7 @@ impl Sender {
     pub fn on_retransmission(&mut self, attempt: &Attempt) -> Verdict {
         let timeouts = self.timeouts;
         let silence = attempt.time_ns - self.ack_ns.max(self.sent_ns);
+        self.after_partial(silence < AT_ONCE_NS);
         let (kind, confidence) = self.classify(attempt);
         let rto_ns = self.estimator.rto_ns().saturating_mul(1 << timeouts.min(16));
         let waited_ns = attempt.time_ns - self.timer_ns;
