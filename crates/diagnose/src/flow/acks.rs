@@ -62,7 +62,7 @@ impl Half {
             self.watch.iter_mut().for_each(|watch| watch.heard.push(heard));
         }
         self.newest_ns = 0;
-        let (sacked_from, sacked_to) = self.selective(packet, ack, now);
+        let (sacked_from, sacked_to, sacks_original) = self.selective(packet, ack, now);
         let sample = self.cumulative(packet, ack, now);
         let rtt_ns = sample.map(|(_, ns)| ns + now.sender_loop.unwrap_or(0));
         self.passed_ack = self.passed_ack.max(ack);
@@ -77,6 +77,7 @@ impl Half {
             is_duplicate,
             sacked_from,
             sacked_to,
+            sacks_original,
             window,
             newest_ns: self.newest_ns,
             rtt_ns,
@@ -84,10 +85,12 @@ impl Half {
         sample.map(|(ns, _)| ns)
     }
 
-    /// SACK blocks; returns the highest of them.
-    fn selective(&mut self, packet: &Packet, ack: i64, now: &Now) -> (i64, i64) {
+    /// SACK blocks; returns the highest of them, and whether they contain an original for the first
+    /// time.
+    fn selective(&mut self, packet: &Packet, ack: i64, now: &Now) -> (i64, i64, bool) {
         let blocks = packet.options.sack.as_slice();
         let mut highest = (0, ack);
+        let mut sacks_original = false;
         for (index, (left, right)) in blocks.iter().enumerate() {
             let (left, right) = (self.position(*left, false), self.position(*right, false));
             if left >= right || right > self.board.end || right - left > 1 << 30 {
@@ -112,6 +115,7 @@ impl Half {
                     if !span.sacked {
                         self.newest_ns = self.newest_ns.max(span.newest_delivered(now));
                         span.sacked = true;
+                        sacks_original |= span.retransmission.is_none();
                         if span.retransmission.is_some() {
                             self.resent_bytes -= span.end - span.start;
                         }
@@ -123,7 +127,7 @@ impl Half {
                 self.acknowledged(index, None, now);
             }
         }
-        highest
+        (highest.0, highest.1, sacks_original)
     }
 
     /// Cumulative acknowledgment; returns the time since the newest data

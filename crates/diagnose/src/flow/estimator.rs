@@ -87,6 +87,11 @@ impl Estimator {
         self.profiles[0].state.srtt().map(|srtt| srtt.as_nanos() as i64)
     }
 
+    /// True if Linux's timer fits best.
+    pub fn is_linux(&self) -> bool {
+        self.best == 0
+    }
+
     /// Name of the profile that fits best.
     pub fn profile(&self) -> &'static str {
         PROFILES[self.best].0

@@ -32,6 +32,8 @@ pub struct Ack {
     pub is_duplicate: bool,
     /// End of the highest SACK block.
     pub sacked_to: i64,
+    /// True if it selectively acknowledges data that were sent only once.
+    pub sacks_original: bool,
     /// Receive window in bytes, scaled.
     pub window: i64,
     /// Beginning of that block; 0 without one.
@@ -118,6 +120,11 @@ pub struct Sender {
     recovery_ns: i64,
     /// The last timeout was needless, as acknowledgments have shown.
     pub was_needless: bool,
+    /// True unless the last timeout came in fast recovery, whose windows it inherits: Linux then
+    /// tests by neither F-RTO nor timestamps whether the timeout was needless (`tcp_enter_loss`).
+    may_undo: bool,
+    /// Time of the last timeout.
+    timeout_ns: i64,
     /// True once SACK blocks have arrived.
     pub(super) has_sack: bool,
     /// True if the sender repairs the next loss at a partial acknowledgment, once it is known.
@@ -170,6 +177,9 @@ impl Sender {
             }
             self.estimator.on_rtt(rtt, ack.ack, sent_to.min(i64::MAX - 1));
         }
+        if ack.sacks_original && self.detects_by_frto() {
+            self.state = State::Open;
+        }
         if ack.ack > self.una {
             self.una = ack.ack;
             self.timer_ns = ack.effective_ns;
@@ -189,6 +199,16 @@ impl Sender {
             self.duplicates += 1;
             self.lower_confidence(ack.ack, ack.sacked_from.max(ack.ack + 1));
         }
+    }
+
+    /// True if the arrival of an original shows a Linux sender that its timeout was needless, before
+    /// it has sent more than one retransmission (RFC 5682 §3.1, `tcp_process_loss`).
+    fn detects_by_frto(&self) -> bool {
+        let is_first = self.timeouts == 1 && self.sent_ns == self.timeout_ns;
+        matches!(self.state, State::Loss(_))
+            && self.may_undo
+            && is_first
+            && self.estimator.is_linux()
     }
 
     /// True if a partial acknowledgment ends fast recovery, as in Reno (RFC 5681 §3.2 step 6).
@@ -280,7 +300,7 @@ impl Sender {
             return self.by_timer(attempt, is_head, elapsed, rto);
         }
         // Once a timeout is undone, only a SACK block can have it sent again.
-        let is_undone = self.was_needless && self.sacked_to >= attempt.end;
+        let is_undone = self.may_undo && self.was_needless && self.sacked_to >= attempt.end;
         match self.state {
             State::Loss(until) if attempt.start < until && !is_undone => (Kind::Timeout, 0.97),
             State::Recovery(until) if attempt.start < until => (Kind::Recovery, 0.98),
@@ -348,6 +368,8 @@ impl Sender {
         }
         self.timeouts += 1;
         self.was_needless = false;
+        self.may_undo = !matches!(self.state, State::Recovery(_));
+        self.timeout_ns = at.time_ns;
         self.state = State::Loss(at.sent_to);
         self.has_reduced = true;
         (Kind::Timeout, if elapsed >= rto / 2 { 0.99 } else { 0.7 })
