@@ -131,6 +131,8 @@ pub struct Sender {
     repairs_next: Option<bool>,
     /// A partial acknowledgment has arrived, and no retransmission has followed yet.
     has_partial: bool,
+    /// End of the last retransmission.
+    resent_to: i64,
     timeouts: u32,
     has_probed: bool,
     /// Timers that sent the tail first (positive) or the head first (negative).
@@ -268,6 +270,7 @@ impl Sender {
             self.timer_ns = attempt.time_ns;
         }
         self.sent_ns = attempt.time_ns;
+        self.resent_to = attempt.end;
         Verdict { kind, number: self.timeouts, confidence, begins, waited_ns, rto_ns }
     }
 
@@ -296,6 +299,9 @@ impl Sender {
         // Without a duplicate ACK or a SACK block only a timer triggers a retransmission.
         let is_timer = is_overdue || (self.state == State::Open && !has_evidence);
         let is_again = self.state != State::Open && is_head && is_late && !attempt.is_remote;
+        if self.goes_back(attempt) {
+            return self.stale(attempt);
+        }
         if is_timer || is_again || (is_head && self.is_impatient(attempt)) {
             return self.by_timer(attempt, is_head, elapsed, rto);
         }
@@ -311,6 +317,15 @@ impl Sender {
                 (Kind::Fast, if has_evidence { 0.99 } else { 0.8 })
             }
         }
+    }
+
+    /// Without SACK, fast recovery repairs only the first loss (RFC 6582): what lies beyond is sent
+    /// again after a timeout, from whose first retransmission the sender goes on in order.
+    fn goes_back(&self, attempt: &Attempt) -> bool {
+        let beyond = attempt.start > self.una && attempt.start == self.resent_to;
+        !self.has_sack
+            && beyond
+            && matches!(self.state, State::Recovery(until) if attempt.start < until)
     }
 
     /// A timer must have sent the head again in fast recovery: an ACK of the previous copy cannot
