@@ -69,7 +69,7 @@ impl Half {
         self.window = window;
         let sender_loop = now.sender_loop.unwrap_or(0);
         // The least so far may not be the least of all.
-        let effective_ns = now.time_ns + sender_loop - (sender_loop / 2).min(LOOP_SLACK_NS);
+        let effective_ns = now.time_ns + sender_loop - slack_ns(sender_loop);
         let window = if is_known { window } else { -1 };
         self.sender.push(Ack {
             effective_ns,
@@ -222,6 +222,11 @@ impl Half {
             }
         }
     }
+}
+
+/// Time by which an acknowledgment may take effect at the sender before the least loop has passed.
+pub fn slack_ns(sender_loop: i64) -> i64 {
+    (sender_loop / 2).min(LOOP_SLACK_NS)
 }
 
 /// Verdict of the first acknowledgment on a retransmission: needless or not, and by which proof.

@@ -112,6 +112,8 @@ pub struct Half {
     pub(super) path: Path,
     /// Time at which the last data have passed the bottleneck.
     pub(super) busy_ns: i64,
+    /// Time at which the last acknowledgment took effect at the earliest, and the limit until then.
+    pub(super) before_ack: (i64, Limit),
     /// Intervals in which the receiver may hold its acknowledgment.
     pub(super) held: VecDeque<Held>,
     /// Time since data were last sent.
@@ -202,7 +204,7 @@ impl Half {
 
     fn new_data(&mut self, payload_bytes: i64, now: &Now) {
         let was_idle = self.sender.una >= self.board.end;
-        let (limit, since) = (self.account.limit(), self.sender.active_ns());
+        let (limit, since) = (self.limit_until(now), self.sender.active_ns());
         let length = self.pass(now.sent_ns, limit);
         if was_idle && self.is_pause(now.sent_ns) {
             self.tail_was(Limit::Application);

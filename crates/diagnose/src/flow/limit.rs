@@ -1,6 +1,7 @@
 //! Limits of the sender, in the order of docs/decisions/0018.
 
 use super::account::Limit;
+use super::acks;
 use super::half::{Half, Now};
 use super::sender::{Ack, State};
 use crate::answer::Needless;
@@ -21,6 +22,8 @@ const PAUSE_MIN: i64 = 8;
 /// … or this.
 const PAUSE_MIN_NS: i64 = 2_000_000;
 
+/// The capture is at the sender's end when its loop is such a part of the RTT, or less.
+const AT_SENDER: i64 = 64;
 /// A sender takes no longer to send what an acknowledgment releases.
 const RELEASED_NS: i64 = 100_000;
 
@@ -58,6 +61,7 @@ impl Half {
         if self.payload_end > 0 && ack.ack >= self.payload_end {
             self.finish_payload(ack);
         }
+        self.before_ack = (ack.effective_ns, self.account.limit());
         self.pass(ack.effective_ns, self.account.limit());
         if let Some(episode) = self.episodes.last_mut()
             && episode.end_ns.is_none()
@@ -182,11 +186,23 @@ impl Half {
         time_ns - self.sender.active_ns() > (least / PAUSE_MIN).max(PAUSE_MIN_NS)
     }
 
+    /// Limit until these data were sent. In the middle of a path an acknowledgment may have reached
+    /// the sender a little later than assumed, so that what it released ends the earlier limit.
+    pub(super) fn limit_until(&self, now: &Now) -> Limit {
+        let (effective_ns, before) = self.before_ack;
+        let slack_ns = acks::slack_ns(now.sender_loop.unwrap_or(0));
+        if slack_ns > 0 && now.sent_ns - effective_ns <= slack_ns {
+            before
+        } else {
+            self.account.limit()
+        }
+    }
+
     /// True if the sender's clock released this segment: no acknowledgment came just before, and
     /// other data had left within half a round trip. Only the sender's end shows that.
     pub(super) fn is_paced(&self, now: &Now) -> bool {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
-        let is_near = now.sender_loop.is_none_or(|ns| ns < least / PAUSE_MIN);
+        let is_near = now.sender_loop.is_none_or(|ns| ns < least / AT_SENDER);
         let [since_ack, since_data] = self.sender.idle_ns(now.sent_ns);
         is_near && since_ack > RELEASED_NS && since_data < least / 2
     }
