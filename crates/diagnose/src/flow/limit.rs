@@ -191,7 +191,8 @@ impl Half {
     pub(super) fn limit_until(&self, now: &Now) -> Limit {
         let (effective_ns, before) = self.before_ack;
         let slack_ns = acks::slack_ns(now.sender_loop.unwrap_or(0));
-        if slack_ns > 0 && now.sent_ns - effective_ns <= slack_ns {
+        // A full segment takes longer than the shortest packet, whose loop was the least.
+        if slack_ns > 0 && now.sent_ns - effective_ns <= 2 * slack_ns {
             before
         } else {
             self.account.limit()
