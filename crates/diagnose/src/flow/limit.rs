@@ -22,8 +22,6 @@ const PAUSE_MIN: i64 = 8;
 /// … or this.
 const PAUSE_MIN_NS: i64 = 2_000_000;
 
-/// The capture is at the sender's end when its loop is such a part of the RTT, or less.
-const AT_SENDER: i64 = 64;
 /// A sender takes no longer to send what an acknowledgment releases.
 const RELEASED_NS: i64 = 100_000;
 
@@ -200,12 +198,12 @@ impl Half {
     }
 
     /// True if the sender's clock released this segment: no acknowledgment came just before, and
-    /// other data had left within half a round trip. Only the sender's end shows that.
+    /// other data had left within half a round trip.
     pub(super) fn is_paced(&self, now: &Now) -> bool {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
-        let is_near = now.sender_loop.is_none_or(|ns| ns < least / AT_SENDER);
         let [since_ack, since_data] = self.sender.idle_ns(now.sent_ns);
-        is_near && since_ack > RELEASED_NS && since_data < least / 2
+        let slack_ns = acks::slack_ns(now.sender_loop.unwrap_or(0));
+        since_ack > RELEASED_NS + 2 * slack_ns && since_data < least / 2
     }
 
     /// Passes data through the bottleneck one after another.
