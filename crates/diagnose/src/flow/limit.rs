@@ -72,7 +72,18 @@ impl Half {
             self.sender.was_needless |= trigger.needless == Needless::Yes;
         }
         self.release(ack);
+        self.bound_queue(ack);
         self.account.set(self.limit());
+    }
+
+    /// Corrects the estimate of the bottleneck's queue: at most what is not yet acknowledged still
+    /// has to pass, which excludes what was lost before.
+    fn bound_queue(&mut self, ack: &Ack) {
+        let (Some(rate), Some(least)) = (self.path.rate(), self.sender.rtt_min_ns) else { return };
+        let left = (self.board.end - ack.ack).max(0) as f64;
+        let passed_ns = ack.effective_ns - least + (left / rate * 1e9) as i64;
+        let sent_ns = ack.effective_ns - self.sender.idle_ns(ack.effective_ns)[1];
+        self.busy_ns = self.busy_ns.min(passed_ns.max(sent_ns));
     }
 
     /// Ends an interval; records whether the receiver may be delaying its acknowledgment of
