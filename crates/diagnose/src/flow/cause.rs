@@ -4,6 +4,10 @@
 //! any RTT. The likelihood of either for an RTT is compared: under congestion by `OVERFLOW`, under
 //! channel losses by how often the flow has such an RTT. A flow whose RTT never varies, or is
 //! always near its largest, tells nothing or little.
+//!
+//! Losses of a channel come at random, and so do the times between them. A window that grows until
+//! the same queue or policer is full loses at regular intervals, also where other flows keep the
+//! RTT at one level, or a queue is too short to be seen.
 
 /// Number of bins of the histogram, each 2 % wider than the previous one, from 10 µs.
 const BINS: usize = 900;
@@ -27,6 +31,18 @@ const RECENT: usize = 3;
 
 /// Rounds in which the share of overflows settles.
 const ROUNDS: usize = 20;
+/// Bounds of that share: many losses of little evidence each are not certain together, as they
+/// share what the model leaves out (other flows, policers, queues too short to be seen).
+const SHARES: (f64, f64) = (0.1, 0.9);
+
+/// Intervals between losses that a judgment of their regularity needs.
+const INTERVALS_MIN: usize = 8;
+/// Losses are regular if the standard deviation of their intervals is less than this part of the
+/// mean: random losses of simulated channels have 0.5 to 1.1, as a recovery keeps them apart
+/// (tools/diagnose_truth.py); drop-tail queues and policers 0 to 0.45.
+const REGULAR: f64 = 0.45;
+/// Likelihood ratio of congestion for regular losses.
+const REGULAR_RATIO: f64 = 8.0;
 
 /// RTT samples of a flow.
 #[derive(Debug, Default)]
@@ -51,19 +67,37 @@ pub struct Judgment {
 
 /// Adjusts the probabilities to the flow's own losses: if most losses occur at any RTT, the few at
 /// a large RTT are less likely overflows. The share of overflows is estimated together with the
-/// probabilities (expectation–maximisation).
-pub fn weigh(judgments: &mut [Option<Judgment>]) {
-    let odds: Vec<f64> =
-        judgments.iter().flatten().map(|it| it.congestion / (1.0 - it.congestion)).collect();
+/// probabilities (expectation–maximisation). `times_ns` are those of the losses.
+pub fn weigh(judgments: &mut [Option<Judgment>], times_ns: &[i64]) {
+    let ratio = if are_regular(times_ns) { REGULAR_RATIO } else { 1.0 };
+    let odds: Vec<f64> = judgments
+        .iter()
+        .flatten()
+        .map(|it| ratio * it.congestion / (1.0 - it.congestion))
+        .collect();
     let posterior = |odds: f64, share: f64| odds * share / (odds * share + 1.0 - share);
     let mut share = 0.5;
     for _ in 0..ROUNDS {
         let sum: f64 = odds.iter().map(|odds| posterior(*odds, share)).sum();
-        share = (sum + 1.0) / (odds.len() as f64 + 2.0);
+        share = ((sum + 1.0) / (odds.len() as f64 + 2.0)).clamp(SHARES.0, SHARES.1);
     }
     for (judgment, odds) in judgments.iter_mut().flatten().zip(odds) {
         judgment.congestion = posterior(odds, share);
     }
+}
+
+/// True if losses at these times come at regular intervals. The first interval does not count:
+/// slow start ends with it.
+fn are_regular(times_ns: &[i64]) -> bool {
+    let gaps = times_ns.windows(2).skip(1).map(|pair| (pair[1] - pair[0]) as f64);
+    let gaps: Vec<f64> = gaps.collect();
+    if gaps.len() < INTERVALS_MIN {
+        return false;
+    }
+    let count = gaps.len() as f64;
+    let mean = gaps.iter().sum::<f64>() / count;
+    let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    variance.sqrt() < REGULAR * mean
 }
 
 impl Rtts {

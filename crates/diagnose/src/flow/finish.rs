@@ -183,7 +183,10 @@ impl Half {
             is_known.then(|| self.sender.rtts.judge(episode.rtt_ns)).flatten()
         };
         let mut judgments: Vec<_> = self.episodes.iter().map(one).collect();
-        cause::weigh(&mut judgments);
+        let is_known = |(judgment, _): &(&Option<Judgment>, _)| judgment.is_some();
+        let losses = judgments.iter().zip(&self.episodes).filter(is_known);
+        let times_ns: Vec<i64> = losses.map(|(_, episode)| episode.start_ns).collect();
+        cause::weigh(&mut judgments, &times_ns);
         judgments
     }
 
