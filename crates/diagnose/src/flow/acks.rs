@@ -11,6 +11,9 @@ use crate::packet::{Control, Packet};
 /// Segments that one delayed ACK covers.
 const DELAYED_SEGMENTS: i64 = 2;
 
+/// Acknowledgments are thinned if one in so many covers more than a receiver delays.
+const THINNED: u32 = 20;
+
 /// Tolerance of the minimum loop time.
 const LOOP_SLACK_NS: i64 = 500_000;
 
@@ -175,6 +178,9 @@ impl Half {
         self.resent_bytes = self.resent_bytes.max(0);
         // Data beyond a gap were acknowledged later than they arrived.
         let rtt = rtt.filter(|_| is_clean);
+        if is_clean {
+            self.ack_widths[usize::from(echo.is_jump)] += 1;
+        }
         self.measure((delivered, is_clean), rtt.map(|(_, ns)| ns), now);
         if let (true, true, Some(first_ns)) = (is_clean, are_full && rtt.is_some(), first_ns) {
             self.path.on_round_trip(&Acknowledged {
@@ -191,6 +197,13 @@ impl Half {
         rtt
     }
 
+    /// True if acknowledgments are lost or merged on their way, as behind a slow way back: then one
+    /// that covers much tells nothing of what had arrived before.
+    fn thins_acks(&self) -> bool {
+        let [usual, wide] = self.ack_widths;
+        wide * THINNED > usual
+    }
+
     /// Uses an acknowledgment to estimate the path.
     fn measure(&mut self, (bytes, is_clean): (i64, bool), rtt: Option<i64>, now: &Now) {
         let (Some(rtt), true) = (rtt, is_clean) else {
@@ -205,6 +218,7 @@ impl Half {
     /// Handles the acknowledgment of a retransmission's data, and of earlier retransmissions of the
     /// same data.
     fn acknowledged(&mut self, index: u32, echo: Option<&Echo>, now: &Now) {
+        let thins_acks = self.thins_acks();
         let mut next = Some(index);
         while let Some(index) = next {
             let record = &mut self.records.all[index as usize];
@@ -215,7 +229,7 @@ impl Half {
             record.is_acked = true;
             let least = now.receiver_loop;
             if let Some((needless, confidence, evidence)) =
-                needless_evidence(record, echo, now, least)
+                needless_evidence(record, echo, now, least, thins_acks)
             {
                 let proof = Proof { evidence, packet: Some(now.packet) };
                 record.prove(needless, confidence, proof);
@@ -235,6 +249,7 @@ fn needless_evidence(
     echo: Option<&Echo>,
     now: &Now,
     least: Option<i64>,
+    thins_acks: bool,
 ) -> Option<(Needless, f64, Evidence)> {
     let elapsed = now.time_ns - record.time_ns;
     if least.is_some_and(|least| elapsed < least / 20 * 19) {
@@ -253,11 +268,11 @@ fn needless_evidence(
         });
     }
     // An earlier segment filled a gap and triggered this ACK, which covers the retransmission, too:
-    // the original had arrived. Without timestamps, a lost ACK can look the same.
+    // the original had arrived. A lost ACK can look the same.
     if echo.is_jump && record.time_ns >= echo.head_ns {
         return match age {
             Some(age) if age > 0 => Some((Needless::Yes, 0.97, Evidence::OlderTimestamp)),
-            Some(age) if age < 0 => None,
+            _ if thins_acks => None,
             _ => Some((Needless::Yes, 0.9, Evidence::Jump)),
         };
     }

@@ -83,6 +83,8 @@ pub struct Half {
     pub account: Account,
     /// Cumulative acknowledgment that has passed the capture.
     pub passed_ack: i64,
+    /// Acknowledgments of data sent once: those of what a receiver delays, and of more.
+    pub(super) ack_widths: [u32; 2],
     /// Bytes acknowledged that were not captured.
     pub not_captured: i64,
     /// Number of originals that arrived late.

@@ -209,12 +209,13 @@ impl Half {
     }
 
     /// True if the sender's clock released this segment: no acknowledgment came just before, and
-    /// other data had left within half a round trip.
+    /// other data had left within half a round trip. At the receiver's end queues have delayed it.
     pub(super) fn is_paced(&self, now: &Now) -> bool {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let [since_ack, since_data] = self.sender.idle_ns(now.sent_ns);
         let slack_ns = acks::slack_ns(now.sender_loop.unwrap_or(0));
-        since_ack > RELEASED_NS + 2 * slack_ns && since_data < least / 2
+        let is_before_queues = now.receiver_loop.is_some_and(|ns| ns > least / AT_RECEIVER);
+        is_before_queues && since_ack > RELEASED_NS + 2 * slack_ns && since_data < least / 2
     }
 
     /// Passes data through the bottleneck one after another.
