@@ -13,7 +13,7 @@ import pytest
 from conftest import Cli
 
 import retx
-from retx.diagnosing.truth import PLACES, Case, cases
+from retx.diagnosing.truth import PLACES, Case, captured, cases, random_cases
 from retx.diagnosing.wording import EVIDENCE, paragraph
 from retx.errors import UsageError
 
@@ -77,6 +77,58 @@ def test_needless_is_proved(scores: dict[str, dict[str, int]], place: str, recal
 def test_kinds_at_the_sender(scores: dict[str, dict[str, int]]) -> None:
     here = scores["sender"]
     assert here["right kinds"] >= 0.98 * here["kinds"]
+
+
+def test_shares_are_those_of_the_simulator(tmp_path: Path) -> None:
+    """Of random flows: Nagle, delayed ACKs, timeouts, pacing and the path's product."""
+    module, good = judge(), 0
+    for case in random_cases(40):
+        result = case.run(tmp_path / "whole.pcapng")
+        _, _, path = next(captured(tmp_path, case))
+        good += module.share_error(retx.diagnose(path).flows[0], result) <= 0.03
+    assert good >= 32
+
+
+POLICED = """
+duration = "30 s"
+
+[[link]]
+name = "net"
+ends = ["server", "client"]
+rate = "50 Mbit/s"
+delay = "20 ms"
+queue = { discipline = "droptail", packets = 200 }
+forward.channel = { model = "policer", rate = "5 Mbit/s", bucket_bytes = 30_000 }
+
+[[flow]]
+name = "f"
+from = "server"
+to = "client"
+tcp = "linux"
+app = "bulk"
+"""
+
+
+def test_a_policer_is_no_lossy_channel(tmp_path: Path) -> None:
+    """No RTT tells its losses from those of a channel, but they come at regular intervals."""
+    retx.run(POLICED, pcap=tmp_path / "policed.pcapng", pcap_at=["net@server"])
+    episodes = retx.diagnose(tmp_path / "policed.pcapng").flows[0]["episodes"]
+    assert len(episodes) > 20
+    assert all(episode["cause"] != "wireless" for episode in episodes)
+
+
+def test_thinned_acks_prove_nothing(tmp_path: Path) -> None:
+    """A slow way back with a short queue drops most acknowledgments."""
+    slow = POLICED.replace('"50 Mbit/s"', '"20 Mbit/s"').replace(
+        'forward.channel = { model = "policer", rate = "5 Mbit/s", bucket_bytes = 30_000 }',
+        'reverse = { rate = "50 kbit/s", queue = { discipline = "droptail", packets = 20 } }',
+    )
+    slow = slow.replace("packets = 200", "packets = 100")
+    result = retx.run(slow, pcap=tmp_path / "slow.pcapng", pcap_at=["net@server"])
+    flow = retx.diagnose(tmp_path / "slow.pcapng").flows[0]
+    said = sum(it["needless"] == "yes" for it in flow["retransmissions"])
+    assert len(flow["retransmissions"]) > 20
+    assert said <= result.flows["retransmissions_unnecessary"][0]
 
 
 def test_cases_have_names_of_their_own() -> None:

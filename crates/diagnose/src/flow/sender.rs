@@ -4,6 +4,8 @@
 //! An acknowledgment that passes the capture reaches the sender half a loop later, and what it
 //! releases passes the capture after the whole loop; until then it waits in `coming`.
 
+mod recovery;
+
 use super::cause::Rtts;
 use super::estimator::Estimator;
 use crate::answer::Kind;
@@ -203,33 +205,6 @@ impl Sender {
         }
     }
 
-    /// True if the arrival of an original shows a Linux sender that its timeout was needless, before
-    /// it has sent more than one retransmission (RFC 5682 §3.1, `tcp_process_loss`).
-    fn detects_by_frto(&self) -> bool {
-        let is_first = self.timeouts == 1 && self.sent_ns == self.timeout_ns;
-        matches!(self.state, State::Loss(_))
-            && self.may_undo
-            && is_first
-            && self.estimator.is_linux()
-    }
-
-    /// True if a partial acknowledgment ends fast recovery, as in Reno (RFC 5681 §3.2 step 6).
-    fn ends_at_any_ack(&mut self) -> bool {
-        self.has_partial = !self.has_sack && self.repairs_next.is_none();
-        !self.has_sack && self.repairs_next == Some(false)
-    }
-
-    /// Determines at the next packet after a partial acknowledgment whether the sender repairs the
-    /// next loss at once, as NewReno does (RFC 6582 §3.2 step 5). Reno is out of fast recovery.
-    fn after_partial(&mut self, repairs: bool) {
-        if std::mem::take(&mut self.has_partial) {
-            self.repairs_next = Some(repairs);
-            if !repairs && matches!(self.state, State::Recovery(_)) {
-                self.state = State::Open;
-            }
-        }
-    }
-
     fn lower_confidence(&mut self, from: i64, to: i64) {
         match self.doubts.back_mut() {
             Some(last) if last.0 == from => last.1 = last.1.max(to),
@@ -317,15 +292,6 @@ impl Sender {
                 (Kind::Fast, if has_evidence { 0.99 } else { 0.8 })
             }
         }
-    }
-
-    /// Without SACK, fast recovery repairs only the first loss (RFC 6582): what lies beyond is sent
-    /// again after a timeout, from whose first retransmission the sender goes on in order.
-    fn goes_back(&self, attempt: &Attempt) -> bool {
-        let beyond = attempt.start > self.una && attempt.start == self.resent_to;
-        !self.has_sack
-            && beyond
-            && matches!(self.state, State::Recovery(until) if attempt.start < until)
     }
 
     /// A timer must have sent the head again in fast recovery: an ACK of the previous copy cannot

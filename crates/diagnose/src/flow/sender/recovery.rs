@@ -1,0 +1,41 @@
+//! When a sender leaves loss recovery, and which recovery a retransmission belongs to.
+
+use super::{Attempt, Sender, State};
+
+impl Sender {
+    /// True if the arrival of an original shows a Linux sender that its timeout was needless, before
+    /// it has sent more than one retransmission (RFC 5682 §3.1, `tcp_process_loss`).
+    pub(super) fn detects_by_frto(&self) -> bool {
+        let is_first = self.timeouts == 1 && self.sent_ns == self.timeout_ns;
+        matches!(self.state, State::Loss(_))
+            && self.may_undo
+            && is_first
+            && self.estimator.is_linux()
+    }
+
+    /// True if a partial acknowledgment ends fast recovery, as in Reno (RFC 5681 §3.2 step 6).
+    pub(super) fn ends_at_any_ack(&mut self) -> bool {
+        self.has_partial = !self.has_sack && self.repairs_next.is_none();
+        !self.has_sack && self.repairs_next == Some(false)
+    }
+
+    /// Determines at the next packet after a partial acknowledgment whether the sender repairs the
+    /// next loss at once, as NewReno does (RFC 6582 §3.2 step 5). Reno is out of fast recovery.
+    pub(super) fn after_partial(&mut self, repairs: bool) {
+        if std::mem::take(&mut self.has_partial) {
+            self.repairs_next = Some(repairs);
+            if !repairs && matches!(self.state, State::Recovery(_)) {
+                self.state = State::Open;
+            }
+        }
+    }
+
+    /// Without SACK, fast recovery repairs only the first loss (RFC 6582): what lies beyond is sent
+    /// again after a timeout, from whose first retransmission the sender goes on in order.
+    pub(super) fn goes_back(&self, attempt: &Attempt) -> bool {
+        let beyond = attempt.start > self.una && attempt.start == self.resent_to;
+        !self.has_sack
+            && beyond
+            && matches!(self.state, State::Recovery(until) if attempt.start < until)
+    }
+}
