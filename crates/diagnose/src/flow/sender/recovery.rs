@@ -1,10 +1,10 @@
-//! When a sender leaves loss recovery, and which recovery a retransmission belongs to.
+//! Ends of loss recovery, and the recovery that a retransmission belongs to.
 
 use super::{Attempt, Sender, State};
 
 impl Sender {
-    /// True if the arrival of an original shows a Linux sender that its timeout was needless, before
-    /// it has sent more than one retransmission (RFC 5682 §3.1, `tcp_process_loss`).
+    /// True if the arrival of an original shows a Linux sender that its timeout was needless,
+    /// before it has sent more than one retransmission (RFC 5682 §3.1, `tcp_process_loss`).
     pub(super) fn detects_by_frto(&self) -> bool {
         let is_first = self.timeouts == 1 && self.sent_ns == self.timeout_ns;
         matches!(self.state, State::Loss(_))
