@@ -188,16 +188,13 @@ impl Sender {
             self.una = ack.ack;
             self.timer_ns = ack.effective_ns;
             (self.duplicates, self.timeouts, self.has_probed) = (0, 0, false);
-            match self.state {
-                State::Recovery(until) | State::Loss(until) if ack.ack >= until => {
-                    self.state = State::Open;
-                }
-                State::Recovery(_) => {
-                    if self.ends_at_any_ack() {
-                        self.state = State::Open;
-                    }
-                }
-                _ => {}
+            let is_over = match self.state {
+                State::Recovery(until) | State::Loss(until) if ack.ack >= until => true,
+                State::Recovery(_) => self.ends_at_any_ack(),
+                _ => false,
+            };
+            if is_over {
+                self.state = State::Open;
             }
         } else if ack.is_duplicate {
             self.duplicates += 1;
