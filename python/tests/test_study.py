@@ -141,11 +141,12 @@ def test_the_page_stands_alone(report: Report) -> None:
     text = report.page.read_text(encoding="utf-8")
     page = Page(text)
     assert page.open == []
-    within = ("data:image/svg+xml;base64,", "#")
+    within = ("data:image/svg+xml;base64,", "data:image/png;base64,", "#")
     outside = [it for it in page.references if not it.startswith(within)]
     assert outside == [report.study.paper.url]
     assert not re.search(r"url\(|@import|<script|<link", text)
-    assert len(page.images) == 11
+    # Eleven pictures, and the thumbnails of three of them.
+    assert len(page.images) == 14
     assert all(image["alt"] for image in page.images)
     for name in ("timer_granularity", "initial_ssthresh", "drop_seq"):
         assert name in text, "the scenario stands in the report with every value"
@@ -153,10 +154,14 @@ def test_the_page_stands_alone(report: Report) -> None:
 
 
 def test_the_contents_lead_to_every_part(report: Report) -> None:
-    page = Page(report.page.read_text(encoding="utf-8"))
-    listed = [it.removeprefix("#") for it in page.references if it.startswith("#")]
+    text = report.page.read_text(encoding="utf-8")
+    page = Page(text)
+    contents = text.partition('<nav aria-label="Contents">')[2].partition("</nav>")[0]
+    listed = [it.removeprefix("#") for it in Page(contents).references]
     assert listed == [anchor for anchor, tag in page.anchors.items() if tag == "h2"]
-    assert len(listed) == 13
+    assert len(listed) == 14
+    linked = {it.removeprefix("#") for it in page.references if it.startswith("#")}
+    assert linked <= page.anchors.keys()
 
 
 def test_commands_and_ranges_do_not_break_within(report: Report) -> None:
