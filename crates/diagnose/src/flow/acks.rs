@@ -11,7 +11,8 @@ use crate::packet::{Control, Packet};
 /// Segments that one delayed ACK covers.
 const DELAYED_SEGMENTS: i64 = 2;
 
-/// Acknowledgments are thinned if one in so many covers more than a receiver delays.
+/// Acknowledgments are thinned if one in so many covers more than a receiver delays: a convention,
+/// as a single lost acknowledgment must not take the proof from all others.
 const THINNED: u32 = 20;
 
 /// Tolerance of the minimum loop time.

@@ -51,8 +51,8 @@ struct RoundTrips {
     segment: i64,
     /// Least round trip of a segment that was acknowledged alone.
     single_ns: Option<i64>,
-    /// Least round trip of the last of several segments, less the time that it was sent after the
-    /// first, and how many came before it.
+    /// Least time from the first of several segments to the acknowledgment of all, and how many
+    /// follow the first.
     several: Option<(i64, i64)>,
     /// Acknowledgments of one segment, and of several.
     counts: [u32; 2],
@@ -94,7 +94,7 @@ impl Path {
         let rate = self.rate()?;
         let trips = &self.round_trips;
         let segment = trips.segment as f64;
-        // The segments before the last one pass the bottleneck first.
+        // The acknowledgment of all waits until those after the first have passed the bottleneck.
         let several =
             trips.several.map(|(ns, before)| rate * ns as f64 * 1e-9 - before as f64 * segment);
         let single = trips.single_ns.map(|ns| rate * ns as f64 * 1e-9);

@@ -115,7 +115,8 @@ impl DelayLine {
             impairments.last = arrival;
             self.delivered.push_back((arrival, parcel));
         } else {
-            // Behind packets of the same arrival: ties keep the order of transmission.
+            // The packet goes behind those of the same arrival: ties keep the order of
+            // transmission.
             self.delivered.insert_before((arrival, parcel), |(time, _)| *time > arrival);
         }
     }
