@@ -14,7 +14,7 @@ import retx
 from retx.study import Report, Verdict, reproduce
 
 CASES = {"reno", "dynamic", "dynamic_flat", "dynamic_free", "dynamic_path"}
-CONTRADICTED = {"table-2-losses", "loss-range", "first-timeout", "table-3-unit"}
+CONTRADICTED = {"table-2-losses", "loss-range", "table-3-unit"}
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def test_what_differs_says_why_and_can_be_run_again(report: Report) -> None:
     for line in everything:
         if line.verdict not in (Verdict.AGREES, Verdict.UNSETTLED):
             assert line.because, line.id
-        assert line.command or line.rule == "arithmetic", line.id
+        assert line.command or line.rule in ("arithmetic", "undecidable"), line.id
     text = report.page.read_text()
     assert "nan" not in re.sub(r"base64,[^\"]*", "", text).lower().split()
 

@@ -26,7 +26,7 @@ def test_what_differs_says_why_and_can_be_run_again(report: Report) -> None:
     for claim in report.claims:
         if claim.verdict not in (Verdict.AGREES, Verdict.UNSETTLED):
             assert claim.because, claim.id
-        assert claim.command or claim.rule == "arithmetic", claim.id
+        assert claim.command or claim.rule in ("arithmetic", "undecidable"), claim.id
     text = report.page.read_text()
     assert "nan" not in re.sub(r"base64,[^\"]*", "", text).lower().split()
 
@@ -34,8 +34,10 @@ def test_what_differs_says_why_and_can_be_run_again(report: Report) -> None:
 def test_the_paper_contradicts_itself_where_its_numbers_do(report: Report) -> None:
     found = {claim.id: claim for claim in report.claims}
     contradicted = {claim.id for claim in report.claims if claim.verdict is Verdict.CONTRADICTS}
-    assert contradicted == {"window", "conclusions-3-4", "unharmed", "gain-arithmetic"}
-    assert found["unharmed"].measured == exact(6)
+    assert contradicted == {"conclusions-3-4", "gain-arithmetic"}
+    # 3 Mbit/s, printed whole, may be 3.5 after -40 % and 2.5 after -50 %: 5.8 and 5 before.
+    assert found["unharmed"].measured == exact(0)
+    assert found["window"].verdict is Verdict.UNDECIDED
     # 1.5 Mbit/s for 0.3 times 2 s are 900 000 bits: 75.3 segments of 1494 bytes.
     window = found["window"].measured
     assert window is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ from retx.study.front import (
     leave_one_out,
     out_of_reach,
 )
+from retx.study.held import Look, held_out
 from retx.study.library import find
 from retx.study.openings import FILE, calibrating, load_openings, read_base, read_frozen
 from retx.study.set_up import at_set_up
@@ -341,3 +343,73 @@ def test_a_study_that_names_what_is_open_has_been_searched(name: str) -> None:
     held = {it.source for it in counted if it.use == "held out"}
     assert not held & {it.source for it in counted if it.use == "calibrate"}
     assert sum(it.use == "held out" for it in counted) >= 0.3 * len(counted)
+
+
+HELD = """
+[[claim]]
+id = "longest"
+use = "held out"
+statement = "The longest download takes as long."
+source = "figure 2"
+rule = "number"
+published_is = "mean"
+published = {published}
+unit = "s"
+measured = "longest"
+how = "Response time of the largest file."
+tolerance = 0.1
+why = "A tenth of a second."
+because = "the set-up is another."
+"""
+
+
+def held_out_claim(toy: Path, published: float) -> dict[str, Any]:
+    """Freezes the true set-up, and returns what is kept of a claim that the search did not see."""
+    (toy / "claims.toml").write_text(CLAIMS + HELD.format(published=published))
+    figures = FIGURES + "\n\ndef calibration(measured):\n    return {}\n\n\nheld_out = values\n"
+    (toy / "figures.py").write_text(figures)
+    trials = search(toy).run()
+    seen: list[Look] = []
+    search(toy).freeze(best(trials).number, seen.append)
+    assert [it.change for it in seen][:1] == [""]
+    assert len({it.change for it in seen}) == len(seen) > 3
+    study = load(str(toy))
+    frozen = read_frozen(study)
+    assert frozen is not None
+    assert held_out(study) == ["longest"]
+    base = at_set_up(study, None, Plan("quick", threads=1), toy.parent / "out")
+    report = reproduce(base, Plan("quick", threads=1), toy.parent / "out")
+    claim = next(it for it in report.claims if it.id == "longest")
+    found: dict[str, Any] = frozen["search"]["held_out"]
+    assert bool(claim.reach) == bool(found)
+    return found | {"said": claim.reach}
+
+
+def test_a_held_out_claim_says_which_change_reaches_it(toy: Path) -> None:
+    rate = retx.run(toy / "s.toml", overrides={
+        "link.cloud.rate": "40 Mbit/s", "link.cloud.delay": "40 ms",
+        "flow.download.app.bytes": SIZES[-1],
+    }, progress=False).flows["response_time_s"][0]  # fmt: skip
+    found = held_out_claim(toy, rate)
+    kept = found["longest"]
+    assert kept["reached"]
+    assert kept["change"] == "rate = 40 Mbit/s"
+    assert kept["costs"]
+    assert all(it.startswith("T ") for it in kept["costs"])
+    assert "it agrees with rate = 40 Mbit/s, which loses T " in found["said"]
+
+
+def test_a_held_out_claim_out_of_reach_says_how_near_the_looks_came(toy: Path) -> None:
+    found = held_out_claim(toy, 1000.0)
+    kept = found["longest"]
+    assert not kept["reached"]
+    assert kept["change"] == "rate = 1 Mbit/s"
+    assert kept["nearest"] < 1000
+    assert f"the nearest has {kept['nearest']:.4g} with rate = 1 Mbit/s." in found["said"]
+
+
+def test_a_held_out_claim_that_agrees_needs_no_reason(toy: Path) -> None:
+    truth = {"link.cloud.rate": "4 Mbit/s", "link.cloud.delay": "40 ms"}
+    size = {"flow.download.app.bytes": SIZES[-1]}
+    run = retx.run(toy / "s.toml", overrides=truth | size, progress=False)
+    assert held_out_claim(toy, run.flows["response_time_s"][0]) == {"said": ""}

@@ -10,7 +10,7 @@ from retx.study import RunTables
 
 def quantities(result: RunTables) -> dict[str, float | None]:
     """Columns of table I, in its units."""
-    flow = result.flows.row(0, named=True)
+    flow = result.flows.row(by_predicate=pl.col("name") == "file", named=True)
     took = flow["response_time_s"]
     found: dict[str, float | None] = {
         "throughput": _scaled(flow["goodput_bit_s"], 1e-6),
@@ -35,7 +35,9 @@ def quantities(result: RunTables) -> dict[str, float | None]:
         segments = result.segments
     except retx.NotRecordedError:
         return found
-    again = segments.filter(pl.col("retransmission")).group_by("seq").len()
+    again = (
+        segments.filter((pl.col("flow") == "file") & pl.col("retransmission")).group_by("seq").len()
+    )
     found["retransmissions_max"] = max(again["len"].to_list(), default=0)
     return found
 

@@ -107,7 +107,7 @@ def _fitted(measured: Measured) -> dict[str, str]:
 
 
 def _in_words(channel: list[dict[str, Any]]) -> str:
-    """Parameters of a channel; the last part are the stalls of the hosts."""
+    """Parameters of a channel."""
     if channel[0]["model"] == "fading":
         fading = channel[0]
         return (

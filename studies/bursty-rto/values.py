@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from statistics import fmean
 
@@ -30,6 +31,17 @@ MEBIBITS = 8 * 10_485_760 / 1e6
 def values(measured: Measured) -> Named:
     """Everything that texts and claims name."""
     return _table_1(measured) | _exchange(measured) | _policies(measured) | _paper(measured)
+
+
+def calibration(measured: Measured) -> Named:
+    """The longest silence of test 2, a fact; the search looks at rows of table I alone."""
+    silences = measured.values("table_1", "2", IDLE_MAX)
+    return {"longest_silence_2": max(it for it in silences if it is not None)}
+
+
+def held_out(measured: Measured) -> Named:
+    """Values of claims on the proposal, on the base's channel."""
+    return _policies(measured, {"waiting": KINDS["waiting"]})
 
 
 def scaled(value: Estimate | None, by: float) -> Estimate | None:
@@ -138,9 +150,9 @@ def _exchange(measured: Measured) -> Named:
     }
 
 
-def _policies(measured: Measured) -> Named:
+def _policies(measured: Measured, kinds: Mapping[str, str] = KINDS) -> Named:
     found: Named = {}
-    for kind, experiment in KINDS.items():
+    for kind, experiment in kinds.items():
         for test in TESTS:
             keep, end = f"{test} keep", f"_{kind}_{test}"
             reset, data = f"{test} reset", f"{test} keep data"

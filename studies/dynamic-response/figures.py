@@ -14,6 +14,7 @@ from .runs import pictures
 from .searched import landscapes, search_table
 from .tables import tables as own_tables
 from .values import calibration as calibration
+from .values import held_out as held_out
 from .values import values as values
 
 

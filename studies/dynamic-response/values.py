@@ -88,6 +88,11 @@ def calibration(measured: Measured) -> Named:
     return found | _dumbbell(measured, ("reno", "dynamic", "frto"))
 
 
+def held_out(measured: Measured) -> Named:
+    """Values of claims on figures 3, 8, 12 and 14 and on table 3."""
+    return _limits(measured) | _backoff(measured) | _chain(measured) | _sharing(measured)
+
+
 def _table_2(measured: Measured) -> Named:
     """Table 2 and figure 7, by what loses the packets."""
     cases = ("reno", *READINGS)

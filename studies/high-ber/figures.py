@@ -17,6 +17,7 @@ from .recovery import steady_round_s, windows
 from .tables import all_tables
 from .values import all_values
 from .values import calibration as calibration
+from .values import held_out as held_out
 
 values = all_values
 tables = all_tables

@@ -22,7 +22,7 @@ from .closed_forms import (
     window_time_s,
 )
 from .recovery import Recovery, recovery
-from .switches import RESENT, Named, all_switches, cost
+from .switches import RESENT, SMALL_WINDOW, Named, all_switches, cost
 
 TIME = "flow.download.response_time_s"
 BER = "link.cloud.channel.ber"
@@ -44,6 +44,15 @@ def all_values(measured: Measured) -> Named:
 def calibration(measured: Measured) -> Named:
     """Values of calibrating claims: none, as a search looks at rows of tables alone."""
     return {}
+
+
+def held_out(measured: Measured) -> Named:
+    """Values of claims on bit errors, drops and where they fall."""
+    return {
+        "open_at_10_ber_times": measured.ratio("open_at_10", "ber", "preset"),
+        "all_steps_resent_times": measured.ratio("steps", "preset", "one_way", RESENT),
+        "dropping_preset_small": measured.estimate("dropping", "preset", SMALL_WINDOW),
+    }
 
 
 def _from_runs(measured: Measured) -> Named:

@@ -8,10 +8,10 @@ from .drawings import figures
 from .explained import reasons
 from .quantities import quantities
 from .tables import tables
-from .values import Named, calibration
+from .values import Named, calibration, held_out
 from .values import values as numbers
 
-__all__ = ["calibration", "figures", "quantities", "tables", "values"]
+__all__ = ["calibration", "figures", "held_out", "quantities", "tables", "values"]
 
 
 def values(measured: Measured) -> Named:

@@ -62,6 +62,21 @@ def calibration(measured: Measured) -> Named:
     return _judged_loss(measured) | _judged_delay(measured)
 
 
+def held_out(measured: Measured) -> Named:
+    """Values of claims on the corner, short delays, windows, and the advice."""
+    corner = {}
+    for name, p in (("6", 0.06), ("8", 0.08)):
+        found = measured.estimate("corner", "reno", GOODPUT, at={P: p})
+        corner[f"corner_reno_{name}_kept"] = scaled(found, 1e-3)
+    return (
+        corner
+        | {"use_reno": measured.ratio("long", "reno", "veno")}
+        | _at_loss(measured, "3", 0.03)
+        | _short_delays(measured, "kept", reorder=False)
+        | _windows(measured, "kept", reorder=False)
+    )
+
+
 def scaled(found: Estimate | None, factor: float) -> Estimate | None:
     """Estimate in another unit."""
     if found is None:
@@ -247,8 +262,9 @@ def _half(measured: Measured, tcp: str, at: Mapping[str, Any]) -> float:
 
 def _short_delays(measured: Measured, order: str, reorder: bool) -> Named:
     """The largest of Veno's goodputs over Reno's with delays of 0.5 and 1 s."""
+    experiment, own = ("delay", {REORDER: True}) if reorder else ("short_judged", {})
     ratios = [
-        measured.ratio("delay", "veno", "reno", at={REORDER: reorder, DELAY: delay, SHARE: share})
+        measured.ratio(experiment, "veno", "reno", at=own | {DELAY: delay, SHARE: share})
         for delay in ("0.5 s", "1 s")
         for share in (0.01, 0.03, 0.1, 0.2, 0.3, 0.5)
     ]

@@ -1,10 +1,12 @@
-"""Values of the calibrating claims, those on figures 3, 5 and 7, from single points."""
+"""Values of the claims on figures 3, 5 and 7, and of held-out ones, from single points."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from retx.study import Measured
 
-from .runs import COUNTS, Place, Values
+from .runs import BER, COUNT, COUNTS, RATES, TCP, THRESHOLD, Place, Values, of_means, power, ratio
 from .switches import Named
 from .values import curve_values, least, orders
 
@@ -23,10 +25,9 @@ class Points:
         """The throughput of each run, kbit/s."""
         assert column == "throughput"
         point = dict(zip(self.keys, at, strict=True))
-        flows = ["ftp"] if at[0] == 1 else [f"ftp.{each}" for each in range(int(at[0]))]
         series = [
             self.measured.values(self.name, case, f"flow.{flow}.goodput_bit_s", at=point)
-            for flow in flows
+            for flow in _flows(int(at[0]))
         ]
         return [sum(one or 0.0 for one in run) / 1e3 for run in zip(*series, strict=True)]
 
@@ -38,3 +39,67 @@ def calibration(measured: Measured) -> Named:
     for count in COUNTS:
         found |= curve_values(judged, READING, count) | orders(judged, READING, count)
     return found | least(found, (READING,))
+
+
+def held_out(measured: Measured) -> Named:
+    """Values of claims on figures 8 and 9, on what corruption costs, and on Westwood."""
+    found: Named = {"wired_change": _wired(measured)}
+    for ber in RATES:
+        low, high = (
+            _kbit(measured, "short_judged", READING, {BER: ber, THRESHOLD: threshold})
+            for threshold in ("60 ms", "100 ms")
+        )
+        found[f"short_gain_10_{power(ber)}_fast"] = ratio(high, low)
+        at: dict[str, Place] = {COUNT: 1, BER: ber}
+        rule = _kbit(measured, "judged", READING, at | {THRESHOLD: "550 ms"})
+        none = _kbit(measured, "plain", "none", at)
+        clean = _kbit(measured, "plain", "none", {COUNT: 1, BER: 0.0})
+        found |= shares(power(ber), rule, none, clean)
+    gains = []
+    for ber in RATES:
+        place: dict[str, Place] = {TCP: "westwood", BER: ber}
+        gains.append(ratio(*(_kbit(measured, "tcps", case, place) for case in ("fast", "none"))))
+    return found | {"westwood_least_fast": min(gains, key=lambda it: it.mean if it else 0.0)}
+
+
+def shares(power_of_ten: int, rule: Values, none: Values, clean: Values) -> Named:
+    """Throughput with the rule over that without errors, and the share of the loss regained."""
+    alike = min(map(len, (rule, none, clean)))
+    rule, none = rule[:alike], none[:alike]
+    undisturbed = [clean[0]] * alike
+    return {
+        f"share_1_{power_of_ten}_fast": ratio(rule, undisturbed),
+        f"regained_1_{power_of_ten}_fast": of_means(
+            lambda a, b, c: (a - b) / (c - b), rule, none, undisturbed
+        ),
+    }
+
+
+def _wired(measured: Measured) -> float:
+    """Largest relative change of the throughput by a threshold, without errors."""
+    found = []
+    for count in COUNTS:
+        by_ticks = {
+            ticks: sum(
+                measured.mean(
+                    "wired",
+                    "text",
+                    f"flow.{flow}.goodput_bit_s",
+                    at={COUNT: count, THRESHOLD: f"{ticks}0 ms"},
+                )
+                for flow in _flows(count)
+            )
+            for ticks in range(51, 61)
+        }
+        found += [abs(it / by_ticks[51] - 1) for it in by_ticks.values()]
+    return max(found)
+
+
+def _kbit(measured: Measured, experiment: str, case: str, at: Mapping[str, Place]) -> Values:
+    """Throughput of a single connection, run by run."""
+    series = measured.values(experiment, case, "flow.ftp.goodput_bit_s", at=at)
+    return [one and one / 1e3 for one in series]
+
+
+def _flows(count: int) -> list[str]:
+    return ["ftp"] if count == 1 else [f"ftp.{each}" for each in range(count)]

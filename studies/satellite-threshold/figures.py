@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .calibration import calibration
+from .calibration import calibration, held_out
 from .drawings import figures
 from .tables import tables
 from .values import values
 
-__all__ = ["calibration", "figures", "tables", "values"]
+__all__ = ["calibration", "figures", "held_out", "tables", "values"]

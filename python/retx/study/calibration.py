@@ -1,9 +1,10 @@
 """Searches the open parameters of a study together, and freezes the set-up that fits most claims.
 
 Trials come in this order: the default, each single change of it, a Latin hypercube over all
-parameters, proposals of Optuna's sampler, and the best ones with single bends taken back. Each is
-kept as one line beside the report as soon as it is judged, and proposals depend only on the trials
-before them; so a search that is broken off goes on, and comes to the same end.
+parameters, proposals of Optuna's sampler, single changes of the best ones, and those with single
+bends taken back. Each is kept as one line beside the report as soon as it is judged, and proposals
+depend only on the trials before them; so a search that is broken off goes on, and comes to the same
+end.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from retx.extras import install_command, is_installed
 from retx.source import toml_value
 from retx.study.asked import Known
 from retx.study.chosen import kept
-from retx.study.estimates import Estimate
 from retx.study.front import Trial, best, by_bends, conflicts, costs, leave_one_out, out_of_reach
+from retx.study.held import Look, looks, reasons, verdicts
 from retx.study.library import Study
 from retx.study.measured import Measured, Plan
 from retx.study.openings import (
@@ -35,10 +36,10 @@ from retx.study.openings import (
     calibrating,
     digest,
     load_openings,
+    targets,
 )
 from retx.study.points import Points
 from retx.study.reproduction import computed_values, module_of
-from retx.study.rules import judge
 from retx.study.verdicts import Finding
 
 FRONT = "front.csv"
@@ -133,10 +134,30 @@ class Search:
             )
         for number in range(budget.guided):
             yield "guided", self._proposed(done, number)
+        for _ in range(budget.climb):
+            for values in self._around(done):
+                yield "climb", values
         leaders = sorted(done, key=lambda trial: (bool(trial.broken), [-it for it in trial.net()]))
         for leader in leaders[:LEADERS]:
             for name in leader.bent:
                 yield "unbent", leader.values | {name: default[name]}
+
+    def _around(self, done: Sequence[Trial]) -> list[Values]:
+        """Single changes, not tried yet, of the best trial and of that with most claims.
+
+        The sampler draws each parameter by itself, and seldom leaves a good single change for
+        what is good only together.
+        """
+        tried = {repr(trial.values) for trial in done}
+        admitted = [trial for trial in done if not trial.broken] or done
+        most = max(admitted, key=lambda it: (len(it.agreeing), -len(it.bent), -it.number))
+        changed = {
+            repr(values := leader.values | {name: value}): values
+            for leader in (best(done), most)
+            for name, parameter in self.openings.parameters.items()
+            for value in (parameter.default, *parameter.singles)
+        }
+        return [values for key, values in changed.items() if key not in tried]
 
     def _proposed(self, done: Sequence[Trial], number: int) -> Values:
         """Proposal of Optuna's sampler that was not tried before, as far as it finds one."""
@@ -201,7 +222,7 @@ class Search:
         def judged(of: Measured) -> tuple[dict[str, Finding], list[str]]:
             computed = computed_values(module, of, "calibration")
             broken = [it.name for it in self.openings.facts if not _holds(it, computed)]
-            return dict(_findings(study, of, computed)), broken
+            return verdicts(study, of, computed, calibrating(study)), broken
 
         findings, broken = measured.run_asked(judged, self._known)
         return Trial(
@@ -228,7 +249,7 @@ class Search:
         ]
         front = ", ".join(f"{len(it.bent)}: {len(it.agreeing)}" for it in by_bends(trials))
         said.append(f"Most claims by number of bends: {front}.")
-        for name, trial in out_of_reach(trials, self._published()).items():
+        for name, trial in out_of_reach(trials, targets(self.study)).items():
             said.append(f"Out of reach: {name}; nearest in trial {trial.number}.")
         for name, lost in costs(trials, base).items():
             said.append(f"{name} can be had, and costs {', '.join(sorted(lost)) or 'a bend'}.")
@@ -254,30 +275,21 @@ class Search:
         claims = {claim.id: claim.source for claim in self.study.claims}
         return {name: source for name, source in (rows | claims).items() if name in wanted}
 
-    def _published(self) -> dict[str, float]:
-        """Numbers of the calibrating claims that have one."""
-        found = {
-            f"{row.id} {case}": target.value
-            for row in self.study.rows
-            for case in self.study.published.series[row.published].values
-            if (target := self.study.published.series[row.published].target(case))
-        }
-        for claim in self.study.claims:
-            target = self.study.criterion(claim).target
-            if target is not None:
-                found[claim.id] = target.value
-        return found
-
-    def freeze(self, number: int) -> Path:
+    def freeze(self, number: int, progress: Callable[[Look], None] | None = None) -> Path:
         """Writes `base.toml` and `front.csv` into the study's folder.
+
+        Claims that are held out are looked at first, at the trial and one parameter away from it.
 
         Raises:
             UsageError: There is no such trial.
         """
         trials = self.trials()
         trial = self.trial(number)
+        plan = Plan(self.form, self.seed + SEED_AHEAD, self.openings.draws[-1], self.threads, 0)
+        module = module_of(self.study)
+        looked = looks(self.study, module, self.openings, trial.values, plan, progress)
         path = self.study.folder / BASE
-        found = kept(trials, trial, self._left_out(trials), self._published())
+        found = kept(trials, trial, self._left_out(trials), targets(self.study))
         missed = found.pop("missed")
         lines = [
             "# Written by `retx study --freeze`: the set-up of all runs, and what was searched.",
@@ -293,6 +305,12 @@ class Search:
             "",
             "[search.missed]",
             *(f"{toml_value(name)} = {toml_value(it)}" for name, it in missed.items()),
+            "",
+            "[search.held_out]",
+            *(
+                f"{toml_value(name)} = {toml_value(it)}"
+                for name, it in reasons(self.study, looked).items()
+            ),
         ]
         with new_file(path) as file:
             file.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -323,23 +341,6 @@ class Search:
                 scores = [f"{trial.scores[claim]:.2f}" for claim in claims]
                 values = [trial.values[name] for name in names]
                 writer.writerow([*head, " ".join(trial.broken), *values, *scores])
-
-
-def _findings(
-    study: Study, measured: Measured, computed: dict[str, Estimate | Points]
-) -> Iterator[tuple[str, Finding]]:
-    """Verdicts on the calibrating claims, by their id."""
-    wanted = set(calibrating(study))
-    for row in study.rows:
-        series = study.published.series[row.published]
-        for case in series.values:
-            target = series.target(case)
-            if f"{row.id} {case}" in wanted and target is not None:
-                found = measured.estimate(row.experiment, case, row.quantity)
-                yield f"{row.id} {case}", judge(row.criterion(target), found)
-    for claim in study.claims:
-        if claim.id in wanted:
-            yield claim.id, judge(study.criterion(claim), computed.get(claim.measured))
 
 
 def _line(trial: Trial) -> str:

@@ -75,6 +75,9 @@ class Chosen:
 
     def reach(self, claim: str) -> str:
         """Says whether another set-up reaches a claim that this one misses; empty if unknown."""
+        looked = self.searched.get("held_out", {}).get(claim)
+        if looked is not None:
+            return _held_out(looked)
         found = self.searched.get("missed", {}).get(claim)
         if found is None:
             return ""
@@ -85,6 +88,19 @@ class Chosen:
             return said + ("." if nearest is None else f"; the nearest has {nearest:.4g}.")
         lost = ", ".join(found["costs"]) or "no other, but wins none for a bend"
         return f"It agrees in set-up {found['trial']} of the search, which loses {lost}."
+
+
+def _held_out(found: Mapping[str, Any]) -> str:
+    """Sentence on a claim that the search did not look at."""
+    if found["reached"]:
+        lost = ", ".join(found["costs"]) or "none of those that the search looks at"
+        return f"Held out of the search: it agrees with {found['change']}, which loses {lost}."
+    said = f"Held out of the search: it agrees in none of {found['of']} set-ups around this one"
+    nearest = found.get("nearest")
+    if nearest is None:
+        return f"{said}."
+    where = f" with {found['change']}" if found["change"] else ""
+    return f"{said}; the nearest has {nearest:.4g}{where}."
 
 
 def _nearest(claim: str, trial: Trial) -> dict[str, Any]:

@@ -143,12 +143,17 @@ def _calibrate(
 ) -> None:
     from retx.study.calibration import Search
     from retx.study.front import Trial
+    from retx.study.held import Look
     from retx.study.library import load
 
     study = load(name)
     search = Search.of(study, form, seed, out or Path("out") / study.name, threads)
     if freeze is not None:
-        typer.echo(f"Set-up of trial {freeze}: {search.freeze(freeze)}")
+
+        def look(found: Look) -> None:
+            typer.echo(f"{found.change or 'the set-up'}: {len(found.agreeing)} claims agree")
+
+        typer.echo(f"Set-up of trial {freeze}: {search.freeze(freeze, look)}")
         return
 
     def show(trial: Trial) -> None:

@@ -16,7 +16,7 @@ class Trial:
 
     number: int
     kind: str
-    """`default`, `single`, `space`, `guided` or `unbent`."""
+    """`default`, `single`, `space`, `guided`, `climb` or `unbent`."""
     values: dict[str, Any]
     bent: tuple[str, ...]
     scores: dict[str, float]

@@ -141,6 +141,8 @@ class Budget:
     """Space-filling trials, beside the default and each single change of it."""
     guided: int
     """Trials that Optuna's sampler proposes."""
+    climb: int = 0
+    """Rounds that try each single change of the best trial, and of that with most claims."""
 
 
 @dataclass(frozen=True)
@@ -269,6 +271,21 @@ def calibrating(study: Study) -> list[str]:
         for claim in study.claims
         if claim.use == "calibrate" and claim.counts in LOOKED_AT and not claim.part_of
     ]
+
+
+def targets(study: Study) -> dict[str, float]:
+    """Published numbers of the claims that have one, by the claims' ids."""
+    found = {
+        f"{row.id} {case}": target.value
+        for row in study.rows
+        for case in study.published.series[row.published].values
+        if (target := study.published.series[row.published].target(case))
+    }
+    for claim in study.claims:
+        target = study.criterion(claim).target
+        if target is not None:
+            found[claim.id] = target.value
+    return found
 
 
 def digest(study: Study) -> str:

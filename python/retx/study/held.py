@@ -1,0 +1,165 @@
+"""Looks at claims that a search is not judged by: at the base, and one parameter away from it.
+
+The search of `retx.study.calibration` does not see these claims, so that its base is no fit to
+them. Afterwards they are judged at the base and at each single change of it, beside the claims of
+the search: which value of which parameter makes one agree, and what that costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from retx.study.asked import Known
+from retx.study.estimates import Estimate
+from retx.study.library import Study
+from retx.study.measured import Measured, Plan
+from retx.study.openings import Openings, Values, calibrating, targets
+from retx.study.points import Points
+from retx.study.reproduction import computed_values
+from retx.study.rules import judge
+from retx.study.verdicts import Finding
+
+FUNCTION = "held_out"
+"""A study's function with the values of these claims, from single points alone."""
+UNCOUNTED_RULES = ("arithmetic", "undecidable")
+
+
+@dataclass(frozen=True)
+class Look:
+    """A set-up, with all claims judged there."""
+
+    change: str
+    """The parameter that differs from the base, with its value; empty for the base."""
+    findings: dict[str, Finding]
+
+    @property
+    def agreeing(self) -> frozenset[str]:
+        """Claims that agree."""
+        return frozenset(name for name, it in self.findings.items() if it.score >= 1)
+
+
+def set_ups(openings: Openings, base: Values) -> Iterator[tuple[str, Values]]:
+    """The base, and each single change of it."""
+    yield "", base
+    for name, parameter in openings.parameters.items():
+        for value in (parameter.default, *parameter.singles):
+            if value != base[name]:
+                yield f"{name} = {parameter.shown(value)}", base | {name: value}
+
+
+def held_out(study: Study) -> list[str]:
+    """Ids of the claims that count and that a search does not look at."""
+    searched = set(calibrating(study))
+    rows = [
+        f"{row.id} {case}"
+        for row in study.rows
+        if not row.counts and not row.part_of
+        for case in study.published.series[row.published].values
+    ]
+    claims = [
+        claim.id
+        for claim in study.claims
+        if not claim.counts and not claim.part_of and claim.rule not in UNCOUNTED_RULES
+    ]
+    return [name for name in (*rows, *claims) if name not in searched]
+
+
+def verdicts(
+    study: Study,
+    measured: Measured,
+    computed: Mapping[str, Estimate | Points],
+    wanted: Sequence[str],
+) -> dict[str, Finding]:
+    """Verdicts on some claims, by their id.
+
+    A held-out claim without a value is left out; one of the search differs.
+    """
+    searched = set(calibrating(study))
+    found: dict[str, Finding] = {}
+    for row in study.rows:
+        for case in study.published.series[row.published].values:
+            target = study.published.series[row.published].target(case)
+            if f"{row.id} {case}" in wanted and target is not None:
+                value = measured.estimate(row.experiment, case, row.quantity)
+                found[f"{row.id} {case}"] = judge(row.criterion(target), value)
+    for claim in study.claims:
+        if claim.id in wanted and (claim.id in searched or claim.measured in computed):
+            found[claim.id] = judge(study.criterion(claim), computed.get(claim.measured))
+    return found
+
+
+def looks(
+    study: Study,
+    module: ModuleType,
+    openings: Openings,
+    base: Values,
+    plan: Plan,
+    progress: Callable[[Look], None] | None = None,
+) -> list[Look]:
+    """Judges all claims at the base and one parameter away from it.
+
+    Args:
+        study: As its files have it.
+        module: Its functions.
+        openings: Its open parameters.
+        base: The set-up that the search chose.
+        plan: Seed and draws, those of the search.
+        progress: Called with each look.
+    """
+    known, found = Known(), list[Look]()
+    wanted = [*calibrating(study), *held_out(study)]
+    for change, values in set_ups(openings, base):
+        there = openings.applied(study, values)
+
+        def judged(of: Measured, there: Study = there) -> dict[str, Finding]:
+            computed = computed_values(module, of, "calibration")
+            if hasattr(module, FUNCTION):
+                computed |= computed_values(module, of, FUNCTION)
+            return verdicts(there, of, computed, wanted)
+
+        measured = Measured(
+            replace(known.within(there), searches={}),
+            plan,
+            derive=getattr(module, "quantities", None),
+        )
+        # The first call has ones in the place of all numbers: no scatter, no correlation.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found.append(Look(change, measured.run_asked(judged, known)))
+        if progress:
+            progress(found[-1])
+    return found
+
+
+def reasons(study: Study, found: Sequence[Look]) -> dict[str, dict[str, Any]]:
+    """Reasons of the held-out claims that miss at the base, as `base.toml` keeps them."""
+    base, *others = found
+    searched = frozenset(calibrating(study))
+    published = targets(study)
+    said: dict[str, dict[str, Any]] = {}
+    for name in held_out(study):
+        if name not in base.findings or name in base.agreeing:
+            continue
+        reaching = [it for it in others if name in it.agreeing]
+        if reaching:
+            best = min(reaching, key=lambda it: len(base.agreeing - it.agreeing))
+            costs = sorted((base.agreeing - best.agreeing) & searched)
+            said[name] = {"reached": True, "change": best.change, "costs": costs}
+            continue
+        nearest = max(found, key=lambda it: _nearness(it.findings[name], published.get(name)))
+        value = nearest.findings[name].measured
+        said[name] = {"reached": False, "of": len(found), "change": nearest.change}
+        if value is not None:
+            said[name]["nearest"] = float(f"{value.mean:.4g}")
+    return said
+
+
+def _nearness(finding: Finding, published: float | None) -> tuple[float, float]:
+    apart = 0.0
+    if published is not None and finding.measured is not None:
+        apart = abs(finding.measured.mean - published)
+    return (round(finding.score, 9), -apart)
