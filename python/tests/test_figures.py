@@ -14,6 +14,7 @@ import retx
 from retx.analysis.bursts import burst_lengths
 from retx.analysis.confusion import confusion as confusion_table
 from retx.analysis.groups import TableError, distribution, means
+from retx.analysis.latex import means_table
 from retx.analysis.pairs import pairs
 from retx.analysis.queues import queue_length
 from retx.analysis.sharing import jain_over_time, shares
@@ -181,14 +182,34 @@ def test_pairs_are_of_the_same_draw() -> None:
     assert list(dots.get_ydata()) == found["difference"].to_list()
 
 
-def test_distributions_end_at_one() -> None:
+def test_distributions_count_flows_that_had_not_ended() -> None:
     found = distribution(SWEEP, "response_time_s", [TCP])
     reno = found.filter(pl.col(TCP) == "reno")
     assert reno["response_time_s"].to_list() == [5, 5, 8, 9, 60, 70]
     assert reno["share"].to_list() == pytest.approx([1 / 6, 2 / 6, 0.5, 4 / 6, 5 / 6, 1])
-    assert found.filter(pl.col(TCP) == "linux")["share"].max() == 1
+    # One of six has no end; a missing goodput is no value at all.
+    assert found.filter(pl.col(TCP) == "linux")["share"].max() == pytest.approx(5 / 6)
+    assert distribution(SWEEP, "goodput_bit_s", [TCP])["share"].max() == 1
     figure = SweepPlot(SWEEP).cdf("response_time_s", by=TCP)
     assert [line.get_label() for line in figure.axes[0].get_lines()] == ["linux", "reno"]
+    linux = figure.axes[0].get_lines()[0]
+    assert (linux.get_xdata()[-1], linux.get_ydata()[-1]) == (70, pytest.approx(5 / 6))
+    # A group without any end stays at zero; a flow that never ends is not counted.
+    none = SWEEP.with_columns(
+        response_time_s=pl.when(pl.col(TCP) == "reno").then("response_time_s")
+    )
+    drawn = SweepPlot(none).cdf("response_time_s", by=TCP).axes[0].get_lines()
+    assert set(drawn[0].get_ydata()) == {0}
+    endless = SWEEP.with_columns(name=pl.lit("bulk"), response_time_s=pl.lit(None, pl.Float64))
+    both = distribution(pl.concat([SWEEP, endless]), "response_time_s")
+    assert both["share"].max() == pytest.approx(11 / 12)
+
+
+def test_a_table_of_latex_says_how_many_runs_have_no_value() -> None:
+    row = {"n": 6, "missing": 4, "mean": 15.4, "low": 13.9, "high": 16.9}
+    text = means_table(pl.DataFrame([row]), [], {}, ("mean", "time", 1), "note")
+    assert "& 6 of 10 " in text
+    assert "& 6 " in means_table(pl.DataFrame([row | {"missing": 0}]), [], {}, ("mean", "t", 1), "")
 
 
 def test_shares_and_fairness_over_time() -> None:

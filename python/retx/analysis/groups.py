@@ -76,24 +76,31 @@ def _apart(table: pl.DataFrame, keys: Sequence[str]) -> str:
     return "name the flow, or make it a key" if "name" in table.columns else "add a key"
 
 
+UNFINISHED = ("response_time_s", "finish_s")
+"""Times of a flow's end; without a value, the run was over before the flow."""
+
+
 def distribution(table: pl.DataFrame, quantity: str, keys: Sequence[str] = ()) -> pl.DataFrame:
     """The empirical distribution of each group.
 
     Columns: the keys, the quantity in ascending order, and `share`, the share of the group's rows
-    with this value or less.
+    with this value or less. A flow that had not ended counts as a row with a larger time than all
+    others, so that the shares of such a group end below 1; flows that end in no row are left out.
 
     Args:
-        table: Any table; missing values are left out.
+        table: Any table; missing values of other quantities are left out.
         quantity: Column of numbers.
         keys: Columns that define the groups.
     """
     needed(table, keys)
     numeric(table, quantity)
-    known = table.select(*keys, pl.col(quantity).cast(pl.Float64).fill_nan(None)).drop_nulls(
-        quantity
-    )
-    ordered = known.sort(quantity, maintain_order=True)
-    if not keys:
-        return ordered.with_columns(share=pl.int_range(1, pl.len() + 1) / pl.len())
-    share = pl.int_range(1, pl.len() + 1).over(*keys) / pl.len().over(*keys)
-    return ordered.with_columns(share=share)
+    value = pl.col(quantity).cast(pl.Float64).fill_nan(None)
+    rows = table.with_columns(value)
+    if quantity not in UNFINISHED:
+        rows = rows.drop_nulls(quantity)
+    elif "name" in table.columns:
+        rows = rows.filter(pl.col(quantity).is_not_null().any().over("name"))
+    ordered = rows.select(*keys, quantity).sort(quantity, nulls_last=True, maintain_order=True)
+    share = pl.int_range(1, pl.len() + 1) / pl.len()
+    ordered = ordered.with_columns(share=share.over(*keys) if keys else share)
+    return ordered.drop_nulls(quantity)

@@ -92,7 +92,7 @@ def means_table(
         [
             *(_cell(row[key]) for key in keys),
             with_interval(*(_scaled(row[it], scale) for it in (column, "low", "high"))),
-            str(row["n"]),
+            _number(row),
         ]
         for row in table.iter_rows(named=True)
     ]
@@ -123,7 +123,7 @@ def paired_table(
             with_interval(*(_scaled(row[it], scale) for it in ("difference", "low", "high"))),
             with_interval(row["ratio"], row["ratio_low"], row["ratio_high"]),
             p_value(row["p_holm"]),
-            str(row["n"]),
+            _number(row),
         ]
         for row in table.iter_rows(named=True)
     ]
@@ -132,6 +132,12 @@ def paired_table(
         f"difference, {escaped(head)}", "ratio", r"$p$ (Holm)", "pairs",
     ]  # fmt: skip
     return tabular(heads, rows, len(keys), note)
+
+
+def _number(row: Mapping[str, Any]) -> str:
+    """Number of runs, `6 of 10` if some of them have no value."""
+    missing = row.get("missing") or 0
+    return f"{row['n']} of {row['n'] + missing}" if missing else str(row["n"])
 
 
 def comparison_table(table: pl.DataFrame, note: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from retx.analysis.groups import distribution
+from retx.analysis.groups import UNFINISHED, distribution
 from retx.plots.flows import PlotError
 from retx.plots.labels import axis
 from retx.plots.metric import HEIGHT_INCHES, MOST_CURVES, curve_label
@@ -26,7 +26,8 @@ def distribution_function(
 
     Args:
         table: Any table: flows of replications, a sweep's tidy frame, segments, samples.
-        quantity: Column of numbers; missing values are left out.
+        quantity: Column of numbers; missing values are left out, except the times of flows that
+            had not ended: a curve then stays below 1.
         by: Column that defines a family of curves.
         ax: Axes to draw into, instead of a new figure.
 
@@ -38,18 +39,23 @@ def distribution_function(
     if found.is_empty():
         raise PlotError(f"{quantity} has no value in any row")
     # In the order of `metric`, so that a name has the same colour in both.
-    names = [None] if by is None else found[by].unique().sort(nulls_last=True).to_list()
+    named = table if quantity in UNFINISHED else found
+    names = [None] if by is None else named[by].unique().sort(nulls_last=True).to_list()
     if len(names) > MOST_CURVES:
         raise PlotError(f"{len(names)} values of {by} are too many curves: filter the table first")
     scale, label = axis(quantity, found[quantity])
+    first, last = (float(it) / scale for it in found[quantity].sort()[[0, -1]])
     with styled():
         figure, axes = one_panel(HEIGHT_INCHES, ax)
         for number, name in enumerate(names):
             curve = found if by is None else found.filter(pl.col(by).eq_missing(pl.lit(name)))
-            values = curve[quantity].to_numpy() / scale
+            values, shares = [*(curve[quantity] / scale)], [0.0, *curve["share"]]
+            values = [values[0] if values else first, *values]
+            if shares[-1] < 1:  # flows that had not ended
+                values, shares = [*values, last], [*shares, shares[-1]]
             axes.step(
-                [values[0], *values],
-                [0, *curve["share"]],
+                values,
+                shares,
                 where="post",
                 color=COLOURS[number % len(COLOURS)],
                 ls=LINES[number % len(LINES)],

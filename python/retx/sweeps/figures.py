@@ -83,7 +83,10 @@ def axes_of(found: Sweep, kind: str, asked: Asked) -> Axes:
         raise UsageError("no run is left: of --where, some exclude each other")
     varying = [key for key in found.keys if grid[key].n_unique() > 1]
     if kind == "cdf":
-        return Axes(by=asked.by or (varying[0] if len(varying) == 1 else None))
+        rest = [key for key in varying if key != asked.by]
+        if len(rest) > (0 if asked.by else 1):
+            raise UsageError(_too_many(rest))
+        return Axes(by=asked.by or _only_one(varying))
     if kind in SURFACES:
         return Axes(*_two(varying, asked))
     if kind == "paired":
