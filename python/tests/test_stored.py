@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -136,7 +138,7 @@ def test_a_damaged_table_is_named(home: Path, tmp_path: Path) -> None:
         (["sweep", "heat_map"], "heat_map.png"),
         (["sweep", "contour=c.csv", "--where", f"{TCP}=cubic", "--x", P, "--y", TCP], None),
         (["sweep", "paired=p.pdf", "--paired", "cubic,newreno"], "p.pdf"),
-        (["sweep", "cdf", "--by", TCP, "--metric", "flow.download.response_time_s"], "cdf.png"),
+        (["sweep", "cdf", "--by", TCP, "--where", f"{P}=0.02"], "cdf.png"),
         (["sweep", "metric=m.csv", "--metric", "link.cloud.forward.utilisation"], "m.csv"),
     ],
 )
@@ -167,6 +169,8 @@ def test_stored_results_are_drawn(
         (["sweep", "paired"], "say what is compared"),
         (["sweep", "paired", "--paired", "cubic,reno"], "no key has both"),
         (["sweep", "metric", "cdf=metric.png"], "two figures go there"),
+        (["sweep", "cdf"], "vary, too: choose"),
+        (["sweep", "cdf", "--by", TCP], f"{P} vary, too: choose"),
         (["foreign", "cwnd"], "is not what retx writes"),
     ],
 )
@@ -176,6 +180,19 @@ def test_what_cannot_be_drawn_says_what_can(
     with pytest.raises((ValueError, LookupError), match=re.escape(message)):
         call("plot", *words)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_a_figure_that_finds_no_room_says_so(home: Path, tmp_path: Path) -> None:
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000));"
+        "from retx.cli.entry import main; sys.exit(main())"
+    )
+    words = ["plot", str(home / "sweep"), "metric=m.pdf"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (2, f"error: {tmp_path / 'm.pdf'}: File too large\n")
 
 
 def test_a_sweep_shows_and_stores_for_everyone(call: Call, tmp_path: Path) -> None:

@@ -161,9 +161,16 @@ class Figure(figure.Figure):
     def _save(self, target: Any, **options: Any) -> None:  # noqa: ANN401
         # A date in the file would make two equal figures differ.
         dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-        ending = options.get("format") or str(target).rsplit(".", 1)[-1].lower()
+        is_file = hasattr(target, "write")
+        ending = options.pop("format", None) or ("" if is_file else Path(target).suffix[1:].lower())
+        # On a full disk matplotlib's PDF writer raises an AttributeError: let it write to memory.
+        written = io.BytesIO()
         with mpl.rc_context(RC):
-            self.savefig(target, metadata=dates.get(ending), **options)
+            self.savefig(written, format=ending or "png", metadata=dates.get(ending), **options)
+        if is_file:
+            target.write(written.getvalue())
+        else:
+            Path(target if ending else f"{target}.png").write_bytes(written.getvalue())
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
