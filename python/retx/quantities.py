@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+NEXT_PREFIX = 0.9995
+"""Share of a prefix from which three digits round up to it: 999.6 k is 1 M."""
 
 
 def rate(bit_s: float | None) -> str:
@@ -10,7 +12,7 @@ def rate(bit_s: float | None) -> str:
     if bit_s is None:
         return "–"
     for scale, prefix in PREFIXES:
-        if abs(bit_s) >= scale:
+        if abs(bit_s) >= NEXT_PREFIX * scale:
             return f"{bit_s / scale:.3g} {prefix}bit/s"
     return f"{bit_s:.3g} bit/s"
 
@@ -49,7 +51,7 @@ def size(value: float | None) -> str:
     if value is None:
         return "–"
     for scale, prefix in PREFIXES:
-        if abs(value) >= scale:
+        if abs(value) >= NEXT_PREFIX * scale:
             return f"{value / scale:.3g} {prefix}B"
     return f"{value:.3g} B"
 

@@ -48,6 +48,19 @@ PHRASES = {
 """Completes "limited 63 % …"."""
 
 
+def phrases_of_marks(flow: Mapping[str, Any]) -> dict[str, str]:
+    """Words by key for a flow whose window ECN marks have reduced; empty without such reductions.
+
+    `limited_by` counts the response to a mark as congestion, although nothing is lost.
+    """
+    if not flow.get("ecn_reductions"):
+        return {}
+    lost = any(kind["congestion"] for kind in flow["episodes"].values())
+    words = "losses or marks in a queue" if lost else "ECN marks of a queue"
+    keys = [f"{kind}.congestion" for kind in _KINDS]
+    return {key: PHRASES[key].replace("losses in a queue", words) for key in keys}
+
+
 class NoAccountingError(LookupError):
     """A result without `limited_by`."""
 

@@ -13,7 +13,7 @@ from retx.cli.console import console
 from retx.cli.network import airtime_table, relays_table, wlans_table
 from retx.cli.tables import First, plain, shortened, table
 from retx.quantities import count, mean_count, rate, seconds, share
-from retx.shares import line
+from retx.shares import line, phrases_of_marks
 
 if TYPE_CHECKING:
     from retx.replications import Replications
@@ -23,6 +23,8 @@ SAID = ("congestion", "corruption")
 KINDS = {"fast_retransmit": "fast retransmit", "rto": "timeout"}
 REASONS = ("queue", "channel", "retry_limit", "script")
 USUAL_REASONS = ("queue", "channel")
+MOST_MEANS = 40
+"""Rows of means that are printed: four flows with all their quantities."""
 BESIDE = {"packets_marked": "marked", "frames_repeated": "repeated", "frames_parity": "parity"}
 """Counts of links that are shown only where they are not zero."""
 
@@ -68,7 +70,8 @@ def print_means(replications: Replications, written: list[Path]) -> None:
     out.print(
         _heading(
             replications.scenario,
-            f"{len(replications)} replications of seed {replications[0].summary['seed']}",
+            f"{len(replications)} replication{'s' * (len(replications) > 1)} of seed "
+            f"{replications[0].summary['seed']}",
         )
     )
     out.print(_means(replications))
@@ -127,7 +130,7 @@ def _flows(flows: First) -> Table:
 def _print_limits(out: Console, flows: First) -> None:
     """Prints what limited each flow, one line each, above the table of links."""
     for flow in flows:
-        limits = line(flow.get("limited_by"))
+        limits = line(flow.get("limited_by"), phrases_of_marks(flow))
         if limits:
             out.print(f"{plain(flow['name'])}: {limits}.")
 
@@ -290,6 +293,7 @@ def _links(links: Iterable[dict[str, Any]]) -> Table:
 def _means(replications: Replications) -> Table:
     shown: dict[str, tuple[str, Callable[[float | None], str]]] = {
         "response_time_s": ("response time", seconds),
+        "exchanges_mean_s": ("time of an exchange", seconds),
         "goodput_bit_s": ("goodput", rate),
         "rtt_mean_s": ("RTT", seconds),
         "segments_sent": ("segments sent", count),
@@ -307,11 +311,14 @@ def _means(replications: Replications) -> Table:
         "Means with 95 % confidence intervals", "Flow", "quantity", ">mean", ">from", ">to", ">n"
     )
     means = replications.mean().iter_rows(named=True)
-    # Counts of the other transport are left out; a missing response time is printed.
+    finite = _finite(replications.scenario)
+    # Counts of the other transport are left out; the missing response time of a flow that has an
+    # end is printed.
     rows = [
         row
         for row in means
-        if row["quantity"] in shown and (row["n"] or row["quantity"] == "response_time_s")
+        if row["quantity"] in shown
+        and (row["n"] or (row["quantity"] == "response_time_s" and _own(row["flow"]) in finite))
     ]
 
     def add(row: dict[str, Any]) -> None:
@@ -320,10 +327,33 @@ def _means(replications: Replications) -> Table:
             plain(row["flow"]),
             label,
             *(text(row[column]) for column in ("mean", "low", "high")),
-            count(row["n"]),
+            _runs(row, len(replications)),
         )
 
-    return shortened(made, rows, add)
+    return shortened(made, rows, add, MOST_MEANS)
+
+
+def _runs(row: dict[str, Any], replications: int) -> str:
+    """Number of runs with a value; of response times also that of the runs without."""
+    missing = replications - row["n"] if row["quantity"] == "response_time_s" else 0
+    return f"{count(row['n'])} ({count(missing)} without)" if missing else count(row["n"])
+
+
+def _own(flow: str) -> str:
+    """Name in the scenario of a flow in the results: `answer.3` is one of `answer`."""
+    return flow.partition("@")[0].partition(".")[0]
+
+
+def _finite(scenario: dict[str, Any]) -> set[str]:
+    """Names of the flows that end by themselves."""
+    limits = ("packets", "bytes", "duration")
+    return {
+        flow["name"]
+        for flow in scenario["flow"]
+        if flow["app"]["kind"] in ("transfer", "ftp")
+        or "exchanges" in flow["app"]
+        or any(limit in flow.get("udp", {}) for limit in limits)
+    }
 
 
 def _print_written(out: Console, written: list[Path]) -> None:

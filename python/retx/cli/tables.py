@@ -57,11 +57,13 @@ class First:
         return iter(self._rows)
 
 
-def shortened(made: Table, rows: list[Any] | First, add: Callable[[Any], None]) -> Table:
+def shortened(
+    made: Table, rows: list[Any] | First, add: Callable[[Any], None], most: int = MOST_ROWS
+) -> Table:
     """First rows, and the number of rows left out."""
-    for row in islice(rows, MOST_ROWS):
+    for row in islice(rows, most):
         add(row)
-    if len(rows) > MOST_ROWS:
-        made.caption = f"and {len(rows) - MOST_ROWS} more: see --json or --out"
+    if len(rows) > most:
+        made.caption = f"and {len(rows) - most} more: see --json or --out"
         made.caption_justify = "left"
     return made

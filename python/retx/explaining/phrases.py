@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from retx.explaining.path import LATE
 from retx.explaining.situation import Situation
-from retx.shares import PHRASES
+from retx.shares import PHRASES, phrases_of_marks
 
 NEAR_CLAMP = 0.7
 """Mean congestion window as a share of its clamp, from which the clamp is what holds it."""
@@ -19,7 +19,9 @@ def phrase(situation: Situation, key: str) -> str:
 
 def phrases_of(situation: Situation) -> dict[str, str]:
     """Words by key, for those keys of which the situation knows more."""
-    found = {}
+    found: dict[str, str] = {}
+    for row in situation.rows:
+        found |= phrases_of_marks(row)
     if situation.path.policer and not situation.drops("queue"):
         for kind in ("window", "recovery", "timeout"):
             key = f"{kind}.congestion"
