@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import polars as pl
 import pytest
+
+import retx
 
 DOCS = Path(__file__).parents[2] / "docs"
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
@@ -39,3 +44,24 @@ def test_notebooks_are_linked_and_keep_no_output() -> None:
         assert f"reference/notebooks/{path.stem}" in index
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         assert not any(cell.get("outputs") for cell in cells), path
+
+
+def test_the_lesson_says_what_its_runs_show() -> None:
+    text = (DOCS / "notebooks" / "lesson-on-recovery.ipynb").read_text(encoding="utf-8")
+    cells = json.loads(text)["cells"]
+    told = "".join(line for cell in cells for line in cell["source"])
+    code = next("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    names: dict[str, Any] = {}
+    exec(code, names)
+    # "a timeout repairs the others"
+    reno = names["results"]["reno"].segments.filter("retransmission")
+    assert {21: "fast_retransmit", 23: "rto", 26: "rto"}.items() <= dict(
+        zip(reno["packet_number"], reno["cause"], strict=True)
+    ).items()
+    # The exercise loses the last segment of data, and not the FIN.
+    exercise = re.search(r"Write `drop = (\[\d+\])`", told)
+    assert exercise
+    again = retx.run(names["SCENARIO"].replace("[21, 23, 26]", exercise[1]))
+    lost = again.segments.filter(fate="script")
+    data = again.segments.filter(pl.col("length_bytes") > 0)
+    assert lost["packet_number"].to_list() == [data["packet_number"].max()]
