@@ -129,7 +129,8 @@ pub enum Reuse {
     /// One connection carries all exchanges.
     #[default]
     One,
-    /// Each exchange opens its own connection, and the next waits until it is closed.
+    /// Each exchange opens its own connection, and the next waits until the
+    /// client has read the response and the server's FIN.
     Each,
 }
 

@@ -62,7 +62,7 @@ def bursts(
         least = float(found.filter(pl.col("runs") > 0)["share"].min())  # type: ignore[arg-type]
         axes.set_ylim(min(least / 2, LEAST_DECADE), 1.0)
         label_decades(axes.yaxis)
-        axes.set_xlabel("segments lost in a row")
+        axes.set_xlabel("segments lost by the channel in a row")
         axes.set_ylabel("share of runs")
         axes.set_xlim(0.5, found.height + 0.5)
         axes.set_xticks(range(1, found.height + 1, 1 + found.height // MOST_TICKS))
