@@ -105,8 +105,8 @@ def _levels(measured: Measured) -> Figure:
     return Figure(
         "levels",
         figure,
-        "Throughput of the five tests: the published run, and means with the range of 95 % of "
-        "our single runs.",
+        "Throughput of the five tests (the paper's table I): the published run, and means with the "
+        "range of 95 % of our single runs.",
         "Published and measured throughput of five tests; tests 2 and 4 differ widely.",
     )
 
