@@ -70,7 +70,7 @@ def shares(power_of_ten: int, rule: Values, none: Values, clean: Values) -> Name
     return {
         f"share_1_{power_of_ten}_fast": ratio(rule, undisturbed),
         f"regained_1_{power_of_ten}_fast": of_means(
-            lambda a, b, c: (a - b) / (c - b), rule, none, undisturbed
+            lambda a, b, c: (a - b) / (c - b) if c != b else 0.0, rule, none, undisturbed
         ),
     }
 
