@@ -57,6 +57,8 @@ pub(crate) struct ReceiveMemory {
     headers: u64,
     /// Out-of-order bytes beyond a gap.
     pub beyond_gap: u64,
+    /// Bytes read since an acknowledgment became due, which counts them as waiting.
+    pub read_behind_ack: u64,
     /// Largest segment so far: its payload, and the memory of its packet.
     largest: (u64, u64),
     /// Bytes read in the last round trip.
@@ -106,6 +108,7 @@ impl ReceiveMemory {
             headers: memory::HEADERS,
             largest: (mss.into(), memory::of_packet(u64::from(mss) + memory::HEADERS)),
             beyond_gap: 0,
+            read_behind_ack: 0,
             space: 0,
             begun: (1, Time::ZERO),
             rtt8: 0,
@@ -170,6 +173,7 @@ impl ReceiveMemory {
     /// field with the unit `unit` (`__tcp_select_window`); and true if so little is free that ACKs
     /// may be delayed again.
     pub fn window(&self, waiting: u64, unit: u64, at: &Position) -> (u64, bool) {
+        let waiting = waiting + self.read_behind_ack;
         let allowed = self.window_of(self.buffer);
         let full = self.clamp.min(allowed);
         let mss = u64::from(at.rcv_mss).min(full);

@@ -17,6 +17,7 @@ use retx_record::tables::Tables;
 use retx_record::truth::{Arrived, SegmentCopy};
 use retx_sim::Transmission;
 use retx_tcp::Ranges;
+use retx_tcp::congestion_control::CongestionControl;
 use retx_tcp::rto::{self, Estimator, Limits};
 use retx_units::{Duration, Time};
 use round_trips::RoundTrips;
@@ -29,6 +30,8 @@ pub struct ObservedFlow {
     /// Payload of a full segment.
     smss: u32,
     tcp: retx_tcp::Config,
+    /// True if its congestion control sets the window in recoveries, too.
+    models_path: bool,
     /// True if its sender answers requests.
     answers: bool,
     open: Open,
@@ -97,6 +100,7 @@ impl ObservedFlow {
             record: FlowRecord::new(flow),
             smss,
             tcp: tcp.clone(),
+            models_path: tcp.congestion_control.build(tcp).models_path(),
             answers: false,
             open: Open::new(tcp),
             fresh: true,

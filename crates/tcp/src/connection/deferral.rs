@@ -15,7 +15,8 @@
 //!   of the block that the application has written, filled up, and less than a third of the window.
 //!
 //! rate is that of `pacing.rs`. What is not held back goes in bursts of at most that many bytes
-//! and half the window, each tested anew.
+//! and half the window, each tested anew. A burst that the peer's window ends may end with a short
+//! segment, but not while an earlier one is unacknowledged.
 //!
 //! *Where we differ.* Blocks begin at multiples of their size, as they do for an application that
 //! always has more to write. The least RTT is that of the whole connection, not of five minutes.
@@ -54,6 +55,11 @@ impl Burst {
             self.bytes -= bytes;
         }
         self.goes_on
+    }
+
+    /// Rest of the burst if it is less than `length`, which the windows allow.
+    pub fn short_end(&self, now: Time, length: u64) -> Option<u32> {
+        (self.is_open(now) && self.bytes <= length).then_some(self.bytes as u32)
     }
 
     /// True if more of it can be sent.
@@ -114,7 +120,7 @@ impl Connection {
         if !self.parameters.tso || self.sender.bursts.burst.take(now, length) {
             return false;
         }
-        let smss = u64::from(self.sender.window.smss);
+        let smss = self.segment_size();
         let enough = self.enough();
         let half = (self.sender.window.cwnd / 2 / smss).max(1) * smss;
         let room = self.room(enough.min(half));
@@ -128,17 +134,29 @@ impl Connection {
             }
             return true;
         }
-        let bytes = enough.min(half).min(room.congestion).min(room.offered).min(room.packet);
+        let most = enough.min(half).min(room.congestion).min(room.packet);
+        // The peer's window ends a burst within a segment, unless Nagle's algorithm holds that one.
+        let bytes = if room.offered < most && !self.holds_short() {
+            room.offered
+        } else {
+            most.min(room.offered) / smss * smss
+        };
         let burst = &mut self.sender.bursts.burst;
         burst.at = now;
-        burst.bytes = (bytes / smss * smss).saturating_sub(length);
+        burst.bytes = bytes.saturating_sub(length);
         false
+    }
+
+    /// True if Nagle's algorithm holds a short segment that more data follow (`tcp_nagle_check`).
+    fn holds_short(&self) -> bool {
+        let sender = &self.sender;
+        let unacknowledged = sender.bursts.short_end > sender.snd_una;
+        self.parameters.nagle && unacknowledged || sender.repair.requests.holds(sender.written)
     }
 
     /// Room, if at most `most` bytes are sent at once.
     fn room(&self, most: u64) -> Room {
-        let sender = &self.sender;
-        let smss = u64::from(sender.window.smss);
+        let (sender, smss) = (&self.sender, self.segment_size());
         let queued = sender.written.saturating_sub(sender.snd_nxt);
         let block = sender.block();
         let rest = block - sender.snd_nxt.saturating_sub(1) % block;
@@ -155,8 +173,7 @@ impl Connection {
 
     /// Bytes that are worth sending at once: those of a millisecond, and more on a short path.
     pub(super) fn enough(&self) -> u64 {
-        let sender = &self.sender;
-        let smss = u64::from(sender.window.smss);
+        let (sender, smss) = (&self.sender, self.segment_size());
         let rate = self.pacing_rate();
         let in_time = rate.map_or(BLOCK_MAX, |rate| rate.as_bit_s() / 8 / 1024);
         let near = sender.least_rtt.as_nanos() / 512_000;

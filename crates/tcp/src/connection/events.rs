@@ -1,6 +1,7 @@
 //! Events that have not been polled yet: rarely more than one.
 
 use super::Event;
+use crate::loss_cause::Cause;
 use retx_units::Duration;
 
 /// Events in order. An RTT sample without other events is stored in place; any other event occupies
@@ -39,6 +40,20 @@ impl Events {
         *end = Some(Box::new(Node { event, next: None }));
     }
 
+    /// Sets the window after the reaction to congestion found by the acknowledgment being
+    /// processed, if there is any.
+    pub fn note_window(&mut self, cwnd: u64) {
+        let mut next = &mut self.rest;
+        while let Some(node) = next {
+            if let Event::LossFound(episode) = &mut node.event
+                && episode.said == Cause::Congestion
+            {
+                episode.cwnd_after = cwnd;
+            }
+            next = &mut node.next;
+        }
+    }
+
     /// True if there are no events.
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -65,6 +80,28 @@ impl Events {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::Episode;
+
+    #[test]
+    fn a_loss_gets_its_window_later() {
+        let episode = Episode {
+            trigger: 1,
+            repaired: false,
+            said: Cause::Congestion,
+            cwnd_before: 9_000,
+            cwnd_after: 9_000,
+            rto: Duration::from_secs(1),
+            backoff: 0,
+        };
+        let mut events = Events::NONE;
+        let timeout = Event::TimedOut(episode);
+        for event in [timeout, Event::LossFound(episode)] {
+            events.push_back(event);
+        }
+        events.note_window(4_000);
+        assert_eq!(events.pop(), Some(timeout));
+        assert_eq!(events.pop(), Some(Event::LossFound(Episode { cwnd_after: 4_000, ..episode })));
+    }
 
     #[test]
     fn in_their_order() {

@@ -82,11 +82,18 @@ impl Connection {
     /// Largest payload of a segment now, beside the SACK option (RFC 9293 §3.7.1, `Eff.snd.MSS`;
     /// the SMSS has made room for timestamps).
     pub(super) fn most_payload(&self) -> u64 {
-        let smss = self.sender.window.smss;
+        let smss = self.segment_size();
         let blocks = if self.selective() { self.blocks().as_slice().len() } else { 0 };
         // Kind and length, two bytes of alignment, and two numbers per block.
-        let option = if blocks == 0 { 0 } else { 4 + 8 * blocks as u32 };
-        smss.saturating_sub(option).max(1).into()
+        let option = if blocks == 0 { 0 } else { 4 + 8 * blocks as u64 };
+        smss.saturating_sub(option).max(1)
+    }
+
+    /// Payload of a full segment, which in Linux the peer's largest window may bound.
+    #[inline]
+    pub(super) fn segment_size(&self) -> u64 {
+        let sender = &self.sender;
+        if self.parameters.tso { sender.bounded_smss() } else { sender.window.smss.into() }
     }
 
     /// SACK blocks, as many as fit into 40 bytes of options (RFC 2018 §3).

@@ -9,6 +9,10 @@ use retx_units::Time;
 
 /// Largest block of data that the sender passes on at once (GSO_LEGACY_MAX_SIZE), bytes.
 pub const BLOCK_MAX: u64 = 65_536;
+/// Largest window of a peer that a single segment may fill.
+const TCP_MSS_DEFAULT: u64 = 536;
+/// Least payload of a full segment, whatever the window: 68 bytes less the headers.
+const SMALLEST_SEGMENT: u64 = 28;
 
 impl Connection {
     /// True if the congestion control is passed the RTT of segments, with a peer that has SACK.
@@ -100,10 +104,21 @@ impl Sender {
         self.clamp_cwnd();
     }
 
+    /// Payload of a full segment: two of them fit into the peer's largest window
+    /// (`tcp_bound_to_half_wnd`).
+    pub fn bounded_smss(&self) -> u64 {
+        let (smss, largest) = (u64::from(self.window.smss), self.max_snd_wnd);
+        if largest >= 2 * smss {
+            return smss;
+        }
+        let bound = if largest > TCP_MSS_DEFAULT { largest / 2 } else { largest };
+        if bound == 0 { smss } else { smss.min(bound.max(SMALLEST_SEGMENT)) }
+    }
+
     /// Size of the blocks in which the application's data wait: whole segments, at most half of the
     /// peer's largest window.
     pub fn block(&self) -> u64 {
-        let smss = u64::from(self.window.smss);
+        let smss = self.bounded_smss();
         ((self.max_snd_wnd / 2).min(BLOCK_MAX) / smss).max(1) * smss
     }
 

@@ -208,5 +208,6 @@ impl Connection {
         };
         sender.congestion_control.on_delivery(&mut sender.window, &delivery);
         sender.clamp_cwnd();
+        self.events.note_window(self.sender.window.cwnd);
     }
 }

@@ -139,6 +139,12 @@ impl Receiver {
         let taken = bytes.min(self.readable());
         self.read += taken;
         if taken > 0 {
+            // Linux acknowledges a segment as it arrives, before it wakes the application.
+            if self.ack_now
+                && let Some(memory) = &mut self.memory
+            {
+                memory.read_behind_ack += taken;
+            }
             if self.memory.as_ref().is_some_and(|memory| memory.ends_round()) {
                 let position = self.position();
                 self.memory.iter_mut().for_each(|memory| memory.on_read(&position));
@@ -221,6 +227,9 @@ impl Receiver {
         self.duplicate = None;
         self.last_ack_sent = self.rcv_nxt;
         self.edge = self.edge.max(edge);
+        if self.reads_behind_ack() {
+            self.end_read();
+        }
         timers.delayed_ack = Time::NEVER;
         if let Some(compression) = self.compression.made() {
             compression.on_ack_sent();
@@ -243,7 +252,7 @@ impl Connection {
     #[inline(never)]
     fn read_in_full(&mut self, bytes: u64) -> u64 {
         let read = self.receiver.read(bytes);
-        if read > 0 && self.receives_data() {
+        if read > 0 && self.receives_data() && !self.receiver.reads_behind_ack() {
             self.receiver.update_window_after_read(&self.parameters);
         }
         read

@@ -139,19 +139,19 @@ impl Connection {
     /// Payload that can be sent, after a pause within the restart window. A sender blocked by a
     /// closed window has not restarted yet.
     fn sendable_after_idle(&mut self, now: Time) -> Option<u32> {
-        let length = self.sendable();
+        let length = self.sendable(now);
         let (parameters, sender) = (&self.parameters, &mut self.sender);
         let stays = !parameters.slow_start_after_idle || sender.snd_una < sender.snd_max;
         if length.is_some() && !stays {
             sender.restart_after_idle(now, parameters);
-            return self.sendable();
+            return self.sendable(now);
         }
         length
     }
 
     /// Payload that the windows, silly window avoidance and Nagle's algorithm allow now; `Some(0)`
     /// for a FIN alone.
-    fn sendable(&self) -> Option<u32> {
+    fn sendable(&self, now: Time) -> Option<u32> {
         let sender = &self.sender;
         if sender.holds_new_data() || self.ecn.is_held() {
             return None;
@@ -178,6 +178,10 @@ impl Connection {
                 || requests.holds(sender.written);
             let allowed = !held || sender.fin_queued;
             return (allowed && usable > 0).then_some(length as u32);
+        }
+        // … the end of a burst, …
+        if let Some(end) = sender.bursts.burst.short_end(now, length) {
+            return Some(end);
         }
         // … or (3) half of the largest window so far, unless Nagle's algorithm holds it back. Linux
         // treats such a segment as a full one (`tcp_bound_to_half_wnd`).
@@ -240,8 +244,9 @@ impl Connection {
             && position + u64::from(length) == sender.written
             && sender.snd_una + sender.snd_wnd > sender.written;
         self.send(now, Chunk { position, length, fin }, to);
+        let is_short = self.parameters.minshall && u64::from(length) < self.segment_size();
         let sender = &mut self.sender;
-        if self.parameters.minshall && length < sender.window.smss {
+        if is_short {
             sender.bursts.short_end = position + u64::from(length);
         }
         sender.snd_nxt = position + u64::from(to.segment.seq_len());

@@ -177,3 +177,20 @@ fn both_looks_say_the_same() {
         assert_eq!(limits(true), limits(false), "{receive} {send}");
     }
 }
+
+/// Linux acknowledges a segment before the application reads it. Windows as in captures of Linux
+/// 6.18 with `SO_RCVBUF` = 3000: of the first two segments the first still waits, so that the
+/// window's edge does not move.
+#[test]
+fn linux_acknowledges_before_it_is_read() {
+    let mut config = preset("linux");
+    config.receive_buffer = Size::Bytes(3_000);
+    config.receive_autotuning = None;
+    let mut pair = Pair::new(&config);
+    pair.server.to_write = 20_000;
+    pair.drive(seconds(2.0));
+    let acks = pair.sent.iter().filter(|sent| sent.from == End::Client);
+    let windows: Vec<u16> = acks.map(|sent| sent.transmit.segment.window).take(6).collect();
+    assert_eq!(windows, [2_920, 2_920, 1_472, 2_896, 2_896, 2_896]);
+    assert_eq!(pair.client.bytes_read, 20_000);
+}

@@ -24,7 +24,12 @@ impl ObservedFlow {
         } else if !state.is_opening() {
             cwnd.set(wire.at, state.cwnd_bytes());
         }
-        self.open.watch.query(state, wire, &mut self.findings);
+        let mut state = *state;
+        if self.models_path {
+            // BBR's threshold is the product of its path, and no window that a recovery aims at.
+            state.ssthresh = None;
+        }
+        self.open.watch.query(&state, wire, &mut self.findings);
         self.take_findings(tables);
     }
 

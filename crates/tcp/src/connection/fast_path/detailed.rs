@@ -32,6 +32,7 @@ impl Sender {
         board.is_none_or(|it| it.is_in_order() && it.is_in_order_of_time(self.snd_una))
             && self.loss_detection.is_at_rest_in_order()
             && self.has_no_trouble()
+            && self.bounded_smss() == u64::from(self.window.smss)
     }
 }
 
@@ -270,7 +271,7 @@ impl Connection {
         }
         let room = sender.window.cwnd.min(sender.snd_wnd).saturating_sub(flight);
         if queued.min(room) < smss {
-            if sender.waits_with(room, queued) {
+            if sender.waits_with(room, queued) && !sender.bursts.burst.is_open(now) {
                 return self.acknowledge_in_detail(now);
             }
             return Short::Unknown;
@@ -282,7 +283,7 @@ impl Connection {
         let (queued, room) = (queued - smss, room - smss);
         let waits = queued == 0 || room < queued.min(smss) && sender.waits_with(room, queued);
         // A paced sender has to be polled again, as that sets the timer of its gate.
-        let more = sender.pacer.is_some() || !waits;
+        let more = sender.pacer.is_some() || sender.bursts.burst.is_open(now) || !waits;
         Short::Sent(PlainTransmit { more, ..self.send_next_in_detail(now) })
     }
 
@@ -291,9 +292,9 @@ impl Connection {
         if !self.receiver.ack_now {
             return Short::Nothing;
         }
-        let position = self.sender.ack_position();
-        let more = false;
-        Short::Sent(PlainTransmit { more, ..self.write_in_detail(now, position, (0, Flags::ACK)) })
+        let ack = self.write_in_detail(now, self.sender.ack_position(), (0, Flags::ACK));
+        // Data read meanwhile may have to be told of.
+        Short::Sent(PlainTransmit { more: self.receiver.ack_now, ..ack })
     }
 
     /// Sends a full segment of new data.

@@ -79,6 +79,27 @@ impl Receiver {
         }
     }
 
+    /// True if data were read while an acknowledgment was due.
+    #[inline]
+    pub fn reads_behind_ack(&self) -> bool {
+        self.memory.as_ref().is_some_and(|memory| memory.read_behind_ack > 0)
+    }
+
+    /// Ends a read of data whose acknowledgment has been sent since: see
+    /// [`Self::update_window_after_read`].
+    pub fn end_read(&mut self) {
+        self.forget_advertised();
+        if let Some(memory) = &mut self.memory {
+            memory.read_behind_ack = 0;
+        }
+        let Some(memory) = &self.memory else { return };
+        let known = self.advertised();
+        if self.fin.is_none() && self.may_double_memory(memory) {
+            let open = self.window_of_memory(memory);
+            self.ack_now = open > known && open >= 2 * known;
+        }
+    }
+
     /// True if the peer knows less than half of the largest possible window, without autotuning.
     #[inline]
     pub fn may_double_window(&self, parameters: &Parameters) -> bool {
