@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import IO
 
+from retx.directory import writing
 from retx.errors import UsageError
 from retx.locks import take
 from retx.sweeps.parts import ASIDE
@@ -59,9 +60,10 @@ def locked(path: Path) -> IO[str]:
             f"{path}: another sweep{who} is writing there: wait for it, or name another directory "
             "with --out"
         )
-    lock.truncate(0)
-    lock.write(str(os.getpid()))
-    lock.flush()
+    with writing(path / LOCK):
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
     return lock
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from retx.directory import writing
 from retx.errors import UsageError
 from retx.locks import take
 
@@ -48,12 +49,22 @@ def locked(path: Path | None) -> Iterator[None]:
         if not take(handle):
             raise UsageError(f"{path}: another tuning is being written there")
         if before is None:
-            os.write(handle, LOCK_CONTENT)
+            _write_lock(handle, lock)
         yield
         if before != b"":
             lock.unlink(missing_ok=True)
     finally:
         os.close(handle)
+
+
+def _write_lock(handle: int, lock: Path) -> None:
+    try:
+        with writing(lock):
+            os.write(handle, LOCK_CONTENT)
+    except OSError:
+        # An empty lock would stay for ever: nobody knows whose it is.
+        lock.unlink(missing_ok=True)
+        raise
 
 
 def open_study(
