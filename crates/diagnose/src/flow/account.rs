@@ -1,9 +1,10 @@
 //! A flow's life divided among what limited the sender of its data.
 
 use crate::answer::{ByCause, Cause, Limits, Stall};
+use std::collections::VecDeque;
 
 /// Limit of a sender between two events.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Limit {
     /// The connection is not established.
     #[default]
@@ -68,40 +69,70 @@ struct OfEpisode {
 pub struct Account {
     since_ns: i64,
     changed_ns: i64,
-    /// Time that was counted after the last payload had arrived.
-    surplus_ns: i64,
     limit: Limit,
     plain: [i64; LIMITS],
     episodes: Vec<OfEpisode>,
     stalls: Vec<Stall>,
     /// State of the account when everything was last acknowledged.
     paused: Option<(i64, [i64; LIMITS], Vec<OfEpisode>)>,
+    /// The last intervals.
+    recent: VecDeque<Piece>,
+}
+
+/// Intervals that are remembered, to take back what was counted after the end of the life.
+const RECENT_MAX: usize = 256;
+
+/// An interval of the account.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    limit: Limit,
+    episode: Option<usize>,
+    from_ns: i64,
+    to_ns: i64,
 }
 
 const NS: f64 = 1e-9;
+
+/// Time of a limit, in its episode if it belongs to one.
+fn place<'a>(
+    plain: &'a mut [i64; LIMITS],
+    episodes: &'a mut [OfEpisode],
+    limit: Limit,
+    episode: Option<usize>,
+) -> &'a mut i64 {
+    match (limit, episode.and_then(|index| episodes.get_mut(index))) {
+        (Limit::Window, Some(episode)) => &mut episode.window,
+        (Limit::Recovery, Some(episode)) => &mut episode.recovery,
+        (Limit::Timeout, Some(episode)) => &mut episode.timeout,
+        _ => &mut plain[limit as usize],
+    }
+}
 
 impl Account {
     /// Records that everything is acknowledged: unless more is sent, the flow's life ends at this
     /// time.
     pub fn pause(&mut self, end_ns: i64) {
         if self.paused.is_none() {
-            self.surplus_ns = (self.since_ns - end_ns).max(0);
             self.paused = Some((self.since_ns, self.plain, self.episodes.clone()));
+            self.take_back(end_ns);
+        }
+    }
+
+    /// Takes back what the stored account counted after this time.
+    fn take_back(&mut self, end_ns: i64) {
+        let Some((since_ns, plain, episodes)) = &mut self.paused else { return };
+        for piece in self.recent.iter().rev().take_while(|piece| piece.to_ns > end_ns) {
+            let length = piece.to_ns - piece.from_ns.max(end_ns);
+            let place = place(plain, episodes, piece.limit, piece.episode);
+            let taken = length.min(*place);
+            *place -= taken;
+            *since_ns -= taken;
         }
     }
 
     /// More is sent.
     pub fn resume(&mut self) {
         self.paused = None;
-        self.surplus_ns = 0;
-    }
-
-    /// Removes time counted for the application after the end of the life; returns it.
-    pub fn cut(&mut self) -> i64 {
-        let idle = &mut self.plain[Limit::Application as usize];
-        let surplus = std::mem::take(&mut self.surplus_ns).min(*idle);
-        *idle -= surplus;
-        surplus
     }
 
     /// The opener's SYN was on its way for so long before the capture saw it.
@@ -117,7 +148,7 @@ impl Account {
             return end_ns;
         }
         self.until(end_ns, self.limit, episode);
-        end_ns
+        self.since_ns
     }
 
     /// The limit since the last event.
@@ -129,19 +160,28 @@ impl Account {
     pub fn until(&mut self, time_ns: i64, limit: Limit, episode: Option<usize>) -> i64 {
         let length = (time_ns - self.since_ns).max(0);
         self.since_ns = self.since_ns.max(time_ns);
-        let of_episode = episode.map(|index| {
-            if self.episodes.len() <= index {
-                self.episodes.resize(index + 1, OfEpisode::default());
-            }
-            &mut self.episodes[index]
-        });
-        match (limit, of_episode) {
-            (Limit::Window, Some(episode)) => episode.window += length,
-            (Limit::Recovery, Some(episode)) => episode.recovery += length,
-            (Limit::Timeout, Some(episode)) => episode.timeout += length,
-            _ => self.plain[limit as usize] += length,
+        if let Some(index) = episode.filter(|index| self.episodes.len() <= *index) {
+            self.episodes.resize(index + 1, OfEpisode::default());
+        }
+        *place(&mut self.plain, &mut self.episodes, limit, episode) += length;
+        if length > 0 {
+            let from_ns = self.since_ns - length;
+            self.remember(Piece { limit, episode, from_ns, to_ns: self.since_ns });
         }
         length
+    }
+
+    fn remember(&mut self, piece: Piece) {
+        let key = |piece: &Piece| (piece.limit, piece.episode);
+        match self.recent.back_mut() {
+            Some(last) if key(last) == key(&piece) => last.to_ns = piece.to_ns,
+            _ => {
+                self.recent.push_back(piece);
+                if self.recent.len() > RECENT_MAX {
+                    self.recent.pop_front();
+                }
+            }
+        }
     }
 
     /// Reassigns a part of an interval to another limit; returns the length that was there.
@@ -151,15 +191,19 @@ impl Account {
         (from, episode): (Limit, Option<usize>),
         to: Limit,
     ) -> i64 {
-        let from = match (from, episode.and_then(|index| self.episodes.get_mut(index))) {
-            (Limit::Window, Some(episode)) => &mut episode.window,
-            (Limit::Recovery, Some(episode)) => &mut episode.recovery,
-            _ => &mut self.plain[from as usize],
-        };
+        let from = place(&mut self.plain, &mut self.episodes, from, episode);
         let length = length.min(*from);
         *from -= length;
         self.plain[to as usize] += length;
         length
+    }
+
+    /// Reassigns a part of the bottleneck's time to another limit, in its episode.
+    pub fn give(&mut self, length: i64, to: Limit, episode: Option<usize>) {
+        let from = &mut self.plain[Limit::Bottleneck as usize];
+        let length = length.min(*from);
+        *from -= length;
+        *place(&mut self.plain, &mut self.episodes, to, episode) += length;
     }
 
     /// Time since which this limit has held without a change.

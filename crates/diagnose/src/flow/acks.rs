@@ -9,7 +9,7 @@ use crate::answer::{Evidence, Needless, Proof};
 use crate::packet::{Control, Packet};
 
 /// Segments that one delayed ACK covers.
-const DELAYED_SEGMENTS: i64 = 2;
+pub const DELAYED_SEGMENTS: i64 = 2;
 
 /// Acknowledgments are thinned if one in so many covers more than a receiver delays: a convention,
 /// as a single lost acknowledgment must not take the proof from all others.
@@ -31,6 +31,19 @@ struct Echo {
     echoed: Option<u32>,
 }
 
+impl Echo {
+    /// Ticks by which the timestamp of a retransmission is younger than the echo.
+    fn age_of(&self, record: &Record) -> Option<i32> {
+        let (echoed, value) = self.echoed.zip(record.value)?;
+        Some(value.wrapping_sub(echoed) as i32)
+    }
+
+    /// True if this echoes a packet from before a retransmission that would have filled the gap.
+    fn is_older_than(&self, record: &Record) -> bool {
+        record.start <= self.before && self.age_of(record).is_some_and(|age| age > 0)
+    }
+}
+
 impl Half {
     /// An acknowledgment of this direction's data passes; returns the time since the newest data
     /// that it acknowledges for the first time.
@@ -38,6 +51,8 @@ impl Half {
         if !packet.control.any(Control::ACK) {
             return None;
         }
+        // Data that queues still hold were sent before; the limit depends on what was known then.
+        self.advance_to(now.time_ns - self.queued_ns);
         let ack = self.position(packet.ack, false);
         let is_syn = packet.control.any(Control::SYN);
         let scale = if is_syn { 0 } else { self.scale.unwrap_or(0) };
@@ -65,9 +80,15 @@ impl Half {
             };
             self.watch.iter_mut().for_each(|watch| watch.heard.push(heard));
         }
+        let has_blocks = !packet.options.sack.as_slice().is_empty();
         self.newest_ns = 0;
+        self.acks_original = false;
         let (sacked_from, sacked_to, sacks_original) = self.selective(packet, ack, now);
+        // The answer to a duplicate says nothing of a gap (RFC 2883 §4).
+        let is_duplicate = is_duplicate && (!has_blocks || sacked_from > 0);
+        let advances = ack > self.passed_ack;
         let sample = self.cumulative(packet, ack, now);
+        self.has_gap = if advances { false } else { self.has_gap || is_duplicate };
         let rtt_ns = sample.map(|(_, ns)| ns + now.sender_loop.unwrap_or(0));
         self.passed_ack = self.passed_ack.max(ack);
         self.window = window;
@@ -76,12 +97,13 @@ impl Half {
         let effective_ns = now.time_ns + sender_loop - slack_ns(sender_loop);
         let window = if is_known { window } else { -1 };
         self.sender.push(Ack {
+            packet: now.packet,
             effective_ns,
             ack,
             is_duplicate,
             sacked_from,
             sacked_to,
-            sacks_original,
+            acks_original: sacks_original || self.acks_original,
             window,
             newest_ns: self.newest_ns,
             rtt_ns,
@@ -166,6 +188,7 @@ impl Half {
             if !span.sacked {
                 self.newest_ns = self.newest_ns.max(span.newest_delivered(now));
             }
+            self.acks_original |= span.copies > 0 && !span.sacked && span.retransmission.is_none();
             if span.copies == 0 {
                 self.not_captured += span.end - span.start;
             } else if span.retransmission.is_none() && !span.sacked && span.copies == 1 {
@@ -183,6 +206,8 @@ impl Half {
             self.ack_widths[usize::from(echo.is_jump)] += 1;
         }
         self.measure((delivered, is_clean), rtt.map(|(_, ns)| ns), now);
+        // Behind a gap, data that arrived long before are acknowledged together.
+        let is_clean = is_clean && !self.has_gap;
         if let (true, true, Some(first_ns)) = (is_clean, are_full && rtt.is_some(), first_ns) {
             self.path.on_round_trip(&Acknowledged {
                 segment: self.largest,
@@ -228,6 +253,9 @@ impl Half {
                 return;
             }
             record.is_acked = true;
+            if echo.is_some_and(|echo| echo.is_older_than(record)) {
+                record.sender_knows = record.sender_knows.or(Some(now.packet));
+            }
             let least = now.receiver_loop;
             if let Some((needless, confidence, evidence)) =
                 needless_evidence(record, echo, now, least, thins_acks)
@@ -257,8 +285,7 @@ fn needless_evidence(
         return Some((Needless::Yes, 0.98, Evidence::EarlyAck));
     }
     let echo = echo?;
-    let age =
-        echo.echoed.zip(record.value).map(|(echoed, value)| value.wrapping_sub(echoed) as i32);
+    let age = echo.age_of(record);
     if record.start <= echo.before {
         // This fills the gap, so that its own timestamp is echoed.
         let age = age.filter(|_| record.previous_value != record.value)?;

@@ -7,25 +7,38 @@ const TICKS_NS: [i64; 4] = [1_000_000, 1_000, 4_000_000, 10_000_000];
 const TOLERANCES: [f64; 2] = [0.25, 0.05];
 /// Time that must have passed for the first, and for the second.
 const LEAST_NS: [i64; 2] = [15_000_000, 5_000_000_000];
+/// Time after which the rounding of a tick is small.
+const ROUNDED_NS: i64 = 100_000_000;
 
 /// Timestamp clock of one end.
 #[derive(Debug, Default)]
 pub struct Clock {
     first: Option<(u32, i64)>,
     tick_ns: Option<i64>,
+    /// Least time per tick so far: queues only lengthen it.
+    each_ns: Option<f64>,
     /// Least time from tick to capture, relative to the first packet.
     offset_ns: i64,
 }
 
 impl Clock {
+    /// Nanoseconds per tick, 0 if unknown.
+    pub fn tick_ns(&self) -> i64 {
+        self.tick_ns.unwrap_or(0)
+    }
+
     /// Time at which a packet would have passed the capture without waiting in any queue.
     pub fn unqueued(&mut self, value: u32, time_ns: i64) -> i64 {
         let (first, first_ns) = *self.first.get_or_insert((value, time_ns));
         let ticks = i64::from(value.wrapping_sub(first) as i32);
         let elapsed = time_ns - first_ns;
         let is_long = elapsed >= LEAST_NS[1];
+        let now_ns = elapsed as f64 / ticks.max(1) as f64;
+        if ticks > 0 && elapsed >= ROUNDED_NS {
+            self.each_ns = Some(self.each_ns.map_or(now_ns, |least| least.min(now_ns)));
+        }
         if ticks > 0 && elapsed >= LEAST_NS[0] && (self.tick_ns.is_none() || is_long) {
-            let each = elapsed as f64 / ticks as f64;
+            let each = self.each_ns.filter(|_| is_long).unwrap_or(now_ns);
             let tolerance = TOLERANCES[usize::from(is_long)];
             let is_near = |tick: &&i64| (each / **tick as f64 - 1.0).abs() < tolerance;
             let found = TICKS_NS.iter().find(is_near).copied();
@@ -39,5 +52,23 @@ impl Clock {
         self.offset_ns = self.offset_ns.min(time_ns - ideal);
         // Packets of one tick are up to a tick apart.
         time_ns.min(ideal + self.offset_ns + tick_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A queue of 1.3 s makes five seconds of a millisecond's ticks last 6.3 s.
+    #[test]
+    fn a_long_queue_does_not_change_the_tick() {
+        let mut clock = Clock::default();
+        for ms in 0..20_000_i64 {
+            let queue_ns = ((ms - 200).max(0) * 300_000).min(1_300_000_000);
+            let unqueued_ns = clock.unqueued(ms as u32, ms * 1_000_000 + queue_ns);
+            if ms > 1_000 {
+                assert!((unqueued_ns - ms * 1_000_000).abs() < 2_000_000, "{ms} ms: {unqueued_ns}");
+            }
+        }
     }
 }

@@ -18,6 +18,9 @@ const AT_END: f64 = 0.12;
 const RECEIVER_WITHOUT_SACK: f64 = 0.5;
 /// … and in the middle.
 const MIDDLE_WITHOUT_SACK: f64 = 0.7;
+/// Probability that a retransmission after a timeout is recognised as one at the receiver's end,
+/// with timestamps.
+const RECEIVER_TIMEOUT: f64 = 0.7;
 /// Precision of congestion as a named cause (tools/diagnose_truth.py).
 const CONGESTION_MAX: f64 = 0.7;
 /// Probability from which congestion is named.
@@ -40,13 +43,16 @@ fn place(sender: &Loop, receiver: &Loop) -> &'static str {
 }
 
 impl Flow {
-    /// Time that the first SYN took to the capture.
-    fn before_ns(&self) -> i64 {
+    /// Time by which the life of this side's data began before the first packet. The account is
+    /// kept in the sender's time, later by the way from the sender to the capture; the opener's
+    /// SYN was on its way to the capture.
+    fn before_ns(&self, sender: usize) -> i64 {
         let opener = match self.syn_ns {
             [Some(one), Some(other)] => usize::from(other < one),
             _ => return 0,
         };
-        self.loops[opener].least_ns.unwrap_or(0) / 2
+        let way_ns = |side: usize| self.loops[side].least_ns.unwrap_or(0) / 2;
+        way_ns(opener) - way_ns(sender)
     }
 
     /// All data packets, if they were kept.
@@ -78,13 +84,14 @@ impl Flow {
     pub(super) fn finish(mut self, number: usize) -> (answer::Flow, Option<Observed>) {
         let end_ns = self.last_ns - self.start_ns;
         let data = usize::from(self.payload[1] > self.payload[0]);
-        let before_ns = self.before_ns();
+        let before_ns = [self.before_ns(0), self.before_ns(1)];
         let mut ends = [end_ns; 2];
-        for (half, end) in self.halves.iter_mut().zip(&mut ends) {
-            half.advance_to(i64::MAX);
+        let sides = self.halves.iter_mut().zip(&mut ends).zip(before_ns);
+        for ((half, end), before_ns) in sides {
+            half.advance_to_end(end_ns);
             *end = before_ns + half.account.close(end_ns, half.episode_now());
+            half.correct_bottleneck();
             half.tail_was(Limit::Application);
-            *end -= half.account.cut();
             half.account.begin_before(before_ns);
         }
         let picture = self.recorders.take().map(|recorders| {
@@ -154,6 +161,11 @@ impl Half {
         self.is_blind = is_receiver && self.records.all.iter().all(|record| record.value.is_none());
         for record in &mut self.records.all {
             if is_remote && !self.sender.has_sack && record.length_bytes > 0 {
+                record.kind_confidence = record.kind_confidence.min(most);
+            }
+            if is_receiver && record.kind == Kind::Timeout {
+                // A silence may be a queue's.
+                let most = if self.is_blind { RECEIVER_WITHOUT_SACK } else { RECEIVER_TIMEOUT };
                 record.kind_confidence = record.kind_confidence.min(most);
             }
             let sure = |evidence, packet| Proof { evidence, packet };

@@ -4,10 +4,12 @@ use super::account::{Account, Limit};
 use super::board::{Board, Span, Stamp};
 use super::limit::{Held, Tail};
 use super::path::Path;
-use super::record::{Record, Records};
+use super::record::Records;
 use super::relation::{Identification, Relation};
-use super::sender::{Attempt, Sender};
+use super::run::Run;
+use super::sender::Sender;
 use super::watch::Watch;
+use super::weigh::{Decision, Weighing};
 use crate::answer::{Evidence, Kind, Needless, Proof};
 use crate::packet::{Control, Packet};
 use std::collections::VecDeque;
@@ -19,6 +21,8 @@ pub struct Now {
     pub time_ns: i64,
     /// Time at which the packet would have passed without queues before the capture.
     pub sent_ns: i64,
+    /// Tick of the timestamps by which queues before the capture are known; 0 without.
+    pub tick_ns: i64,
     /// Frame.
     pub packet: u64,
     /// Least time from the capture to the sender and back.
@@ -27,7 +31,15 @@ pub struct Now {
     pub receiver_loop: Option<i64>,
 }
 
+/// The capture is at the receiver's end when its loop is such a part of the RTT, or less.
+const AT_RECEIVER: i64 = 8;
+
 impl Now {
+    /// True at the receiver's end, behind the queues of the path.
+    pub fn is_at_receiver(&self) -> bool {
+        self.receiver_loop.zip(self.rtt()).is_some_and(|(ns, rtt)| ns < rtt / AT_RECEIVER)
+    }
+
     /// Minimum RTT, if both parts are known.
     pub fn rtt(&self) -> Option<i64> {
         Some(self.sender_loop? + self.receiver_loop?)
@@ -83,6 +95,10 @@ pub struct Half {
     pub account: Account,
     /// Cumulative acknowledgment that has passed the capture.
     pub passed_ack: i64,
+    /// The current acknowledgment covers data that were sent only once.
+    pub(super) acks_original: bool,
+    /// The receiver has reported a gap since the last cumulative acknowledgment.
+    pub(super) has_gap: bool,
     /// Acknowledgments of data sent once: those of what a receiver delays, and of more.
     pub(super) ack_widths: [u32; 2],
     /// Bytes acknowledged that were not captured.
@@ -114,15 +130,25 @@ pub struct Half {
     pub(super) path: Path,
     /// Time at which the last data have passed the bottleneck.
     pub(super) busy_ns: i64,
+    /// The capture is at the receiver's end.
+    pub(super) is_at_receiver: bool,
+    /// Longest time for which queues before the capture have held data.
+    pub(super) queued_ns: i64,
+    /// Data that arrived without a gap, where the capture shows no queue.
+    pub(super) run: Option<Run>,
     /// Time at which the last acknowledgment took effect at the earliest, and the limit until then.
     pub(super) before_ack: (i64, Limit),
     /// Intervals in which the receiver may hold its acknowledgment.
     pub(super) held: VecDeque<Held>,
+    /// Limit since the last event.
+    pub(super) decision: Decision,
+    /// Times that the final estimate of the path corrects.
+    pub(super) weighing: Weighing,
     /// Time since data were last sent.
     pub(super) tail: Vec<Tail>,
     pub(super) ids: Identification,
     /// Place of the current packet in the order of sending.
-    stamp: Stamp,
+    pub(super) stamp: Stamp,
     /// All packets, if the path is measured.
     pub watch: Option<Box<Watch>>,
 }
@@ -153,6 +179,8 @@ impl Half {
         if start == end || packet.control.any(Control::RST) {
             return;
         }
+        self.queued_ns = self.queued_ns.max(now.time_ns - now.sent_ns);
+        self.is_at_receiver = now.is_at_receiver();
         self.advance_to(now.sent_ns);
         let value = packet.options.timestamps.map(|(value, _)| value);
         let stamp = Stamp { value, ip_id: id };
@@ -174,7 +202,6 @@ impl Half {
         };
         match relation {
             Relation::New => {
-                self.arrived(packet, now);
                 self.new_data(i64::from(packet.payload_bytes), now);
             }
             Relation::Late => {
@@ -184,6 +211,7 @@ impl Half {
             Relation::Copied => self.note(packet, (start, end), Kind::NetworkDuplicate, now),
             Relation::Again(original) => self.again(packet, (start, end), original, now),
         }
+        self.arrived(packet, (start, relation), now);
         self.mark(start, end, stamp, (now, relation));
         self.watch(packet, (start, end), relation, now);
         self.largest = self.largest.max(i64::from(packet.payload_bytes));
@@ -201,14 +229,14 @@ impl Half {
             self.held.retain(|held| held.end <= start);
             self.resent_bytes += end - start;
         }
-        self.account.set(self.limit());
+        self.set_limit(now.sent_ns);
     }
 
     fn new_data(&mut self, payload_bytes: i64, now: &Now) {
         let was_idle = self.sender.una >= self.board.end;
         let (limit, since) = (self.limit_until(now), self.sender.active_ns());
         let length = self.pass(now.sent_ns, limit);
-        if was_idle && self.is_pause(now.sent_ns) {
+        if was_idle && self.is_pause(now) {
             self.tail_was(Limit::Application);
         } else if was_idle && payload_bytes < self.largest {
             // Less than a segment remains until everything is acknowledged.
@@ -219,13 +247,15 @@ impl Half {
         self.tail.clear();
         self.stall((since, length), limit, now);
         self.sender.on_new(now.sent_ns, was_idle);
+        let flight = self.board.end + payload_bytes - self.sender.una;
+        self.sender.on_flight(flight, self.largest.max(payload_bytes));
     }
 
     pub(super) fn episode_now(&self) -> Option<usize> {
         self.episodes.len().checked_sub(1)
     }
 
-    fn stall(&mut self, (since, length): (i64, i64), limit: Limit, now: &Now) {
+    pub(super) fn stall(&mut self, (since, length): (i64, i64), limit: Limit, now: &Now) {
         let Some(srtt) = self.sender.estimator.srtt_ns() else { return };
         if length > (2 * srtt).min(self.sender.estimator.rto_ns()).max(10_000_000) {
             self.account.stall(since, length, limit, now.packet);
@@ -240,124 +270,6 @@ impl Half {
         for index in indices {
             self.records.all[index as usize].prove(Needless::Yes, 0.992, proof);
         }
-    }
-
-    /// A retransmission passes.
-    fn again(&mut self, packet: &Packet, at: (i64, i64), original: Option<u64>, now: &Now) {
-        let (start, end) = at;
-        let has_data = packet.payload_bytes > 0;
-        let kind = if packet.control.any(Control::SYN) {
-            Kind::Syn
-        } else if !has_data {
-            Kind::Fin
-        } else if packet.payload_bytes == 1 && end <= self.passed_ack {
-            Kind::KeepAlive
-        } else if self.is_established && self.sender.window == 0 && start <= self.sender.una {
-            Kind::WindowProbe
-        } else {
-            return self.recover(packet, at, original, now);
-        };
-        let limit = if kind == Kind::Syn { Limit::Handshake } else { self.account.limit() };
-        self.pass(now.sent_ns, limit);
-        self.sender.on_new(now.sent_ns, true);
-        self.note(packet, at, kind, now);
-        if let Some(last) = self.records.all.last_mut() {
-            last.original = original;
-        }
-    }
-
-    fn recover(&mut self, packet: &Packet, at: (i64, i64), original: Option<u64>, now: &Now) {
-        let (start, end) = at;
-        let previous = self.board.range(start, end).map(|span| span.sent_ns).max();
-        let attempt = Attempt {
-            time_ns: now.sent_ns,
-            start,
-            end,
-            previous_ns: previous.unwrap_or(0),
-            is_remote: now.sender_loop.is_some_and(|it| it > now.receiver_loop.unwrap_or(0))
-                && now.sent_ns == now.time_ns,
-            sent_to: self.board.end,
-        };
-        let since = self.sender.active_ns();
-        let verdict = self.sender.on_retransmission(&attempt);
-        let index = self.records.all.len() as u32;
-        let is_timeout = verdict.kind == Kind::Timeout;
-        if verdict.begins && verdict.kind != Kind::TailLossProbe {
-            let continues = is_timeout && verdict.number > 1;
-            if !continues {
-                let (trigger, start_ns, until) = (index, now.sent_ns, self.board.end);
-                let (rtt_ns, end_ns) = (self.sender.rtts.now_ns(), None);
-                let is_filled = self.account.limit() == Limit::Bottleneck;
-                let episode = EpisodeRecord {
-                    is_timeout,
-                    is_filled,
-                    trigger,
-                    rtt_ns,
-                    start_ns,
-                    until,
-                    end_ns,
-                };
-                self.episodes.push(episode);
-            }
-        }
-        let limit = if is_timeout && verdict.begins {
-            let (waited_ns, rto_ns) = (verdict.waited_ns, verdict.rto_ns);
-            self.timeouts.push(TimeoutRecord { index, waited_ns, rto_ns });
-            // Earlier retransmissions are lost with everything else.
-            self.resent_bytes = 0;
-            Limit::Timeout
-        } else {
-            self.account.limit()
-        };
-        let length = self.pass(now.sent_ns, limit);
-        self.stall((since, length), limit, now);
-        self.note(packet, at, verdict.kind, now);
-        let episode = self.episode_now();
-        if let Some(record) = self.records.all.last_mut() {
-            record.original = original;
-            record.number = if is_timeout { verdict.number } else { 0 };
-            record.kind_confidence = verdict.confidence;
-            record.episode = episode.filter(|_| verdict.kind != Kind::TailLossProbe);
-        }
-    }
-
-    /// Adds a retransmission, with the evidence available at once.
-    fn note(&mut self, packet: &Packet, (start, end): (i64, i64), kind: Kind, now: &Now) {
-        let stamp = self.stamp;
-        let value = packet.options.timestamps.map(|(value, _)| value);
-        let previous = self.board.range(start, end).find_map(|span| span.stamp.value);
-        let all_sacked = {
-            let mut spans = self.board.range(start, end).peekable();
-            spans.peek().is_some() && spans.all(|span| span.sacked)
-        };
-        let mut record = Record {
-            packet: packet.number,
-            time_ns: now.time_ns,
-            start,
-            end,
-            length_bytes: packet.payload_bytes,
-            value,
-            stamp,
-            previous_value: previous,
-            kind,
-            number: 0,
-            kind_confidence: 0.98,
-            original: None,
-            needless: Needless::Unknown,
-            confidence: 0.5,
-            proof: Proof { evidence: Evidence::None, packet: None },
-            episode: None,
-            has_dsack: false,
-            is_acked: end <= self.passed_ack,
-            before: self.board.range(start, end).find_map(|span| span.retransmission),
-        };
-        let sure = |evidence| Proof { evidence, packet: None };
-        if kind == Kind::NetworkDuplicate || end <= self.passed_ack {
-            record.prove(Needless::Yes, 0.999, sure(Evidence::AcknowledgedBefore));
-        } else if all_sacked {
-            record.prove(Needless::Yes, 0.99, sure(Evidence::SackedBefore));
-        }
-        self.records.push(record);
     }
 
     /// Brings the board up to date.

@@ -1,9 +1,12 @@
 //! Limits of the sender, in the order of docs/decisions/0018.
 
 use super::account::Limit;
-use super::acks;
+use super::acks::{self, DELAYED_SEGMENTS};
 use super::half::{Half, Now};
+use super::record::Record;
+use super::relation::Relation;
 use super::sender::{Ack, State};
+use super::weigh::Decision;
 use crate::answer::Needless;
 use crate::packet::Packet;
 
@@ -15,8 +18,6 @@ const DELAYED_MIN_NS: i64 = 500_000;
 /// Intervals in which the receiver may hold its acknowledgment.
 const HELD_MAX: usize = 64;
 
-/// The capture is at the receiver's end when its loop is such a part of the RTT, or less.
-const AT_RECEIVER: i64 = 8;
 /// A sender that has more to send takes no longer after an acknowledgment: a part of the RTT, …
 const PAUSE_MIN: i64 = 8;
 /// … or this.
@@ -56,6 +57,15 @@ impl Half {
         }
     }
 
+    /// Processes acknowledgments until the end of the capture. One on its way then counts only if
+    /// it ends the flow's life.
+    pub fn advance_to_end(&mut self, end_ns: i64) {
+        self.advance_to(end_ns);
+        if self.payload_end > 0 && self.passed_ack >= self.payload_end {
+            self.advance_to(i64::MAX);
+        }
+    }
+
     fn take(&mut self, ack: &Ack) {
         if self.payload_end > 0 && ack.ack >= self.payload_end {
             self.finish_payload(ack);
@@ -72,9 +82,31 @@ impl Half {
             let trigger = &self.records.all[episode.trigger as usize];
             self.sender.was_needless |= trigger.needless == Needless::Yes;
         }
+        self.undo(ack);
         self.release(ack);
         self.bound_queue(ack);
-        self.account.set(self.limit());
+        self.set_limit(ack.effective_ns);
+    }
+
+    /// Linux ends a fast recovery once DSACK blocks or timestamps tell it that all retransmissions
+    /// were needless (`tcp_try_undo_dsack`, `tcp_try_undo_partial`).
+    fn undo(&mut self, ack: &Ack) {
+        let Some(index) = self.episode_now() else { return };
+        let episode = &mut self.episodes[index];
+        let is_recovery = matches!(self.sender.state, State::Recovery(_)) && !episode.is_timeout;
+        if !is_recovery || !self.sender.is_linux() {
+            return;
+        }
+        let mut own = self.records.all[episode.trigger as usize..].iter();
+        let is_known =
+            |record: &Record| record.sender_knows.is_some_and(|packet| packet <= ack.packet);
+        let is_needless = |record: &Record| {
+            is_known(record) || (record.is_acked && record.needless == Needless::Yes)
+        };
+        if own.next().is_some_and(is_known) && own.all(is_needless) {
+            self.sender.state = State::Open;
+            episode.end_ns = Some(ack.effective_ns);
+        }
     }
 
     /// Corrects the estimate of the bottleneck's queue: at most what is not yet acknowledged still
@@ -92,6 +124,9 @@ impl Half {
     pub(super) fn pass(&mut self, time_ns: i64, limit: Limit) -> i64 {
         let episode = self.episode_now();
         let length = self.account.until(time_ns, limit, episode);
+        if limit == self.decision.limit {
+            self.weighing.add(self.decision, episode, length);
+        }
         if matches!(self.sender.state, State::Open) && length > 0 {
             self.extend_tail(Tail { limit, episode, length });
         }
@@ -111,6 +146,22 @@ impl Half {
             }
         }
         length
+    }
+
+    /// Determines the limit from now until the next event.
+    pub(super) fn set_limit(&mut self, now_ns: i64) {
+        let flight = self.pipe();
+        let (limit, otherwise) = (self.limit(self.is_filled(now_ns, flight)), self.limit(false));
+        self.account.set(limit);
+        self.decision = Decision { limit, otherwise, flight };
+    }
+
+    /// Decides by the final estimate of the path's product when the bottleneck was filled.
+    pub(super) fn correct_bottleneck(&mut self) {
+        let weighing = std::mem::take(&mut self.weighing);
+        if let (Some(product), None) = (self.path.product(), &self.run) {
+            weighing.correct(&mut self.account, FILLED * product);
+        }
     }
 
     fn extend_tail(&mut self, piece: Tail) {
@@ -182,31 +233,50 @@ impl Half {
     }
 
     /// Without timestamps the receiver's end shows no queue but by the spacing of arrivals.
-    pub(super) fn arrived(&mut self, packet: &Packet, now: &Now) {
-        let (Some(rtt), Some(loop_ns)) = (now.rtt(), now.receiver_loop) else { return };
+    pub(super) fn arrived(&mut self, packet: &Packet, at: (i64, Relation), now: &Now) {
+        let Some(rtt) = now.rtt() else { return };
         let bytes = i64::from(packet.payload_bytes);
-        if loop_ns < rtt / AT_RECEIVER && packet.options.timestamps.is_none() {
+        let is_blind = now.is_at_receiver() && packet.options.timestamps.is_none();
+        if !is_blind || bytes == 0 {
+            return;
+        }
+        let (start, relation) = at;
+        if relation == Relation::New {
             self.path.on_arrived(now.time_ns, bytes, rtt);
+        }
+        if let Some(rate) = self.path.rate() {
+            let missing = (start - self.board.end).max(0);
+            let ns = |bytes: i64| bytes as f64 / rate * 1e9;
+            self.run.get_or_insert_default().on_arrived(now.time_ns, ns(bytes), ns(missing));
         }
     }
 
     /// True if the sender had nothing to send: everything was acknowledged long before.
-    pub(super) fn is_pause(&self, time_ns: i64) -> bool {
+    pub(super) fn is_pause(&self, now: &Now) -> bool {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
-        time_ns - self.sender.active_ns() > (least / PAUSE_MIN).max(PAUSE_MIN_NS)
+        let since_ns = now.sent_ns - self.sender.active_ns() - self.blur_ns(now);
+        since_ns > (least / PAUSE_MIN).max(PAUSE_MIN_NS)
     }
 
-    /// Limit until these data were sent. In the middle of a path an acknowledgment may have reached
-    /// the sender a little later than assumed, so that what it released ends the earlier limit.
+    /// Limit until these data were sent. Away from the sender an acknowledgment may have reached
+    /// it a little later than assumed, so that what it released ends the earlier limit.
     pub(super) fn limit_until(&self, now: &Now) -> Limit {
         let (effective_ns, before) = self.before_ack;
         let slack_ns = acks::slack_ns(now.sender_loop.unwrap_or(0));
         // A full segment takes longer than the shortest packet, whose loop was the least.
-        if slack_ns > 0 && now.sent_ns - effective_ns <= 2 * slack_ns {
+        let since_ns = now.sent_ns - effective_ns;
+        if slack_ns > 0 && since_ns <= 2 * slack_ns + self.blur_ns(now) {
             before
         } else {
             self.account.limit()
         }
+    }
+
+    /// Uncertainty of the time at which data were sent: a tick of the timestamps by which the wait
+    /// in queues is known, and behind the bottleneck the time in which a segment passes it.
+    fn blur_ns(&self, now: &Now) -> i64 {
+        let segment_ns = self.path.rate().map_or(0.0, |rate| self.largest as f64 / rate * 1e9);
+        now.tick_ns + if now.is_at_receiver() { segment_ns as i64 } else { 0 }
     }
 
     /// True if the sender's clock released this segment: no acknowledgment came just before, and
@@ -215,7 +285,7 @@ impl Half {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let [since_ack, since_data] = self.sender.idle_ns(now.sent_ns);
         let slack_ns = acks::slack_ns(now.sender_loop.unwrap_or(0));
-        let is_before_queues = now.receiver_loop.is_some_and(|ns| ns > least / AT_RECEIVER);
+        let is_before_queues = now.receiver_loop.is_some() && !now.is_at_receiver();
         is_before_queues && since_ack > RELEASED_NS + 2 * slack_ns && since_data < least / 2
     }
 
@@ -243,19 +313,40 @@ impl Half {
         (left + self.resent_bytes).clamp(0, flight)
     }
 
-    /// Limit of the sender from now until the next event.
-    pub(super) fn limit(&self) -> Limit {
+    /// True if the window keeps the bottleneck busy.
+    fn is_filled(&self, now_ns: i64, flight: i64) -> bool {
+        if let (Some(run), Some(least)) = (&self.run, self.sender.rtt_min_ns) {
+            return run.length_ns(now_ns) as f64 >= FILLED * least as f64;
+        }
+        self.path.product().is_some_and(|product| flight as f64 >= FILLED * product)
+    }
+
+    /// True if less than a full segment was sent last, so that no more was there to send. Linux also
+    /// ends a burst with less where the peer's window ends (`tcp_mss_split_point`).
+    const fn is_last(&self) -> bool {
+        let window = self.sender.window;
+        let fills_window = window > 0 && self.board.end >= self.sender.una + window;
+        self.last_length < self.largest && !fills_window
+    }
+
+    /// Room in the peer's window that counts as none: less than a segment, and at the receiver's
+    /// end what the last acknowledgment has released, as it arrives one segment after the other.
+    const fn room(&self) -> i64 {
+        self.largest * if self.is_at_receiver { 1 + DELAYED_SEGMENTS } else { 1 }
+    }
+
+    /// Limit of the sender, if the bottleneck is filled or not.
+    fn limit(&self, is_filled: bool) -> Limit {
         let flight = self.board.end - self.sender.una;
         let product = self.path.product();
-        let is_filled = product.is_some_and(|product| self.pipe() as f64 >= FILLED * product);
         let window = self.sender.window;
         let is_open = matches!(self.sender.state, State::Open);
         let is_small = product.is_none_or(|product| (window as f64) < product);
         if !self.is_established {
             Limit::Handshake
-        } else if flight <= 0 || (is_open && self.last_length < self.largest) {
+        } else if flight <= 0 || (is_open && self.is_last()) {
             Limit::Application
-        } else if window >= 0 && flight + self.largest > window && is_small {
+        } else if window >= 0 && flight + self.room() > window && is_small {
             Limit::ReceiveWindow
         } else if is_filled {
             Limit::Bottleneck

@@ -13,9 +13,12 @@ mod limit;
 mod path;
 mod record;
 mod relation;
+mod retransmission;
+mod run;
 mod sender;
 pub mod table;
 pub mod watch;
+mod weigh;
 
 use crate::packet::{Control, End, Options, Packet};
 use crate::picture::Recorder;
@@ -161,6 +164,7 @@ impl Flow {
             let unqueued = self.clocks[side].unqueued(value, time_ns);
             if sending.sender_loop.is_some_and(|least| least >= QUEUED_NS) {
                 sending.sent_ns = unqueued;
+                sending.tick_ns = self.clocks[side].tick_ns();
             }
         }
         let before = self.halves[side].board.end;
@@ -227,6 +231,7 @@ impl Flow {
         Now {
             time_ns: packet.time_ns - self.start_ns,
             sent_ns: packet.time_ns - self.start_ns,
+            tick_ns: 0,
             packet: packet.number,
             sender_loop: self.loops[sender].least_ns,
             receiver_loop: self.loops[1 - sender].least_ns,

@@ -16,6 +16,8 @@ const WIDTH: f64 = 0.05;
 const LOWEST: f64 = 1e3;
 /// Minimum spacing as a fraction of the round trip: data closer together belong to one burst.
 const ARRIVALS_MIN: i64 = 4;
+/// A link is slow if less than one byte in so many arrives in a burst.
+const BURSTS_MIN: f32 = 4.0;
 
 /// Estimates of the path.
 #[derive(Debug, Default)]
@@ -29,6 +31,8 @@ pub struct Path {
     last: Option<(i64, i64)>,
     /// Arrival time of the last data, at the receiver's end.
     arrived_ns: Option<i64>,
+    /// Bytes that arrived there closer together than a part of the round trip, and less close.
+    arrived: [f32; 2],
 }
 
 /// Data that an acknowledgment covers for the first time.
@@ -121,7 +125,11 @@ impl Path {
     pub fn on_arrived(&mut self, time_ns: i64, bytes: i64, rtt_ns: i64) {
         let last = self.arrived_ns.replace(time_ns);
         let gap = last.map_or(0, |last| time_ns - last);
-        if gap < rtt_ns / ARRIVALS_MIN {
+        let is_apart = gap >= rtt_ns / ARRIVALS_MIN;
+        self.arrived[usize::from(is_apart)] += bytes as f32;
+        // Over a slow link no data come closer together.
+        let is_slow = self.arrived[0] * BURSTS_MIN < self.arrived[1];
+        if !is_apart || (is_slow && gap < rtt_ns) {
             self.add(bytes, gap);
         }
     }

@@ -41,6 +41,8 @@ pub struct Record {
     pub episode: Option<usize>,
     /// True if a DSACK block has been assigned to it.
     pub has_dsack: bool,
+    /// Acknowledgment that tells the sender by a DSACK block or its timestamp that it was needless.
+    pub sender_knows: Option<u64>,
     /// Previous retransmission of the same data.
     pub before: Option<u32>,
     /// True once acknowledged.
@@ -102,6 +104,7 @@ impl Records {
         if let Some(index) = found {
             let record = &mut self.all[index as usize];
             record.has_dsack = true;
+            record.sender_knows = record.sender_knows.or(Some(packet));
             let proof = Proof { evidence: Evidence::Dsack, packet: Some(packet) };
             record.prove(Needless::Yes, 0.995, proof);
         }

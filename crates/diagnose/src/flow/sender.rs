@@ -4,6 +4,7 @@
 //! An acknowledgment that passes the capture reaches the sender half a loop later, and what it
 //! releases passes the capture after the whole loop; until then it waits in `coming`.
 
+mod classify;
 mod recovery;
 
 use super::cause::Rtts;
@@ -18,6 +19,9 @@ const SILENT_NS: i64 = 200_000_000;
 /// Maximum number of acknowledgments in flight; beyond it the oldest takes effect early.
 const COMING_MAX: usize = 1 << 12;
 
+/// Duplicate acknowledgments that begin fast recovery (RFC 5681 §3.2).
+const THRESHOLD: u32 = 3;
+
 /// Gaps that are remembered.
 const DOUBTS_MAX: usize = 64;
 /// A sender takes no longer to respond to an acknowledgment.
@@ -26,6 +30,8 @@ const AT_ONCE_NS: i64 = 1_000_000;
 /// Acknowledgment in flight to the sender.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
+    /// Frame.
+    pub packet: u64,
     /// Time at which packets that it releases can pass the capture.
     pub effective_ns: i64,
     /// Cumulative acknowledgment.
@@ -34,8 +40,8 @@ pub struct Ack {
     pub is_duplicate: bool,
     /// End of the highest SACK block.
     pub sacked_to: i64,
-    /// True if it selectively acknowledges data that were sent only once.
-    pub sacks_original: bool,
+    /// True if it acknowledges data that were sent only once, for the first time.
+    pub acks_original: bool,
     /// Receive window in bytes, scaled.
     pub window: i64,
     /// Beginning of that block; 0 without one.
@@ -113,6 +119,10 @@ pub struct Sender {
     ack_ns: i64,
     sent_ns: i64,
     duplicates: u32,
+    /// Time at which the third duplicate of an acknowledgment took effect.
+    third_ns: Option<i64>,
+    /// Time after that at which the first retransmission came: queues before the capture.
+    queue_ns: i64,
     sacked_to: i64,
     /// Ranges that duplicate ACKs and SACK blocks gave for missing, the last ones.
     doubts: VecDeque<(i64, i64)>,
@@ -133,9 +143,12 @@ pub struct Sender {
     repairs_next: Option<bool>,
     /// A partial acknowledgment has arrived, and no retransmission has followed yet.
     has_partial: bool,
-    /// End of the last retransmission.
+    /// End of the last retransmission, and its time.
     resent_to: i64,
+    resent_ns: i64,
     timeouts: u32,
+    /// True once as much was sent before the first acknowledgment as Linux sends.
+    has_first_of_linux: bool,
     has_probed: bool,
     /// Timers that sent the tail first (positive) or the head first (negative).
     probes: i32,
@@ -145,6 +158,13 @@ pub struct Sender {
 impl Sender {
     /// An acknowledgment passes the capture.
     pub fn push(&mut self, ack: Ack) {
+        // Acknowledgments keep their order: earlier ones were put down to a loop that is too long.
+        for earlier in self.coming.iter_mut().rev() {
+            if earlier.effective_ns <= ack.effective_ns {
+                break;
+            }
+            earlier.effective_ns = ack.effective_ns;
+        }
         self.coming.push_back(ack);
         if self.coming.len() > COMING_MAX {
             let first = self.coming.front().map_or(0, |ack| ack.effective_ns);
@@ -181,7 +201,7 @@ impl Sender {
             }
             self.estimator.on_rtt(rtt, ack.ack, sent_to.min(i64::MAX - 1));
         }
-        if ack.sacks_original && self.detects_by_frto() {
+        if ack.acks_original && self.detects_by_frto() {
             self.state = State::Open;
         }
         if ack.ack > self.una {
@@ -198,6 +218,9 @@ impl Sender {
             }
         } else if ack.is_duplicate {
             self.duplicates += 1;
+            if self.duplicates == THRESHOLD {
+                self.third_ns = Some(ack.effective_ns);
+            }
             self.lower_confidence(ack.ack, ack.sacked_from.max(ack.ack + 1));
         }
     }
@@ -235,122 +258,17 @@ impl Sender {
             Kind::Fast | Kind::TailLossProbe => true,
             _ => false,
         };
-        if kind == Kind::Timeout && begins && self.timeouts == 1 && silence > waited_ns / 5 * 4 {
+        let is_first = kind == Kind::Timeout && begins && self.timeouts == 1;
+        // Queues of unknown length lengthen and shorten a wait.
+        if is_first && !attempt.is_remote && silence > waited_ns / 5 * 4 {
             self.estimator.learn(waited_ns);
         }
         if attempt.start <= self.una || kind == Kind::TailLossProbe {
             self.timer_ns = attempt.time_ns;
         }
         self.sent_ns = attempt.time_ns;
-        self.resent_to = attempt.end;
+        (self.resent_to, self.resent_ns) = (attempt.end, attempt.time_ns);
         Verdict { kind, number: self.timeouts, confidence, begins, waited_ns, rto_ns }
-    }
-
-    /// Kind and confidence; enters the episode that the kind begins.
-    fn classify(&mut self, attempt: &Attempt) -> (Kind, f64) {
-        let srtt = self.estimator.srtt_ns().unwrap_or(i64::MAX / 4);
-        let silence = attempt.time_ns - self.ack_ns.max(self.sent_ns);
-        let is_quiet = silence > srtt.clamp(SILENCE_MIN_NS, 1_000_000_000);
-        let rto = self.estimator.rto_ns().saturating_mul(1 << self.timeouts.min(16));
-        let elapsed = attempt.time_ns - self.timer_ns.max(attempt.previous_ns.min(self.sent_ns));
-        let since_timer = attempt.time_ns - self.timer_ns;
-        let is_late = since_timer.min(attempt.time_ns - attempt.previous_ns) >= rto / 20 * 17;
-        let is_head = attempt.start <= self.una;
-        let was_doubted = |it: &(i64, i64)| it.0 <= attempt.start && attempt.start < it.1;
-        if attempt.end <= self.una && !self.doubts.iter().any(was_doubted) {
-            // The sender did not yet know that the segment had arrived, and had no indication of a
-            // loss: queueing delay exceeded the minimum round trip.
-            return self.stale(attempt);
-        }
-        let has_evidence = self.duplicates > 0
-            || self.sacked_to >= attempt.end
-            || self.newest_ns > attempt.previous_ns;
-        // After such a silence no arrival can have triggered it.
-        let is_silent = silence > (srtt / 2 * 3).clamp(SILENT_NS, i64::MAX / 4);
-        let is_overdue = (is_quiet && since_timer >= rto / 10 * 7) || is_silent;
-        // Without a duplicate ACK or a SACK block only a timer triggers a retransmission.
-        let is_timer = is_overdue || (self.state == State::Open && !has_evidence);
-        let is_again = self.state != State::Open && is_head && is_late && !attempt.is_remote;
-        if self.goes_back(attempt) {
-            return self.stale(attempt);
-        }
-        if is_timer || is_again || (is_head && self.is_impatient(attempt)) {
-            return self.by_timer(attempt, is_head, elapsed, rto);
-        }
-        // Once a timeout is undone, only a SACK block can have it sent again.
-        let is_undone = self.may_undo && self.was_needless && self.sacked_to >= attempt.end;
-        match self.state {
-            State::Loss(until) if attempt.start < until && !is_undone => (Kind::Timeout, 0.97),
-            State::Recovery(until) if attempt.start < until => (Kind::Recovery, 0.98),
-            _ => {
-                self.state = State::Recovery(attempt.sent_to);
-                self.recovery_ns = attempt.time_ns;
-                self.has_reduced = true;
-                (Kind::Fast, if has_evidence { 0.99 } else { 0.8 })
-            }
-        }
-    }
-
-    /// A timer must have sent the head again in fast recovery: an ACK of the previous copy cannot
-    /// have come yet, or SACK, by which the sender would have noticed its loss, is missing.
-    fn is_impatient(&self, attempt: &Attempt) -> bool {
-        let age = attempt.time_ns - attempt.previous_ns;
-        let is_soon = self.rtt_min_ns.is_some_and(|least| age < least / 20 * 19);
-        matches!(self.state, State::Recovery(until) if attempt.start < until)
-            && attempt.previous_ns >= self.recovery_ns
-            && !attempt.is_remote
-            && (is_soon || !self.has_sack)
-    }
-
-    /// A retransmission of data whose acknowledgment should have reached the sender before.
-    fn stale(&mut self, attempt: &Attempt) -> (Kind, f64) {
-        if self.state != State::Loss(attempt.sent_to) {
-            self.state = State::Loss(attempt.sent_to);
-            self.timeouts = 1;
-            self.has_reduced = true;
-        }
-        (Kind::Timeout, 0.85)
-    }
-
-    /// A retransmission that no acknowledgment has released.
-    fn by_timer(&mut self, at: &Attempt, is_head: bool, elapsed: i64, rto: i64) -> (Kind, f64) {
-        let is_tail = at.end >= at.sent_to;
-        let may_probe = self.state == State::Open && self.timeouts == 0 && !self.has_probed;
-        if is_tail && may_probe && !is_head {
-            self.probes += 1;
-            self.has_probed = true;
-            return (Kind::TailLossProbe, 0.99);
-        }
-        if is_tail && may_probe && self.probes >= 0 {
-            let sooner = elapsed < rto / 100 * 95;
-            if sooner || self.probes > 0 {
-                self.has_probed = true;
-                return (Kind::TailLossProbe, if sooner { 0.9 } else { 0.7 });
-            }
-        }
-        if !is_head {
-            // Neither head nor tail: an acknowledgment that released it is not in the capture.
-            return match self.state {
-                State::Loss(until) if at.start < until => (Kind::Timeout, 0.9),
-                State::Recovery(until) if at.start < until => (Kind::Recovery, 0.8),
-                _ => {
-                    self.state = State::Recovery(at.sent_to);
-                    self.recovery_ns = at.time_ns;
-                    self.has_reduced = true;
-                    (Kind::Fast, 0.6)
-                }
-            };
-        }
-        if !is_tail && may_probe && self.timeouts == 0 {
-            self.probes -= 1;
-        }
-        self.timeouts += 1;
-        self.was_needless = false;
-        self.may_undo = !matches!(self.state, State::Recovery(_));
-        self.timeout_ns = at.time_ns;
-        self.state = State::Loss(at.sent_to);
-        self.has_reduced = true;
-        (Kind::Timeout, if elapsed >= rto / 2 { 0.99 } else { 0.7 })
     }
 
     /// End of the highest SACK block, and the count of duplicate ACKs.

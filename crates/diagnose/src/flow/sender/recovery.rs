@@ -2,11 +2,26 @@
 
 use super::{Attempt, Sender, State};
 
+/// Segments that Linux sends before the first acknowledgment (RFC 6928).
+const LINUX_FIRST: i64 = 10;
+
 impl Sender {
+    /// True if timers and the first flight are Linux's.
+    pub fn is_linux(&self) -> bool {
+        self.estimator.is_linux() && self.has_first_of_linux
+    }
+
+    /// Data are sent, up to `flight` bytes after the last acknowledgment.
+    pub fn on_flight(&mut self, flight: i64, segment: i64) {
+        if self.una <= 1 && segment > 0 && flight >= LINUX_FIRST * segment {
+            self.has_first_of_linux = true;
+        }
+    }
+
     /// True if the arrival of an original shows a Linux sender that its timeout was needless,
     /// before it has sent more than one retransmission (RFC 5682 §3.1, `tcp_process_loss`).
     pub(super) fn detects_by_frto(&self) -> bool {
-        let is_first = self.timeouts == 1 && self.sent_ns == self.timeout_ns;
+        let is_first = self.resent_ns == self.timeout_ns;
         matches!(self.state, State::Loss(_))
             && self.may_undo
             && is_first

@@ -1,0 +1,141 @@
+//! Retransmissions of one direction: their kind, their episode, and the evidence available at once.
+
+use super::account::Limit;
+use super::half::{EpisodeRecord, Half, Now, TimeoutRecord};
+use super::record::Record;
+use super::sender::Attempt;
+use crate::answer::{Evidence, Kind, Needless, Proof};
+use crate::packet::{Control, Packet};
+
+impl Half {
+    /// A retransmission passes.
+    pub(super) fn again(
+        &mut self,
+        packet: &Packet,
+        at: (i64, i64),
+        original: Option<u64>,
+        now: &Now,
+    ) {
+        let (start, end) = at;
+        let has_data = packet.payload_bytes > 0;
+        let kind = if packet.control.any(Control::SYN) {
+            Kind::Syn
+        } else if !has_data {
+            Kind::Fin
+        } else if packet.payload_bytes == 1 && end <= self.passed_ack {
+            Kind::KeepAlive
+        } else if self.is_established && self.sender.window == 0 && start <= self.sender.una {
+            Kind::WindowProbe
+        } else {
+            return self.recover(packet, at, original, now);
+        };
+        let limit = if kind == Kind::Syn { Limit::Handshake } else { self.account.limit() };
+        self.pass(now.sent_ns, limit);
+        self.sender.on_new(now.sent_ns, true);
+        self.note(packet, at, kind, now);
+        if let Some(last) = self.records.all.last_mut() {
+            last.original = original;
+        }
+    }
+
+    fn recover(&mut self, packet: &Packet, at: (i64, i64), original: Option<u64>, now: &Now) {
+        let (start, end) = at;
+        let previous = self.board.range(start, end).map(|span| span.sent_ns).max();
+        let attempt = Attempt {
+            time_ns: now.sent_ns,
+            start,
+            end,
+            previous_ns: previous.unwrap_or(0),
+            is_remote: now.sender_loop.is_some_and(|it| it > now.receiver_loop.unwrap_or(0))
+                && now.sent_ns == now.time_ns,
+            sent_to: self.board.end,
+        };
+        let since = self.sender.active_ns();
+        let verdict = self.sender.on_retransmission(&attempt);
+        let index = self.records.all.len() as u32;
+        let is_timeout = verdict.kind == Kind::Timeout;
+        if verdict.begins && verdict.kind != Kind::TailLossProbe {
+            let continues = is_timeout && verdict.number > 1;
+            if !continues {
+                let (trigger, start_ns, until) = (index, now.sent_ns, self.board.end);
+                let (rtt_ns, end_ns) = (self.sender.rtts.now_ns(), None);
+                let is_filled = self.account.limit() == Limit::Bottleneck;
+                let episode = EpisodeRecord {
+                    is_timeout,
+                    is_filled,
+                    trigger,
+                    rtt_ns,
+                    start_ns,
+                    until,
+                    end_ns,
+                };
+                self.episodes.push(episode);
+            }
+        }
+        let limit = if is_timeout && verdict.begins {
+            let (waited_ns, rto_ns) = (verdict.waited_ns, verdict.rto_ns);
+            self.timeouts.push(TimeoutRecord { index, waited_ns, rto_ns });
+            // Earlier retransmissions are lost with everything else.
+            self.resent_bytes = 0;
+            Limit::Timeout
+        } else {
+            self.account.limit()
+        };
+        let length = self.pass(now.sent_ns, limit);
+        self.stall((since, length), limit, now);
+        self.note(packet, at, verdict.kind, now);
+        let episode = self.episode_now();
+        if let Some(record) = self.records.all.last_mut() {
+            record.original = original;
+            record.number = if is_timeout { verdict.number } else { 0 };
+            record.kind_confidence = verdict.confidence;
+            record.episode = episode.filter(|_| verdict.kind != Kind::TailLossProbe);
+        }
+    }
+
+    /// Adds a retransmission, with the evidence available at once.
+    pub(super) fn note(
+        &mut self,
+        packet: &Packet,
+        (start, end): (i64, i64),
+        kind: Kind,
+        now: &Now,
+    ) {
+        let stamp = self.stamp;
+        let value = packet.options.timestamps.map(|(value, _)| value);
+        let previous = self.board.range(start, end).find_map(|span| span.stamp.value);
+        let all_sacked = {
+            let mut spans = self.board.range(start, end).peekable();
+            spans.peek().is_some() && spans.all(|span| span.sacked)
+        };
+        let mut record = Record {
+            packet: packet.number,
+            time_ns: now.time_ns,
+            start,
+            end,
+            length_bytes: packet.payload_bytes,
+            value,
+            stamp,
+            previous_value: previous,
+            kind,
+            number: 0,
+            kind_confidence: 0.98,
+            original: None,
+            needless: Needless::Unknown,
+            confidence: 0.5,
+            proof: Proof { evidence: Evidence::None, packet: None },
+            episode: None,
+            has_dsack: false,
+            sender_knows: None,
+            is_acked: end <= self.passed_ack,
+            before: self.board.range(start, end).find_map(|span| span.retransmission),
+        };
+        let sure = |evidence| Proof { evidence, packet: None };
+        if kind == Kind::NetworkDuplicate || end <= self.passed_ack {
+            record.prove(Needless::Yes, 0.999, sure(Evidence::AcknowledgedBefore));
+        } else if all_sacked {
+            record.prove(Needless::Yes, 0.99, sure(Evidence::SackedBefore));
+        }
+        self.records.push(record);
+    }
+}

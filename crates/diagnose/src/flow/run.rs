@@ -1,0 +1,54 @@
+//! Busy periods of the bottleneck, as arrivals at the receiver's end show them.
+//!
+//! Queues before the capture hide when data were sent there. But a window that keeps the
+//! bottleneck's queue from emptying has its segments arrive one behind the other, each after the
+//! time that it takes to pass the bottleneck.
+
+/// Times of a segment that may pass between two of them without a gap.
+const GAP: f64 = 0.5;
+
+/// Data that arrive one behind the other.
+#[derive(Debug, Default)]
+pub struct Run {
+    since_ns: i64,
+    last_ns: Option<i64>,
+    /// Time after which a gap begins.
+    until_ns: i64,
+}
+
+impl Run {
+    /// Data arrive that take `length_ns` to pass the bottleneck, behind missing ones that took
+    /// `missing_ns`.
+    pub fn on_arrived(&mut self, time_ns: i64, length_ns: f64, missing_ns: f64) {
+        let may_take_ns = (length_ns * (1.0 + GAP) + missing_ns) as i64;
+        if self.last_ns.is_none_or(|last| time_ns - last > may_take_ns) {
+            self.since_ns = time_ns - length_ns as i64;
+        }
+        self.last_ns = Some(time_ns);
+        self.until_ns = time_ns + (length_ns * (1.0 + GAP)) as i64;
+    }
+
+    /// Time for which the bottleneck has been busy, 0 after a gap.
+    pub fn length_ns(&self, now_ns: i64) -> i64 {
+        if self.last_ns.is_none() || now_ns > self.until_ns { 0 } else { now_ns - self.since_ns }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_begins_a_new_run_but_a_lost_segment_does_not() {
+        let mut run = Run::default();
+        for time_ns in [1_000, 2_000, 3_000] {
+            run.on_arrived(time_ns, 1_000.0, 0.0);
+        }
+        assert_eq!(run.length_ns(3_000), 3_000);
+        run.on_arrived(5_000, 1_000.0, 1_000.0);
+        assert_eq!(run.length_ns(5_000), 5_000);
+        assert_eq!(run.length_ns(7_000), 0);
+        run.on_arrived(8_000, 1_000.0, 0.0);
+        assert_eq!(run.length_ns(8_000), 1_000);
+    }
+}

@@ -1,0 +1,121 @@
+//! Kind of a retransmission: which mechanism of the sender triggered it.
+
+use super::{Attempt, SILENCE_MIN_NS, SILENT_NS, Sender, State};
+use crate::answer::Kind;
+
+impl Sender {
+    /// Kind and confidence; enters the episode that the kind begins.
+    pub(super) fn classify(&mut self, attempt: &Attempt) -> (Kind, f64) {
+        let queue_ns = if attempt.is_remote { self.queue_ns } else { 0 };
+        let srtt = self.estimator.srtt_ns().map_or(i64::MAX / 4, |srtt| srtt + queue_ns);
+        let silence = attempt.time_ns - self.ack_ns.max(self.sent_ns);
+        let is_quiet = silence > srtt.clamp(SILENCE_MIN_NS, 1_000_000_000);
+        let rto = (self.estimator.rto_ns() + queue_ns).saturating_mul(1 << self.timeouts.min(16));
+        let elapsed = attempt.time_ns - self.timer_ns.max(attempt.previous_ns.min(self.sent_ns));
+        let since_timer = attempt.time_ns - self.timer_ns;
+        let is_late = since_timer.min(attempt.time_ns - attempt.previous_ns) >= rto / 20 * 17;
+        let is_head = attempt.start <= self.una;
+        let was_doubted = |it: &(i64, i64)| it.0 <= attempt.start && attempt.start < it.1;
+        // Behind queues the order of an acknowledgment and what it released is not certain.
+        let repairs = matches!(self.state, State::Recovery(until) if attempt.start < until);
+        let is_late_repair = attempt.is_remote && repairs && !is_quiet;
+        let was_doubted = self.doubts.iter().any(was_doubted) || is_late_repair;
+        if attempt.end <= self.una && !was_doubted {
+            // The sender did not yet know that the segment had arrived, and had no indication of a
+            // loss: queueing delay exceeded the minimum round trip.
+            return self.stale(attempt);
+        }
+        let has_evidence = self.duplicates > 0
+            || self.sacked_to >= attempt.end
+            || self.newest_ns > attempt.previous_ns;
+        // After such a silence no arrival can have triggered it.
+        let is_silent = silence > (srtt / 2 * 3).clamp(SILENT_NS + queue_ns, i64::MAX / 4);
+        let is_overdue = (is_quiet && since_timer >= rto / 10 * 7) || is_silent;
+        // Without a duplicate ACK or a SACK block only a timer triggers a retransmission.
+        let is_timer = is_overdue || (self.state == State::Open && !has_evidence);
+        let is_again = self.state != State::Open && is_head && is_late && !attempt.is_remote;
+        if self.goes_back(attempt) {
+            return self.stale(attempt);
+        }
+        if is_timer || is_again || (is_head && self.is_impatient(attempt)) {
+            return self.by_timer(attempt, is_head, elapsed, rto);
+        }
+        // Once a timeout is undone, only a SACK block can have it sent again.
+        let is_undone = self.may_undo && self.was_needless && self.sacked_to >= attempt.end;
+        match self.state {
+            State::Loss(until) if attempt.start < until && !is_undone => (Kind::Timeout, 0.97),
+            State::Recovery(until) if attempt.start < until => (Kind::Recovery, 0.98),
+            _ => {
+                if let Some(third_ns) = self.third_ns.take() {
+                    self.queue_ns = (attempt.time_ns - third_ns).max(0);
+                }
+                self.state = State::Recovery(attempt.sent_to);
+                self.recovery_ns = attempt.time_ns;
+                self.has_reduced = true;
+                (Kind::Fast, if has_evidence { 0.99 } else { 0.8 })
+            }
+        }
+    }
+
+    /// A timer must have sent the head again in fast recovery: an ACK of the previous copy cannot
+    /// have come yet, or SACK, by which the sender would have noticed its loss, is missing.
+    fn is_impatient(&self, attempt: &Attempt) -> bool {
+        let age = attempt.time_ns - attempt.previous_ns;
+        let is_soon = self.rtt_min_ns.is_some_and(|least| age < least / 20 * 19);
+        matches!(self.state, State::Recovery(until) if attempt.start < until)
+            && attempt.previous_ns >= self.recovery_ns
+            && !attempt.is_remote
+            && (is_soon || !self.has_sack)
+    }
+
+    /// A retransmission of data whose acknowledgment should have reached the sender before.
+    fn stale(&mut self, attempt: &Attempt) -> (Kind, f64) {
+        if self.state != State::Loss(attempt.sent_to) {
+            self.state = State::Loss(attempt.sent_to);
+            self.timeouts = 1;
+            self.has_reduced = true;
+        }
+        (Kind::Timeout, 0.85)
+    }
+
+    /// A retransmission that no acknowledgment has released.
+    fn by_timer(&mut self, at: &Attempt, is_head: bool, elapsed: i64, rto: i64) -> (Kind, f64) {
+        let is_tail = at.end >= at.sent_to;
+        let may_probe = self.state == State::Open && self.timeouts == 0 && !self.has_probed;
+        if is_tail && may_probe && !is_head {
+            self.probes += 1;
+            self.has_probed = true;
+            return (Kind::TailLossProbe, 0.99);
+        }
+        if is_tail && may_probe && self.probes >= 0 {
+            let sooner = elapsed < rto / 100 * 95;
+            if sooner || self.probes > 0 {
+                self.has_probed = true;
+                return (Kind::TailLossProbe, if sooner { 0.9 } else { 0.7 });
+            }
+        }
+        if !is_head {
+            // Neither head nor tail: an acknowledgment that released it is not in the capture.
+            return match self.state {
+                State::Loss(until) if at.start < until => (Kind::Timeout, 0.9),
+                State::Recovery(until) if at.start < until => (Kind::Recovery, 0.8),
+                _ => {
+                    self.state = State::Recovery(at.sent_to);
+                    self.recovery_ns = at.time_ns;
+                    self.has_reduced = true;
+                    (Kind::Fast, 0.6)
+                }
+            };
+        }
+        if !is_tail && may_probe && self.timeouts == 0 {
+            self.probes -= 1;
+        }
+        self.timeouts += 1;
+        self.was_needless = false;
+        self.may_undo = !matches!(self.state, State::Recovery(_));
+        self.timeout_ns = at.time_ns;
+        self.state = State::Loss(at.sent_to);
+        self.has_reduced = true;
+        (Kind::Timeout, if elapsed >= rto / 2 { 0.99 } else { 0.7 })
+    }
+}

@@ -1,0 +1,53 @@
+//! Share of the bottleneck, decided with the final estimate of the path's product.
+//!
+//! While a flow is read, the estimate of the product changes. Times are kept with the bytes that
+//! were in flight, and compared with the final estimate.
+
+use super::account::{Account, Limit};
+use std::collections::HashMap;
+
+/// Number of different entries that are kept; later ones keep their first decision.
+const ENTRIES_MAX: usize = 1 << 16;
+
+/// Limits of an interval, and the bytes in flight that decide between them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Decision {
+    /// Limit, with the estimate at that time.
+    pub limit: Limit,
+    /// Limit if the bottleneck was not filled.
+    pub otherwise: Limit,
+    /// Bytes in flight.
+    pub flight: i64,
+}
+
+/// Nanoseconds by decision and episode.
+#[derive(Debug, Default)]
+pub struct Weighing {
+    times: HashMap<(Decision, Option<usize>), i64>,
+}
+
+impl Weighing {
+    /// Adds an interval.
+    pub fn add(&mut self, decision: Decision, episode: Option<usize>, length: i64) {
+        let is_open = matches!(
+            decision.limit,
+            Limit::Bottleneck | Limit::SlowStart | Limit::Window | Limit::Recovery
+        );
+        if length > 0 && is_open && self.times.len() < ENTRIES_MAX {
+            *self.times.entry((decision, episode)).or_default() += length;
+        }
+    }
+
+    /// Corrects the account: the bottleneck was the limit with at least `enough` bytes in flight.
+    pub fn correct(self, account: &mut Account, enough: f64) {
+        for ((decision, episode), length) in self.times {
+            let Decision { limit, otherwise, flight } = decision;
+            let is_filled = flight as f64 >= enough;
+            if is_filled && limit != Limit::Bottleneck {
+                account.shift(length, (limit, episode), Limit::Bottleneck);
+            } else if !is_filled && limit == Limit::Bottleneck {
+                account.give(length, otherwise, episode);
+            }
+        }
+    }
+}
