@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import struct
 import sys
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -137,6 +138,47 @@ def test_a_policer_is_no_lossy_channel(tmp_path: Path) -> None:
     assert all(episode["cause"] != "wireless" for episode in episodes)
 
 
+@pytest.mark.parametrize("keeps_data", [True, False])
+def test_one_direction_tells_no_limit(tmp_path: Path, *, keeps_data: bool) -> None:
+    """Without acknowledgments, or without data, all is unknown, and a finding says so."""
+    whole = tmp_path / "whole.pcapng"
+    Case("linux", "queue", timestamps=True, draw=0).run(whole)
+    _, _, path = next(captured(tmp_path, Case("linux", "queue", timestamps=True, draw=0)))
+    rewrite(path, lambda packet: packet if (packet[20:22] == PORT) == keeps_data else None)
+    diagnosis = retx.diagnose(path)
+    (flow,) = diagnosis.flows
+    assert flow["limited_by"]["unknown"] == pytest.approx(flow["life_s"])
+    assert flow["certainty"] == pytest.approx(0.0)
+    assert any("one direction" in finding for finding in diagnosis.findings)
+
+
+def test_cut_options_tell_no_window(tmp_path: Path) -> None:
+    """A snap length of 54 bytes cuts the window scale from the SYN."""
+    Case("linux", "bernoulli", timestamps=True, draw=0).run(tmp_path / "whole.pcapng")
+    _, _, path = next(captured(tmp_path, Case("linux", "bernoulli", timestamps=True, draw=0)))
+    full = retx.diagnose(path).flows[0]
+    rewrite(path, lambda packet: packet[:54])
+    diagnosis = retx.diagnose(path)
+    assert diagnosis.flows[0]["limited_by"]["receive_window"] == 0
+    assert full["limited_by"]["receive_window"] < 0.1 * full["life_s"]
+    assert any("options of a SYN" in finding for finding in diagnosis.findings)
+
+
+PORT = (5001).to_bytes(2, "big")
+
+
+def rewrite(path: Path, change: Callable[[bytes], bytes | None]) -> None:
+    """Changes or removes each packet of a pcap file."""
+    content, pieces, at = path.read_bytes(), [], 24
+    while at < len(content):
+        *time, length, original = struct.unpack_from("<IIII", content, at)
+        packet = change(content[at + 16 : at + 16 + length])
+        if packet is not None:
+            pieces.append(struct.pack("<IIII", *time, len(packet), original) + packet)
+        at += 16 + length
+    path.write_bytes(content[:24] + b"".join(pieces))
+
+
 def test_thinned_acks_prove_nothing(tmp_path: Path) -> None:
     """A slow way back with a short queue drops most acknowledgments."""
     slow = POLICED.replace('"50 Mbit/s"', '"20 Mbit/s"').replace(
@@ -186,6 +228,7 @@ def test_the_answer_has_the_form_of_the_contract(capture: Path) -> None:
 def test_the_command_says_a_sentence_with_frames(capture: Path, cli: Cli) -> None:
     shown = cli("diagnose", str(capture)).stdout
     assert "It was limited" in shown
+    assert "The shares have a certainty of" in " ".join(shown.split())
     assert "retransmissions, the first in frame" in shown
     said = cli("diagnose", str(capture), "--json", "--flow", "1").stdout
     [flow] = json.loads(said)["flows"]

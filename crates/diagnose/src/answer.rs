@@ -234,7 +234,8 @@ pub struct Flow {
     pub timer: &'static str,
     /// Seconds by what limited it; they sum to the life.
     pub limited_by: Limits,
-    /// Part of the life whose limit and cause are stated.
+    /// Probability that no share is wrong by more than 3 points, times the part of the life whose
+    /// limit and cause are stated.
     pub certainty: f64,
     /// Episodes of loss recovery of the larger direction.
     pub episodes: Vec<Episode>,
@@ -248,6 +249,12 @@ pub struct Flow {
     pub capture_duplicates: u64,
     /// Bytes acknowledged that the capture has not seen.
     pub not_captured_bytes: i64,
+    /// The capture has packets of one direction only.
+    #[serde(skip)]
+    pub is_one_way: bool,
+    /// The capture has cut options of a SYN.
+    #[serde(skip)]
+    pub has_cut_syn: bool,
     /// Originals that passed the capture late and thus look like retransmissions.
     pub reordered: u64,
     /// Path between two captures; none with one capture.

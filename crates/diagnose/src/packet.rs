@@ -77,6 +77,8 @@ pub struct Options {
     pub sack: Blocks,
     /// An option of Multipath TCP: duplicate ACKs may be about another subflow.
     pub multipath: bool,
+    /// The capture has cut the options.
+    pub is_cut: bool,
 }
 
 /// The control bits FIN, SYN, RST, PSH, ACK, URG, ECE and CWR.

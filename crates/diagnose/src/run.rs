@@ -1,6 +1,6 @@
 //! From a file to the answer.
 
-use crate::answer::{Answer, Capture};
+use crate::answer::{Answer, Capture, Flow};
 use crate::flow::table::Flows;
 use crate::flow::watch::{Observed, Watched};
 use crate::layers::{NoSegment, decode};
@@ -120,6 +120,21 @@ pub(crate) fn read<R: Read>(
             "{copies} frames are further copies of one packet, made by the capture; left out"
         ));
     }
+    let count = |of: fn(&Flow) -> bool| flows.iter().filter(|flow| of(flow)).count();
+    let one_way = count(|flow| flow.is_one_way);
+    if one_way > 0 {
+        findings.push(format!(
+            "only one direction of {} is in the capture: the limits are unknown",
+            flows_of(one_way)
+        ));
+    }
+    let cut = count(|flow| flow.has_cut_syn);
+    if cut > 0 {
+        findings.push(format!(
+            "the options of a SYN of {} were cut (snap length): the receive windows are unknown",
+            flows_of(cut)
+        ));
+    }
     let missing: i64 = flows.iter().map(|flow| flow.not_captured_bytes).sum();
     if missing > 0 {
         findings.push(format!(
@@ -128,6 +143,10 @@ pub(crate) fn read<R: Read>(
     }
     let capture = Capture { files: vec![name.to_owned()], packets: reader.frames(), findings };
     Ok(Reading { answer: Answer { capture, flows }, observed })
+}
+
+fn flows_of(count: usize) -> String {
+    format!("{count} flow{}", if count == 1 { "" } else { "s" })
 }
 
 fn of_file<R: Read>(reader: &Reader<R>, passed: &Passed) -> Vec<String> {

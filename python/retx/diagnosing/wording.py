@@ -163,3 +163,5 @@ def paragraph(flow: Mapping[str, Any]) -> Iterator[str]:
         yield from between(flow["between"])
     if flow["reordered"]:
         yield f"{flow['reordered']} packets came late, and are no retransmissions."
+    if said:
+        yield f"The shares have a certainty of {flow['certainty']:.0%}."

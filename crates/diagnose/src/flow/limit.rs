@@ -321,11 +321,13 @@ impl Half {
         self.path.product().is_some_and(|product| flight as f64 >= FILLED * product)
     }
 
-    /// True if less than a full segment was sent last, so that no more was there to send. Linux also
-    /// ends a burst with less where the peer's window ends (`tcp_mss_split_point`).
+    /// True if less than a full segment was sent last, so that no more was there to send. Linux
+    /// also ends a burst with less where the peer's window ends (`tcp_mss_split_point`).
     const fn is_last(&self) -> bool {
-        let window = self.sender.window;
-        let fills_window = window > 0 && self.board.end >= self.sender.una + window;
+        let fills_window = match self.sender.window {
+            Some(window) => window > 0 && self.board.end >= self.sender.una + window,
+            None => false,
+        };
         self.last_length < self.largest && !fills_window
     }
 
@@ -339,14 +341,16 @@ impl Half {
     fn limit(&self, is_filled: bool) -> Limit {
         let flight = self.board.end - self.sender.una;
         let product = self.path.product();
-        let window = self.sender.window;
         let is_open = matches!(self.sender.state, State::Open);
-        let is_small = product.is_none_or(|product| (window as f64) < product);
+        let is_full = self.sender.window.is_some_and(|window| {
+            let is_small = product.is_none_or(|product| (window as f64) < product);
+            flight + self.room() > window && is_small
+        });
         if !self.is_established {
             Limit::Handshake
         } else if flight <= 0 || (is_open && self.is_last()) {
             Limit::Application
-        } else if window >= 0 && flight + self.room() > window && is_small {
+        } else if is_full {
             Limit::ReceiveWindow
         } else if is_filled {
             Limit::Bottleneck

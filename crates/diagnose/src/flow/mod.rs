@@ -83,7 +83,7 @@ pub struct Flow {
     ends: [End; 2],
     start_ns: i64,
     last_ns: i64,
-    packets: u64,
+    packets: [u64; 2],
     halves: [Half; 2],
     loops: [Loop; 2],
     clocks: [Clock; 2],
@@ -109,7 +109,7 @@ impl Flow {
             ends: [first.source, first.destination],
             start_ns: first.time_ns,
             last_ns: first.time_ns,
-            packets: 0,
+            packets: [0; 2],
             halves: Default::default(),
             loops: Default::default(),
             clocks: Default::default(),
@@ -145,7 +145,7 @@ impl Flow {
     /// A packet of either direction; returns false for a copy that the capture made.
     fn push(&mut self, packet: &Packet) -> bool {
         let side = self.side(packet);
-        self.packets += 1;
+        self.packets[side] += 1;
         self.last_ns = self.last_ns.max(packet.time_ns);
         if self.copies[side].is_copy(packet) {
             return false;
@@ -205,11 +205,12 @@ impl Flow {
             if let Some(other) = self.syn_ns[1 - side].filter(|_| is_first) {
                 self.loops[side].sample(time_ns - other);
                 self.handshake_ns[side] = Some(time_ns - other);
+                let is_cut = self.syns.iter().flatten().any(|syn| syn.is_cut);
                 // Window scaling requires the option from both ends.
                 let is_scaled = packet.options.window_scale.is_some();
                 let scales = self.scales;
                 for (half, scale) in self.halves.iter_mut().zip([scales[1], scales[0]]) {
-                    half.scale = if is_scaled { scale } else { Some(0) };
+                    half.scale = if is_scaled { scale } else { Some(0) }.filter(|_| !is_cut);
                 }
             }
         } else if !self.halves[0].is_established {

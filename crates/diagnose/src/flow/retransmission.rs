@@ -24,7 +24,7 @@ impl Half {
             Kind::Fin
         } else if packet.payload_bytes == 1 && end <= self.passed_ack {
             Kind::KeepAlive
-        } else if self.is_established && self.sender.window == 0 && start <= self.sender.una {
+        } else if self.is_established && self.sender.window == Some(0) && start <= self.sender.una {
             Kind::WindowProbe
         } else {
             return self.recover(packet, at, original, now);

@@ -105,8 +105,8 @@ pub struct Sender {
     pub estimator: Estimator,
     /// Cumulative acknowledgment that has reached it.
     pub una: i64,
-    /// Latest receive window that has reached the sender; negative if unknown.
-    pub window: i64,
+    /// Latest receive window that has reached the sender, if its scale is known.
+    pub window: Option<i64>,
     /// Episode.
     pub state: State,
     /// True once the sender has reduced its window.
@@ -185,7 +185,7 @@ impl Sender {
 
     fn take(&mut self, ack: &Ack, sent_to: i64) {
         self.after_partial(false);
-        self.window = ack.window;
+        self.window = (ack.window >= 0).then_some(ack.window);
         self.ack_ns = ack.effective_ns;
         self.sacked_to = self.sacked_to.max(ack.sacked_to);
         self.newest_ns = self.newest_ns.max(ack.newest_ns);

@@ -30,6 +30,7 @@ pub fn read(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     if let Some(bytes) = view.data.get(HEADER_BYTES..header.min(view.data.len())) {
         packet.options = options(bytes);
     }
+    packet.options.is_cut = header > view.data.len();
     Ok(())
 }
 
