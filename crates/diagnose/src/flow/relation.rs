@@ -86,15 +86,18 @@ impl Half {
     pub(super) fn hidden(&mut self, start: i64, now: &Now, stamp: Stamp) {
         let lost = i64::from(self.ids.skipped);
         let end = self.board.end;
-        let is_next = start == end && !self.board.has_hole();
         let is_turn = start < end && self.was_new && lost >= TAIL_MIN;
         self.was_new = start >= end;
+        if lost == 0 {
+            return;
+        }
+        let is_next = start == end && !self.board.has_hole();
         // A super-segment takes the numbers of all its segments.
         let is_segment = (1..SUPER_BYTES).contains(&self.largest);
         // Close to the sender, all of its packets are captured.
         let is_far = now.sender_loop > now.receiver_loop.map(|it| it / NEAR);
         let is_known = self.sender.una > 0 && stamp.ip_id.is_some() && is_segment && is_far;
-        if lost == 0 || !is_known || !(is_next || is_turn) {
+        if !is_known || !(is_next || is_turn) {
             return;
         }
         let id = stamp.ip_id.map(|id| id.wrapping_sub(1));
