@@ -130,9 +130,10 @@ app = "bulk"
 """
 
 
-def test_a_policer_is_no_lossy_channel(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["server", "client"])
+def test_a_policer_is_no_lossy_channel(tmp_path: Path, place: str) -> None:
     """No RTT tells its losses from those of a channel, but they come at regular intervals."""
-    retx.run(POLICED, pcap=tmp_path / "policed.pcapng", pcap_at=["net@server"])
+    retx.run(POLICED, pcap=tmp_path / "policed.pcapng", pcap_at=[f"net@{place}"])
     episodes = retx.diagnose(tmp_path / "policed.pcapng").flows[0]["episodes"]
     assert len(episodes) > 20
     assert all(episode["cause"] != "wireless" for episode in episodes)

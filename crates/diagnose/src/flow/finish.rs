@@ -21,6 +21,8 @@ const MIDDLE_WITHOUT_SACK: f64 = 0.7;
 /// Probability that a retransmission after a timeout is recognised as one at the receiver's end,
 /// with timestamps.
 const RECEIVER_TIMEOUT: f64 = 0.7;
+/// Round trips within which two episodes are about the same losses.
+const SAME_RTTS: i64 = 2;
 /// Precision of congestion as a named cause (tools/diagnose_truth.py).
 const CONGESTION_MAX: f64 = 0.7;
 /// Probability from which congestion is named.
@@ -230,7 +232,14 @@ impl Half {
         let mut judgments: Vec<_> = self.episodes.iter().map(one).collect();
         let is_known = |(judgment, _): &(&Option<Judgment>, _)| judgment.is_some();
         let losses = judgments.iter().zip(&self.episodes).filter(is_known);
-        let times_ns: Vec<i64> = losses.map(|(_, episode)| episode.start_ns).collect();
+        let mut times_ns: Vec<i64> = Vec::new();
+        for (_, episode) in losses {
+            // Away from the sender, one recovery may look like several.
+            let is_same = |last: &i64| episode.start_ns - last < SAME_RTTS * episode.rtt_ns;
+            if !times_ns.last().is_some_and(is_same) {
+                times_ns.push(episode.start_ns);
+            }
+        }
         cause::weigh(&mut judgments, &times_ns);
         judgments
     }
