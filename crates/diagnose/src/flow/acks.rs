@@ -206,7 +206,7 @@ impl Half {
             self.ack_widths[usize::from(echo.is_jump)] += 1;
         }
         self.measure((delivered, is_clean), rtt.map(|(_, ns)| ns), now);
-        // Behind a gap, data that arrived long before are acknowledged together.
+        // The acknowledgment that ends a gap covers data that arrived long before.
         let is_clean = is_clean && !self.has_gap;
         if let (true, true, Some(first_ns)) = (is_clean, are_full && rtt.is_some(), first_ns) {
             self.path.on_round_trip(&Acknowledged {

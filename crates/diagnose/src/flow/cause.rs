@@ -43,7 +43,8 @@ const INTERVALS_MIN: usize = 8;
 const REGULAR: f64 = 0.45;
 /// Likelihood ratio of congestion for regular losses: 5/10 against 12/101 of those flows.
 const REGULAR_RATIO: f64 = 4.0;
-/// Least probability of congestion for regular losses, which are never ascribed to the channel.
+/// Least probability of congestion for regular losses, which are never ascribed to the channel:
+/// chosen, so that their cause stays undecided without a visible queue.
 const REGULAR_MIN: f64 = 0.5;
 
 /// RTT samples of a flow.

@@ -19,9 +19,9 @@ const RECEIVER_WITHOUT_SACK: f64 = 0.5;
 /// … and in the middle.
 const MIDDLE_WITHOUT_SACK: f64 = 0.7;
 /// Probability that a retransmission after a timeout is recognised as one at the receiver's end,
-/// with timestamps.
+/// with timestamps: 61 of 91 on the flows 1000–1199, 3000–3199 and 5000–5199, rounded.
 const RECEIVER_TIMEOUT: f64 = 0.7;
-/// Round trips within which two episodes are about the same losses.
+/// Round trips within which two episodes are about the same losses: a convention.
 const SAME_RTTS: i64 = 2;
 /// Precision of congestion as a named cause (tools/diagnose_truth.py).
 const CONGESTION_MAX: f64 = 0.7;

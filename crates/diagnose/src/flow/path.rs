@@ -16,7 +16,7 @@ const WIDTH: f64 = 0.05;
 const LOWEST: f64 = 1e3;
 /// Minimum spacing as a fraction of the round trip: data closer together belong to one burst.
 const ARRIVALS_MIN: i64 = 4;
-/// A link is slow if less than one byte in so many arrives in a burst.
+/// A link is slow if less than one byte in so many arrives in a burst: a convention.
 const BURSTS_MIN: f32 = 4.0;
 
 /// Estimates of the path.

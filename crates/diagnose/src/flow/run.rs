@@ -4,7 +4,7 @@
 //! bottleneck's queue from emptying has its segments arrive one behind the other, each after the
 //! time that it takes to pass the bottleneck.
 
-/// Times of a segment that may pass between two of them without a gap.
+/// Part of a segment's time by which the next may be late without a gap: a convention.
 const GAP: f64 = 0.5;
 
 /// Data that arrive one behind the other.

@@ -16,7 +16,7 @@ impl Sender {
         let is_late = since_timer.min(attempt.time_ns - attempt.previous_ns) >= rto / 20 * 17;
         let is_head = attempt.start <= self.una;
         let was_doubted = |it: &(i64, i64)| it.0 <= attempt.start && attempt.start < it.1;
-        // Behind queues the order of an acknowledgment and what it released is not certain.
+        // Queues before the capture blur the order of an acknowledgment and what it released.
         let repairs = matches!(self.state, State::Recovery(until) if attempt.start < until);
         let is_late_repair = attempt.is_remote && repairs && !is_quiet;
         let was_doubted = self.doubts.iter().any(was_doubted) || is_late_repair;

@@ -293,7 +293,7 @@ impl Connection {
             return Short::Nothing;
         }
         let ack = self.write_in_detail(now, self.sender.ack_position(), (0, Flags::ACK));
-        // Data read meanwhile may have to be told of.
+        // Data read meanwhile may need a window update.
         Short::Sent(PlainTransmit { more: self.receiver.ack_now, ..ack })
     }
 
