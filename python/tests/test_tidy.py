@@ -420,6 +420,8 @@ EXPLAINED = {
     "pipes": ("link/src/pipe",),
     "fast path": ("tcp/src/connection/fast_path",),
     "recovery": ("tcp/src/loss_detection", "tcp/src/scoreboard"),
+    "connection": ("tcp/src/connection",),
+    "congestion control": ("tcp/src/congestion_control",),
     "emulator": ("emulate/src",),
 }
 

@@ -95,9 +95,11 @@ impl Bandwidth {
             self.by_duplicates = self.by_duplicates.saturating_add(ack.delivered);
             return ack.delivered;
         }
+        // The missing segment, for which no duplicate ACK has counted.
         if ack.bytes_acked <= smss {
             return ack.bytes_acked;
         }
+        // All but the missing segment have been credited.
         if self.by_duplicates >= ack.bytes_acked {
             self.by_duplicates -= ack.bytes_acked;
             return smss;

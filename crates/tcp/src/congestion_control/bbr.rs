@@ -159,6 +159,7 @@ impl Bbr {
     /// `bbr_init_pacing_rate_from_rtt`: a window per RTT, or per nominal millisecond.
     fn init_pacing_rate(&mut self, cwnd: u64, rtt: Option<Duration>) {
         self.has_seen_rtt |= rtt.is_some();
+        // No RTT is 0: the rate would be infinite.
         let rtt = rtt.unwrap_or(Duration::from_millis(1)).max(Duration::from_micros(1));
         self.pacing_rate = Bandwidth::of(cwnd, self.smss, rtt).pacing_rate(HIGH_GAIN);
     }
@@ -169,6 +170,7 @@ impl Bbr {
             self.init_pacing_rate(cwnd, srtt);
         }
         let rate = self.bandwidth().pacing_rate(gain);
+        // In startup the first samples are of a few segments only, and would slow the sender down.
         if self.full.reached || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
@@ -176,6 +178,8 @@ impl Bbr {
 
     /// `bbr_tso_segs_goal`: segments per burst.
     fn burst(&self) -> u64 {
+        // About a millisecond of data, so that bursts stay short on slow paths
+        // (`bbr_min_tso_segs`).
         let bytes = (self.pacing_rate >> 10).min(LARGEST_BURST.0);
         let least = if self.pacing_rate < SLOW { 1 } else { 2 };
         (bytes / self.smss).max(least).min(LARGEST_BURST.1)
@@ -189,7 +193,9 @@ impl Bbr {
 
     /// `bbr_quantization_budget`.
     fn with_budget(&self, cwnd: u64) -> u64 {
+        // An even number, because a receiver that delays ACKs acknowledges segments in pairs.
         let even = cwnd.saturating_add(3 * self.burst()).saturating_add(1) & !1;
+        // Rounding must not keep the probing phase from sending more than before.
         let probes = self.mode == Mode::ProbeBandwidth && self.phase == 0;
         even.saturating_add(if probes { 2 } else { 0 })
     }
@@ -201,6 +207,7 @@ impl Bbr {
 
     /// `bbr_packets_in_net_at_edt`: segments in flight when the next one may leave.
     fn flight_at_departure(&self, flight: u64, pacing_delay: Duration) -> u64 {
+        // While it probes, the burst about to be sent is counted as well.
         let more = if self.pacing_gain > UNIT { self.burst() } else { 0 };
         let delivered = self.bandwidth().segments_in(pacing_delay, self.smss);
         (flight + more).saturating_sub(delivered)
@@ -220,6 +227,7 @@ impl CongestionControl for State {
     /// `bbr_init`.
     fn on_connected(&mut self, window: &mut Window, start: &Start) {
         let bbr = &mut *self.0;
+        // The handshake may have lowered the MSS.
         bbr.smss = window.smss.into();
         bbr.identity = start.identity;
         bbr.rate.on_connected(start.now, start.rtt);
@@ -239,6 +247,7 @@ impl CongestionControl for State {
     /// `bbr_cwnd_event`.
     fn on_restart(&mut self, window: &mut Window, now: Time) {
         let bbr = &mut *self.0;
+        // Only a pause that the application caused is a restart; other pauses belong to the path.
         if !bbr.rate.is_app_limited() {
             return;
         }
@@ -275,7 +284,9 @@ impl CongestionControl for State {
         }
         window.cwnd = window.smss.into();
         bbr.losses = Phase::Loss;
+        // Losses may have lowered the bandwidth: the comparison begins anew.
         bbr.full.forget_best();
+        // `bbr_set_state` counts a timeout as the end of a round for the policer detection.
         bbr.rounds.start = true;
         bbr.watch_for_policer(true, false);
     }

@@ -124,6 +124,7 @@ impl State {
             },
             start: match config.slow_start {
                 SlowStart::Standard => Start::Standard,
+                // Pacing stretches ACK trains, which the detector allows for.
                 SlowStart::Hystart => Start::Hystart(Hystart::new(tcp.pacing)),
                 SlowStart::HystartPlusPlus => Start::PlusPlus(HystartPlusPlus::default()),
             },
@@ -138,9 +139,12 @@ impl State {
         let smss = u64::from(window.smss);
         match &self.start {
             Start::Hystart(_) => {
+                // As in `tcp_slow_start`, the segments beyond ssthresh count for congestion
+                // avoidance.
                 return segments::slow_start(window, segments::delivered(window, ack));
             }
             Start::PlusPlus(hystart) if hystart.is_active() => {
+                // RFC 9406 §4.2 allows eight segments per ACK, RFC 5681 one.
                 window.cwnd = window.cwnd.saturating_add(hystart.growth(ack.bytes_acked, smss));
             }
             Start::PlusPlus(_) | Start::Standard => {
@@ -183,11 +187,14 @@ impl Avoidance {
 impl CongestionControl for State {
     fn on_connected(&mut self, _: &mut Window, start: &congestion_control::Start) {
         if start.samples_segments {
+            // `on_segments_acked` passes the samples then.
             self.times = None;
         }
     }
 
     fn on_sent(&mut self, sent: &Sent) {
+        // Nothing else is in flight: the pause before is no part of the epoch (§5.8;
+        // `CA_EVENT_TX_START`).
         if sent.flight_size <= u64::from(sent.bytes) {
             match &mut self.avoidance {
                 Avoidance::Rfc(curve) => curve.skip_to(sent.now),
@@ -220,11 +227,13 @@ impl CongestionControl for State {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        // `observe` was called for the same acknowledgment just before.
         let rtt = self.rtt.take();
         if window.in_slow_start() {
             self.look_for_exit(window, ack, rtt);
         }
         if !ack.cwnd_limited {
+            // Linux leaves out only pauses with nothing in flight, in `on_sent`.
             if let Avoidance::Rfc(curve) = &mut self.avoidance {
                 curve.skip_to(ack.now);
             }
@@ -261,6 +270,7 @@ impl CongestionControl for State {
         match &mut self.start {
             Start::Standard => {}
             Start::Hystart(hystart) => hystart.on_timeout(loss),
+            // Only the first slow start is modified (RFC 9406 §4.3).
             Start::PlusPlus(hystart) => hystart.end(),
         }
     }

@@ -123,11 +123,14 @@ impl DeliveryRate {
 
     /// Records that no data are left to send, with `flight` segments in flight.
     pub fn on_app_limited(&mut self, flight: u64) {
+        // 0 would mean that the application is not the limit.
         self.app_limited = (self.delivered + flight).max(1);
     }
 
     /// Handles data that are sent.
     pub fn on_sent(&mut self, sent: &Sent) {
+        // `tcp_rate_skb_sent`: with nothing in flight a new interval begins, which leaves out the
+        // pause.
         if !sent.retransmission && sent.flight_size <= u64::from(sent.bytes) {
             self.first_sent = sent.now;
             self.delivered_at = sent.now;
@@ -147,6 +150,7 @@ impl DeliveryRate {
             let first = self.flying.partition_point(|it| it.end <= sent.position);
             for flying in self.flying.range_mut(first..) {
                 work::steps(1);
+                // A retransmission may cover several segments: each keeps its end.
                 *flying = Stamp { end: flying.end, ..stamp };
                 if flying.end >= end {
                     break;
@@ -161,6 +165,7 @@ impl DeliveryRate {
     /// Evaluates an acknowledgment.
     pub fn on_ack(&mut self, ack: &Delivery) -> Reading {
         self.delivered += ack.segments;
+        // All data in flight at the shortage have been delivered.
         if self.app_limited > 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }
@@ -169,13 +174,18 @@ impl DeliveryRate {
             self.delivered_at = ack.now;
         }
         let Some(newest) = newest else { return Reading::default() };
+        // Later samples count their sending time from here.
         self.first_sent = newest.sent;
         let rtt = (!newest.again).then(|| ack.now.since(newest.sent)).or(ack.rtt);
         if let Some(rtt) = rtt {
             self.least_rtt.add(ack.now.as_nanos(), rtt.as_nanos());
         }
         let sending = newest.sent.since(newest.first_sent);
+        // The longer of sending and acknowledging: compressed ACKs would exceed the rate of the
+        // path.
         let interval = ack.now.since(newest.delivered_at).max(sending);
+        // An unnecessary retransmission may shorten the interval to less than the least RTT, and so
+        // raise the rate.
         let is_valid = !interval.is_zero() && interval.as_nanos() >= self.least_rtt_or_zero();
         let sample = Sample {
             segments: self.delivered - newest.delivered,
@@ -187,6 +197,7 @@ impl DeliveryRate {
             sample: is_valid.then_some(sample),
             is_app_limited: newest.is_app_limited,
             rtt,
+            // `FLAG_ACK_MAYBE_DELAYED`: a short segment, alone in flight for a round trip.
             may_be_delayed: ack.segments == 1
                 && ack.is_short
                 && newest.delivered + 1 == self.delivered,
@@ -206,6 +217,7 @@ impl DeliveryRate {
         });
         while let Some(stamp) = self.flying.front().filter(|it| it.end <= ack.snd_una) {
             work::steps(1);
+            // Without SACK the newest of the acknowledged segments is the one that was sent last.
             if !ack.is_selective && newest.is_none_or(|newest| stamp.is_after(&newest)) {
                 newest = Some(*stamp);
             }

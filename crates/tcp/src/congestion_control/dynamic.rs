@@ -150,6 +150,7 @@ impl LossRate {
     fn on_loss(&mut self, now: Time) {
         let interval = self.since.map_or(Duration::ZERO, |since| now.since(since));
         self.longest = self.longest.max(interval);
+        // Without an interval yet, the rate of this loss counts in full.
         let theta = if self.longest.is_zero() {
             1.0
         } else {

@@ -81,6 +81,7 @@ impl CongestionControl for State {
         if !ack.cwnd_limited {
             return;
         }
+        // `hybla_state` enables the algorithm in `TCP_CA_Open` only.
         if ack.in_recovery {
             self.reno.on_ack(window, ack);
             return;
@@ -94,6 +95,7 @@ impl CongestionControl for State {
         let bytes = segments * smss + self.fraction;
         let whole = libm::floor(bytes);
         let cwnd = window.cwnd.saturating_add(whole as u64);
+        // 2^ρ − 1 segments per ACK would overshoot the threshold by far.
         if window.in_slow_start() && cwnd >= window.ssthresh {
             window.cwnd = window.ssthresh;
             self.fraction = 0.0;
@@ -111,6 +113,7 @@ impl CongestionControl for State {
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
         let before = window.ssthresh;
         self.reduce(window, loss);
+        // The first timeout has set it (RFC 5681 §3.1).
         if repeated {
             window.ssthresh = before;
         }

@@ -66,8 +66,10 @@ impl State {
     fn increment(&self, window: &Window) -> u64 {
         let rho = self.rho_eighths;
         if window.in_slow_start() {
+            // 2^ρ is 2^⌊ρ⌋, by the shift, times 2 to the fraction of ρ, by the table.
             return (FRACTIONS[(rho % 8) as usize] << (rho / 8).min(EXPONENT_MAX)) - SEGMENT;
         }
+        // 128·ρ² for ρ in eighths: 128/64 is 2.
         2 * rho * rho / segments::cwnd(window)
     }
 }
@@ -105,6 +107,7 @@ impl CongestionControl for State {
             self.segments.count = 0;
             grown += 1;
         }
+        // Less than 1/128 segment per ACK would never add up to a segment.
         if increment == 0 && self.segments.count >= segments::cwnd(window) {
             self.segments.count = 0;
             grown += 1;

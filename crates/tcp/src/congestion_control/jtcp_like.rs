@@ -78,6 +78,7 @@ impl State {
 
     /// Bytes newly queued, w·Jr; `None` before two windows are known.
     fn newly_queued(&self) -> Option<f64> {
+        // In the first window the measurement begins with its start.
         let first = self.marks[0].or(self.marks[1])?;
         let last = self.last?;
         let arriving = last.arrived.saturating_sub(first.arrived).as_nanos() as f64;
@@ -100,6 +101,7 @@ impl CongestionControl for State {
     fn observe(&mut self, ack: &Ack, _: u32) {
         let Some(rtt) = self.times.on_ack(ack) else { return };
         let now = Duration::from_nanos(ack.now.as_nanos());
+        // The receiver's clock leaves out the jitter on the path of the ACKs.
         let arrived = ack.receiver_time.unwrap_or(now);
         let mark = Mark { sent: now.saturating_sub(rtt), arrived, end: ack.snd_una };
         if ack.snd_una > self.window_end {
@@ -131,6 +133,8 @@ impl CongestionControl for State {
         let congestion = self.is_congestion(window.smss);
         self.reno.on_timeout(window, loss, repeated);
         if !congestion {
+            // The timeout has set one segment: without congestion half of the flight is kept, but
+            // never more than before.
             window.ssthresh = half_of_flight(window, loss);
             window.cwnd = window.ssthresh.min(cwnd);
         }

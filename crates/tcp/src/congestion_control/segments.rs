@@ -69,6 +69,7 @@ impl Segments {
     /// least 2.
     pub fn reduce(&mut self, window: &mut Window, loss: &Loss, ssthresh: u64) {
         window.ssthresh = bytes(window, ssthresh.max(2));
+        // Two segments may be more than the window.
         window.cwnd = window.ssthresh.min(window.cwnd);
         self.reduced_until = loss.snd_max;
         self.count = 0;
@@ -82,6 +83,8 @@ impl Segments {
     /// Handles a timeout. True if the window has been reduced already, or the timeout is a repeated
     /// one: then `ssthresh` is kept.
     pub fn timed_out(&mut self, window: &mut Window, loss: &Loss, repeated: bool) -> bool {
+        // `tcp_enter_loss` sets ssthresh only once `high_seq` of the last reduction is
+        // acknowledged.
         let reduced = repeated || loss.snd_una < self.reduced_until;
         window.cwnd = window.smss.into();
         self.reduced_until = loss.snd_max;

@@ -40,6 +40,7 @@ impl CongestionControl for State {
     }
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
+        // Tahoe has no fast recovery: duplicate ACKs have the effect of a timeout.
         self.reno.on_timeout(window, loss, false);
     }
 

@@ -123,6 +123,7 @@ impl State {
             && let Some(base) = self.base
         {
             let rtt = match round.samples {
+                // All samples were ambiguous (Karn), but the round itself lasted a round trip.
                 0 => ack.now.since(round.began),
                 samples => round.sum / samples,
             };
@@ -141,7 +142,9 @@ impl State {
 
     fn decide(&mut self, window: &mut Window, diff: f64) {
         let smss = u64::from(window.smss);
+        // A window below two segments, after a timeout, must not grow by a decrease.
         let floor = window.cwnd.min(2 * smss);
+        // Slow start grows in every other round: the rounds between measure a constant window.
         self.growth = if window.in_slow_start() {
             if self.growth == Growth::Exponential {
                 Growth::Hold
@@ -173,6 +176,7 @@ impl State {
         match self.growth {
             Growth::Hold => {}
             Growth::Linear => {
+                // SMSS·acked/cwnd bytes: one SMSS per round trip; the remainder is kept.
                 self.credit = self.credit.saturating_add(ack.bytes_acked.saturating_mul(smss));
                 window.cwnd = window.cwnd.saturating_add(self.credit / window.cwnd);
                 self.credit %= window.cwnd;

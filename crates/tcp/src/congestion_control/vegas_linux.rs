@@ -98,6 +98,7 @@ impl State {
             window.cwnd = window.cwnd.saturating_add(window.smss.into());
         }
         window.cwnd = window.cwnd.max(segments::bytes(window, 2));
+        // `tcp_current_ssthresh`, with which `tcp_vegas_cong_avoid` ends.
         window.ssthresh = window.ssthresh.max(window.cwnd / 2 + window.cwnd / 4);
     }
 }
@@ -109,6 +110,7 @@ impl CongestionControl for State {
             self.least = self.least.min(rtt);
             self.samples += 1;
         }
+        // A duplicate ACK leads to `TCP_CA_Disorder`, in which `tcp_vegas_state` disables Vegas.
         if ack.bytes_acked == 0 {
             self.enabled = false;
         }
@@ -136,6 +138,7 @@ impl CongestionControl for State {
         }
         let acked = segments::delivered(window, ack);
         if ack.snd_una > self.round_end {
+            // At least one of three samples is not that of a delayed ACK.
             if self.samples > 2 {
                 self.decide(window, acked);
             } else {

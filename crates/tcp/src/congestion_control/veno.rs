@@ -114,6 +114,7 @@ impl CongestionControl for State {
             self.measure();
         }
         if !window.in_slow_start() && self.backlog(window) >= self.beta {
+            // Every other ACK: half a segment per round trip near congestion.
             self.skipped = !self.skipped;
             if self.skipped {
                 return;
@@ -124,6 +125,7 @@ impl CongestionControl for State {
 
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
         self.measure();
+        // The samples since the last round are the newest before the loss.
         let random = self.backlog(window) < self.beta;
         let used = loss.flight_size;
         let kept = if random { used / 5 * 4 } else { used / 2 };

@@ -117,6 +117,7 @@ impl CongestionControl for State {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        // At least one of three samples is not that of a delayed ACK.
         if ack.in_recovery || self.samples <= 2 {
             self.segments.reno(window, ack);
             return;

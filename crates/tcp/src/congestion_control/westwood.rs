@@ -73,6 +73,7 @@ impl State {
 
     fn set_ssthresh(&mut self, window: &mut Window, now: Time, quarters: u64) {
         if self.reduction_factor {
+            // INET's reduction factor, from 1 to 4, in quarters.
             self.factor = if window.in_slow_start() { (self.factor + quarters).min(16) } else { 4 };
         }
         let estimate = self.bandwidth.window(now).saturating_mul(4) / self.factor;

@@ -64,8 +64,10 @@ impl State {
         let Some(range) = self.bandwidth.range else { return };
         if let Some(rtt) = ack.rtt {
             let position = range.position(rtt);
+            // Hysteresis as in Spike: a larger RTT begins a spike than ends it.
             self.spike = if self.spike { position >= 1.0 / 3.0 } else { position > 0.5 };
         }
+        // Both rates times the least RTT, in bytes.
         let expected = ack.flight_size as f64;
         let achieved = self.bandwidth.window(ack.now) as f64;
         self.error = !self.spike && expected - achieved <= self.rate_gap * expected;

@@ -82,6 +82,7 @@ impl State {
             return;
         }
         let sample = self.credited / interval;
+        // `westwood_filter`: an empty filter is filled with the first sample.
         if self.once_filtered == 0 && self.bandwidth == 0 {
             (self.once_filtered, self.bandwidth) = (sample, sample);
         } else {
@@ -134,8 +135,11 @@ impl CongestionControl for State {
 
     fn observe(&mut self, ack: &Ack, smss: u32) {
         if let Some(rtt) = self.times.on_ack(ack).filter(|rtt| !rtt.is_zero()) {
+            // `usecs_to_jiffies` rounds up.
             self.rtt = rtt.as_nanos().div_ceil(TICK.as_nanos());
         }
+        // In the order of `tcp_westwood_ack`: an acknowledgment counts for the interval that begins
+        // with it.
         self.end_interval(ticks(ack.now));
         let credit = self.credit(ack.bytes_acked, smss.into());
         self.credited = self.credited.saturating_add(credit);
@@ -153,6 +157,7 @@ impl CongestionControl for State {
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
+        // `CA_EVENT_LOSS`.
         if !self.segments.timed_out(window, loss, repeated) {
             self.set_ssthresh(window);
             self.renew_least_rtt = true;
@@ -160,6 +165,7 @@ impl CongestionControl for State {
     }
 
     fn on_recovery_end(&mut self, window: &mut Window, _: Time) {
+        // `CA_EVENT_COMPLETE_CWR`.
         self.set_ssthresh(window);
         window.cwnd = window.ssthresh;
     }

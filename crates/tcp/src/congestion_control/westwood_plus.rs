@@ -67,6 +67,7 @@ impl CongestionControl for State {
     fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
         self.reno.restart_growth();
         self.set_ssthresh(window, loss);
+        // As in the paper, this may exceed the window before the loss.
         window.cwnd = window.ssthresh;
     }
 

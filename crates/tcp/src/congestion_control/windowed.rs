@@ -34,6 +34,7 @@ impl WindowedMax {
     /// Takes a sample.
     pub fn add(&mut self, at: u64, value: u64) {
         let sample = Sample { at, value };
+        // A new maximum, or no sample left within the window: all three start again.
         if value >= self.best[0].value || at - self.best[2].at > self.window {
             self.best = [sample; 3];
             return;
@@ -82,6 +83,7 @@ impl WindowedMin {
 
     /// Takes a sample.
     pub fn add(&mut self, at: u64, value: u64) {
+        // The largest complement is that of the smallest value.
         self.0.add(at, u64::MAX - value);
     }
 }

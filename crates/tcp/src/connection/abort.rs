@@ -68,6 +68,7 @@ impl AbortLimits {
     /// Largest number of doublings of the wait between probes of a closed window.
     pub fn probe_doublings(&self) -> u32 {
         let most = if self.linux.is_some() { self.retransmissions } else { u32::MAX };
+        // A larger shift could overflow, and the longest RTO bounds the wait much earlier.
         most.min(30)
     }
 }
@@ -93,6 +94,7 @@ impl Connection {
         let Some((limit, closed)) = abort_limits.linux.filter(|_| !opens) else {
             return again >= abort_limits.count_in(self.state);
         };
+        // `retransmits_timed_out` is false before the first retransmission.
         if again == 0 {
             return false;
         }

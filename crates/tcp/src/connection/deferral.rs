@@ -176,6 +176,7 @@ impl Connection {
         let (sender, smss) = (&self.sender, self.segment_size());
         let rate = self.pacing_rate();
         let in_time = rate.map_or(BLOCK_MAX, |rate| rate.as_bit_s() / 8 / 1024);
+        // `tcp_tso_rtt_log` is 9: each 2^9 µs of the least RTT halve the allowance of a short path.
         let near = sender.least_rtt.as_nanos() / 512_000;
         let nearby = if near < 32 { BLOCK_MAX >> near } else { 0 };
         let slow = sender.model.is_some() && rate.is_some_and(|rate| rate < SLOW);
@@ -186,6 +187,8 @@ impl Connection {
     fn waits_for_more(&self, now: Time, room: &Room, enough: u64) -> bool {
         let sender = &self.sender;
         let recovers = sender.loss_detection.in_recovery() || sender.timeout_recovery_end > 0;
+        // `tcp_wstamp_ns` is the departure of the last packet, which pacing may set ahead of the
+        // clock.
         let last_sent =
             sender.pacer.as_ref().and_then(|pacer| pacer.opened()).unwrap_or(sender.last_sent);
         if recovers || now.since(last_sent.min(now)) > MILLISECOND {
@@ -196,6 +199,7 @@ impl Connection {
         if limit == 0 || limit >= enough || !room.last && limit >= room.packet {
             return false;
         }
+        // `tcp_tso_win_divisor` is 3.
         if limit >= sender.snd_wnd.min(sender.window.cwnd) / 3 {
             return false;
         }

@@ -91,6 +91,8 @@ impl Notification {
 
     /// Evaluates the peer's SYN or SYN/ACK.
     pub const fn negotiate(&mut self, flags: Flags) {
+        // A SYN asks by ECE and CWR, a SYN/ACK agrees by ECE alone: some hosts reflect both bits
+        // (RFC 3168 §6.1.1).
         let asks_or_agrees =
             flags.contains(Flags::ECE) && flags.contains(Flags::CWR) != flags.contains(Flags::ACK);
         self.enabled = self.offered && asks_or_agrees;
@@ -165,6 +167,8 @@ impl Notification {
     /// Evaluates data that have arrived within the window: others do not count (§6.1.5). True for
     /// the first mark to echo, and for data that are not ECN-capable after others that were.
     const fn on_data(&mut self, flags: Flags) -> bool {
+        // CWR comes first: a mark on the packet that carries it is a new one, to be echoed
+        // (§6.1.3).
         if flags.contains(Flags::CWR) {
             self.echoes = false;
         }
@@ -267,6 +271,7 @@ impl Connection {
     #[cold]
     fn reduce_by_echo(&mut self, now: Time) {
         let sender = &mut self.sender;
+        // In Linux this acknowledgment may have ended that recovery before ECN-Echo is evaluated.
         let repairs_timeout = sender.timeout_recovery_end > 0
             && !(sender.loss_detection.as_linux() && sender.timeout_recovery_is_over());
         if sender.loss_detection.in_recovery() || repairs_timeout {
@@ -276,7 +281,11 @@ impl Connection {
         if !sender.congestion_control.models_path() {
             let loss = sender.loss(now);
             sender.congestion_control.on_loss(&mut sender.window, &loss);
+            // ssthresh is two segments at least, which may exceed the window: an echo must not
+            // raise it.
             sender.window.cwnd = sender.window.cwnd.min(cwnd_before);
+            // ECN-Echo proves congestion: an earlier reduction is not undone any more
+            // (`tcp_enter_cwr` clears `undo_marker`).
             sender.take_undo();
             sender.spurious.on_echo();
             let detection = &sender.loss_detection;
@@ -289,6 +298,7 @@ impl Connection {
                 self.ecn.reducing = true;
             }
         }
+        // §6.1.2: a window of one segment cannot be halved; the sender waits for its timer instead.
         self.ecn.held = cwnd_before <= u64::from(self.sender.window.smss)
             && !self.sender.congestion_control.models_path()
             && !self.sender.loss_detection.as_linux();

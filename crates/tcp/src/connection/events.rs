@@ -26,6 +26,7 @@ impl Events {
     #[inline]
     pub fn push_back(&mut self, event: Event) {
         match event {
+            // `Duration::MAX` marks an empty place, so a sample of that length goes to the list.
             Event::Rtt(rtt) if self.is_empty() && rtt != Duration::MAX => self.rtt = rtt,
             event => self.append(event),
         }
@@ -33,6 +34,8 @@ impl Events {
 
     #[inline(never)]
     fn append(&mut self, event: Event) {
+        // Lists are so short that a walk to the end costs less than a tail pointer in each
+        // connection.
         let mut end = &mut self.rest;
         while let Some(node) = end {
             end = &mut node.next;
@@ -68,6 +71,7 @@ impl Events {
 
     #[inline(never)]
     fn take_first(&mut self) -> Option<Event> {
+        // A sample is stored in place only while there is no other event: it is the oldest.
         if self.rtt != Duration::MAX {
             return Some(Event::Rtt(std::mem::replace(&mut self.rtt, Duration::MAX)));
         }

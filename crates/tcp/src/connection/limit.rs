@@ -56,6 +56,7 @@ impl Connection {
         if queued == 0 {
             return Limit::Data;
         }
+        // Nothing is lost or selectively acknowledged on this path: FlightSize is the pipe.
         let needed = queued.min(sender.window.smss.into()) + sender.flight_size();
         if sender.snd_wnd < needed {
             Limit::ReceiveWindow
@@ -82,6 +83,7 @@ impl Connection {
             let is_repairing = recovers || sender.timeout_recovery_end > 0;
             return if is_repairing { repairs } else { Limit::Data };
         }
+        // Retransmissions precede new data, and lie within the window that the peer has offered.
         if self.waits_to_repair() {
             return repairs;
         }

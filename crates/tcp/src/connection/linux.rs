@@ -92,6 +92,8 @@ impl Sender {
 
     /// Lets the congestion control grow the window, if the window is the limit.
     pub fn widen(&mut self, ack: &congestion_control::Ack) {
+        // The algorithm is called even if the window does not limit, because it also measures
+        // (HyStart); its growth is discarded then, a reduction is kept.
         let before = self.window.cwnd;
         match &mut self.congestion_control {
             // The most common algorithm, called directly rather than by dispatch over all.
@@ -111,6 +113,8 @@ impl Sender {
         if largest >= 2 * smss {
             return smss;
         }
+        // A tiny window is not halved: smaller segments would neither avoid silly windows nor yield
+        // enough duplicate ACKs.
         let bound = if largest > TCP_MSS_DEFAULT { largest / 2 } else { largest };
         if bound == 0 { smss } else { smss.min(bound.max(SMALLEST_SEGMENT)) }
     }
@@ -130,6 +134,8 @@ impl Sender {
         if end <= self.bursts.pushed + self.max_snd_wnd / 2 {
             return false;
         }
+        // The kernel tests `forced_push` only at the ends of full blocks (`tcp_sendmsg_locked`):
+        // the push falls on the first end that is more than half a window after the last push.
         let block = self.block();
         let due = end >= self.bursts.pushed + (self.max_snd_wnd / 2 / block + 1) * block;
         if due {
@@ -150,7 +156,10 @@ impl Sender {
         match parameters.idle_restart {
             IdleRestart::InitialWindow => window.cwnd = restart,
             IdleRestart::HalvePerRto => {
+                // `tcp_current_ssthresh`: slow start may return to three quarters of the former
+                // window.
                 window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
+                // `tcp_cwnd_restart` halves as long as more than another RTO of the pause is left.
                 let halvings = (pause.as_nanos() - 1) / rto.as_nanos();
                 let segments = (window.cwnd / u64::from(window.smss)) >> halvings.min(63);
                 window.cwnd = restart.max(segments * u64::from(window.smss));

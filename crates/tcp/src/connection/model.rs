@@ -97,6 +97,7 @@ impl Sender {
         self.end_reduction();
         let Some(model) = &mut self.model else { return };
         self.window.cwnd = cwnd;
+        // Limited transmit would exceed the window, which is the decision of the model alone.
         self.limited_credit = 0;
         match reaction {
             Reaction::FastRetransmit | Reaction::PartialAck { .. } | Reaction::GoBackN => {
@@ -132,6 +133,7 @@ impl Connection {
     /// Handles a timeout: everything in flight is lost, and duplicate ACKs are counted anew.
     pub(super) fn note_timeout_for_model(&mut self) {
         let sender = &mut self.sender;
+        // With a scoreboard, `board.losses` counts the segments as they are marked.
         let lost = if sender.tracks { 0 } else { sender.in_segments(sender.pipe()) };
         if let Some(model) = &mut sender.model {
             model.losses += lost;

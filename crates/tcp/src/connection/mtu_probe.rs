@@ -54,6 +54,8 @@ impl Connection {
         let sender = &self.sender;
         let mtu = sender.repair.requests.mtu.as_ref()?;
         let smss = u64::from(sender.window.smss);
+        // Linux probes in the state `TCP_CA_Open` only, and not while it sends SACK blocks, whose
+        // option changes the payload of a segment.
         let missing = sender.loss_detection.in_recovery()
             || sender.timeout_recovery_end > 0
             || sender.board.sacked_bytes() > 0
@@ -65,6 +67,8 @@ impl Connection {
         let size = mtu.low.midpoint(mtu.high);
         let reordering =
             sender.loss_detection.reordering().unwrap_or(self.parameters.dupack_threshold);
+        // `size_needed`: the segments behind the probe cause the duplicate ACKs that detect its
+        // loss without a timeout.
         let needed = u64::from(size) + u64::from(reordering + 1) * smss;
         let waiting = sender.written.saturating_sub(sender.snd_nxt);
         let offered = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);

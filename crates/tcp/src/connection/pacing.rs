@@ -82,18 +82,24 @@ impl Pacer {
         self.ignored_once = false;
         self.segments = (self.segments + 1).min(UNPACED_SEGMENTS);
         let opened = self.opens.unwrap_or(now);
+        // A timeout may let a segment pass a closed gate: its gap then starts at the time at which
+        // the gate would have opened.
         let leaves = opened.max(now);
         if !goes_on {
             self.unpaced = 0;
             self.credit = leaves.since(opened);
         }
         self.unpaced = self.unpaced.saturating_add(bytes);
+        // The sum includes the segments of this burst before the tenth: the kernel paces a burst as
+        // one packet.
         let gap = match rate {
             Some(rate) if self.segments == UNPACED_SEGMENTS => {
                 rate.duration_of(std::mem::take(&mut self.unpaced))
             }
             _ => Duration::ZERO,
         };
+        // At most half of a gap makes up for a late transmission, so that a pause is not followed
+        // by a burst at line rate.
         let credit = self.credit.min(gap / 2);
         self.credit = self.credit.saturating_sub(credit);
         self.opens = Some(leaves + gap.saturating_sub(credit));
@@ -132,7 +138,10 @@ impl Connection {
             return Some(Rate::from_bit_s(rate.as_bit_s().max(1)));
         }
         let srtt = srtt.filter(|srtt| !srtt.is_zero())?;
+        // More than cwnd per SRTT, so that pacing does not keep the window from growing; less of it
+        // in the last doubling of slow start.
         let percent = if window.cwnd < window.ssthresh / 2 { 200 } else { 120 };
+        // After a reduction more may be in flight than cwnd allows (`packets_out`).
         let bytes = window.cwnd.max(sender.snd_max - sender.snd_una);
         let bit_s = mul_div(bytes, 8 * percent * 10_000_000, srtt.as_nanos());
         Some(Rate::from_bit_s(bit_s.max(1)))

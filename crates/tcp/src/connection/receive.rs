@@ -80,6 +80,7 @@ impl Receiver {
         Self {
             irs: SeqNr(0),
             rcv_nxt: 0,
+            // Position 0 is that of the SYN.
             read: 1,
             out_of_order: Late::NONE,
             duplicate: None,
@@ -149,6 +150,7 @@ impl Receiver {
                 let position = self.position();
                 self.memory.iter_mut().for_each(|memory| memory.on_read(&position));
             }
+            // `tcp_cleanup_rbuf`: a read may send the ACK that the arrival delayed.
             self.ack_now |= self.pending.asks_after_read(self.readable() == 0);
         }
         taken
@@ -337,6 +339,7 @@ impl Connection {
     /// Passes the RTT of a full segment to the receive buffer, before the segment is processed.
     pub(super) fn measure_peer(&mut self, now: Time, payload_bytes: u32, echo: Option<u32>) {
         let Some(memory) = &self.receiver.memory else { return };
+        // As in `tcp_rcv_rtt_measure_ts`: full segments only, and each echo once.
         if payload_bytes < self.receiver.pending.mss() || echo.is_none_or(|it| memory.knows(it)) {
             return;
         }

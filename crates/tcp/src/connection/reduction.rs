@@ -57,6 +57,7 @@ impl Reduction {
             let sent_by_now = product.div_ceil(u128::from(self.recover_fs.max(1)));
             (sent_by_now as u64).next_multiple_of(self.unit).saturating_sub(self.out)
         } else {
+            // Packet conservation. Slow start back to ssthresh only while no further loss is found.
             let limit = self.delivered.saturating_sub(self.out).max(share.delivered)
                 + if share.safe { share.smss } else { 0 };
             limit.min(share.ssthresh - share.pipe)

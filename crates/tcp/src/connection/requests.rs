@@ -144,6 +144,8 @@ impl Connection {
         let nagle = self.parameters.nagle;
         let requests = self.requests();
         requests.cork = on;
+        // `__tcp_sock_set_cork`: the end of the cork pushes a short segment only with
+        // `TCP_NODELAY`; otherwise Nagle's algorithm applies to it.
         if !on && !nagle {
             requests.push = written;
         }
@@ -283,12 +285,14 @@ impl Connection {
         let busy = self.sender.snd_una < self.sender.end();
         let opens = matches!(self.state, State::SynSent | State::SynReceived);
         let silent = now.since(self.sender.repair.requests.heard);
+        // With data or a SYN outstanding, another timer already probes the peer.
         let wait = if busy || opens {
             keepalive.idle
         } else if silent < keepalive.idle {
             keepalive.idle - silent
         } else {
             let requests = &mut *self.sender.repair.requests;
+            // A user timeout replaces the number of probes, but at least one is sent.
             let over = match requests.user_timeout {
                 Some(limit) => silent >= limit && requests.probes > 0,
                 None => requests.probes >= keepalive.count,
@@ -297,6 +301,7 @@ impl Connection {
                 self.abort();
                 return;
             }
+            // A probe that the device refuses does not count, and is repeated soon.
             requests.asks = !requests.device_closed;
             requests.probes += u32::from(requests.asks);
             if requests.asks { keepalive.interval } else { DEVICE_PROBE_INTERVAL }

@@ -38,6 +38,8 @@ impl Connection {
         selective: Option<&Delivered>,
     ) -> Option<Duration> {
         let ack = self.sender.snd_una;
+        // The sender's own clock is preferred: a tick of the timestamp clock is a millisecond or
+        // more.
         let exact = match self.parameters.rtt_samples {
             RttSamples::Timed => self.rtt_of_timed(now, ack),
             RttSamples::EveryAck => self.rtt_of_segments(now, ack, selective),
@@ -104,6 +106,7 @@ impl Connection {
 
     /// Time since the echoed timestamp (RFC 7323 §4.1).
     pub(super) fn rtt_of_echo(&self, now: Time, echo: u32) -> Option<Duration> {
+        // An echo that lies ahead of our clock, modulo 2^32, is not one of our timestamps.
         let ticks = self.timestamp(now).wrapping_sub(echo);
         (echo != 0 && (ticks as i32) >= 0)
             .then(|| Duration::from_nanos(u64::from(ticks) * self.timestamp_tick().as_nanos()))

@@ -221,6 +221,7 @@ impl Sender {
         if bytes > 0 {
             self.note_shortage();
         }
+        // SYN and FIN occupy positions, but no room in the buffer.
         let held = self.written - self.snd_una.max(1).min(self.written);
         let taken = bytes.min(buffer.saturating_sub(held));
         self.written += taken;
@@ -275,6 +276,7 @@ impl Sender {
     pub fn cwnd_room(&self) -> u64 {
         let segments = if self.snd_nxt >= self.snd_max { self.limited_credit } else { 0 };
         let credit = u64::from(segments) * u64::from(self.window.smss);
+        // F-RTO tests a timeout with new data even if the reduced window is full.
         let room = self.window.cwnd.saturating_add(credit).saturating_sub(self.pipe());
         if self.forced_new > 0 { room.max(self.window.smss.into()) } else { room }
     }

@@ -74,6 +74,7 @@ impl Connection {
         match verdict {
             Verdict::Undecided => {}
             Verdict::Wait => sender.repair.waits = true,
+            // F-RTO sends up to two new segments to test the timeout (RFC 5682 §2.1, step 2b).
             Verdict::SendNew => {
                 sender.snd_nxt = sender.snd_max;
                 sender.forced_new = 2;
@@ -84,6 +85,7 @@ impl Connection {
                     sender.window.cwnd = sender.window.cwnd.min(bound);
                 }
                 sender.forced_new = 0;
+                // Without a scoreboard everything in flight is sent again (go-back-N).
                 if !sender.tracks {
                     sender.snd_nxt = sender.snd_una;
                 }
@@ -157,6 +159,8 @@ impl Connection {
             sender.board.made().into_iter().for_each(Scoreboard::undo);
         }
         let was_repairing = matches!(state, LossState::Recovery | LossState::Loss);
+        // Linux may undo a reduction by a late DSACK, in states that repair nothing: its loss
+        // detection has nothing to leave then.
         if scope.ends && (was_repairing || !as_linux) {
             sender.loss_detection.on_undo();
             sender.timeout_recovery_end = 0;
@@ -168,6 +172,7 @@ impl Connection {
             sender.end_reduction();
             self.ecn.leave_reduction();
         }
+        // A model of the path restores its window itself (`on_undo`).
         let cwnd = self.sender.window.cwnd;
         if !before.keeps_reduction {
             self.restore_window(&before, bytes_acked);

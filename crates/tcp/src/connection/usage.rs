@@ -34,6 +34,8 @@ impl Nothing for Usage {
 impl Usage {
     /// Records the use of the window; `limited`: there is no room for another segment.
     pub fn note(&mut self, now: &InUse, limited: bool) {
+        // `packets_out`, unlike the pipe, includes segments that are lost or selectively
+        // acknowledged.
         let flight = now.snd_max - now.snd_una;
         if now.snd_una >= self.end || limited || (!self.limited && flight > self.most) {
             *self = Self { limited, most: flight, end: now.snd_max };

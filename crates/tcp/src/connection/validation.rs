@@ -76,6 +76,8 @@ impl Validation {
         match self.policy {
             CwndValidation::None => {}
             CwndValidation::Rfc7661 => self.full |= full,
+            // `tcp_write_xmit` evaluates the window if it has sent something, or if the window is
+            // full.
             CwndValidation::Linux if full || sent => self.past.usage.note(in_use, full),
             CwndValidation::Linux => {}
         }
@@ -149,6 +151,8 @@ impl Validation {
 
 impl Past {
     fn add(&mut self, now: Time, bytes: u64) {
+        // An older and smaller sample cannot become the maximum again; without it the front is the
+        // maximum.
         while self.samples.back().is_some_and(|sample| sample.1 <= bytes) {
             work::steps(1);
             self.samples.pop_back();

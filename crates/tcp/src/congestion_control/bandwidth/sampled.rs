@@ -42,11 +42,13 @@ impl Sampled {
             self.began = Some(credit.now);
             self.bytes = 0;
         }
+        // As in `tcp_westwood_ack`, the acknowledgment that ends an interval counts for the next.
         self.bytes = self.bytes.saturating_add(credit.bytes);
     }
 
     fn sample(&mut self, sample: f64) {
         let Some((first, last)) = self.rates else {
+            // A filter that starts at 0 would need about ten samples to reach the rate.
             self.rates = Some((sample, sample));
             return;
         };

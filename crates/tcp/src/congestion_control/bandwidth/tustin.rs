@@ -42,6 +42,7 @@ impl Tustin {
     pub fn on_ack(&mut self, credit: &Credit) {
         let Some(last) = self.last else {
             self.last = Some(credit.now);
+            // The first acknowledgment has no interval.
             return;
         };
         self.pending = self.pending.saturating_add(credit.bytes);

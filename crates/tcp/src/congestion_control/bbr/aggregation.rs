@@ -44,6 +44,7 @@ impl Aggregation {
     pub fn on_ack(&mut self, ack: &Acked) {
         if ack.round_start {
             self.rounds += 1;
+            // Two maxima that are cleared in turn cover the last five to ten rounds.
             if self.rounds >= HALF_WINDOW {
                 self.rounds = 0;
                 self.half ^= 1;
@@ -52,11 +53,13 @@ impl Aggregation {
         }
         let elapsed = ack.at.since(self.epoch);
         let mut expected = ack.bandwidth.segments_in(elapsed, ack.smss);
+        // ACKs no longer run ahead of the estimated rate: a new epoch begins.
         if self.acked <= expected || self.acked + ack.segments >= LONGEST_EPOCH {
             self.restart(ack.at);
             expected = 0;
         }
         self.acked = (self.acked + ack.segments).min(LONGEST_EPOCH - 1);
+        // More than a window cannot have been acknowledged together.
         let excess = self.acked.saturating_sub(expected).min(ack.cwnd);
         self.excess[self.half] = self.excess[self.half].max(excess);
     }

@@ -66,6 +66,7 @@ impl Rounds {
     /// Takes a sample sent when `prior_delivered` segments had been delivered; `delivered` counts
     /// all. True if a round begins.
     pub fn on_sample(&mut self, prior_delivered: u64, delivered: u64) -> bool {
+        // The segment was sent after the round began, so that a round trip has passed since.
         self.start = prior_delivered >= self.end;
         if self.start {
             self.end = delivered;
@@ -104,6 +105,7 @@ impl LeastRtt {
     pub fn update(&mut self, now: Time, rtt: Option<Duration>, may_be_delayed: bool) -> bool {
         let expired = now > self.at + LEAST_RTT_WINDOW;
         if let Some(rtt) = rtt
+            // An expired minimum is replaced by any sample, but not by that of a delayed ACK.
             && (self.value.is_none_or(|least| rtt < least) || (expired && !may_be_delayed))
         {
             *self = Self::new(Some(rtt), now);

@@ -88,6 +88,7 @@ impl Policer {
             self.is_sampling = true;
             self.begin(progress);
         }
+        // The application may have limited the rate, so that it is not the policer's.
         if progress.is_app_limited {
             self.reset();
             return Outcome::Nothing;
@@ -96,6 +97,7 @@ impl Policer {
         if self.rounds < SHORTEST {
             return Outcome::Nothing;
         }
+        // No loss for so long is not the work of a policer.
         if self.rounds > 4 * SHORTEST {
             self.reset();
             return Outcome::Nothing;

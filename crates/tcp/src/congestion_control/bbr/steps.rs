@@ -30,8 +30,10 @@ impl Bbr {
 
     /// `bbr_update_bw`.
     fn update_bandwidth(&mut self, reading: &Reading, delivery: &Delivery) {
+        // Only an acknowledgment with a sample can begin a round.
         self.rounds.start = false;
         let Some(sample) = reading.sample else { return };
+        // Packets are conserved for one round of a recovery only.
         if self.rounds.on_sample(sample.prior_delivered, self.rate.delivered) {
             self.conserves = false;
         }
@@ -79,6 +81,7 @@ impl Bbr {
         if self.pacing_gain == UNIT {
             return is_full;
         }
+        // `prior_in_flight`: this acknowledgment is not taken off yet.
         let flight = self.flight_at_departure(delivery.flight_before, delivery.pacing_delay);
         if self.pacing_gain > UNIT {
             // Until as much is in flight as the gain demands, which a small buffer may not allow.
@@ -107,6 +110,7 @@ impl Bbr {
     fn check_drain(&mut self, window: &mut Window, delivery: &Delivery) {
         if self.mode == Mode::Startup && self.full.reached {
             self.mode = Mode::Drain;
+            // Only for those who read it: BBR has no threshold.
             window.ssthresh = segments::bytes(window, self.target(UNIT));
         }
         if self.mode == Mode::Drain
@@ -131,6 +135,7 @@ impl Bbr {
             // Samples of this time say nothing about the path.
             self.rate.on_app_limited(delivery.flight);
             if self.probe_end.is_some() {
+                // The small window has to last for a whole round, as well as for 200 ms.
                 self.probe_round |= self.rounds.start;
                 if self.probe_round {
                     self.check_probe_end(window, now);
@@ -190,6 +195,7 @@ impl Bbr {
             }
         }
         if self.mode == Mode::ProbeRtt {
+            // The queue drains while the least RTT is measured.
             cwnd = cwnd.min(LEAST_CWND);
         }
         window.cwnd = segments::bytes(window, cwnd);
@@ -199,6 +205,8 @@ impl Bbr {
     /// delivered.
     fn recover_or_restore(&mut self, mut cwnd: u64, delivery: &Delivery) -> u64 {
         if delivery.lost > 0 {
+            // Losses reduce the window by themselves only: the segments that are left stay in
+            // flight.
             cwnd = cwnd.saturating_sub(delivery.lost).max(1);
         }
         let conserved = delivery.flight + delivery.segments;
@@ -207,6 +215,7 @@ impl Bbr {
             self.rounds.begin_at(self.rate.delivered);
             cwnd = conserved;
         } else if self.losses != Phase::Open && delivery.phase == Phase::Open {
+            // The recovery is over: the window from before returns.
             cwnd = cwnd.max(self.prior_cwnd);
             self.conserves = false;
         }

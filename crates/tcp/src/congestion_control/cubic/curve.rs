@@ -75,6 +75,7 @@ impl Curve {
     /// Excludes the time up to now, in which the window was not the limit (§5.8).
     pub fn skip_to(&mut self, now: Time) {
         if let Some(epoch) = &mut self.shape.epoch {
+            // Not beyond now, or t would be negative.
             epoch.start = (epoch.start + now.since(self.seen)).min(now);
         }
         self.seen = now;
@@ -90,6 +91,8 @@ impl Curve {
         let epoch = self.shape.epoch.get_or_insert_with(|| Epoch::new(ack.now, c, w_max, cwnd));
         let t = ack.now.since(epoch.start).as_secs_f64();
         let acked = ack.bytes_acked as f64 / smss;
+        // §4.3: beyond cwnd_prior the smaller reduction has been made up for, and Reno's own
+        // increase applies.
         let alpha = if epoch.w_est >= cwnd_prior { 1.0 } else { self.alpha };
         // Fig. 4.
         epoch.w_est += alpha * acked / cwnd;
@@ -97,11 +100,13 @@ impl Curve {
             epoch.w_est.max(cwnd)
         } else {
             let rtt = ack.srtt.unwrap_or(Duration::ZERO).as_secs_f64();
+            // §4.2: no less than the window, and at most half of it more per round trip.
             let target = epoch.w_cubic(c, t + rtt).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) / cwnd * acked
         };
         let bytes = grown * smss;
         window.cwnd = window.cwnd.max(bytes as u64);
+        // cwnd is a whole number of bytes: growth of less than a byte per ACK must add up.
         self.fraction = (bytes - window.cwnd as f64).clamp(0.0, 1.0);
     }
 
@@ -110,6 +115,8 @@ impl Curve {
         self.before = Some(self.shape);
         let cwnd = window.cwnd as f64 / smss as f64;
         self.shape.cwnd_prior = cwnd;
+        // §4.7: the last maximum was not reached, so another flow needs bandwidth: a lower maximum
+        // leaves it more.
         self.shape.w_max = if self.fast_convergence && cwnd < self.shape.w_max {
             cwnd * (1.0 + self.beta) / 2.0
         } else {
@@ -126,9 +133,11 @@ impl Curve {
     }
 
     pub fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
+        // A repeated timeout would take one segment for the window before the loss.
         if !repeated {
             self.reduce(window, loss);
         }
+        // Without W_max the next epoch has K = 0 (§4.8).
         self.shape.w_max = 0.0;
         self.shape.epoch = None;
         window.cwnd = window.smss.into();

@@ -78,11 +78,14 @@ impl Hystart {
     /// that as many segments are in flight. If pacing may have delayed them, a whole RTT is
     /// required.
     fn is_long_train(&mut self, window: &Window, ack: &Ack, least_ever: Duration) -> bool {
+        // `last_close` is kept, so that one long gap ends the train for the rest of the round.
         if ack.now.since(self.last_close) > TRAIN {
             return false;
         }
         self.last_close = ack.now;
         let srtt = ack.srtt.unwrap_or(least_ever).as_secs_f64();
+        // The rate of `tcp_update_pacing_rate`, which the kernel computes for unpaced senders too
+        // (`hystart_ack_delay`).
         let ratio = if window.cwnd < window.ssthresh / 2 { 2.0 } else { 1.2 };
         let in_use = window.cwnd.max(ack.flight_size) as f64;
         let burst = Duration::from_secs_f64(BURST_BYTES * srtt / (ratio * in_use));
@@ -93,6 +96,7 @@ impl Hystart {
     fn is_delayed(&mut self, rtt: Duration, least_ever: Duration) -> bool {
         let least = self.least.map_or(rtt, |least| least.min(rtt));
         self.least = Some(least);
+        // The first eight samples only lower the minimum; the comparison begins with the ninth.
         if self.samples < SAMPLES {
             self.samples += 1;
             return false;

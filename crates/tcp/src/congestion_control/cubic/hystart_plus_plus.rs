@@ -57,6 +57,7 @@ impl HystartPlusPlus {
             self.this_round = Some(self.this_round.map_or(rtt, |least| least.min(rtt)));
             self.samples = self.samples.saturating_add(1);
         }
+        // Jitter may raise all of a few samples.
         if self.samples >= N_RTT_SAMPLE {
             self.judge();
         }

@@ -83,9 +83,12 @@ impl LinuxCurve {
             epoch.acked = epoch.acked.saturating_add(acked);
         }
         if let Some((at_cwnd, at)) = self.computed {
+            // The window is the same, and so is `cnt` for a short time.
             if at_cwnd == cwnd && now.since(at) <= STALE {
                 return;
             }
+            // The cubic function is computed once per jiffy, Reno's bound for every ACK
+            // (`bictcp_update`).
             if self.epoch.is_some() && now.since(at) < TICK {
                 self.limit_growth(cwnd);
                 return;
@@ -98,7 +101,9 @@ impl LinuxCurve {
             let k = libm::cbrt(missing as f64 / c);
             Epoch { start: now, k, origin: last_max.max(cwnd), reno: cwnd, acked }
         });
+        // The target lies a least RTT ahead, not an SRTT as in the RFC.
         let t = (now.since(epoch.start).min(Duration::MAX) + self.delay_min).as_secs_f64();
+        // The kernel cubes the unsigned distance to K, and adds or subtracts it afterwards.
         let distance = (t - epoch.k).abs();
         let delta = (c * distance * distance * distance) as u64;
         let target = if t < epoch.k {
@@ -106,6 +111,7 @@ impl LinuxCurve {
         } else {
             epoch.origin.saturating_add(delta)
         };
+        // At or above the target: a segment in a hundred windows.
         self.per = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
         if self.last_max == 0 {
             // Without an estimate of the path: at least 5 % per round trip.
@@ -117,9 +123,11 @@ impl LinuxCurve {
     /// Limits the growth: at least that of Reno, at most half that of slow start.
     fn limit_growth(&mut self, cwnd: u64) {
         if let Some(epoch) = &mut self.epoch {
+            // `beta_scale` is 8/α: Reno's window grows by a segment for each cwnd/α acknowledged.
             let scale = 8 * (1024 + self.beta) / 3 / (1024 - self.beta);
             let per_segment = (cwnd.saturating_mul(scale) >> 3).max(1);
             if epoch.acked > per_segment {
+                // Linux subtracts in a loop while the count is larger: the remainder is never 0.
                 let more = (epoch.acked - 1) / per_segment;
                 epoch.acked -= more * per_segment;
                 epoch.reno = epoch.reno.saturating_add(more);
@@ -160,6 +168,7 @@ impl LinuxCurve {
         if !self.segments.timed_out(window, loss, repeated) {
             window.ssthresh = segments::bytes(window, ssthresh);
         }
+        // `cubictcp_state` calls `bictcp_reset` in `TCP_CA_Loss`.
         self.last_max = 0;
         self.delay_min = Duration::ZERO;
         self.computed = None;

@@ -16,6 +16,7 @@ impl FineTimer {
     }
 
     pub fn sample(&mut self, sample: i64) {
+        // Gains of 1/8 for the mean and 1/4 for the deviation, as in Jacobson 1988.
         let error = sample - self.srtt;
         self.srtt += error / 8;
         self.deviation += (error.abs() - self.deviation) / 4;

@@ -27,6 +27,7 @@ impl Connection {
             memory.on_larger_segment(payload_bytes, &position);
         }
         self.grow_window(payload_bytes, true, 0, now);
+        // Data that fill a gap have been acknowledged at once.
         if in_order {
             self.schedule_ack_as_linux(&arrival);
         }
@@ -53,6 +54,7 @@ impl Connection {
         if !receiver.ack_now {
             let receiver = &self.receiver;
             let parameters = &self.parameters;
+            // `__tcp_ack_snd_check`: an early ACK must not advertise less than the window in force.
             let verdict = receiver.pending.verdict(arrival, &parameters.delayed_ack, || {
                 receiver.memory.is_none() || receiver.window(parameters) >= arrival.window
             });

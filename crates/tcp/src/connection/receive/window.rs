@@ -62,6 +62,7 @@ impl Receiver {
     fn worthwhile_window(&self, buffer: u64, waiting: u64) -> u64 {
         let open = buffer.saturating_sub(waiting).min(65_535 << self.rcv_wscale);
         let advertised = self.advertised();
+        // RFC 9293 §3.8.6.2.2 with Fr = 1/2.
         let worth = u64::from(self.peer_smss).min(buffer / 2);
         if open >= advertised + worth { open } else { advertised }
     }
