@@ -1,4 +1,4 @@
-"""Numbers formatted for people."""
+"""Numbers formatted for reading."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def foreign_in(folder: Path, is_own: IsOwn, empty: Collection[str] = ()) -> str 
     """The first path below a folder that retx did not write; None if there is none.
 
     Args:
-        folder: Where to look.
+        folder: Directory to search.
         is_own: Function that recognises files of retx.
         empty: Folders of retx that may be empty; any other empty folder is foreign.
     """
@@ -57,7 +57,7 @@ def move_aside(path: Path, into: Path) -> Path:
         The new path.
 
     Raises:
-        OSError: It cannot be moved.
+        OSError: The path cannot be moved.
     """
     into.mkdir(parents=True, exist_ok=True)
     target, number = into / path.name, 1

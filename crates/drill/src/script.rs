@@ -51,7 +51,7 @@ pub struct Event {
 pub enum When {
     /// `0.25`: time since the start.
     At(Time),
-    /// `+.1`: time since the event before.
+    /// `+.1`: time since the previous event.
     After(Duration),
     /// `*`: any time.
     Any,

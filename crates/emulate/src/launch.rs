@@ -129,7 +129,8 @@ impl Worker {
         worker::clean();
         allow_files(order)?;
         let lost = || EmulateError::broken("the worker cannot be started");
-        // Two channels: messages must not wait behind sockets that the loop has not received yet.
+        // Two sockets, so that messages do not wait behind passed sockets that the loop has not
+        // received yet.
         let (socket, other) = UnixStream::pair().map_err(lost())?;
         let (senders, other_senders) = UnixStream::pair().map_err(lost())?;
         let (program, arguments) = launch.command.split_first().expect("a command has a name");

@@ -147,7 +147,7 @@ fn goal(layout: &Layout) -> Goal {
     Goal { flows: (!to_the_end).then_some(finite), programs }
 }
 
-/// Runs `work` in a thread of its own, with real-time priority if allowed; returns whether it was.
+/// Runs `work` in a separate thread, with real-time priority if permitted; returns true if it was.
 fn in_a_thread_that_runs_first<R: Send>(work: impl FnOnce() -> R + Send) -> (bool, R) {
     thread::scope(|scope| {
         let thread = scope.spawn(|| {

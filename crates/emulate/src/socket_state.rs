@@ -74,9 +74,9 @@ pub struct SocketState {
     /// Bytes written to the socket and not sent yet.
     pub not_sent: u64,
     /// Segments estimated to be in the network: sent, and neither selectively acknowledged nor
-    /// taken for lost.
+    /// marked lost.
     pub pipe_segments: u64,
-    /// Segments taken for lost and not sent again.
+    /// Segments marked lost and not retransmitted.
     pub lost_segments: u64,
     /// Smallest RTT; `None` before the first sample.
     pub least_rtt: Option<Duration>,

@@ -8,7 +8,7 @@ pub type Matrix = Vec<Vec<f64>>;
 pub struct Maximum {
     /// Parameters at the maximum.
     pub at: Vec<f64>,
-    /// Function there.
+    /// Value of the function at the maximum.
     pub value: f64,
     /// Inverse of the negative Hessian; `None` if that is not positive definite.
     pub covariance: Option<Matrix>,

@@ -42,7 +42,8 @@ impl Jitter {
 }
 
 impl DatagramCounters {
-    /// Counts the first arrival of a packet, after `delay`; `late` if a later one arrived before.
+    /// Counts the first arrival of a packet, after `delay`; `late` if a packet sent later has
+    /// arrived.
     #[inline]
     pub fn arrived(&mut self, delay: Duration, payload_bytes: u32, late: bool) {
         self.delivered += 1;
@@ -58,7 +59,7 @@ impl DatagramCounters {
 #[allow(missing_docs)]
 pub struct DatagramSummary {
     pub name: String,
-    /// Start; `None` if the run ended before.
+    /// Start; `None` if the run ended earlier.
     pub start_s: Option<f64>,
     /// Time at which the last packet of a finite flow had arrived or was lost.
     pub finish_s: Option<f64>,

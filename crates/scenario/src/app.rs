@@ -113,7 +113,7 @@ pub struct RequestResponse {
     /// Time from the last byte of a response to the next request.
     #[serde(default)]
     pub think: Spread<Duration>,
-    /// Number of requests; without it they go on until the run is over.
+    /// Number of requests; without it requests continue until the run is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub exchanges: Option<u32>,

@@ -251,15 +251,15 @@ pub struct FlowTable {
     #[serde(default = "default_count")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub count: u32,
-    /// Time between the starts of two successive ones of them.
+    /// Time between the starts of successive flows.
     #[serde(default)]
     pub stagger: Duration,
     /// End that opens the connection; `"to"` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initiator: Option<Initiator>,
     /// Rate at which the receiving program takes data from its socket: it reads up to 16 KiB at
-    /// once, and reads again when the time is over that these take at this rate. Without it the
-    /// program reads whatever has arrived, at once.
+    /// once, and waits as long as these bytes take at the rate. Without a rate the program reads
+    /// all data as they arrive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_rate: Option<Rate>,
 }

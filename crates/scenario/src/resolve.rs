@@ -187,7 +187,7 @@ fn link(table: LinkTable) -> Result<Link, Problem> {
 
 /// Resolves one direction: its own values, otherwise the link's, otherwise the defaults.
 fn direction(link: &LinkTable, own: &DirectionTable, way: &str) -> Result<Direction, Problem> {
-    // A value that both directions take from the link is reported there.
+    // An error in a value that both directions inherit is reported at the link.
     let blame = |key: &str, owned: bool, message: String| {
         let problem = Problem::new(message).within(key);
         if owned { problem.within(way) } else { problem }

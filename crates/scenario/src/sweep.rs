@@ -43,7 +43,7 @@ pub struct Sweep {
 /// Keys that vary together: lists of equal length.
 pub type Axis = Map<String, Value>;
 
-/// Stopping rule: runs go on until the mean of a quantity has this precision.
+/// Stopping rule: runs are added until the mean of a quantity has this precision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Until {

@@ -92,7 +92,7 @@ pub struct Exchanges {
 
 impl Exchanges {
     /// Creates the exchanges of the flow called `name`, before the first one. Their draws depend on
-    /// nothing else.
+    /// the name alone.
     pub fn new(plan: ExchangePlan, key: StreamKey, name: &str) -> Box<Self> {
         Box::new(Self {
             script: Script::new(plan, key, name),

@@ -79,7 +79,7 @@ impl Packet {
     #[inline]
     fn new(segment: &Segment, ecn: Ecn) -> Self {
         let kind = kind_of(&segment.options);
-        // Few packets have other options: their length is computed only then.
+        // Few packets have other options; only for these the length is computed.
         let headers = match kind {
             HAS_OPTIONS => segment.packet_bytes() - segment.payload_bytes,
             TIMED => IPV4_HEADER_BYTES + TCP_HEADER_BYTES + TIMESTAMPS_BYTES,

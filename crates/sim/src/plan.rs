@@ -96,7 +96,7 @@ pub enum StagePlan {
     /// Cell of 802.11 stations.
     Wlan(WlanPlan),
     /// Relay that inspects segments. It has one place, at which packets pass; the exit of a port
-    /// states whether the flow's data leave over the hop (0) or come from there (1).
+    /// states whether the flow's data leave over the hop (0) or arrive over it (1).
     Relay(AgentPlan),
 }
 

@@ -1,19 +1,20 @@
 //! *What it does.* A proxy that splits connections: it receives the data on one connection, sends
-//! them on another, and acknowledges to the sender what has not reached the receiver.
+//! them on another, and acknowledges data to the sender before they have reached the receiver.
 //!
 //! *Reference.* Bakre & Badrinath, I-TCP, ICDCS 1995; RFC 3135 §2.4 (split connections) and §4.1
-//! (what becomes of the end-to-end argument); PEPsal, a proxy in user space that accepts, connects
+//! (consequences for end-to-end reliability); PEPsal, a proxy in user space that accepts, connects
 //! and copies between two sockets.
 //!
 //! *How it works.* Both connections are ordinary ones ([`crate::flow`]). When one is established at
 //! the proxy it opens the other, as a program does that is woken by `accept` and calls `connect`.
-//! It holds at most `buffer` bytes: read from the one and not yet acknowledged on the other. What
-//! does not fit stays in the receiving connection, whose window closes. A FIN is passed on, in both
-//! directions, when all before it has been; when a connection dies the proxy resets the other.
+//! It holds at most `buffer` bytes: read from one connection and not yet acknowledged on the other.
+//! Data that do not fit stay in the receiving connection, whose window closes. The proxy passes a
+//! FIN on after all data before it, in both directions; when a connection is aborted it resets the
+//! other.
 //!
-//! *Where we differ.* I-TCP opens towards the fixed host when the mobile asks for it; here whoever
-//! opens first, the other connection follows. Reading and writing take no time. The proxy itself
-//! does not fail, and does not hand its state over to another.
+//! *Where we differ.* I-TCP connects to the fixed host when the mobile requests it; here either end
+//! may open first, and the proxy then opens the other connection. Reading and writing take no time.
+//! The proxy does not fail, and does not hand its state over to another.
 
 use crate::flow::{Context, Flow};
 use crate::plan::{ProxyPlan, Side};

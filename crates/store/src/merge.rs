@@ -18,7 +18,7 @@ pub type Range = std::ops::Range<u64>;
 /// Runs by the key of their point.
 pub type Runs = Vec<(String, Vec<Range>)>;
 
-/// A file and the runs to take from it.
+/// A file, and the runs to copy from it.
 #[derive(Debug, Clone)]
 pub struct Source {
     /// The file.

@@ -7,7 +7,8 @@ use retx_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A TCP: four decisions and the parameters of the endpoint around them.
+/// A TCP: four algorithms (congestion control, loss detection, retransmission timeout, backoff) and
+/// the parameters of the endpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -210,8 +211,8 @@ pub enum RttSamples {
     /// ACK of one timed segment at a time (RFC 6298 §3); with timestamps also each ACK of new data.
     #[default]
     Timed,
-    /// Each that acknowledges new data, cumulatively or selectively: sampled from the earliest
-    /// segment among them that was never retransmitted, otherwise from the timestamp (Linux
+    /// Each ACK of new data, cumulative or selective. The sample is that of the earliest newly
+    /// acknowledged segment that was never retransmitted, otherwise that of the timestamp (Linux
     /// `tcp_ack_update_rtt`).
     EveryAck,
 }

@@ -1,4 +1,4 @@
-//! *What it does.* Says whether in-order data are acknowledged at once or later.
+//! *What it does.* Determines whether in-order data are acknowledged at once or later.
 //!
 //! *Reference.* RFC 5681 §4.2; `linux`: Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_event_data_recv`,
 //! `tcp_incr_quickack`, `tcp_enter_quickack_mode`, `tcp_measure_rcv_mss`, `__tcp_ack_snd_check`),

@@ -11,11 +11,11 @@ pub struct Delivered {
     pub bytes: u64,
     /// Newly selectively acknowledged part of these bytes.
     pub sacked: u64,
-    /// Number of segments among them.
+    /// Number of segments in these bytes.
     pub segments: u64,
-    /// Most recently sent segment among them (RFC 8985 §6.2, step 2).
+    /// Most recently sent of these segments (RFC 8985 §6.2, step 2).
     pub newest: Option<Newest>,
-    /// Most recently sent segment among those never retransmitted.
+    /// Most recently sent of those segments that were never retransmitted.
     pub newest_original: Option<Newest>,
     /// True if `newest` had been retransmitted, but the timestamp echo shows that its original
     /// arrived.
@@ -97,7 +97,7 @@ impl Delivered {
         }
     }
 
-    /// Records a segment that starts at `start` and arrived after one behind it.
+    /// Records a segment at `start` that arrived after a segment above it.
     pub(crate) fn note_reordered(&mut self, start: u64) {
         self.reordered = Some(self.reordered.unwrap_or(u64::MAX).min(start));
     }

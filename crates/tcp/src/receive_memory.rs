@@ -1,5 +1,6 @@
-//! *What it does.* Makes the advertised window of a receive buffer as Linux does: from the memory
-//! that packets take, and growing with what the application takes in a round trip.
+//! *What it does.* Computes the advertised window of a receive buffer as Linux does: from the
+//! memory that packets occupy. The buffer grows with the bytes that the application reads in a
+//! round trip.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_init_buffer_space`, `tcp_grow_window`,
 //! `__tcp_grow_window`, `tcp_measure_rcv_mss`, `tcp_rcv_rtt_update`, `tcp_rcv_rtt_measure_ts`,
@@ -18,10 +19,10 @@
 //! `receive_autotuning`, unless the application has fixed it. RTT: 7/8 + 1/8 of the timestamp
 //! echoes of full segments, or the least time in which a window has come.
 //!
-//! *Where we differ.* The memory of a packet is that of a TUN device (`memory.rs`). What waits
-//! takes as much as full segments of the same number of bytes. The RTT's clock is the timestamp's,
-//! 1 ms. An empty buffer never offers a window of zero, as Linux may where it is smaller than a
-//! segment.
+//! *Where we differ.* The memory of a packet is that of a TUN device (`memory.rs`). Waiting data
+//! occupy as much memory as full segments of the same number of bytes. RTTs are measured in
+//! timestamp ticks of 1 ms. An empty buffer never advertises a zero window, as Linux may if the
+//! buffer is smaller than a segment.
 
 use crate::memory;
 use retx_units::{Duration, Time};

@@ -7,9 +7,9 @@
 //! min(RTT/20, 1 ms) after the first of them, and 100 µs of slack; the RTT is the least of the
 //! receiver's and the sender's, zero before the receiver has one.
 //!
-//! *Where we differ.* The slack is always used up. What has arrived twice is acknowledged at once,
-//! and a third block of data beyond gaps does not send what waits. Without memory counted the
-//! receiver has no RTT.
+//! *Where we differ.* The timer always uses the whole slack. Segments that arrive twice are
+//! acknowledged at once, and a third block of data beyond gaps does not release waiting ACKs. A
+//! receive buffer that is not counted as memory provides no RTT.
 
 use crate::late::Nothing;
 use retx_units::{Duration, Time};

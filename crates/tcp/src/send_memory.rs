@@ -6,17 +6,17 @@
 //! `net/core/stream.c` (`sk_stream_write_space`, `sk_stream_wait_memory`), `include/net/sock.h`
 //! (`sk_stream_is_writeable`), `tcp_output.c` (`tcp_cwnd_validate`, for the time that counts).
 //!
-//! *Equations.* What is written and not acknowledged takes its bytes, and 832 more for each burst
-//! in flight and each block that waits. A write goes on while that is less than the buffer, and
-//! even then while what it writes leaves at once: the buffer is looked at only for a new block, and
-//! the last block is refilled as a part of it is sent. So a write that is let go fills the
-//! congestion window and the peer's, whatever the buffer holds. A write that found no room waits
-//! until a third of the buffer is free. Buffer: 2 (BBR: 3) · max(10, cwnd, reordering + 1) segments
-//! of 2304 bytes for an MSS of 1460, set when a write waits and the congestion window is not full;
-//! at most `send_autotuning`, unless the application has fixed it.
+//! *Equations.* Unacknowledged data occupy their bytes, and 832 more for each burst in flight and
+//! each waiting block. A write continues while the sum is less than the buffer, and beyond that
+//! while its data are sent at once: the limit is checked only for a new block, and the last block
+//! is refilled as a part of it is sent. A write thus fills both windows even if they exceed the
+//! buffer. A write that found no room waits until a third of the buffer is free. Buffer: 2 (BBR: 3)
+//! · max(10, cwnd, reordering + 1) segments of 2304 bytes for an MSS of 1460, set when a write
+//! waits and the congestion window is not full; at most `send_autotuning`, unless the application
+//! has fixed it.
 //!
-//! *Where we differ.* The parts of a burst that was retransmitted in part stay one. What is paced
-//! does not refill a block.
+//! *Where we differ.* A burst of which a part was retransmitted still counts as one. Paced data do
+//! not refill a block.
 
 use crate::memory;
 use retx_units::{Duration, Time};

@@ -11,8 +11,8 @@ pub struct History {
 }
 
 impl History {
-    /// Records a stay from `came` to `left`, which may lie in the future. Arrivals must not go back
-    /// in time, and neither may departures.
+    /// Records a packet that is present from `came` to `left`, which may be in the future.
+    /// Successive calls must not decrease either time.
     #[inline(always)]
     pub fn stay(&mut self, came: Time, left: Time) {
         self.came.push(came);

@@ -18,7 +18,7 @@ def numeric(table: pl.DataFrame, name: str) -> pl.Series:
     """A column of numbers.
 
     Raises:
-        TableError: There is no such column, or it holds no numbers.
+        TableError: The column is missing, or is not numeric.
     """
     needed(table, [name])
     if not table[name].dtype.is_numeric():

@@ -1,4 +1,4 @@
-"""Comparisons, printed for people."""
+"""Comparisons, printed as text."""
 
 from __future__ import annotations
 

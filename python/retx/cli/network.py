@@ -1,4 +1,4 @@
-"""Tables of the wlans and relays of a run, printed for people."""
+"""Tables of the wlans and relays of a run, printed as text."""
 
 from __future__ import annotations
 

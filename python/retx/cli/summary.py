@@ -1,4 +1,4 @@
-"""Results of a run, printed for people."""
+"""Results of a run, printed as text."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def compare_grid(
 
     Raises:
         OSError: The directory cannot be written, or holds something else.
-        EmulationRefusedError: This machine does not permit emulation or lacks something.
+        EmulationRefusedError: The machine does not permit emulation, or lacks a program.
         RunError: A run could not be carried out.
         UsageError: A number is out of range, or the directory holds a grid with other settings.
     """
@@ -226,7 +226,7 @@ def simulate_again(directory: str | os.PathLike[str], report: Report | None = No
         report: Function called with `"condition"`, the number done and the total.
 
     Raises:
-        UsageError: There is no grid, or this version draws its conditions differently.
+        UsageError: No grid is stored, or this version draws its conditions differently.
     """
     directory = Path(directory)
     paths = _results(directory)

@@ -87,7 +87,7 @@ class Answer:
         """Draw 0 once more, with samples, and with segments where there are not too many.
 
         Raises:
-            UsageError: This answer does not come from a search.
+            UsageError: The answer was not found by a search.
         """
         if self.runs is None:
             raise UsageError("this answer has no scenario: make it by retx.why")

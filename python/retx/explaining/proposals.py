@@ -21,7 +21,7 @@ class LeftOut:
     """A remedy that was not tried.
 
     Args:
-        name: Its word.
+        name: Name on the command line.
         reason: Why, as a sentence without a full stop.
     """
 

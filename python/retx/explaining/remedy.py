@@ -15,8 +15,8 @@ class Change:
 
     Args:
         overrides: Values by key, as `retx run --set` takes them.
-        text: What is changed, as the end of a sentence.
-        apply: How a person does it on Linux: commands, or sentences where there is no command.
+        text: The change, as the end of a sentence.
+        apply: Instructions for Linux: commands, or sentences if there is no command.
         tag: Tells several changes of one remedy apart, such as a size.
     """
 
@@ -34,11 +34,11 @@ class Remedy:
     """Something that may make a flow faster.
 
     Args:
-        name: Its word.
+        name: Name on the command line.
         matters_for: Keys of `limited_by`; while all their shares are nil it is left out.
         propose: Changes that are open to a flow; none where it has them already.
-        price: What it can cost, as a sentence.
-        where: Who has to do it: one of `ranking.WHERE`.
+        price: Possible cost, as a sentence.
+        where: Place of the change: one of `ranking.WHERE`.
         queues: True where it also matters for a standing queue.
         undoes: True where it takes back a setting of the flow that limits it.
         in_linux: False where no kernel or tool that people can have does it.

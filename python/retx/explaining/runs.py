@@ -37,8 +37,8 @@ class Limit:
     """Time at which runs have to end.
 
     Args:
-        moment: Of `time.monotonic`: what still runs then is cancelled.
-        packets: Of all runs since the beginning: beyond that number none is started.
+        moment: Time of `time.monotonic` at which running jobs are cancelled.
+        packets: Number of packets of all runs so far, beyond which no further run is started.
     """
 
     moment: float = inf
@@ -60,9 +60,9 @@ class Runs:
 
     Args:
         scenario: As `retx.run` takes it.
-        seed: Takes the place of the scenario's.
-        overrides: Of the user's own.
-        threads: Runs at a time; as many as there are cores by default.
+        seed: Seed, in place of the scenario's.
+        overrides: Overrides of the user.
+        threads: Number of concurrent runs; by default the number of cores.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Runs:
         """The scenario with these changes.
 
         Raises:
-            ScenarioError: They do not fit the scenario.
+            ScenarioError: The changes do not fit the scenario.
         """
         return parsed_scenario(self._scenario, self._seed, self._overrides | dict(overrides))
 
@@ -93,10 +93,10 @@ class Runs:
         return found
 
     def detailed(self, most_segments: int) -> Result:
-        """Draw 0 with samples; with the fate of each segment where there are no more than so many.
+        """Result of draw 0 with samples, and with each segment's fate unless there are too many.
 
         Args:
-            most_segments: Of all flows together.
+            most_segments: Largest number of segments of all flows whose fates are recorded.
         """
         parsed = self.parse({})
         summary = self.first(parsed)
@@ -112,7 +112,7 @@ class Runs:
     ) -> Iterator[tuple[int, dict[str, Any] | Exception]]:
         """Index of each job that ends within the limit, with its summary or fault.
 
-        What still runs at the limit's moment is cancelled, and not told.
+        Jobs that still run when the time is up are cancelled, and not returned.
         """
         control = _native.Control()
         costs: dict[int, int] = {}

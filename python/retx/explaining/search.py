@@ -51,8 +51,8 @@ class Plan:
 
     Args:
         budget_s: Seconds; None for no limit.
-        packets: Of all runs together, which no clock decides; None for no limit.
-        draws: Of each remedy; None for as many as it takes.
+        packets: Limit on the packets of all runs, the same on each machine; None for no limit.
+        draws: Number of draws per remedy; None for as many as needed.
     """
 
     budget_s: float | None = None
@@ -67,7 +67,7 @@ class Search:
     Args:
         runs: Runs scenarios.
         flow: The flow's table in the resolved scenario.
-        plan: How long it may take.
+        plan: Limits of time and effort.
     """
 
     runs: Runs

@@ -25,9 +25,9 @@ class Situation:
 
     Args:
         scenario: Resolved.
-        flow: Its table.
-        shares: Of its life, by key of `limited_by`.
-        summary: Of the run.
+        flow: Row of the `flows` table.
+        shares: Shares of the flow's life, by key of `limited_by`.
+        summary: Summary of the run.
     """
 
     scenario: Mapping[str, Any]

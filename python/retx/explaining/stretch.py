@@ -52,8 +52,8 @@ class Stretch:
     """Part of a scenario, and the result of the unchanged flow there.
 
     Args:
-        start_s: Its beginning: what happens before is simulated and not counted.
-        end_s: Its end.
+        start_s: Start; earlier events are simulated, but not counted.
+        end_s: End.
         base: Draw 0 without a change.
         for_all: True where it also chooses among changes that people can have.
     """

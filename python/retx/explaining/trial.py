@@ -21,10 +21,10 @@ class Gain:
     """Ratio of speeds with and without a change: the geometric mean over the draws.
 
     Args:
-        mean: 1 where nothing changes.
-        low: Of the 95 % interval (Student's t on the logarithms); None of a single draw.
-        high: The other end.
-        draws: How many pairs went into it.
+        mean: Mean gain; 1 without a change.
+        low: Lower end of the 95 % interval (Student's t on logarithms); None with one draw.
+        high: Upper end.
+        draws: Number of pairs.
     """
 
     mean: float
@@ -61,7 +61,7 @@ class Trial:
 
     Args:
         remedies: Whose change it is; several of a combination.
-        changes: One of each.
+        changes: Changes of one remedy each.
         weight: Share of the life that it may matter for.
     """
 

@@ -36,7 +36,7 @@ def why(
     Args:
         scenario: As `retx.run` takes it.
         flow: A flow's name in the scenario; the first over TCP by default.
-        budget: How long it may take, as `"10 s"` or in seconds; by default as long as five million
+        budget: Time limit, as `"10 s"` or in seconds; by default as long as five million
             packets take, so that the answer does not depend on the machine. The first run is
             made in any case.
         replications: So many draws of each remedy, without a limit unless `budget` is given;

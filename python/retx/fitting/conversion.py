@@ -126,7 +126,7 @@ def _of_states(p13: float, p31: float, p32: float, p23: float, p14: float) -> tu
 
 
 def lines(found: Mapping[str, Any]) -> list[str]:
-    """Conversion as text for people."""
+    """Lines of text that describe the conversion."""
     from retx.fitting.scenario import inline
 
     shown = [

@@ -106,7 +106,7 @@ def calculate(
         overrides: As for `retx.run`.
 
     Raises:
-        ModelError: There is no such form, or the conditions of a flow are not constant.
+        ModelError: The form is unknown, or the conditions of a flow are not constant.
         ScenarioError: The scenario is wrong.
     """
     import polars as pl

@@ -32,7 +32,7 @@ def distribution_function(
         ax: Axes to draw into, instead of a new figure.
 
     Raises:
-        PlotError: There are too many curves, or no value.
+        PlotError: Too many curves, or no value.
         TableError: A column is missing.
     """
     found = distribution(table, quantity, [] if by is None else [by])

@@ -26,7 +26,7 @@ def fairness(
         ax: Axes to draw into, instead of a new figure.
 
     Raises:
-        PlotError: There is no sample within the span.
+        PlotError: No sample lies within the span.
         TableError: The interval does not fit the run.
     """
     check_span(span, [within(samples, "time_s", span)])

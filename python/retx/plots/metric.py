@@ -62,7 +62,7 @@ def metric(
         ax: Axes to draw into, instead of a new figure.
 
     Raises:
-        PlotError: There are too many curves.
+        PlotError: Too many curves.
         TableError: A column is missing, or a replication has several rows at a point.
     """
     keys = [x] if by is None else [by, x]

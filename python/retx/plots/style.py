@@ -245,7 +245,7 @@ def one_panel(height: float, ax: Ax = None, width: float = WIDTH_INCHES) -> tupl
         width: Width of the figure, in inches.
 
     Raises:
-        UsageError: There are several axes.
+        UsageError: The figure has several axes.
     """
     if ax is not None:
         figure, (axes,) = given(ax, 1)

@@ -197,8 +197,8 @@ class Search:
         """Judges the calibrating claims at a set-up; with more draws where few are promising.
 
         Args:
-            number: Of the trial.
-            kind: Of the trial.
+            number: Number of the trial.
+            kind: Kind of the trial.
             values: The set-up.
             most: Claims less bends of the best trial so far.
         """
@@ -281,7 +281,7 @@ class Search:
         Claims that are held out are looked at first, at the trial and one parameter away from it.
 
         Raises:
-            UsageError: There is no such trial.
+            UsageError: The trial does not exist.
         """
         trials = self.trials()
         trial = self.trial(number)
@@ -322,7 +322,7 @@ class Search:
         """A trial by its number.
 
         Raises:
-            UsageError: There is none.
+            UsageError: No trial has this number.
         """
         trials = self.trials()
         if not 0 <= number < len(trials):

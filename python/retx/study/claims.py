@@ -167,7 +167,7 @@ def check_claimed(claim: Claim, here: str) -> None:
     """Checks the claimed direction, trend or order.
 
     Raises:
-        StudyError: It is none.
+        StudyError: The text is none of these.
     """
     patterns = {
         "direction": (r"(above|below) -?[0-9.]+", "“above 1” or “below 1”"),

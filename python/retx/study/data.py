@@ -64,7 +64,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a file; its numbers with a point know their digits (`Printed`).
 
     Raises:
-        StudyError: It is not there, or not TOML.
+        StudyError: The file is missing, or is not TOML.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -80,7 +80,7 @@ def read_head(path: Path) -> dict[str, Any]:
     """The tables of a file before its first list of tables, which takes a tenth of the time.
 
     Raises:
-        StudyError: It is not there, or not TOML.
+        StudyError: The file is missing, or is not TOML.
     """
     try:
         head = path.read_text(encoding="utf-8").partition("\n[[")[0]
@@ -113,7 +113,7 @@ def check_address(url: object) -> None:
     """Refuses an address that would run as code in a report, such as `javascript:`.
 
     Raises:
-        StudyError: It is neither empty nor an address of the web.
+        StudyError: The value is neither empty nor a web address.
     """
     if url and not (isinstance(url, str) and re.match(r"https?://", url)):
         raise StudyError(f"paper.url: {url!r} is refused: write https://… or http://…")

@@ -86,7 +86,7 @@ def emulate_all(
     """Makes the missing emulations, point by point.
 
     Raises:
-        OSError: What is found cannot be kept.
+        OSError: The results cannot be stored.
         StudyError: No kernel can run an experiment.
     """
     _say(f"{len(points)} emulations, at most {AT_ONCE} at once")

@@ -104,9 +104,9 @@ def looks(
     """Judges all claims at the base and one parameter away from it.
 
     Args:
-        study: As its files have it.
-        module: Its functions.
-        openings: Its open parameters.
+        study: The study, as its files define it.
+        module: Functions of the study.
+        openings: Open parameters of the study.
         base: The set-up that the search chose.
         plan: Seed and draws, those of the search.
         progress: Called with each look.

@@ -41,11 +41,11 @@ def write_index(folder: Path, reports: Sequence[Report]) -> Path:
     """Writes the page, and replaces an earlier one.
 
     Args:
-        folder: Where it goes; it links to the reports from there.
-        reports: In the order of the page.
+        folder: Directory of the page, from which its links to the reports start.
+        reports: Reports in the order of the page.
 
     Raises:
-        OSError: It cannot be written, or another page lies there.
+        OSError: The page cannot be written, or a foreign file is in its place.
     """
     check_index(folder)
     environment = Environment(

@@ -192,7 +192,7 @@ def find(name: str) -> Path:
     """The folder of a study, by its name or its path.
 
     Raises:
-        UsageError: There is none.
+        UsageError: No study has this name or path.
     """
     if name in names():
         return shipped.HOME / name
@@ -211,7 +211,7 @@ def load(name: str) -> Study:
     """Reads a study by its name or its path.
 
     Raises:
-        StudyError: One of its files is wrong.
+        StudyError: One of the study's files is invalid.
     """
     folder = find(name)
     head = read_toml(folder / "study.toml")

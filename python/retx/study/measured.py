@@ -50,10 +50,10 @@ class Plan:
     """`quick` or `full`."""
     seed: int = 1
     replications: int | None = None
-    """Instead of what the study says for the form."""
+    """Replaces the study's number for the form."""
     threads: int | None = None
     emulations: int | None = None
-    """Instead of what the study says for the form; 0 for none."""
+    """Replaces the study's number for the form; 0 for none."""
 
     def emulations_of(self, experiment: Experiment) -> int:
         """Number of emulations of each case."""
@@ -116,7 +116,7 @@ class Measured:
 
         Args:
             compute: Is called twice.
-            known: What was found before; grows.
+            known: Earlier results; new ones are added.
         """
         whole = self._whole()
         self._runs = asked = Asked(whole, known)
@@ -163,7 +163,7 @@ class Measured:
         Columns: `case`, the keys of the grid, `replication`, then those of the table.
 
         Args:
-            experiment: Its name.
+            experiment: Name of the experiment.
             name: `flows`, `links`, `wlans`, `stations`, `relays`, `runs`, `derived` (the study's
                 `quantities`), and what the experiment keeps (`tables = ["episodes"]`).
             case: Only this one.
@@ -179,8 +179,8 @@ class Measured:
         """A quantity of each run, in the order of the replications.
 
         Args:
-            experiment: Its name.
-            case: One of its cases.
+            experiment: Name of the experiment.
+            case: Name of a case.
             quantity: `flow.NAME.COLUMN`, `link.NAME.DIRECTION.COLUMN`, `wlan.NAME.COLUMN`,
                 `station.WLAN.NAME.COLUMN`, `relay.NAME.COLUMN`, or one that the study's
                 `quantities` derives.

@@ -80,7 +80,7 @@ class Opening:
         return next((it["source"] for it in self.values if it["is"] == value), self.source)
 
     def at(self, share: float) -> Any:  # noqa: ANN401
-        """The value at a share of the range or list, from 0 to below 1."""
+        """Value at the fraction `share` of the range or list, 0 ≤ share < 1."""
         if self.values:
             return self.values[int(share * len(self.values))]["is"]
         low, high = self.range["from"], self.range["to"]
@@ -91,7 +91,7 @@ class Opening:
         return round(found) if self.range.get("whole") else float(f"{found:.4g}")
 
     def share_of(self, value: Any) -> float:  # noqa: ANN401
-        """The share at which a value stands; the inverse of `at`."""
+        """Fraction of the range or list at which a value lies; the inverse of `at`."""
         if self.values:
             index = [choice["is"] for choice in self.values].index(value)
             return (index + 0.5) / len(self.values)
@@ -101,7 +101,7 @@ class Opening:
         return float(min(max((found - low) / (high - low), 0.0), 1.0))
 
     def places(self, value: Any) -> list[tuple[list[str], dict[str, Any]]]:  # noqa: ANN401
-        """Scenarios and the like, each with the keys to set there."""
+        """Files to change, each with its keys to set."""
         unit = self.range.get("unit")
         shown = f"{value} {unit}" if unit else value
         chosen: dict[str, Any] = next((it for it in self.values if it["is"] == value), {})
@@ -199,7 +199,7 @@ def load_openings(study: Study) -> Openings:
     """Reads `open.toml`.
 
     Raises:
-        StudyError: It is wrong, or there are too many parameters for so few claims.
+        StudyError: The file is invalid, or has too many parameters for the number of claims.
     """
     path = study.folder / FILE
     tables = read_toml(path)
@@ -299,7 +299,7 @@ def read_base(study: Study) -> Values | None:
     """The frozen set-up of a study; None where there is none.
 
     Raises:
-        StudyError: It was frozen for other open parameters or other claims.
+        StudyError: The file was frozen for other open parameters or other claims.
     """
     found = read_frozen(study)
     return None if found is None else dict(found["value"])
@@ -309,7 +309,7 @@ def read_frozen(study: Study) -> dict[str, Any] | None:
     """Content of `base.toml`; None if there is none.
 
     Raises:
-        StudyError: It was frozen for other open parameters or other claims.
+        StudyError: The file was frozen for other open parameters or other claims.
     """
     path = study.folder / BASE
     if not path.is_file():

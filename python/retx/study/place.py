@@ -45,7 +45,7 @@ def report_directory(folder: Path) -> Iterator[Path]:
     """Directory to write a report into; moved to `folder` if the block ends without an error.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The report cannot be written.
     """
     partial = folder / PARTIAL
     remove_own(partial, is_report_file)  # left by a killed process
@@ -74,7 +74,7 @@ def check_ours(folder: Path) -> None:
     """Refuses a directory with files that no study writes.
 
     Raises:
-        OSError: It does.
+        OSError: Such a file is there.
     """
     if not folder.exists():
         return

@@ -69,13 +69,13 @@ class Computed:
 def reproduce(study: Study, plan: Plan, folder: Path) -> Report:
     """Runs every experiment and writes the report.
 
-    What is found is kept beside it, in `runs`: broken off, the same goes on where it was, and with
-    more replications those that are there are not run again.
+    Results of runs are stored beside it, in `runs`: an interrupted reproduction continues, and with
+    more replications stored runs are not repeated.
 
     Args:
-        study: What to reproduce.
-        plan: How thoroughly.
-        folder: Becomes the report's directory; an earlier report there gives way at the end.
+        study: The study to reproduce.
+        plan: Extent of the runs.
+        folder: Directory of the report; an earlier report there is replaced at the end.
 
     Raises:
         OSError: The directory cannot be written, or holds something else.

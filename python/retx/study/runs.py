@@ -179,7 +179,7 @@ class Runs:
         """Key of a point, and how often it was run.
 
         Raises:
-            StudyError: There is no such point, or `at` does not say which one.
+            StudyError: The point does not exist, or `at` is ambiguous.
         """
         plan = self._whole.plans[experiment]
         wanted = {CASE: case} | dict(at or {})

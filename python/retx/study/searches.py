@@ -53,10 +53,10 @@ class Search:
         """Makes a search, or continues an earlier one; None if Optuna is not installed.
 
         Args:
-            folder: Of the study.
+            folder: Directory of the study.
             form: `quick` or `full`.
-            seed: Of the runs.
-            out: Where searches are kept.
+            seed: Seed of the runs.
+            out: Directory in which searches are stored.
 
         Raises:
             UsageError: Another search has the file just now.

@@ -17,13 +17,13 @@ def at_set_up(study: Study, wanted: str | None, plan: Plan, home: Path) -> Study
     """The study at a set-up, with a sentence on it.
 
     Args:
-        study: As its files have it.
+        study: The study, as its files define it.
         wanted: `default`, `base`, the number of a trial, or None for the base where there is one.
         plan: Form and seed, by which trials are found.
         home: Directory of the report, beside which trials are kept.
 
     Raises:
-        UsageError: There is no such set-up.
+        UsageError: The set-up does not exist.
         StudyError: `open.toml` or `base.toml` is wrong.
     """
     if not (study.folder / FILE).is_file():

@@ -137,9 +137,9 @@ def by_case(
     """A row for each case of an experiment: its label as `case`, and means of quantities.
 
     Args:
-        measured: What the runs found.
+        measured: Results of the runs.
         name: The experiment.
-        quantities: By the key of their column.
+        quantities: Quantities by the key of their column.
         at: A point of the experiment's grid.
     """
     rows: list[dict[str, Cell]] = []

@@ -34,7 +34,7 @@ pub struct Placed {
     pub to: usize,
 }
 
-/// Longer ones first.
+/// Operators and brackets, longest first, so that `<` does not match the start of `<=`.
 const SIGNS: [&str; 28] = [
     "//=", "==", "!=", "<=", ">=", "<<", ">>", "//", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "+",
     "-", "*", "/", "%", "&", "|", "^", "~", "<", ">", "(", ")",

@@ -232,7 +232,7 @@ impl End {
         if over { Ok(0) } else { Err(Answer::Wait) }
     }
 
-    /// Result of a write that cannot proceed, if so.
+    /// Error of a write that cannot proceed; `Ok` if it can.
     pub fn writable(&self) -> Result<(), Answer> {
         if let Some(errno) = self.error {
             return Err(Answer::Error(errno));

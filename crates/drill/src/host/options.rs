@@ -199,7 +199,7 @@ impl Host {
     }
 }
 
-/// `TCP_NOTSENT_LOWAT`: 0 stands for the machine's setting.
+/// `TCP_NOTSENT_LOWAT`; 0 means the setting of the machine.
 fn low_water(bytes: i64) -> Option<u64> {
     Some(bytes as u64 & u64::from(u32::MAX)).filter(|bytes| *bytes > 0)
 }

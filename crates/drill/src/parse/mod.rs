@@ -67,14 +67,14 @@ impl<'a> Parser<'a> {
         kind
     }
 
-    /// Takes this character if it is next; true if so.
+    /// Consumes this character if it is next; returns true in that case.
     pub fn accept(&mut self, symbol: char) -> bool {
         let found = self.peek() == Kind::Symbol(symbol);
         self.at += usize::from(found);
         found
     }
 
-    /// Takes this word if it is next; true if so.
+    /// Consumes this word if it is next; returns true in that case.
     pub fn accept_word(&mut self, word: &str) -> bool {
         let found = self.peek() == Kind::Word(word);
         self.at += usize::from(found);

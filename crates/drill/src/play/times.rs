@@ -46,7 +46,7 @@ impl Due {
 }
 
 impl Player<'_> {
-    /// Due time of an event, given the event before.
+    /// Due time of an event, relative to the previous event.
     pub fn due(&self, event: &Event) -> Due {
         let arrival = matches!(event.action, Action::Inbound(_));
         let anchor = self.last.and_then(|last| last.anchor).filter(|_| arrival);

@@ -21,7 +21,7 @@ pub struct Setup {
     pub config: Config,
     /// Absolute tolerance of times, …
     pub tolerance: Duration,
-    /// … or, if larger, this percentage of the time since the event before.
+    /// … or, if larger, this percentage of the time since the previous event.
     pub tolerance_percent: f64,
     /// True if the script contains everything that the endpoint sends.
     pub exact: bool,

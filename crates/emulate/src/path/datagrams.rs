@@ -109,7 +109,7 @@ impl Datagrams {
         Some((arriving, UnderWay { flow: index, number, sent: now, payload_bytes, is_copy: false }))
     }
 
-    /// Handles a packet that has reached its host; `again` if another of its copies arrived before.
+    /// Handles a packet that has reached its host; `again` is true if another copy has arrived.
     pub fn delivered(&mut self, now: Time, packet: &UnderWay, again: bool) {
         let UnderWay { number, sent, payload_bytes, .. } = *packet;
         let flow = &mut self.flows[packet.flow as usize];
@@ -128,8 +128,8 @@ impl Datagrams {
             flow.accounting.lost();
         }
         if in_first_hop && !packet.is_copy {
-            // A full queue drops a packet at its arrival; a loss by the channel comes with the end
-            // of the transmission, later.
+            // A full queue drops a packet at its arrival; the channel loses it later, at the end of
+            // the transmission.
             let refused = packet.sent == now;
             flow.report(if refused { first_hop::REFUSED } else { first_hop::LOST });
         }

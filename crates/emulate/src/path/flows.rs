@@ -226,8 +226,8 @@ impl Flows {
         }
     }
 
-    /// True if the sender's socket may already have been received: it is passed before anything is
-    /// sent with it.
+    /// True if the worker may have passed the sender's socket, which it does before the first
+    /// transmission.
     fn may_have_been_passed(&self, seen: &Seen, senders: &Senders) -> bool {
         let sends = (seen.flow as usize) < self.flows.len() && seen.to == Side::Receiver;
         sends && (seen.segment.flags.contains(Flags::SYN) || !senders.has(seen.flow))

@@ -17,7 +17,7 @@ const OTHERS_MAX: usize = 4096;
 pub struct Seen {
     /// Route: an index into the plan's routes.
     pub route: u32,
-    /// Flow: an index into the plan's flows; indices after these stand for other conversations.
+    /// Flow: an index into the plan's flows; later indices are those of other conversations.
     pub flow: u32,
     /// Destination end of the flow.
     pub to: Side,
@@ -135,7 +135,8 @@ impl Inspector {
         let from_opener = to_listener.is_some();
         let flow = &mut self.flows[index as usize];
         let shift = flow.window_shift(&segment, from_opener);
-        // The listening port tells the direction, and the opener the side that sends the data.
+        // The listening port shows the direction, and the opener determines the side that sends the
+        // data.
         let to = if from_opener { flow.opener.other() } else { flow.opener };
         let segment = flow.hold_window((segment, shift), to.other(), packet);
         Some(Seen {
@@ -231,7 +232,7 @@ impl Flow {
     fn window_shift(&mut self, segment: &Segment, from_opener: bool) -> u8 {
         let syn = segment.flags.contains(Flags::SYN);
         if syn {
-            // Kept by end: each announces the shift of its own windows (RFC 7323 §2.2).
+            // Stored per end, because each announces the shift of its own windows (RFC 7323 §2.2).
             self.scales[usize::from(!from_opener)] = segment.options.window_scale;
         }
         // The window in a SYN is never scaled (RFC 7323 §2.2); both ends have to offer scaling.

@@ -27,8 +27,8 @@ pub struct Limiter {
     paces: bool,
     /// Number of the current file, from 0.
     file: u32,
-    /// Time at which all data sent had reached the receiver, which has sent nothing since, and the
-    /// position that it had acknowledged before.
+    /// Time at which all data sent had reached the receiver, and the position acknowledged by then;
+    /// `None` once the receiver has sent anything since.
     arrived: Option<(Time, u64)>,
     /// Position that the receiver has acknowledged.
     acked: u64,

@@ -12,6 +12,7 @@ mod flows;
 mod inspect;
 mod limits;
 mod observed;
+mod rest;
 mod rewrite;
 mod senders;
 mod watch;
@@ -27,6 +28,7 @@ use crate::clock::Clock;
 use crate::lateness::Lateness;
 use crate::launch::Progress;
 use datagrams::UnderWay;
+use rest::Rest;
 use retx_record::flow::FlowCounters;
 use retx_record::reason::Cause;
 use retx_sim::engine::{Engine, Left};
@@ -35,12 +37,6 @@ use retx_units::{Duration, Time};
 
 /// Time before an event from which on the loop spins, because a sleep would end too late.
 const SPIN: Duration = Duration::from_micros(150);
-/// Reciprocal of the share of time that the loop sleeps if possible. A real-time thread that never
-/// sleeps is stopped by the kernel for 50 ms in each second in which others wait for its processor
-/// (`sched_rt_runtime_us`; the fair server of `kernel/sched/deadline.c`).
-const REST: u64 = 10;
-/// Largest credit of sleep from idle times.
-const REST_IN_HAND: Duration = Duration::from_millis(20);
 /// Longest sleep, which bounds how late the end of the run is noticed.
 const NAP: Duration = Duration::from_millis(5);
 /// Largest number of packets read from one device in a row, so that other devices do not wait long.
@@ -116,28 +112,6 @@ struct Kept {
     passage: Passage,
     /// State of a packet of a UDP flow.
     datagram: Option<UnderWay>,
-}
-
-/// Sleep of the loop beyond what is required.
-#[derive(Debug, Clone, Copy, Default)]
-struct Rest {
-    /// End of the last sleep.
-    woken: Time,
-    in_hand: Duration,
-}
-
-impl Rest {
-    /// True if no sleep is required.
-    fn is_enough(&self, now: Time) -> bool {
-        now.since(self.woken).as_nanos() / REST <= self.in_hand.as_nanos()
-    }
-
-    fn slept(&mut self, from: Time, to: Time) {
-        let due = Duration::from_nanos(from.since(self.woken).as_nanos() / REST);
-        // Running time uses the credit up, sleep adds to it.
-        let had = self.in_hand.saturating_sub(due) + to.since(from);
-        *self = Self { woken: to, in_hand: had.min(REST_IN_HAND) };
-    }
 }
 
 impl<'a, 'p> Path<'a, 'p> {
@@ -378,30 +352,5 @@ impl<'a, 'p> Path<'a, 'p> {
                 return;
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(micros: u64) -> Time {
-        Time::from_nanos(micros * 1000)
-    }
-
-    #[test]
-    fn a_tenth_of_the_time_is_slept() {
-        let mut rest = Rest::default();
-        assert!(!rest.is_enough(at(100)));
-        rest.slept(at(100), at(200));
-        // 100 µs of sleep, of which the first 100 µs awake used 10, without any credit.
-        assert!(rest.is_enough(at(1200)));
-        assert!(!rest.is_enough(at(1220)));
-        rest.slept(at(1200), at(1300));
-        assert!(rest.is_enough(at(2300)));
-        // The credit of a long sleep is limited.
-        rest.slept(at(2300), at(10_000_000));
-        assert!(rest.is_enough(at(10_200_000)));
-        assert!(!rest.is_enough(at(10_200_020)));
     }
 }

@@ -221,7 +221,7 @@ impl End {
             let chunk = usize::try_from(bytes).unwrap_or(CHUNK).min(CHUNK);
             // Blocks while the send buffer is full, so that the kernel always has data to send.
             let written = socket.write(&self.buffer[..chunk])? as u64;
-            // `u64::MAX` stands for an endless file.
+            // `u64::MAX` denotes an endless file.
             bytes = if bytes == u64::MAX { bytes } else { bytes - written };
         }
         Ok(())

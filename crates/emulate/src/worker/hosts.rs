@@ -231,7 +231,7 @@ fn name_hosts(order: &Order) -> Result<(), String> {
     let no_servers = "# hosts of an emulation\n".to_owned();
     for (file, text) in [("hosts", text), ("resolv.conf", no_servers)] {
         let [from, to] = [format!("/mnt/{file}"), format!("/etc/{file}")];
-        // If there is no such file there is nothing to mount over: programs have to use addresses.
+        // Without such a file there is no mount point, and programs have to use addresses.
         let _ = fs::write(&from, text).is_ok()
             && mount(Some(from.as_str()), to.as_str(), none, MsFlags::MS_BIND, none).is_ok();
     }

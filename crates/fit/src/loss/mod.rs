@@ -122,8 +122,8 @@ fn model(fitted: &Fitted, refused: Option<String>, series: &Series, best_bic: f6
 /// Maximum number of reported changes.
 const CHANGES_MOST: usize = 16;
 
-/// Changes by binary segmentation: a part is divided while its best division gains more than the
-/// law's own series do in 99 of 100.
+/// Change points by binary segmentation: a part is divided if its best division improves the
+/// likelihood more than in 99 of 100 series simulated from the law.
 fn changes(series: &Series, tested: &Tested) -> Vec<ChangePoint> {
     let (indices, fates) = series.fates();
     let pairs = Pairs::of(&fates);

@@ -65,7 +65,7 @@ pub struct Series {
     pub runs: Vec<Run>,
     /// Copies in order, for laws that move with time.
     pub timed: Vec<TimedRun>,
-    /// Kind of each copy.
+    /// For each copy, the index of its evidence in `kinds`.
     pub kind: Vec<usize>,
     /// Mean loss probability of copies with known fates.
     pub loss_rate: f64,

@@ -18,10 +18,10 @@
 //! p(x) = exp(−x)(1 − L₂(x)/(2N)), L₂ = 1 − 2x + x²/2, as a sum of N equal phasors is not quite
 //! Gaussian (Rayleigh 1880; the next term is of order 1/N²).
 //!
-//! *Where we differ.* The ratio is constant over a frame: that at the end of its transmission. L
-//! counts the bits of the IP packet only (in a cell: of the frame), as in `ber`. In a cell each
-//! frame has the modulation of its rate, unless `rate` is given; that of preamble and PLCP header,
-//! which is sturdier, does not count.
+//! *Where we differ.* The ratio at the end of a transmission applies to the whole frame. L is the
+//! number of bits of the IP packet (in a cell: of the frame), as in `ber`. In a cell each frame has
+//! the modulation of its rate, unless `rate` is given; the more robust modulation of preamble and
+//! PLCP header is ignored.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
 use crate::modulation::Modulation;

@@ -11,8 +11,8 @@
 //! for k = 1, h = 0 that is 1/r. From loss rate L and mean burst B: r = 1/B, p = L·r/(1 − L).
 //! Correlation of the state over n frames: (1 − p − r)ⁿ.
 //!
-//! *Where we differ.* The first frame finds the chain in its stationary law; netem's starts in the
-//! good state.
+//! *Where we differ.* The chain starts in its stationary distribution; netem's starts in the good
+//! state.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
 use retx_units::{Probability, Stream, Time, choice};

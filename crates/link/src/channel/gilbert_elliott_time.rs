@@ -10,19 +10,18 @@
 //! their instants: (1 − k)(1 − π) + (1 − h)π. From loss rate L and mean burst T: T_b = T,
 //! T_g = T·(1 − L)/L.
 //!
-//! *How it is drawn.* The same chain forgets at the instants of a Poisson process with rate a + b,
-//! The chain forgets its state at the instants of a Poisson process of rate a + b and is then bad
-//! with probability π, whatever it was: e^(−(a+b)τ) is the probability of no such instant
-//! (uniformisation; Jensen 1953, Skand. Aktuarietidskr. 36). Each span of time has a stream of its
-//! own for its instants, so the state is a function of time alone: two TCPs with the same seed and
-//! replication meet the same good and bad times, whenever they send. When a schedule changes the
-//! parameters, the state is re-evaluated under the new ones.
+//! *How it is drawn.* The chain forgets its state at the instants of a Poisson process of rate a +
+//! b and is then bad with probability π, whatever it was: e^(−(a+b)τ) is the probability of no such
+//! instant (uniformisation; Jensen 1953, Skand. Aktuarietidskr. 36). Each span of time has a stream
+//! of its own for its instants, so the state is a function of time alone: two TCPs with the same
+//! seed and replication meet the same good and bad times, whenever they send. When a schedule
+//! changes the parameters, the state is re-evaluated under the new ones.
 //!
-//! *Where it differs from `gilbert_elliott`.* There a burst ends after so many *frames*: a sender
-//! that backs off finds the same burst when it comes back. Here it ends after some *time*: waiting
-//! helps. How many frames a burst takes depends on how fast they come, so there is no closed form
-//! for that without their rate: frames a fixed τ apart, with k = 1 and h = 0, are lost
-//! 1/((1 − π)(1 − exp(−(a + b)τ))) in a row.
+//! *Where it differs from `gilbert_elliott`.* There a burst lasts for a number of *frames*: a
+//! sender that backs off finds the burst unchanged. Here it lasts for a *time*: waiting helps. The
+//! number of frames lost in a burst depends on their rate, so that there is no closed form without
+//! it: frames a fixed τ apart, with k = 1 and h = 0, are lost 1/((1 − π)(1 − exp(−(a + b)τ))) in a
+//! row.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
 use retx_units::{Duration, Probability, Stream, StreamKey, Time, choice};

@@ -8,7 +8,7 @@
 //! *Equations.* M has the transitions, row by row, π = π·M, q the loss probabilities. Loss rate
 //! L = Σ π(s)q(s). Losses in a row: L/(L − P₁₁) with P₁₁ = Σ π(s)q(s)·Σ M(s,t)q(t).
 //!
-//! *Where it differs from netem.* The first frame finds the chain in its stationary law.
+//! *Where it differs from netem.* The chain starts in its stationary distribution.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
 use retx_units::{Probability, Stream, Time, choice};

@@ -38,7 +38,7 @@ pub enum Fate {
     HoldBack {
         /// Number of frames that overtake it, at least 1.
         packets: u32,
-        /// Longest time to wait for them.
+        /// Longest time to wait for those frames.
         at_most: Duration,
     },
     /// Arrives in order, and a copy follows `after` later, out of order.

@@ -4,9 +4,9 @@
 //! *Reference.* The single-rate meter of RFC 2697 without an excess bucket; `tc … police rate …
 //! burst … drop`; Flach et al. 2016, "An Internet-Wide Analysis of Traffic Policing".
 //!
-//! *Equations.* Tokens, in bytes, fill at `rate` up to `bucket_bytes`, which they have at the
-//! start. A frame that finds as many tokens as it has bytes takes them and passes; any other is
-//! dropped. In the long run at most `rate` passes.
+//! *Equations.* The bucket is full at the start, and fills with tokens, in bytes, at `rate` up to
+//! `bucket_bytes`. A frame takes as many tokens as it has bytes; if there are fewer, it is dropped.
+//! In the long run at most `rate` passes.
 //!
 //! *Where we differ.* A frame reaches the policer when its transmission on the link ends, and
 //! counts by the bytes of its IP packet. Its losses count as congestion, because the sender

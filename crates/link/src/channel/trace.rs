@@ -5,15 +5,15 @@
 //! mahimahi-traces): each line is the millisecond of an opportunity for 1500 bytes, the trace is
 //! repeated after its last line, and an opportunity that finds no packet is lost.
 //!
-//! *Equations.* Each value holds from its instant to the next; the last one until the end, or until
-//! the table comes again after `every`. Loss: independent draws. Delay: on top of the link's. Rate:
-//! the link's own; a frame in transmission goes on at the new one. Loss rate: the mean over
-//! `every`.
+//! *Equations.* Each value holds from its instant to the next; the last one to the end, or until
+//! the table repeats after `every`. Losses are independent draws. Delays are added to that of the
+//! link. Rates replace that of the link; a frame in transmission continues at the new rate. Loss
+//! rate: the mean over `every`.
 //!
 //! *Where we differ.* mm-link counts 4 bytes of tunnel header with each packet, and 1504 bytes an
 //! opportunity; here both count the IP packet, without the link's overhead.
 //!
-//! A table takes the place of `file` when a scenario is read, so that a resolved scenario needs no
+//! When a scenario is read, `file` is replaced by its table, so that a resolved scenario needs no
 //! other file.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked, independent_burst};

@@ -255,7 +255,7 @@ struct Share {
     not_yet_delivered: u64,
     /// Transmission time that lies in the future.
     busy: Duration,
-    /// Packets counted here that are still in the pipe before.
+    /// Packets counted here that are still in the previous pipe.
     not_yet_here: u32,
     /// Packets counted in following pipes that are still in this one.
     still_here: u32,

@@ -12,7 +12,7 @@ pub(super) struct Journey {
     pub extra: Duration,
     /// True if it arrives out of order.
     stray: bool,
-    /// Number of frames to be overtaken by, and the longest time to wait for them.
+    /// Number of frames that overtake this one, and the longest time to wait for them.
     held: Option<(u32, Duration)>,
     /// Delay of the copy after the frame; `None` if there is no copy.
     copy: Option<Duration>,

@@ -101,7 +101,7 @@ impl Line {
         Some(event)
     }
 
-    /// Records the discipline's actions at `at`; `before` packets waited before.
+    /// Records the discipline's actions at `at`, when `before` packets were waiting.
     fn note(&mut self, at: Time, before: u64) {
         let waiting = self.waiting();
         self.history.iter_mut().for_each(|history| history.change(at, before, waiting));

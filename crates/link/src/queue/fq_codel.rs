@@ -5,13 +5,14 @@
 //! *Reference.* Høiland-Jørgensen, McKenney, Täht, Gettys & Dumazet, RFC 8290 §4; details that it
 //! leaves open as in Linux (`sch_fq_codel.c`).
 //!
-//! *Equations.* A line may send while its credit is above 0; a turn gives it a quantum, a packet
-//! takes its bytes. Overload: packets leave the head of the line with the most bytes until half of
-//! the bytes or 64 packets are gone (§4.1); as in Linux they count as drops of that line's CoDel.
+//! *Equations.* A queue may send while its deficit is above 0; each turn adds a quantum, and a
+//! packet subtracts its bytes. Overload: packets are dropped from the head of the queue with the
+//! most bytes until half of the bytes or 64 packets are gone (§4.1); as in Linux they count as
+//! drops of that queue's CoDel.
 //!
 //! *Where we differ.* A flow is a flow of the run, not a tuple of addresses; the hash mixes its
-//! index with a random number drawn at the start (§4.1.1). CoDel's rule that a line of one packet
-//! is no queue looks at all lines together, as in Linux. Linux' limit on memory is left out.
+//! index with a random number drawn at the start (§4.1.1). CoDel's rule that a single packet is no
+//! queue applies to all queues together, as in Linux. Linux's limit on memory is omitted.
 
 use super::control::{Control, Law, Source};
 use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting, codel};

@@ -1,5 +1,6 @@
-//! *What it does.* Proportional Integral controller Enhanced: a drop probability follows the delay
-//! and how it changes, every update interval; arriving packets are dropped (or marked) by it.
+//! *What it does.* Proportional Integral controller Enhanced: each update interval adjusts the drop
+//! probability by the delay and by its change; arriving packets are dropped (or marked) with that
+//! probability.
 //!
 //! *Reference.* Pan, Natarajan, Baker & White, RFC 8033 §4 and §5; compared with Linux'
 //! `sch_pie.c`.
@@ -11,9 +12,9 @@
 //! the queue. Draws count only once the probabilities since the last drop sum up to 0.85, and at
 //! 8.5 it drops (§5.4).
 //!
-//! *Where we differ.* d is how long the packet waited that left last, 0 once the queue is empty, as
-//! in Linux (the RFC allows this beside an estimate of the departure rate, §5.2). The burst
-//! allowance falls with each update, as in the RFC; Linux lets it fall with each packet. Linux adds
+//! *Where we differ.* d is the queueing delay of the last departed packet, 0 once the queue is
+//! empty, as in Linux (the RFC allows this or an estimate of the departure rate, §5.2). The burst
+//! allowance falls with each update, as in the RFC; in Linux it falls with each packet. Linux adds
 //! 0.02 when d is above 250 ms; the RFC does not.
 
 use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting, codel};

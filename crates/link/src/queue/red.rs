@@ -1,5 +1,5 @@
 //! *What it does.* Random early detection: keeps an average of the queue and drops (or marks)
-//! arriving packets at random, ever more likely as the average grows, at about even distances.
+//! arriving packets at random, the more likely the larger the average, and at about even distances.
 //!
 //! *Reference.* Floyd & Jacobson, "Random Early Detection Gateways for Congestion Avoidance",
 //! IEEE/ACM ToN 1(4), 1993, Fig. 2; "gentle" after Floyd, "Recommendation on using the 'gentle'
@@ -14,9 +14,9 @@
 //! Above, every packet is dropped.
 //!
 //! *Where we differ.* The queue is counted in packets, without the one in transmission, and the
-//! link is idle when nothing is in transmission either, as in ns-2. A packet that can be marked is
-//! marked where the draw decides, and dropped above the upper threshold (RFC 3168 §7). ns-2's
-//! `wait`, which spaces the drops out further, and its adaptive form are left out.
+//! link is idle when nothing is in transmission either, as in ns-2. Between the thresholds an
+//! ECN-capable packet is marked instead of dropped; above the upper threshold it is dropped (RFC
+//! 3168 §7). ns-2's `wait`, which spaces drops further apart, and its adaptive variant are omitted.
 
 use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting, codel};
 use crate::checked::checked;

@@ -3,17 +3,18 @@
 //!
 //! *Reference.* Balakrishnan & Katz, Explicit loss notification and wireless web performance,
 //! Globecom 1998; ns-2 `tcp/snoop.cc`, `snoop_wless_data` and `snoop_wired_ack` (data from the
-//! mobile). Balakrishnan et al., IEEE/ACM ToN 5(6), 1997, measure what it is worth for data towards
-//! the mobile, where they let the receiver know of every loss.
+//! mobile). Balakrishnan et al., IEEE/ACM ToN 5(6), 1997, measure its benefit for data towards the
+//! mobile, with a receiver that is informed of every loss.
 //!
-//! *Rules.* The relay stands behind the hop for data from the mobile: what it has not seen, while
-//! later data have come, was lost before it. Any acknowledgment that asks for it is marked. For
-//! data towards the mobile it stands before the hop: what it has passed on, and what the hop's
-//! queue has not dropped, was lost on the hop, once a duplicate or a SACK block above tells that it
-//! is missing.
+//! *Rules.* For data from the mobile the relay is behind the hop: data that it has not seen, while
+//! later data have arrived, were lost on the hop, and each acknowledgment that requests them is
+//! marked. For data towards the mobile it is before the hop: data that it has passed on, and that
+//! the hop's queue has not dropped, were lost on the hop once a duplicate ACK or a SACK block shows
+//! that they are missing.
 //!
-//! *Where we differ.* ns-2 remembers 8 runs of segments, and compares whole segments; here 64, and
-//! positions. The mobile's own queue counts as the hop: from behind it a relay cannot tell.
+//! *Where we differ.* ns-2 remembers 8 runs of segments and compares whole segments; this relay
+//! remembers 64 runs and compares positions. Drops in the mobile's own queue count as losses of the
+//! hop, because the relay cannot distinguish them.
 
 use super::Verdict;
 use retx_units::SeqNr;
@@ -25,9 +26,9 @@ const RUNS_MAX: usize = 64;
 /// Location of the data sender, as seen from the relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Beyond the relay: data leave over the lossy hop.
+    /// The sender is on the relay's side: data leave over the lossy hop.
     Toward,
-    /// Beyond the lossy hop: data arrive from there.
+    /// The sender is beyond the lossy hop: data arrive over it.
     From,
 }
 

@@ -1,23 +1,23 @@
-//! *What it does.* A cell of 802.11 stations that share the air by the distributed coordination
+//! *What it does.* A cell of 802.11 stations that share the medium by the distributed coordination
 //! function: carrier sense, backoff, acknowledgments, retries, RTS and CTS.
 //!
 //! *Reference.* IEEE 802.11-1999 §9.2, IEEE 802.11b-1999 §18.3; Bianchi 2000 for saturation.
 //!
-//! *How.* Every station has at most one instant at which it does something of its own accord: its
-//! turn comes, its frame ends, it answers, it gives up waiting. The cell waits for the earliest of
-//! them ([`Cell::poll_timeout`]). No slot is an event: a station's turn is computed from the end
-//! of the last transmission that it senses, and a transmission takes off as many slots as have
-//! passed whole. Stations whose turns fall on the same instant all send.
+//! *How.* Every station has at most one timer: for the end of its backoff, of its frame, of the
+//! wait before a response, or of the wait for one. The cell waits for the earliest of them
+//! ([`Cell::poll_timeout`]). Slots are no events: the end of a backoff is computed from the end of
+//! the last transmission that the station senses, and a transmission subtracts the whole slots that
+//! have passed. Stations whose backoffs end at the same instant all transmit.
 //!
-//! *Where we differ.* A transmission is sensed at once, and its end one propagation delay after
-//! its last bit, by everyone: so slots of stations that hear each other coincide, as Bianchi has
-//! it. Of two frames that overlap at a receiver neither is received (no capture); a frame too weak
-//! to be received makes the medium busy and calls for EIFS, as in ns-2 and ns-3. Channel models
-//! are asked at the addressed receiver only: others read headers without error. What a station
-//! waits for (an answer; the frame that an RTS announces) has come in time when it begins in time;
-//! by the standard the end of its preamble counts, for which the same time is allowed on top. A
-//! station resets the NAV that an RTS without consequences has set (§9.2.5.4), which the standard
-//! permits and ns-3 does; ns-2 does not. There are no beacons, fragments, or power saving.
+//! *Where we differ.* All stations sense the start of a transmission at once, and its end one
+//! propagation delay after the last bit: slots of stations that hear each other coincide, as in
+//! Bianchi's model. If two frames overlap at a receiver, it receives neither (no capture); a frame
+//! too weak to be received makes the medium busy and causes EIFS, as in ns-2 and ns-3. Channel
+//! models apply at the addressed receiver only: others read headers without error. A response, or
+//! the frame that an RTS announces, is in time if it begins in time; by the standard the end of its
+//! preamble counts, for which the same time is allowed in addition. A station resets the NAV set by
+//! an RTS that no frame follows (§9.2.5.4), which the standard permits and ns-3 does; ns-2 does
+//! not. There are no beacons, fragments, or power saving.
 
 mod access;
 mod accounts;
@@ -144,7 +144,7 @@ pub struct Cell {
     turns: Vec<u16>,
     /// Events that the caller has not collected yet, with their station, in order.
     departures: VecDeque<(u16, Departure)>,
-    /// Time of the latest of them.
+    /// Time of the latest departure.
     departed: Time,
     /// Actions of a queue; empty between calls.
     exits: Exits,

@@ -42,7 +42,7 @@ pub(super) struct Radio {
     pub idle_since: Time,
     /// Network allocation vector: end of the reservation.
     nav: Time,
-    /// Earlier end of a reservation by RTS that holds if no frame has begun by then.
+    /// Earlier end of a reservation by RTS, in force if no frame has begun by that time.
     nav_in_vain: Time,
     /// Slots count from this time at the earliest.
     pub not_before: Time,
@@ -80,7 +80,7 @@ impl Radio {
         }
     }
 
-    /// End of the reservation if no frame begins before.
+    /// End of the reservation if no frame begins until then.
     #[inline]
     pub fn reserved_until(&self) -> Time {
         self.nav.min(self.nav_in_vain)

@@ -119,7 +119,7 @@ extern "C" fn free(_: Data) {
 }
 
 unsafe extern "C" fn netdev_send(_: Data, packet: *const c_void, bytes: size_t) -> c_int {
-    // SAFETY: packetdrill passes a packet of so many bytes.
+    // SAFETY: packetdrill passes a packet of this length.
     let packet = match unsafe { values(packet.cast::<u8>(), bytes) } {
         Ok(packet) => packet,
         Err(errno) => return fails(errno),

@@ -62,7 +62,7 @@ pub unsafe extern "C" fn recv(
     flags: c_int,
 ) -> ssize_t {
     let whole = iovec { iov_base: buffer, iov_len: bytes };
-    // SAFETY: as `recv` has it, a buffer of so many bytes.
+    // SAFETY: a buffer of this length, as for `recv`.
     unsafe { scatter(&raw const whole, 1, |bytes| take(fd, bytes, flags)) }
 }
 
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn recvfrom(
     _from: *mut sockaddr,
     _length: *mut socklen_t,
 ) -> ssize_t {
-    // SAFETY: as ours. A connected socket tells no address.
+    // SAFETY: the caller's guarantee. A connected socket returns no address.
     unsafe { recv(data, fd, buffer, bytes, flags) }
 }
 

@@ -44,8 +44,8 @@ pub struct FlowEndpoints {
 }
 
 impl FlowEndpoints {
-    /// Endpoints of the flow with index `flow`. No two flows share both ports, whatever their
-    /// nodes.
+    /// Endpoints of the flow with index `flow`. No two flows share both ports, even between
+    /// different nodes.
     ///
     /// # Panics
     /// For flow 147,594,448 and later ones.

@@ -137,7 +137,7 @@ columns! {
         name: String = frame.name.clone(),
         /// Name of its TCP in the scenario.
         tcp: String = frame.tcp.clone(),
-        /// Time at which the initiator opened the connection; null if the run ended before.
+        /// Time at which the initiator opened the connection; null if the run ended earlier.
         start_s: Option<f64> = frame.start.map(Time::as_secs_f64),
         /// Time at which the receiving application read the last byte; null if it has not.
         finish_s: Option<f64> = frame.finish.map(Time::as_secs_f64),

@@ -188,7 +188,7 @@ impl Limits {
         }
         self.reductions = 0;
         self.claims.clear();
-        // No timer of this connection claims what was before it.
+        // Timers of this connection must not reassign time before it.
         self.unclaimed.clear();
     }
 
@@ -370,7 +370,7 @@ impl Measure for Box<Limits> {
     }
 
     fn advance_to(&mut self, now: Time) {
-        // No later event claims this time: a run that ends here leaves it as it is.
+        // No later event can reassign this time, because the run ends here.
         self.close(now, Time::ZERO);
     }
 }

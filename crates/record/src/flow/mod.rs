@@ -42,14 +42,14 @@ pub struct FlowRecord {
     drained: bool,
     /// False while `truth` is empty, so that arrivals skip the look-up.
     has_unresolved_losses: bool,
-    /// Time at which data were last sent; [`Time::NEVER`] before.
+    /// Time at which data were last sent; [`Time::NEVER`] before the first.
     last_data: Time,
     /// Position after the last one ever sent on this connection.
     sent_to: u64,
     /// Time from which the peer has delayed the acknowledgment of all data sent; [`Time::NEVER`] if
     /// it does not.
     ack_held: Time,
-    /// Position that the peer had acknowledged before.
+    /// Position that the peer had acknowledged before `ack_held`.
     acked_before_hold: u64,
     /// Counters from the start of the run.
     pub counters: FlowCounters,
@@ -58,9 +58,9 @@ pub struct FlowRecord {
     /// Rows of the `segments` table not yet acknowledged.
     unacked: Option<Box<Unacked>>,
     episode: Option<LastEpisode>,
-    /// Time at which the initiator first opened; [`Time::NEVER`] before.
+    /// Time at which the initiator first opened a connection; [`Time::NEVER`] until then.
     start: Time,
-    /// Time at which the receiving application read the last byte; [`Time::NEVER`] before.
+    /// Time at which the receiving application read the last byte; [`Time::NEVER`] until then.
     finish: Time,
 }
 

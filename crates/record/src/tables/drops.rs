@@ -18,7 +18,7 @@ pub struct Drop {
     pub flow: u32,
     /// Packet number, if it belongs to the flow's data direction and occupies sequence space.
     pub packet_number: Option<u64>,
-    /// True if it contains bytes sent before.
+    /// True if the segment contains bytes sent before.
     pub retransmission: bool,
 }
 

@@ -42,7 +42,7 @@ pub struct Episode {
     pub next_segment: u32,
     /// Segments retransmitted from here until the next episode, FINs included.
     pub retransmitted: u64,
-    /// Unnecessary retransmissions among them.
+    /// Unnecessary retransmissions of the episode.
     pub unnecessary: u64,
 }
 

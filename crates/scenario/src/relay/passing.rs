@@ -91,7 +91,7 @@ impl<'a> Map<'a> {
     /// Relays that serve a flow, in the order of its data.
     pub fn passages(&self, relays: &[Relay], flow: &Flow) -> Vec<Passage> {
         if flow.udp().is_some() {
-            // Nothing to split or to cache there.
+            // This kind of relay neither splits nor caches.
             return Vec::new();
         }
         if flow.tcp().is_none() {

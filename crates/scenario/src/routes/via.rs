@@ -115,7 +115,7 @@ impl Via<'_, '_> {
         }
     }
 
-    /// Hop to a station by its name, over the only wlan that leads there.
+    /// Hop to a station by its name, over the only wlan that connects both.
     fn pass_to(&self, at: Node, next: Node) -> Step {
         let network = self.network;
         let mut ways = network.wlans_between(at, next);

@@ -69,7 +69,7 @@ impl Engine<'_> {
     fn enter_hop(&mut self, index: u32, step: Step) {
         let id = step.parcel.id;
         self.packets.set_hop(id, step.hop);
-        // Words beyond the pipes stand for ports of other stages, or for `SOURCE`.
+        // Words beyond the pipes denote ports of other stages, or `SOURCE`.
         let Some(pipe) = self.pipes.get_mut(index as usize) else {
             return self.enter_stage(index, id);
         };

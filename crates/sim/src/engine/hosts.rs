@@ -28,7 +28,7 @@ impl Engine<'_> {
 
     #[inline(always)]
     fn deliver_to(&mut self, (index, side): (u32, Side), id: u32) {
-        // Indices beyond the TCP flows stand for UDP flows and for packets from outside.
+        // Indices beyond the TCP flows denote UDP flows and packets from outside.
         let Some(flow) = self.flows.get_mut(index as usize) else {
             return self.deliver_elsewhere(id);
         };

@@ -33,7 +33,7 @@ pub(super) struct Outside {
 pub struct Arriving<'a> {
     /// Route: an index into [`Plan::routes`].
     pub route: u32,
-    /// Flow: an index into [`Plan::flows`]; indices after these stand for other packets.
+    /// Flow: an index into [`Plan::flows`]; later indices are those of other packets.
     pub flow: u32,
     /// Destination end of the flow.
     pub to: Side,
@@ -97,7 +97,7 @@ pub enum Left {
         /// Id of the packet.
         id: u32,
     },
-    /// Duplicated by the network; the packet is still in it.
+    /// Duplicated by the network; the original is still in the network.
     Copied {
         /// Id of the original.
         from: u32,
@@ -167,7 +167,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Next departure by `now`; `None` if all events up to then have been handled, or if the run is
-    /// over, when time stands still.
+    /// over.
     pub fn advance(&mut self, now: Time) -> Option<Left> {
         loop {
             if let Some(left) = self.poll_left() {

@@ -64,7 +64,7 @@ pub(super) const fn end_of(word: u32) -> Option<u32> {
 
 /// Finds the routes that one flow takes, and the private pipes; returns their places.
 pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -> Vec<u32> {
-    // For each word, the end that uses the route starting there.
+    // For each word, the end that uses the route that starts at the word.
     let mut users: Vec<Option<u32>> = vec![None; routes.len()];
     for (index, flow) in (0..).zip(flows) {
         for (start, side) in flow.first_hops().into_iter().zip([Side::Receiver, Side::Sender]) {
@@ -73,7 +73,7 @@ pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
             *user = Some(if user.is_none() { END | (2 * index + side as u32) } else { HOST });
         }
     }
-    // For each pipe, the number of its words and the last of them.
+    // For each pipe, the number of words that refer to it, and the last such word.
     let mut found: Vec<(u32, u32)> = vec![(0, ANY); pipes.len()];
     let mut user = None;
     for at in 0..routes.len() {
@@ -100,7 +100,7 @@ pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
     places
 }
 
-/// Makes all pipes and ends read the position and destination of each packet from it.
+/// Makes all pipes and ends read position and destination from each packet.
 pub(super) fn forget_private(routes: &mut [u32], places: &mut [u32]) {
     places.fill(ANY);
     for word in routes {
@@ -133,7 +133,7 @@ impl Engine<'_> {
         Step { parcel: Parcel { id, bytes: packet.bytes() }, hop: packet.hop() }
     }
 
-    /// Takes a step; returns the packet and its end if it has arrived there.
+    /// Moves a packet one hop on; returns the packet and its end if it has arrived.
     #[inline(always)]
     pub(super) fn take(&mut self, step: Step) -> Option<(u32, u32)> {
         let (word, id) = (self.routes[step.hop as usize], step.parcel.id);
@@ -148,7 +148,7 @@ impl Engine<'_> {
         None
     }
 
-    /// Writes a packet's position to it.
+    /// Stores a packet's position in the packet.
     #[inline(always)]
     pub(super) fn write_hop(&mut self, step: Step) {
         self.packets.set_hop(step.parcel.id, step.hop);

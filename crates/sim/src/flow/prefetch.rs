@@ -26,7 +26,7 @@ impl Flow {
         }
     }
 
-    /// Prefetches the first and the last of them.
+    /// Prefetches the first and the last cache line.
     #[inline]
     pub fn prefetch_records(&self, side: Side) {
         if side == Side::Sender {

@@ -74,8 +74,8 @@ impl Flow {
         }
     }
 
-    /// Handles the end of the peer's data. A program that has not read them all notices it only
-    /// then.
+    /// Handles the end of the peer's data. A program with unread data notices the end only after
+    /// reading them.
     pub(super) fn handle_peer_close(&mut self, now: Time, recorder: &mut Recorder) {
         if let Some(reader) = &mut self.reader {
             reader.peer_closed = self.ends[RECEIVER].readable() > 0;

@@ -135,7 +135,7 @@ impl<'a> PacketRef<'a> {
         self.notes().later
     }
 
-    /// True if the network has made copies of it.
+    /// True if the network has made copies of the packet.
     #[inline]
     pub fn has_copies(self) -> bool {
         self.group() != NONE

@@ -1,4 +1,4 @@
-//! Packets of plain segments, the usual case: written once in their slot, and read there.
+//! Packets of plain segments, the usual case: written once into their slot, and read in place.
 
 use super::{
     NONE, PLAIN, Packet, PacketRef, Packets, TIMED, TIMESTAMPS_BYTES, Trail, Unpacked, length,

@@ -7,15 +7,15 @@
 //!
 //! *Equations.* Wait = RTO·2^exponent; every ACK recomputes RTO, under the old exponent.
 //!
-//! *Where we differ.* Not at all with timestamps, which the paper has on: the ACK that ends the
-//! loss state is a sample too. Without them the exponent waits, as in that kernel, for the first
-//! sample after the loss state (Karn).
+//! *Where we differ.* Nowhere with timestamps, which the paper uses: the ACK that ends the loss
+//! state is an RTT sample as well. Without timestamps the exponent is kept, as in that kernel,
+//! until the first sample after the loss state (Karn).
 
 use super::{Ack, Backoff, Doublings, Timeout};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Doubled by each timeout, kept until the loss state is over (García et al., observed behaviour).
+/// Wait doubled by each timeout, and kept until the loss state is over (García et al., observed).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

@@ -8,13 +8,13 @@
 //! *Equations.* Wait = RTO·2^exponent. With timestamps the ACK of a retransmission is a valid
 //! sample (RFC 7323 §4.1), without them only that of data sent once (Karn).
 //!
-//! *Where we differ.* `rfc6298` is the same but for the SYN.
+//! *Where we differ.* Nowhere; `rfc6298` differs from it in the timeouts of a SYN only.
 
 use super::{Ack, Backoff, Doublings, Timeout};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Linux: doubled by each timeout but the first of an opening SYN, reset by a valid RTT sample.
+/// Linux: wait doubled by each timeout except the first of a SYN, reset by a valid RTT sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {

@@ -1,5 +1,5 @@
-//! *What it does.* At a timeout, doubles the wait only if the path looks congested; where much
-//! bandwidth is available it starts again from the RTO without backoff.
+//! *What it does.* At a timeout, doubles the wait only if the path seems congested; if much
+//! bandwidth is available, the next wait is the RTO without backoff.
 //!
 //! *Reference.* Park, Chung & Ahn, EURASIP JWCN 2012:304, *An algorithm updating the back-off value
 //! when an RTO is triggered*; `cwnd_max` as found best there (Fig. 6b).
@@ -13,7 +13,7 @@ use super::{Ack, Backoff, Doublings, Timeout};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Doubled by a timeout unless bandwidth-delay product > `cwnd_max`/2, then reset (Park et al.).
+/// Wait doubled by a timeout; reset if bandwidth-delay product > `cwnd_max`/2 (Park et al.).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {

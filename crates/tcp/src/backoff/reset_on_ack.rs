@@ -6,14 +6,14 @@
 //!
 //! *Equations.* Wait = RTO·2^exponent; an ACK of new data sets the exponent to 0.
 //!
-//! *Where we differ.* The paper assumes timestamps. Without them the RTO that comes back into force
-//! may rest on samples older than the loss, against Karn's algorithm (RFC 6298 §3).
+//! *Where we differ.* The paper assumes timestamps. Without them the RTO in force after the reset
+//! may rest on samples older than the loss, contrary to Karn's algorithm (RFC 6298 §3).
 
 use super::{Ack, Backoff, Doublings, Timeout};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Doubled by each timeout, reset by every ACK of new data (García et al., their proposal).
+/// Wait doubled by each timeout, reset by every ACK of new data (García et al., proposed).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

@@ -7,7 +7,7 @@ use super::{Ack, Backoff, Doublings, Timeout};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Doubled by each timeout, kept until a valid RTT sample (RFC 6298 §5.5, Karn).
+/// Wait doubled by each timeout, kept until a valid RTT sample (RFC 6298 §5.5, Karn).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

@@ -1,5 +1,5 @@
-//! *What it does.* Sends at the bandwidth that the path is measured to have, with twice its
-//! bandwidth-delay product in flight at most: no loss and no queue is needed to find the rate.
+//! *What it does.* Sends at the bandwidth that the path is measured to have, with at most twice its
+//! bandwidth-delay product in flight: it needs neither a loss nor a queue to find the rate.
 //!
 //! *Reference.* Cardwell, Cheng, Gunn, Hassas Yeganeh & Jacobson, ACM Queue 14(5), 2016: version 1
 //! as in Linux `net/ipv4/tcp_bbr.c`, whose functions are named below.
@@ -19,9 +19,9 @@
 //! recovery ends. A path that is policed is sent at its policed rate (`bbr/policer.rs`).
 //!
 //! *Where we differ.* Bytes a second, where Linux counts segments in 2^-24 per microsecond; times
-//! in nanoseconds, not in jiffies. The budget for offloads is Linux's, though without `tso` each
-//! segment leaves by itself. The phase of a cycle is drawn from a stream keyed by the connection's
-//! initial sequence numbers. A timeout within fast recovery saves no window.
+//! in nanoseconds, not in jiffies. The budget for offloads is Linux's, although without `tso`
+//! segments are sent one by one. The phase of a cycle is drawn from a stream keyed by the
+//! connection's initial sequence numbers. A timeout within fast recovery saves no window.
 //!
 //! *Compared* with Linux 6.18 over 10 Mbit/s, 2 × 20 ms and a queue of 1000 packets, three runs of
 //! 15 s each (`linux_bbr`, five runs): goodput at 0, 1, 5, 10 and 20 % random loss 9.17, 8.95,

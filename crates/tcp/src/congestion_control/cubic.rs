@@ -1,17 +1,16 @@
-//! *What it does.* Grows along a cubic function of the time since the last reduction: fast back
-//! towards the window where the loss was, flat there, then ever faster.
+//! *What it does.* Grows along a cubic function of the time since the last reduction: fast towards
+//! the window of the last loss, slowly around it, then ever faster.
 //!
 //! *Reference.* RFC 9438; HyStart++: RFC 9406; HyStart and the variant `linux`: Linux
 //! `net/ipv4/tcp_cubic.c` (read as of 6.x), Ha & Rhee 2008.
 //!
-//! *Equations.* In segments and seconds: W_cubic(t) = C·(t − K)³ + W_max (fig. 1),
-//! K = ∛((W_max − cwnd_epoch)/C) (fig. 2), target = W_cubic(t + SRTT), held within cwnd and
-//! 1.5·cwnd (§4.2); W_est += α·acked/cwnd (fig. 4) with α = 3(1 − β)/(1 + β), and 1 once
-//! W_est ≥ cwnd_prior (§4.3). Where W_cubic(t) < W_est: cwnd = W_est; else
-//! cwnd += (target − cwnd)/cwnd per segment acknowledged.
+//! *Equations.* In segments and seconds: W_cubic(t) = C·(t − K)³ + W_max (fig. 1), K = ∛((W_max −
+//! cwnd_epoch)/C) (fig. 2), target = W_cubic(t + SRTT), held within cwnd and 1.5·cwnd (§4.2); W_est
+//! += α·acked/cwnd (fig. 4) with α = 3(1 − β)/(1 + β), and 1 once W_est ≥ cwnd_prior (§4.3). Where
+//! W_cubic(t) < W_est: cwnd = W_est; else cwnd += (target − cwnd)/cwnd per segment acknowledged.
 //! Loss: ssthresh = cwnd = max(β·FlightSize, 2); W_max = cwnd, or cwnd·(1 + β)/2 when it had been
 //! more (fast convergence, §4.7). Timeout: the same ssthresh, cwnd = 1, then K = 0 (§4.8). It grows
-//! only while the window limits, and t leaves out the time when it does not (§5.8).
+//! only while the window limits, and t excludes the time when it does not (§5.8).
 //!
 //! *Where we differ.* The RFC increases "for each received new ACK"; we do so per segment
 //! acknowledged, as Linux does, so that delayed ACKs do not halve the growth. cwnd never falls to

@@ -12,18 +12,18 @@
 //! Without it (`none`) eq. 5 acts at losses only. With the backoff `reset_if_bdp` a timeout resets
 //! the backoff when bandwidth × RTT > cwnd_max/2.
 //!
-//! *Where the paper leaves room.* ABW is Prairie's estimate, which is known from an abstract only
-//! (`prairie_like`). It is a bandwidth, and as a window the paper takes it for bytes per second:
-//! its figure 7 shows ssthresh = 132,811 bytes on a path of 2 Mbit/s and 22 ms, which holds 5,500
+//! *Where the paper leaves room.* ABW is Prairie's estimate, of which only an abstract is known
+//! (`prairie_like`). It is a bandwidth, and the paper uses it as a window in bytes per second: its
+//! figure 7 shows ssthresh = 132,811 bytes on a path of 2 Mbit/s and 22 ms, which holds 5,500
 //! bytes. `abw = "second"` does the same; `abw = "least_rtt"` multiplies by the least RTT, as
 //! Westwood does. With `second` the threshold is far above the path, and the window grows
 //! exponentially until a loss: the paper limits it to 50 packets, and so does the preset
-//! (`max_cwnd`). Whether eq. 5 bounds this growth the paper says both ways: the algorithm runs at
-//! losses and lets cwnd "increase exponentially until it reaches ssthresh", but "if the loss rate
-//! is higher than zero, cwnd cannot be higher than 25000", and its figure 7b returns from 11,024 to
-//! 10,000 bytes. The inflation of fast recovery is not bounded. cwnd may rise at a loss, when it
-//! was small: the algorithm does not look at it. Retransmissions count as data segments sent. The
-//! first interval begins with the first segment.
+//! (`max_cwnd`). The paper is contradictory on whether eq. 5 bounds this growth: the algorithm runs
+//! at losses and lets cwnd "increase exponentially until it reaches ssthresh", but "if the loss
+//! rate is higher than zero, cwnd cannot be higher than 25000", and its figure 7b returns from
+//! 11,024 to 10,000 bytes. The inflation of fast recovery is not bounded. A small cwnd may rise at
+//! a loss, because the algorithm does not compare the two. Retransmissions count as data segments
+//! sent. The first interval begins with the first segment.
 
 use super::bandwidth::{Bandwidth, Bursts, Filter, Sampled, Smoothing, Tustin};
 use super::{Ack, CongestionControl, Loss, Positive, Sent, Window, reno, westwood};

@@ -9,10 +9,10 @@
 //! was in use. As in Linux it grows only while the window limits, as Reno while a timeout is being
 //! repaired, and the exponent counts up to 16.
 //!
-//! *Where we differ.* f64, where Linux has eighths of ρ. Linux begins with ρ segments, the paper
-//! also scales the first threshold: set `initial_window` and `initial_ssthresh` for that. The paper
-//! also asks for SACK, which the preset has, and for paced segments, which it has not (nor has
-//! Linux's).
+//! *Where we differ.* ρ is a floating-point number; Linux uses eighths. Linux begins with ρ
+//! segments, and the paper also scales the first threshold: set `initial_window` and
+//! `initial_ssthresh` for that. The paper also requires SACK, which the preset has, and pacing,
+//! which the preset and Linux lack.
 
 use super::{Ack, CongestionControl, Loss, Window, reno};
 use retx_units::Duration;

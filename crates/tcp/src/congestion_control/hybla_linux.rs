@@ -1,5 +1,5 @@
-//! *What it does.* Hybla as Linux has it: growth in eighths of ρ and whole segments, which starts
-//! from a window of ρ segments.
+//! *What it does.* Hybla as in Linux: ρ in eighths, growth in whole segments, and an initial window
+//! of ρ segments.
 //!
 //! *Reference.* Linux `net/ipv4/tcp_hybla.c` (read in a mirror), after Caini & Firrincieli 2004.
 //!
@@ -10,8 +10,8 @@
 //! 2). It grows as Reno while a timeout is repaired, only while the window limits, and up to 65,535
 //! segments.
 //!
-//! *Where it differs.* From Linux: that also grows as Reno while data are selectively acknowledged
-//! and nothing is lost (`TCP_CA_Disorder`); the module's parameter `rtt0` is 25 ms.
+//! *Where it differs.* Linux also grows as Reno while data are selectively acknowledged and nothing
+//! is lost (`TCP_CA_Disorder`). The module's parameter `rtt0` is fixed at 25 ms.
 
 use super::segments::{self, Segments};
 use super::{Ack, CongestionControl, Loss, Start, Window};

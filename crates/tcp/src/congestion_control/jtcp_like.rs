@@ -16,8 +16,8 @@
 //! congestion: cwnd = 1 SMSS; else cwnd = ssthresh. Growth as `reno`.
 //!
 //! R is the receiver's clock (TSval) where timestamps are in use: its tick, 1 ms, is an error of
-//! tick/spacing segments in w·Jr. Without timestamps R is when the ACK came, and so holds the
-//! jitter of the way back.
+//! tick/spacing segments in w·Jr. Without timestamps R is the arrival time of the ACK, and includes
+//! the jitter of the return path.
 
 use super::send_times::SendTimes;
 use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, half_of_flight, reno};

@@ -1,6 +1,6 @@
 //! *What it does.* Reno whose threshold after a loss is estimated bandwidth times least RTT, as
-//! `westwood`; the bandwidth comes from bursts of ACKs, spread over the pause that follows them the
-//! more the more congested the path is.
+//! `westwood`; the bandwidth is measured over bursts of ACKs, and the more congested the path is,
+//! the more of the pause after a burst counts.
 //!
 //! *Reference.* After Parvez & Hossain, Computer Communications 28(2), 2005, "TCP Prairie".
 //! **Reconstructed:** only its abstract was at hand, and no code of it was found. The abstract

@@ -1,4 +1,4 @@
-//! *What it does.* Whatever a class of the user's own does, in Python.
+//! *What it does.* Runs a Python class of the user.
 //!
 //! *Reference.* docs/how-to/write-a-congestion-control-in-python.md.
 //!

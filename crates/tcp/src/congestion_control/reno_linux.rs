@@ -1,5 +1,5 @@
-//! *What it does.* Reno as Linux has it: whole segments, counted as they are acknowledged, whatever
-//! the ACK policy; reductions of cwnd.
+//! *What it does.* Reno as in Linux: whole segments, counted as they are acknowledged under any ACK
+//! policy; reductions of cwnd.
 //!
 //! *Reference.* Linux `net/ipv4/tcp_cong.c` (`tcp_reno_*`, read as of 6.x); RFC 3465.
 //!

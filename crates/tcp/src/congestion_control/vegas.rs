@@ -7,20 +7,21 @@
 //! *Equations.* Once per round trip, when a tagged segment is acknowledged, with rtt the mean of
 //! the round's samples: expected = window/baseRTT, actual = window/rtt, diff = (expected −
 //! actual)·baseRTT, in segments. Congestion avoidance: diff < alpha: +1 over the next round; diff >
-//! beta: −1, not below 2. Slow start doubles every other round only; in the round without growth
-//! diff > gamma takes 1/8 off the window and ends it. Fine-grained timeout: SRTT + 2·mdev and a
-//! sixteenth more; a retransmission adds 1/8, of a segment retransmitted before doubles it, until
-//! the next sample. A loss cuts the window by 1/4 (by 1/2 when the segment had been retransmitted),
-//! only if it was sent after the last cut. Timeout: 2 segments.
+//! beta: −1, not below 2. Slow start doubles the window in every other round; in a round without
+//! growth, diff > gamma reduces the window by 1/8 and ends slow start. Fine-grained timeout: (SRTT
+//! + 2·mdev)·17/16; until the next sample, a retransmission adds 1/8 to it, and that of a segment
+//! retransmitted before doubles it. A loss reduces the window by 1/4 (by 1/2 if the segment had
+//! been retransmitted), only if the segment was sent after the last reduction. Timeout: 2 segments.
 //!
 //! *Where we differ.* The window is the data in flight just before the ACK, in both rates. Paper
-//! and ns-2 count the segments sent in the round for the actual one, which comes to the same but
-//! for delayed ACKs: then the count is off by up to two, as much as lies between alpha and beta.
-//! (ns-2 also takes the window just after the ACK, one segment less, and rounds diff.) A loss or
-//! timeout begins a new round: what spans a recovery measures the recovery. +1 per round whatever
-//! the ACK policy. A repeated timeout leaves `ssthresh` (RFC 5681 §3.1). As in ns-2 the window
-//! grows only when at most two segments of it were unused. In ns-2 the ACKs after a retransmission
-//! by the fine-grained timeout count as duplicates that inflate the window; here recovery is over.
+//! and ns-2 use the segments sent in the round for the actual rate. The result is equal except with
+//! delayed ACKs: then that count is wrong by up to two segments, the difference between alpha and
+//! beta. (ns-2 also uses the window just after the ACK, which is one segment smaller, and rounds
+//! diff.) A loss or timeout begins a new round, because a round that spans a recovery measures the
+//! recovery. The window grows by one segment per round under any ACK policy. A repeated timeout
+//! keeps `ssthresh` (RFC 5681 §3.1). As in ns-2 the window grows only when at most two segments of
+//! it were unused. In ns-2 the ACKs after a retransmission by the fine-grained timeout count as
+//! duplicates that inflate the window; here recovery is over.
 
 mod fine_timer;
 

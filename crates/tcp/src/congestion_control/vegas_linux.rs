@@ -1,5 +1,6 @@
-//! *What it does.* Vegas as Linux has it: no fine-grained retransmission, slow start in every
-//! round, the least RTT of a round, and a jump to the measured rate when slow start ends.
+//! *What it does.* Vegas as in Linux: no fine-grained retransmission, slow start in every round,
+//! the minimum RTT of a round, and at the end of slow start a window that matches the measured
+//! rate.
 //!
 //! *Reference.* Linux `net/ipv4/tcp_vegas.c` (read as of 6.x), after Brakmo & Peterson 1995.
 //!
@@ -10,10 +11,10 @@
 //! samples or fewer, and while a loss is being repaired, it grows as Reno. Losses: as Reno,
 //! ssthresh = max(cwnd/2, 2).
 //!
-//! *Where it differs.* From the paper: diff is divided by baseRTT, not by rtt, so it exceeds the
-//! backlog by rtt/baseRTT; slow start and the decisions ask neither whether the window limits nor
-//! for the segments sent. From Linux: RTTs in ns, not µs + 1. A duplicate ACK stands for the state
-//! Disorder, which begins a new round.
+//! *Where it differs.* From the paper: diff is divided by baseRTT, not by rtt, so that it exceeds
+//! the backlog by the factor rtt/baseRTT; neither slow start nor the decisions depend on whether
+//! the window limits, or on the segments sent. From Linux: RTTs are in ns, not in µs + 1. A
+//! duplicate ACK counts as the state Disorder, which begins a new round.
 
 use super::segments::{self, Segments};
 use super::send_times::SendTimes;

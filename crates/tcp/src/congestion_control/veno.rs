@@ -1,5 +1,5 @@
 //! *What it does.* Reno that reads the backlog N of the bottleneck as Vegas does: with few segments
-//! queued a loss is taken for random and costs a fifth of the window only; with many the window
+//! queued a loss is considered random, and reduces the window by only a fifth; with many the window
 //! grows half as fast.
 //!
 //! *Reference.* Fu & Liew, JSAC 21(2), 2003.
@@ -8,10 +8,10 @@
 //! new ACK; N ≥ beta: for every other. Duplicate ACKs: N < beta: ssthresh = 4/5, else 1/2.
 //! Slow start and timeouts as Reno. baseRTT begins anew with every loss.
 //!
-//! *Where we differ.* The paper was not at hand, but for its abstract; the rule for baseRTT and
-//! "every other ACK" are as they are widely quoted (Linux does neither: `veno_linux`). RTT is the
+//! *Where we differ.* Only the abstract of the paper was available; the rule for baseRTT and "every
+//! other ACK" are taken from papers that cite it (Linux does neither: `veno_linux`). RTT is the
 //! mean of the raw samples of a round trip; N is computed once per round trip, and at a loss from
-//! what has been sampled since. The reductions take FlightSize, not cwnd (RFC 5681 §3.1).
+//! the samples since. Reductions are relative to FlightSize, not cwnd (RFC 5681 §3.1).
 
 use super::send_times::SendTimes;
 use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, reno};

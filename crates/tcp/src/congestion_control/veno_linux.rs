@@ -1,5 +1,5 @@
-//! *What it does.* Veno as Linux has it: N is taken on every ACK from the least RTT since the ACK
-//! before, baseRTT lasts, and reductions are of cwnd.
+//! *What it does.* Veno as in Linux: N is computed at every ACK from the minimum RTT since the
+//! previous ACK, baseRTT is kept at losses, and reductions are relative to cwnd.
 //!
 //! *Reference.* Linux `net/ipv4/tcp_veno.c` (read as of 2.6.3x and 6.x), after Fu & Liew 2003.
 //!
@@ -9,8 +9,8 @@
 //! when N < beta, else max(cwnd/2, 2). Until three RTT samples have been taken, and while a loss is
 //! being repaired, it grows as Reno. Nothing grows while the window does not limit.
 //!
-//! *Where we differ.* RTTs in ns, not µs + 1. An ACK without an RTT sample leaves N as it was;
-//! Linux then divides by 2^31 − 1 µs, which looks like heavy congestion.
+//! *Where we differ.* RTTs in ns, not µs + 1. An ACK without an RTT sample keeps N; Linux then
+//! divides by 2^31 − 1 µs, which results in heavy congestion.
 
 use super::segments::{self, Segments};
 use super::send_times::SendTimes;

@@ -10,9 +10,9 @@
 //! Duplicate ACKs: ssthresh = max(B·RTTmin, 2 SMSS), cwnd = min(cwnd, ssthresh). Timeout: the same
 //! ssthresh, cwnd = 1 SMSS. Growth as `reno`.
 //!
-//! *Where we differ.* Samples of 0 fill a silence at equal distances. ACKs of one instant count as
-//! one. τ = 0.5 s and m = 2 are recalled, not read; INET has the constants that τ/Δ = 10 gives
-//! whatever Δ. Known of the original: compressed ACKs make B too large (see `westwood_plus`).
+//! *Where we differ.* Samples of 0 divide a silence evenly. Simultaneous ACKs count as one. τ = 0.5
+//! s and m = 2 are from memory, not from the paper; INET uses the constants of τ/Δ = 10 for every
+//! Δ. A known fault of the original: compressed ACKs make B too large (see `westwood_plus`).
 
 use super::bandwidth::{Bandwidth, Filter, Tustin};
 use super::{Ack, CongestionControl, Loss, Window, reno};

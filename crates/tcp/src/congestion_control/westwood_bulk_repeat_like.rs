@@ -5,8 +5,8 @@
 //! **Reconstructed:** only the abstract was at hand. It names the three changes (bulk
 //! retransmission, fixed RTO, intelligent window adjustment) and the discriminators (Spike and a
 //! threshold on the rate gap) without their constants; Spike's are those of Cen, Cosman & Voelker
-//! 2003, the gap's threshold and the way the two are combined are ours. Figures of this model are
-//! not Bulk Repeat's.
+//! 2003, the threshold of the gap and the combination of the two are ours. Figures of this model
+//! are not Bulk Repeat's.
 //!
 //! *Equations.* Spike: begins above RTTmin + ½(RTTmax − RTTmin), ends below RTTmin + ⅓(…).
 //! Rate gap: (flight/RTTmin − B)/(flight/RTTmin), B as in `westwood`. Congestion when in a spike or

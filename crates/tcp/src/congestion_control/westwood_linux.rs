@@ -1,5 +1,5 @@
-//! *What it does.* Westwood+ as Linux has it: Reno until a recovery is over, which then sets the
-//! window to the estimated bandwidth times the least RTT.
+//! *What it does.* Westwood+ as in Linux: Reno until the end of a recovery, which sets the window
+//! to the estimated bandwidth times the minimum RTT.
 //!
 //! *Reference.* Linux `net/ipv4/tcp_westwood.c` (read in a mirror), after Grieco & Mascolo 2004.
 //!
@@ -11,9 +11,9 @@
 //! already, cwnd = 1, and RTTmin begins anew. Growth as `reno_linux`.
 //!
 //! *Where it differs.* From the paper (`westwood_plus`): the window is Reno's until recovery ends,
-//! and may then be larger than before the loss; two filters in a row. From Linux: an ACK with a new
-//! window and nothing else counts no segment, the way through header prediction is not told apart,
-//! and a reduction by an ECN echo ends with Reno's window.
+//! and may then be larger than before the loss; two filters in series. From Linux: a pure window
+//! update counts no segment, ACKs of header prediction are treated like others, and a reduction by
+//! ECN-Echo ends with Reno's window.
 
 use super::segments::{self, Segments};
 use super::send_times::SendTimes;

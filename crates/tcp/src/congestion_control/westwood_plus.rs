@@ -1,5 +1,5 @@
-//! *What it does.* Westwood with one bandwidth sample per round trip, which compressed ACKs do not
-//! mislead.
+//! *What it does.* Westwood with one bandwidth sample per round trip, which is robust against
+//! compressed ACKs.
 //!
 //! *Reference.* Grieco & Mascolo, CCR 34(2), 2004. Read: Linux `net/ipv4/tcp_westwood.c`, ns-3
 //! `tcp-westwood-plus.cc`.
@@ -9,8 +9,9 @@
 //! taken as it is (newer Linux). Duplicate ACKs: ssthresh = cwnd = max(B·RTTmin, 2 SMSS). Timeout:
 //! the same ssthresh, cwnd = 1 SMSS. Growth as `reno`. Credit as in `westwood`.
 //!
-//! *Where we differ.* f64, where Linux counts whole bytes per tick. Linux cuts as Reno during
-//! recovery and sets cwnd when it ends; here cwnd is set at once, for the time after recovery.
+//! *Where we differ.* Bandwidths are floating-point numbers; Linux counts whole bytes per tick.
+//! Linux reduces the window as Reno during recovery and sets cwnd at its end; here cwnd is set at
+//! once, for the time after recovery.
 
 use super::bandwidth::{Bandwidth, Filter, Sampled};
 use super::{Ack, CongestionControl, Loss, Window, reno};

@@ -6,10 +6,11 @@
 //! *Equations.* Linux, n retransmissions, base b = 200 ms, largest RTO m, k = ⌊log2(m/b)⌋: it waits
 //! (2^(n+1) − 1)·b for n ≤ k, else (2^(k+1) − 1)·b + (n − k)·m. With n = 15 and m = 120 s: 924.6 s.
 //!
-//! *Where we differ.* Linux counts the time from the first retransmission of a recovery, also
-//! across timeouts with progress between them, we from the first since progress. It gives a SYN up
-//! by its count, and by a time that only `tcp_syn_retries` below 3 makes the shorter. A listener's
-//! SYN/ACK is given up by the count of other segments.
+//! *Where we differ.* Linux counts the time from the first retransmission of a recovery, even
+//! across timeouts with progress between them; here it counts from the first retransmission since
+//! progress. Linux limits a SYN by the number of retransmissions, and by a time that is shorter
+//! only if `tcp_syn_retries` is below 3; here only the number counts. The limit of a listener's
+//! SYN/ACK is that of other segments.
 
 use super::{Connection, State};
 use crate::{Config, GiveUp};

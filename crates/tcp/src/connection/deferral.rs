@@ -2,25 +2,26 @@
 //! defers one or two segments of new data if the next acknowledgment will soon allow more.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_output.c`: `tcp_tso_should_defer` (the test),
-//! `tcp_tso_autosize` (what is enough), `tcp_write_xmit`, `tcp_cwnd_test`, `tcp_grow_skb` (a block
-//! that has too little left is filled up from the next) and `tcp_mss_split_point` (what then goes
-//! together), `__tcp_transmit_skb` (PSH on all that is more than one segment: the receiver
-//! acknowledges once it is read).
+//! `tcp_tso_autosize` (size of a burst), `tcp_write_xmit`, `tcp_cwnd_test`, `tcp_grow_skb` (a block
+//! with too few bytes left is filled up from the next), `tcp_mss_split_point` (the bytes then sent
+//! together), `__tcp_transmit_skb` (PSH on bursts of more than one segment: the receiver
+//! acknowledges once they are read).
 //!
-//! *Equations.* Outside recoveries, room of limit bytes is waited with, if
-//! - data went within the last millisecond, and
-//! - the first acknowledgment is due (its segment was sent SRTT ago), or will be within
-//!   min(1 ms, SRTT/2), and
+//! *Equations.* Outside recoveries, the sender waits although the windows have room for limit
+//! bytes, if
+//! - data were sent within the last millisecond, and
+//! - the acknowledgment of the first segment in flight is due (SRTT after its transmission), or
+//! will be within min(1 ms, SRTT/2), and
 //! - limit < max(2 · SMSS, rate/1024 s + 64 KiB / 2^(least RTT / 512 µs)), and less than the rest
 //!   of the block that the application has written, filled up, and less than a third of the window.
 //!
-//! rate is that of `pacing.rs`. What is not held back goes in bursts of at most that many bytes
-//! and half the window, each tested anew. A burst that the peer's window ends may end with a short
-//! segment, but not while an earlier one is unacknowledged.
+//! rate is that of `pacing.rs`. Other data are sent in bursts of at most that many bytes and half
+//! the window, and each burst is tested anew. A burst limited by the peer's window may end with a
+//! short segment, but not while an earlier one is unacknowledged.
 //!
-//! *Where we differ.* Blocks begin at multiples of their size, as they do for an application that
-//! always has more to write. The least RTT is that of the whole connection, not of five minutes.
-//! Pure acknowledgments do not count as data that went. What is sent again goes by single segments.
+//! *Where we differ.* Blocks begin at multiples of their size, as with an application that always
+//! has more to write. The minimum RTT is that of the connection, not of five minutes. Pure
+//! acknowledgments do not count as transmissions. Retransmissions are single segments.
 
 use super::Connection;
 use super::linux::BLOCK_MAX;
@@ -39,7 +40,7 @@ const SLOW: Rate = Rate::from_bit_s(1_200_000);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Burst {
     at: Time,
-    /// Bytes left of it.
+    /// Bytes left of the burst.
     bytes: u64,
     /// True if the next segment is not its first.
     goes_on: bool,

@@ -1,11 +1,12 @@
 //! Limits that keep a connection from sending more now.
 //!
-//! *Rule.* Where several hold at once, the first in the order of [`Limit`] counts. A window holds
-//! when it has no room for the next segment: a full one, or all that is left.
+//! *Rule.* Where several hold at once, the first in the order of [`Limit`] counts. A window is the
+//! limit if it has no room for the next segment: a full one, or all that is left.
 //! (`docs/decisions/0018-what-limits-a-flow.md`)
 //!
 //! *Where it ends.* A connection does not know whether its application has more to write, whether
-//! its window was ever reduced and why, or what its peer holds back: who drives it adds that.
+//! and why its window was reduced, or whether its peer delays an acknowledgment: the caller adds
+//! that.
 
 use super::fast_path::Sending;
 use super::{Connection, State};
@@ -134,7 +135,7 @@ impl Connection {
         self.srtt().is_some_and(|srtt| srtt.as_nanos() / 3 >= least.as_nanos() / 2)
     }
 
-    /// Position that the peer was told of last: everything before has arrived.
+    /// Position acknowledged to the peer last (`Last.ACK.sent`).
     pub fn last_ack_sent(&self) -> u64 {
         self.receiver.last_ack_sent
     }

@@ -21,9 +21,10 @@ impl Connection {
         per_ack && self.sender.loss_detection.as_linux()
     }
 
-    /// Passes the RTT of the delivered segments, the last of which was sent at `timed_last` if it
-    /// was sent once, to the congestion control (`tcp_clean_rtx_queue`, `pkts_acked`). HyStart may
-    /// end slow start by it, in a recovery, too, which then ends with the new `ssthresh`.
+    /// Passes the RTT of the last delivered segment to the congestion control
+    /// (`tcp_clean_rtx_queue`, `pkts_acked`). `timed_last` is its transmission time, if it was sent
+    /// once. HyStart may thereupon set `ssthresh`, even during a recovery, which then ends with
+    /// that window.
     pub(super) fn notify_segments_acked(
         &mut self,
         ack: &congestion_control::Ack,

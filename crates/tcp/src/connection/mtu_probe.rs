@@ -7,14 +7,14 @@
 //! `tcp_mtup_probe_success`, `tcp_mtup_probe_failed`, `tcp_fastretrans_alert`; on where
 //! `net.ipv4.tcp_mtu_probing` is 2.
 //!
-//! *Equations.* Between the largest size known to pass, at first `tcp_base_mss`, and the peer's
-//! MSS, the probe takes the middle, as long as they are 8 bytes apart. It is sent with a window of
-//! eleven segments or more, nothing missing, two segments of room, and so much data waiting that
-//! the loss of the probe would be found by the segments after it.
+//! *Equations.* The probe has the mean of the largest size known to pass, at first `tcp_base_mss`,
+//! and the peer's MSS, as long as they differ by 8 bytes. Conditions: a window of eleven segments
+//! or more, no missing segments, room for two segments, and enough unsent data that the segments
+//! after the probe would detect its loss.
 //!
-//! *Where we differ.* `cwnd` stays what it is in bytes, not in segments and scaled. A search that
-//! has ended does not begin anew after ten minutes, and black holes (`tcp_mtu_probing` = 1) are not
-//! looked for.
+//! *Where we differ.* When the segment size changes, `cwnd` keeps its bytes; Linux keeps segments
+//! and rescales. A completed search is not repeated after ten minutes, and black holes are not
+//! detected (`tcp_mtu_probing` = 1).
 
 use super::{Connection, Sender, State};
 use crate::loss_detection::LossDetection;

@@ -17,7 +17,7 @@ pub struct Transmit {
     pub ecn: Ecn,
     /// Position of its first sequence number: SYN 0, first byte of data 1.
     pub position: u64,
-    /// True if it contains sequence space sent before.
+    /// True if the segment contains sequence space sent before.
     pub retransmission: bool,
 }
 

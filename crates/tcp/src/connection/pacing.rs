@@ -7,11 +7,11 @@
 //! *Equations.* A segment of L payload bytes that leaves at t closes the gate until t + L/rate −
 //! min(L/(2·rate), credit), where credit is the time that the gate had been open. With `tso` L is
 //! that of a burst, which the kernel hands over as one packet. The first ten segments leave the
-//! gate open, but for a burst that the tenth belongs to. rate = ratio·SMSS·max(cwnd, segments
+//! gate open, unless the tenth belongs to a longer burst. rate = ratio·SMSS·max(cwnd, segments
 //! out)/SRTT with ratio 2 while cwnd < ssthresh/2, else 1.2, unless the congestion control has a
 //! rate of its own.
 //!
-//! *Where we differ.* Without `tso` each segment waits for its own turn. What is sent again goes by
+//! *Where we differ.* Without `tso` the gate delays each segment separately. Retransmissions are
 //! single segments. Pure acknowledgments neither wait nor use up credit.
 
 use super::Connection;

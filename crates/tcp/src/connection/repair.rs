@@ -24,7 +24,7 @@ pub(crate) struct Undo {
 /// State after a spurious timeout: the first RTT sample of data sent since is not smoothed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Relearning {
-    /// Position after the data sent before.
+    /// Position after the data sent before the undo.
     pub from: u64,
     /// SRTT and RTTVAR before the timeout.
     pub least: (Duration, Duration),
@@ -49,7 +49,8 @@ pub(crate) struct Repair {
     pub waits: bool,
     /// Time of the first SYN or SYN/ACK, if it was retransmitted.
     pub first_syn: Option<Time>,
-    /// True if the timer has retransmitted it, and no echo has shown that this was unnecessary.
+    /// True if the timer has retransmitted the SYN or SYN/ACK, and no timestamp echo has shown that
+    /// this was unnecessary.
     pub syn_timed_out: bool,
     /// True while a tail loss probe is being sent.
     pub probing: bool,

@@ -10,13 +10,13 @@
 //!
 //! *What it does.* The last segment is held back while it is short and
 //! - the connection is corked, or
-//! - the last write had `MSG_MORE` and no acknowledgment has come since;
+//! - the last write had `MSG_MORE` and no acknowledgment has arrived since;
 //!
-//! unless it has been asked to push since it was written, or a FIN follows. With nothing in flight
-//! the persist timer sends it (200 ms at least). A segment never goes on beyond the end of a
-//! record that is followed by more.
+//! unless the application has requested a push since, or a FIN follows. With nothing in flight the
+//! persist timer sends the segment (after 200 ms at least). No segment extends beyond the end of a
+//! record if more data follow.
 //!
-//! *Where we differ.* After any of these requests a connection takes the general path for good.
+//! *Where we differ.* After any of these requests a connection never uses the fast paths again.
 
 use super::mtu_probe::MtuProbe;
 use super::{Connection, Sender, State};

@@ -1,4 +1,4 @@
-//! Sending half: data written, sent and acknowledged, and the four decisions about them.
+//! Sending half: data written, sent and acknowledged, and the algorithms that decide about them.
 
 use super::deferral::Bursts;
 use super::model::Model;

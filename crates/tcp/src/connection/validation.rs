@@ -3,12 +3,12 @@
 //! *Reference.* RFC 7661 §3 (cwnd-limited), §4.2 (pipeACK), §4.3 and §4.4.1 (the two phases); for
 //! Linux see `usage.rs`.
 //!
-//! *Equations.* pipeACK = the most that was acknowledged in one round trip of the last max(3·SRTT,
-//! 1 s); undefined before there was one, and after a recovery. The window is validated while
-//! pipeACK is undefined or at least cwnd/2.
+//! *Equations.* pipeACK = the largest number of bytes acknowledged in a round trip during the last
+//! max(3·SRTT, 1 s); undefined before the first round trip, and after a recovery. The window is
+//! validated while pipeACK is undefined or at least cwnd/2.
 //!
-//! *Where we differ.* Of RFC 7661 this is the growth only. A pause is `slow_start_after_idle`'s
-//! matter, and a loss the congestion control's (not §4.4.2 and §4.4.3).
+//! *Where we differ.* Only the growth follows RFC 7661. `slow_start_after_idle` handles pauses, and
+//! the congestion control handles losses (not §4.4.2 and §4.4.3).
 
 use super::usage::{InUse, Usage};
 use crate::congestion_control::{Ack, Window};

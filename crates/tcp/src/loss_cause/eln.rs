@@ -8,8 +8,8 @@
 //! carried the notice, which a `[[relay]]` of kind `eln` or `snoop` puts on it.
 //!
 //! *Where we differ.* ns-2 retransmits at the first duplicate with a notice (`eln_rxmit_thresh_`);
-//! here loss detection decides when, as for any loss. Timeouts are congestion unless `timeouts`
-//! says otherwise: when even the repeated segment is lost, nothing has told of that.
+//! here loss detection decides when, as for any loss. Timeouts count as congestion unless
+//! `timeouts` is set: if the retransmission is lost as well, no notice has reported that.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::{Ack, Window};

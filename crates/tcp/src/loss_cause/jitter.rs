@@ -9,10 +9,10 @@
 //! S_0))/(R_n − R_0). Congestion iff Jr > k/w, that is, when more than k segments are newly queued;
 //! k = 1.
 //!
-//! *Where we differ.* R is the receiver's clock where timestamps are in use. Its tick, 1 ms, makes
-//! an error of tick/spacing segments in w·Jr: at more than some 10 Mbit/s raise k. Without
-//! timestamps R is when the ACK came, and so holds the jitter of the way back. JTCP reacts to a
-//! wireless timeout with half the window; here the window is left alone.
+//! *Where we differ.* With timestamps R is read on the receiver's clock. Its tick of 1 ms causes an
+//! error of tick/spacing segments in w·Jr: raise k above some 10 Mbit/s. Without timestamps R is
+//! the arrival time of the ACK, and includes the jitter of the return path. JTCP halves the window
+//! at a wireless timeout; here the window is kept.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::send_times::SendTimes;

@@ -10,10 +10,10 @@
 //! smallest between two segments: corruption iff (n + 1)·T_min ≤ T_i < (n + 1 + upper)·T_min, upper
 //! = 0.25 (Biaz: 1).
 //!
-//! *Where we differ.* The rule is one for receivers; this sender takes the spacing of ACKs, and of
-//! lost segments what SACK shows (without SACK one): see `spacing`. ACKs that the way back has
-//! bunched make T_min too small, once and for all. It needs no RTT. Timeouts, which no gap has told
-//! of, are congestion unless `timeouts` says otherwise.
+//! *Where we differ.* The rule is made for receivers; this sender uses the spacing of ACKs, and the
+//! number of lost segments that SACK shows (without SACK one): see `spacing`. ACKs bunched on the
+//! return path make T_min too small, for the rest of the connection. No RTT is needed. Timeouts
+//! show no gap, and count as congestion unless `timeouts` is set.
 
 use super::spacing::Spacing;
 use super::{Cause, Loss, LossCause};
@@ -25,9 +25,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// On time is less than so many smallest spacings late.
+    /// Lateness, in smallest spacings, below which a segment counts as on time.
     pub upper: NotNegative,
-    /// Judge timeouts too, while there is a gap; else they are congestion.
+    /// Judge timeouts too, while there is a gap; otherwise they count as congestion.
     pub timeouts: bool,
 }
 

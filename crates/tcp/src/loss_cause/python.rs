@@ -22,7 +22,7 @@ pub struct Config {
     /// Arguments of its constructor, by name.
     #[serde(flatten)]
     pub parameters: Map<String, Value>,
-    /// Program loaded for it.
+    /// Loaded program.
     #[serde(skip)]
     pub program: Loaded<dyn UserCause>,
 }

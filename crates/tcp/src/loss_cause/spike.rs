@@ -10,9 +10,9 @@
 //! ends when rtt < rtt_min + end·(rtt_max − rtt_min), end = 1/3; minimum and maximum over the
 //! connection. Corruption iff not in a spike.
 //!
-//! *Where we differ.* The rule is one for receivers, of relative one-way delays; this sender takes
-//! RTTs, one per ACK of data sent once, and so counts queues on the way back as well. Timeouts, for
-//! which it was not made, are congestion unless `timeouts` says otherwise.
+//! *Where we differ.* The rule is made for receivers and relative one-way delays; this sender uses
+//! RTTs, one per ACK of data sent once, which include queues on the return path. The rule does not
+//! cover timeouts, which count as congestion unless `timeouts` is set.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::send_times::SendTimes;

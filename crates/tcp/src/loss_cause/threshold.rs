@@ -7,11 +7,12 @@
 //! above the base RTT (the smallest so far), both counted in TCP ticks of 10 ms: 55 ticks at a base
 //! RTT of 51 in its Fig. 2, 51 … 60 in its Fig. 3. Here it counts from zero, or from the base RTT.
 //!
-//! *Where we differ.* The paper does not say how an RTT becomes ticks: here to the nearest, at
-//! least one, as ns-2, in which its experiments were made, does with timestamps (`tcp.cc`,
-//! `rtt_update`); without them it counts ticks begun, which `rtt_granularity` does. The default
-//! threshold is the one of Fig. 2 as a distance, 4 ticks above the base RTT. The sample of the
-//! handshake does not count: one-way TCP of ns-2 has none, and a SYN is shorter than a segment.
+//! *Where we differ.* The paper does not say how an RTT is rounded to ticks. Here it is rounded to
+//! the nearest, at least one, as ns-2, in which its experiments were made, does with timestamps
+//! (`tcp.cc`, `rtt_update`); without timestamps ns-2 counts started ticks, as `rtt_granularity`
+//! does. The default threshold is that of Fig. 2 as a distance: 4 ticks above the base RTT. The
+//! sample of the handshake is ignored: one-way TCP of ns-2 has none, and a SYN is shorter than a
+//! segment.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::{Ack, Window};
@@ -27,9 +28,9 @@ pub struct Config {
     pub threshold: Duration,
     /// RTT that the threshold counts from.
     pub origin: Origin,
-    /// RTTs are compared in these ticks, to the nearest; 0 s for exactly.
+    /// Tick to which RTTs are rounded before the comparison; 0 s for exact RTTs.
     pub tick: Duration,
-    /// Judge timeouts too; else they are congestion.
+    /// Judge timeouts too; otherwise they count as congestion.
     pub timeouts: bool,
 }
 

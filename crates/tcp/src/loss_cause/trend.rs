@@ -8,10 +8,10 @@
 //! *Equations.* S = (1 − g)·S + g·[rtt > the rtt before], g = 1/30, from S = 0. Congestion iff
 //! S > threshold, 0.4.
 //!
-//! *Where we differ.* The rule is one for receivers, of relative one-way delays; this sender takes
-//! RTTs, one per ACK of data sent once. Sixteen rising samples in a row are needed at first: until
-//! then every loss is corruption. Timeouts, for which it was not made, are congestion unless
-//! `timeouts` says otherwise.
+//! *Where we differ.* The rule is made for receivers and relative one-way delays; this sender uses
+//! RTTs, one per ACK of data sent once. At first sixteen consecutive rising samples are needed:
+//! until then every loss counts as corruption. The rule does not cover timeouts, which count as
+//! congestion unless `timeouts` is set.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::send_times::SendTimes;

@@ -6,11 +6,11 @@
 //! *Equations.* N = cwnd·(RTT − baseRTT)/RTT in segments; corruption iff N < beta, beta = 3. RTT is
 //! the raw sample of the newest ACK, baseRTT the smallest so far.
 //!
-//! *Where we differ.* Veno halves less after a random loss (4/5 of the window); here the window is
-//! left alone, see congestion control `veno` for Veno itself. Timeouts are congestion, as in Veno,
-//! unless `timeouts` says otherwise. The paper was not at hand: that baseRTT begins anew with each
-//! loss is as it is widely quoted, Linux does not do it; `reset_base_rtt` chooses. Like Linux,
-//! nothing is said before the third sample. During recovery N stays: the window is not one then.
+//! *Where we differ.* After a random loss Veno keeps 4/5 of the window; here the window is
+//! unchanged (Veno itself is the congestion control `veno`). Timeouts count as congestion, as in
+//! Veno, unless `timeouts` is set. The paper was not available: other papers say that it resets
+//! baseRTT at each loss, and Linux does not; `reset_base_rtt` chooses. As in Linux, no loss is
+//! judged before the third sample. During recovery N is kept, because cwnd is inflated then.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::send_times::SendTimes;

@@ -1,5 +1,5 @@
 //! *What it does.* Selects one of three rules by the state of the path: `spike` if the slowest link
-//! is hardly used or shared by many flows, `mbiaz` if the flow has it alone, `zigzag` in between.
+//! is hardly used or shared by many flows, `mbiaz` if one flow uses it, `zigzag` in between.
 //!
 //! *Reference.* Cen, Cosman & Voelker, IEEE/ACM ToN 11(5), 2003 (ZBS). The text was not at hand:
 //! choice and constants as in the Rust crate `packet_loss_classification`.
@@ -9,10 +9,11 @@
 //! about 1 where the wireless hop is an unshared bottleneck, and about N where N flows share one.
 //! The mean has a gain of 1/8.
 //!
-//! *Where we differ.* That crate averages T_i·T_i/n, whose unit is no time; here the mean is of the
-//! spacing per segment, gaps left out, and so is never below the smallest: the first range is kept
-//! for whoever moves the limits. RTTs and the spacing of ACKs stand for what a receiver sees, as in
-//! the three rules. Each judges timeouts as its own parameters say; nothing is said without an RTT.
+//! *Where we differ.* The crate averages T_i·T_i/n, which is not a time; here the mean is that of
+//! the spacing per segment, without gaps. It is never below the smallest spacing, so that the first
+//! range matters only with other limits. RTTs and the spacing of ACKs replace the observations of a
+//! receiver, as in the three rules. Each rule judges timeouts by its own parameters; without an RTT
+//! no loss is judged.
 
 use super::{Cause, Loss, LossCause, mbiaz, spike, zigzag};
 use crate::congestion_control::send_times::SendTimes;
@@ -25,7 +26,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// RTTs less than so many smallest spacings above the minimum mean an idle path: `spike`.
+    /// Excess of the RTT over its minimum, in smallest spacings, below which the path counts as
+    /// idle (`spike`).
     pub near: NotNegative,
     /// Limits of the mean spacing, in smallest ones: below the first `zigzag`, then `mbiaz`, then
     /// `zigzag`, above the last `spike`.

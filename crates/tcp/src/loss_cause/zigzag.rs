@@ -8,11 +8,11 @@
 //! the first sample is the mean, with dev = 0. Corruption iff the newest rtt lies below mean − dev
 //! for one lost segment, mean − dev/2 for two, mean for three, mean + dev/2 for more.
 //!
-//! *Where we differ.* That crate leaves the old dev out of its update, which makes it a constant
-//! near 1 − 2a: a slip, since its unit would be no time. The rule is one for receivers, of relative
-//! one-way delays; this sender takes RTTs, one per ACK of data sent once, and of lost segments what
-//! SACK shows (without SACK one). Timeouts, for which it was not made, are congestion unless
-//! `timeouts` says otherwise.
+//! *Where we differ.* The crate omits the old dev from its update, which makes it a constant near 1
+//! − 2a: an error, since the result is not a time. The rule is made for receivers and relative
+//! one-way delays; this sender uses RTTs, one per ACK of data sent once, and the number of lost
+//! segments that SACK shows (without SACK one). The rule does not cover timeouts, which count as
+//! congestion unless `timeouts` is set.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::send_times::SendTimes;
@@ -21,15 +21,15 @@ use retx_units::{Duration, Probability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Corruption while the RTT is low for so many losses (Cen, Cosman & Voelker 2003).
+/// Corruption while the RTT is low for the number of losses (Cen, Cosman & Voelker 2003).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Gain of the mean; the deviation has twice as much.
+    /// Gain of the mean; the deviation has twice that gain.
     pub gain: Probability,
     /// The threshold in deviations from the mean, after one, two, three, and more losses.
     pub thresholds: [f64; 4],
-    /// Judge timeouts too; else they are congestion.
+    /// Judge timeouts too; otherwise they count as congestion.
     pub timeouts: bool,
 }
 

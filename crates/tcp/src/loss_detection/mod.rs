@@ -62,7 +62,7 @@ pub struct NextAck {
     pub end: u64,
 }
 
-/// Data in flight, as a tail loss probe sees them.
+/// Data in flight, for the decision on a tail loss probe.
 #[derive(Debug, Clone, Copy)]
 pub struct Flight {
     /// Segments in flight.

@@ -3,8 +3,8 @@
 //!
 //! *Reference.* RFC 6582 §3.2.
 //!
-//! *Where we differ.* On leaving recovery cwnd = ssthresh, the second of the two choices of step 3
-//! (and ns-2's).
+//! *Where we differ.* At the end of recovery cwnd = ssthresh, the second of the two options of step
+//! 3 (also that of ns-2).
 
 use super::dupacks::Dupacks;
 use super::{Ack, LossDetection, Reaction};

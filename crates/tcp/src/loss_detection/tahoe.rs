@@ -3,8 +3,8 @@
 //!
 //! *Reference.* Jacobson 1988; Fall & Floyd 1996 §2.
 //!
-//! *Where we differ.* None from ns-2's Tahoe: duplicate ACKs of a window that has been resent do
-//! not start another retransmission.
+//! *Where we differ.* Nowhere from ns-2's Tahoe: duplicate ACKs of a retransmitted window do not
+//! start another retransmission.
 
 use super::dupacks::Dupacks;
 use super::{Ack, LossDetection, Reaction};

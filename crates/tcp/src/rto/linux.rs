@@ -11,7 +11,7 @@
 //! the mark): RTTVAR gives up a quarter of what it has above mdev_max, the mark becomes `SND.NXT`,
 //! 4·mdev_max = min_rto. RTO = SRTT + 4·RTTVAR, rounded up to the timer's tick, at most max_rto.
 //!
-//! *Where we differ.* The RTT variation that is shown is mdev, as in the kernel's `tcpi_rttvar`.
+//! *Where we differ.* The reported RTT variation is mdev, as in the kernel's `tcpi_rttvar`.
 
 use super::{Estimator, Limits};
 use crate::congestion_control::Window;

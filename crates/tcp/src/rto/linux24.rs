@@ -1,13 +1,13 @@
-//! *What it does.* The timeout of the Linux that García, Agüero & Muñoz measured: it also depends
-//! on the window, most of all when that is small. In that Linux's loss state, from a timeout until
-//! everything sent before it is acknowledged, nothing new is sent, whatever room the window has.
+//! *What it does.* Timeout of the Linux that García, Agüero & Muñoz measured: it also depends on
+//! the window, most strongly if that is small. In its loss state, from a timeout until everything
+//! sent before it is acknowledged, no new data are sent, even if the window has room.
 //!
 //! *Reference.* García, Agüero & Muñoz, *On the unsuitability of TCP RTO estimation over bursty
 //! error channels*, eq. 1 and table II; arithmetic: Linux 2.2 and 2.3 of 1999,
 //! `net/ipv4/tcp_input.c` (`tcp_rtt_estimator`, `tcp_set_rto`, `tcp_bound_rto`) and
 //! `include/net/tcp.h` (`tcp_snd_test`, where `retransmits == 0` is the condition for new data).
-//! The paper names no version; the final 2.4 has another formula, so `linux24` is the paper's word
-//! for it, not the kernel's.
+//! The paper names no version; the final 2.4 has another formula, so the name `linux24` follows the
+//! paper, not the kernel.
 //!
 //! *Equations.* RTO = (SRTT + 4·mdev)·(1 + 1/4 + 1/2^(cwnd−1)), cwnd in segments, within \[min,
 //! max\]. SRTT is kept eightfold and mdev fourfold in whole ticks of the clock (`rtt_granularity`,

@@ -20,7 +20,7 @@ pub(crate) struct NextArrived {
     pub bytes: u64,
     /// Number of segments.
     pub segments: u64,
-    /// Transmission time of the first of them.
+    /// Transmission time of the first of these segments.
     pub first_sent: Time,
     pub last_sent: Time,
     /// Position after the last.

@@ -4,16 +4,16 @@
 //! *Reference.* RFC 2883 §4; RFC 3708 §2 and §3: a DSACK for data that were not retransmitted is
 //! the network's doing and proves nothing. Needs SACK.
 //!
-//! *Where we differ.* Copies that are in flight as a recovery begins, of a recovery before or of a
-//! tail loss probe, are to be reported too (as in Linux `tcp_init_undo`). Linux's own counting is
-//! in `linux`.
+//! *Where we differ.* Retransmissions of an earlier recovery or tail loss probe that are in flight
+//! when a recovery begins must be reported as well (as in Linux `tcp_init_undo`). Linux's own count
+//! is in `linux`.
 
 use super::{Ack, Begin, Detector, Response, Retransmission, Scope, Verdict};
 use crate::Ranges;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Duplicate SACKs tell (RFC 2883, RFC 3708); needs `sack = true`.
+/// Detection by duplicate SACKs (RFC 2883, RFC 3708); needs `sack = true`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {

@@ -3,15 +3,15 @@
 //!
 //! *Reference.* RFC 3522 §3.2; Ludwig & Katz 2000. Without timestamps it detects nothing.
 //!
-//! *Where we differ.* RFC 3522 does not say what a recovery does that begins while retransmissions
-//! of the one before are on their way; we do what Linux does since 6.12
+//! *Where we differ.* RFC 3522 leaves open a recovery that begins while retransmissions of the
+//! previous one are in flight; here it is handled as in Linux since 6.12
 //! (`tcp_retrans_stamp_cleanup`). Linux's own undo is in `linux`.
 
 use super::{Ack, Begin, Detector, Response, Retransmission, Scope, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The Eifel detection algorithm: timestamps tell (RFC 3522); needs `timestamps = true`.
+/// Eifel detection algorithm, by timestamps (RFC 3522); needs `timestamps = true`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {

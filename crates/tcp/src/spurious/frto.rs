@@ -3,13 +3,13 @@
 //!
 //! *Reference.* RFC 5682 §2.1 (basic) and §3.1 (SACK-enhanced, used where the connection has SACK).
 //!
-//! *Where we differ.* The response is a choice of its own; RFC 5682 leaves it open.
+//! *Where we differ.* The response is a separate parameter; RFC 5682 leaves it open.
 
 use super::{Ack, Begin, Detector, Response, Scope, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// F-RTO: two new segments after a timeout tell (RFC 5682; SACK-enhanced where there is SACK).
+/// F-RTO: detection by two new segments after a timeout (RFC 5682; SACK-enhanced with SACK).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {

@@ -7,9 +7,9 @@
 //! `tcp_check_dsack`, `tcp_sacktag_one`, `tcp_try_undo_recovery`, `tcp_try_undo_partial`,
 //! `tcp_try_undo_dsack`, `tcp_try_undo_loss`, `tcp_process_loss`; RFC 5682 for F-RTO.
 //!
-//! *Where we differ.* `retrans_stamp` is forgotten as the next recovery begins, where Linux forgets
-//! it with the acknowledgments before. With SACK F-RTO need not wait for new segments: any segment
-//! sent once before the timeout that is delivered after it shows that not all was lost.
+//! *Where we differ.* `retrans_stamp` is cleared when the next recovery begins; Linux clears it at
+//! an acknowledgment before that. With SACK F-RTO need not wait for new segments: a segment sent
+//! once before the timeout and delivered after it shows that not all was lost.
 
 use super::{Ack, Begin, Detector, Response, Retransmission, Scope, Verdict, frto};
 use crate::LossState;

@@ -11,8 +11,7 @@ use super::{Ack, Begin, Detector, Response, Retransmission, Scope, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// STODER: a retransmission one byte short tells (draft-kun-stoder-00; simulation only, IPR
-/// claims).
+/// STODER: detection by a retransmission one byte short (draft-kun-stoder-00; IPR claims).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {

@@ -54,7 +54,7 @@ impl Flow {
         let length = segment.seq_len();
         let end = position + u64::from(length);
         let sent_to = stream.sent_to;
-        // The state of the socket at a retransmission tells its mechanism.
+        // The state of the socket at a retransmission shows which mechanism caused it.
         if from == Side::Sender
             && (position < sent_to && length > 0)
             && let Some(state) = context.senders.query(seen.flow)

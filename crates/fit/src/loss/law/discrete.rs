@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Copies on which Baum and Welch improve the starting points.
 const IMPROVED_ON: usize = 20_000;
-/// Iterations of Baum and Welch per starting point; Newton's method goes on from there.
+/// Iterations of Baum and Welch per starting point; Newton's method continues from the result.
 const IMPROVEMENTS: usize = 30;
 
 /// Chain of N states and the meaning of its parameters.

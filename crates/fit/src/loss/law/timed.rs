@@ -93,7 +93,7 @@ impl Law for Timed {
         }
         let [p, r] = Pairs::of(series).transitions();
         let start = |longer: f64| {
-            // A chain in time has p + r < 1: it does not forget within one spacing.
+            // In a chain in time p + r < 1, because its state is correlated over one spacing.
             let (good, bad) = (spacing / p, spacing / r * longer);
             if self.has_losses_of_states {
                 let k = within(1.0 - 0.3 * series.loss_rate);

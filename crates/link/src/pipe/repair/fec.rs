@@ -83,7 +83,7 @@ struct Block {
     closes: Time,
     /// Length of the longest packet, bytes.
     bytes: u32,
-    /// Number of frames that arrive, and the arrival of the last of them.
+    /// Number of frames that arrive, and the arrival time of the last one.
     arrived: usize,
     last: Time,
     /// Packets lost so far.

@@ -67,7 +67,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Sends the packets of an end; true if the flow needs attention.
+    /// Sends the packets of an end; true if the flow has events that the engine must process.
     #[inline(always)]
     pub(in crate::engine) fn transmit_express(&mut self, index: u32, side: Side) -> bool {
         loop {

@@ -51,7 +51,7 @@ pub(in crate::engine) struct Waiting {
 #[derive(Debug, Clone, Default)]
 struct Lane {
     waiting: Ring<Waiting>,
-    /// Latest arrival so exceed_caches.
+    /// Latest arrival so far.
     last: Time,
 }
 
@@ -73,7 +73,7 @@ pub(in crate::engine) struct Lanes {
     /// First lane behind each pipe, or [`NONE`].
     of: Vec<u32>,
     all: Vec<Lane>,
-    /// First target that is a lane; the others follow, and nothing else.
+    /// First target that is a lane; all later targets are lanes, too.
     first: Target,
     /// True if there are more flows than the caches hold.
     exceed_caches: bool,
@@ -126,7 +126,7 @@ impl Lanes {
 /// Parallel lanes behind one leader.
 pub(in crate::engine) struct ParallelLanes<'l> {
     lanes: &'l mut [Lane; LANES],
-    /// Target of the first of them.
+    /// Target of the first lane.
     first: Target,
 }
 
@@ -170,7 +170,7 @@ impl ParallelLanes<'_> {
 
 impl Engine<'_> {
     /// Appends a packet to a lane behind `leader`: it has passed pipes ahead of time, and arrives
-    /// at `at` at the exceed_caches end of the last one. If no lane fits, it waits in that pipe.
+    /// at `at` at the far end of the last one. If no lane fits, it waits in that pipe.
     #[inline(always)]
     pub(in crate::engine) fn take_lane(&mut self, leader: u32, (at, step): (Time, Step)) {
         let [word, next] = [step.hop, step.hop + 1].map(|hop| self.routes[hop as usize]);

@@ -2,8 +2,8 @@
 //! rounds, each ended by a loss, each with a fifth of the segments lost, and of about equal rate,
 //! make that rate valid for 48 rounds. Linux: `bbr_lt_bw_sampling`, `bbr_lt_bw_interval_done`.
 //!
-//! *Where we differ.* Linux counts what a timeout takes for lost before it samples; here that
-//! counts from the next acknowledgment on.
+//! *Where we differ.* Linux counts the segments that a timeout marks lost before it takes a sample;
+//! here they count from the next acknowledgment on.
 
 use super::{Bandwidth, UNIT};
 use retx_units::{Duration, Time};

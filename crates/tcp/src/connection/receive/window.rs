@@ -86,8 +86,8 @@ impl Receiver {
         self.memory.as_ref().is_some_and(|memory| memory.read_behind_ack > 0)
     }
 
-    /// Ends a read of data whose acknowledgment has been sent since: see
-    /// [`Self::update_window_after_read`].
+    /// Completes a read during which an acknowledgment was due, once that has been sent; may send a
+    /// window update like [`Self::update_window_after_read`].
     pub fn end_read(&mut self) {
         self.forget_advertised();
         if let Some(memory) = &mut self.memory {

@@ -1,0 +1,57 @@
+//! Rest of the main loop: a share of its time for other threads.
+
+use retx_units::{Duration, Time};
+
+/// Reciprocal of the share of time that the loop sleeps if possible. A real-time thread that never
+/// sleeps is stopped by the kernel for 50 ms in each second in which others wait for its processor
+/// (`sched_rt_runtime_us`; the fair server of `kernel/sched/deadline.c`).
+const REST: u64 = 10;
+/// Largest credit of sleep from idle times.
+const REST_IN_HAND: Duration = Duration::from_millis(20);
+
+/// Sleep of the loop beyond what is required.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Rest {
+    /// End of the last sleep.
+    woken: Time,
+    in_hand: Duration,
+}
+
+impl Rest {
+    /// True if no sleep is required.
+    pub fn is_enough(&self, now: Time) -> bool {
+        now.since(self.woken).as_nanos() / REST <= self.in_hand.as_nanos()
+    }
+
+    pub fn slept(&mut self, from: Time, to: Time) {
+        let due = Duration::from_nanos(from.since(self.woken).as_nanos() / REST);
+        // Running time uses the credit up, sleep adds to it.
+        let had = self.in_hand.saturating_sub(due) + to.since(from);
+        *self = Self { woken: to, in_hand: had.min(REST_IN_HAND) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(micros: u64) -> Time {
+        Time::from_nanos(micros * 1000)
+    }
+
+    #[test]
+    fn a_tenth_of_the_time_is_slept() {
+        let mut rest = Rest::default();
+        assert!(!rest.is_enough(at(100)));
+        rest.slept(at(100), at(200));
+        // 100 µs of sleep, of which the first 100 µs awake used 10, without any credit.
+        assert!(rest.is_enough(at(1200)));
+        assert!(!rest.is_enough(at(1220)));
+        rest.slept(at(1200), at(1300));
+        assert!(rest.is_enough(at(2300)));
+        // The credit of a long sleep is limited.
+        rest.slept(at(2300), at(10_000_000));
+        assert!(rest.is_enough(at(10_200_000)));
+        assert!(!rest.is_enough(at(10_200_020)));
+    }
+}

@@ -1,0 +1,183 @@
+use super::*;
+
+const MSS: u64 = 1000;
+
+fn ms(ms: u64) -> Time {
+    Time::from_nanos(ms * 1_000_000)
+}
+
+/// State after 20 segments of 1000 bytes were sent, with a window of 20 segments.
+fn open() -> SocketState {
+    SocketState {
+        tcp_state: 1,
+        options: 2,
+        rto: Duration::from_millis(240),
+        mss: MSS,
+        cwnd: 20,
+        sent_once: 20 * MSS,
+        timeouts: Some(0),
+        ..SocketState::default()
+    }
+}
+
+fn recovery() -> SocketState {
+    let state = SocketState { ssthresh: Some(10), cwnd: 19, ..open() };
+    SocketState { loss_state: LossState::Recovery, ..state }
+}
+
+/// Queries of a sender that has sent 20 segments, of which `from` are acknowledged.
+struct Watched {
+    watch: Watch,
+    at: u64,
+    acked: u64,
+    found: Vec<Finding>,
+}
+
+impl Watched {
+    fn new() -> Self {
+        let mut watch = Watch::default();
+        let wire = Wire { at: ms(0), acked_before: 1, acked: 1, sent_to: 1, again: None };
+        let mut found = Vec::new();
+        watch.query(&open(), &wire, &mut found);
+        assert!(found.is_empty());
+        Self { watch, at: 0, acked: 1, found }
+    }
+
+    fn query(&mut self, state: SocketState, acked: u64, again: Option<u64>) -> Vec<Finding> {
+        self.at += 1;
+        let wire =
+            Wire { at: ms(self.at), acked_before: self.acked, acked, sent_to: 20 * MSS + 1, again };
+        self.acked = acked;
+        self.watch.query(&state, &wire, &mut self.found);
+        std::mem::take(&mut self.found)
+    }
+
+    fn ack(&mut self, state: SocketState, acked: u64) -> Vec<Finding> {
+        self.query(state, acked, None)
+    }
+
+    fn again(&mut self, state: SocketState, position: u64) -> Vec<Finding> {
+        self.query(state, self.acked, Some(position))
+    }
+}
+
+fn fast_retransmit(at: u64, trigger: u64) -> Loss {
+    Loss {
+        kind: EpisodeKind::FastRetransmit,
+        at: ms(at),
+        trigger,
+        repaired: false,
+        cwnd_before: 20 * MSS,
+        cwnd_after: 10 * MSS,
+        rto: Duration::from_millis(240),
+        backoff: 0,
+        backoff_now: 0,
+    }
+}
+
+#[test]
+fn fast_recovery_begins_with_its_first_retransmission() {
+    let mut it = Watched::new();
+    let disorder = SocketState { loss_state: LossState::Disorder, ..open() };
+    assert_eq!(it.ack(disorder, 3001), []);
+    assert_eq!(it.ack(recovery(), 3001), []);
+    assert_eq!(it.again(recovery(), 4001), [Finding::Loss(fast_retransmit(2, 4001))]);
+    assert_eq!(it.again(recovery(), 5001), []);
+    assert_eq!(it.ack(recovery(), 9001), []);
+    // Everything sent before is acknowledged, and the sender is still in recovery: another one.
+    assert_eq!(it.ack(recovery(), 20_001), []);
+    let second = Loss { cwnd_before: 19 * MSS, ..fast_retransmit(6, 20_001) };
+    // Its retransmissions are not seen before it ends.
+    let after = SocketState { cwnd: 10, ssthresh: Some(10), ..open() };
+    let over = it.ack(after, 24_001);
+    assert_eq!(over, [Finding::Loss(second), Finding::Over(ms(7))]);
+}
+
+/// Without SACK a recovery continues until more than its recovery point is acknowledged (RFC
+/// 6582 §6, `tcp_is_non_sack_preventing_reopen`).
+#[test]
+fn without_sack_a_recovery_outlasts_what_it_was_about() {
+    let mut it = Watched::new();
+    let plain = |state| SocketState { options: 0, ..state };
+    it.ack(plain(recovery()), 3001);
+    assert_eq!(it.again(plain(recovery()), 3001).len(), 1);
+    assert_eq!(it.ack(plain(recovery()), 20_001), []);
+    assert_eq!(it.again(plain(recovery()), 20_001), []);
+}
+
+#[test]
+fn each_timeout_is_an_episode() {
+    let mut it = Watched::new();
+    let lost = |timeouts, backoff| SocketState {
+        loss_state: LossState::Loss,
+        timeouts: Some(timeouts),
+        backoff,
+        cwnd: 1,
+        ssthresh: Some(10),
+        ..open()
+    };
+    let rto = |at, before: SocketState, backoff_now| Loss {
+        kind: EpisodeKind::Rto,
+        cwnd_before: before.cwnd_bytes(),
+        cwnd_after: MSS,
+        backoff: before.backoff,
+        backoff_now,
+        ..fast_retransmit(at, 1)
+    };
+    let [first, second] = [lost(1, 1), lost(2, 2)];
+    assert_eq!(it.again(first, 1), [Finding::Loss(rto(1, open(), 1))]);
+    assert_eq!(it.again(second, 1), [Finding::Loss(rto(2, first, 2))]);
+    assert_eq!(it.ack(second, 1001), []);
+    assert_eq!(it.again(second, 1001), []);
+    let after = SocketState { loss_state: LossState::Open, ..second };
+    assert_eq!(it.ack(after, 20_001), [Finding::Over(ms(5))]);
+}
+
+#[test]
+fn timeouts_of_a_handshake_do_not_count() {
+    let mut watch = Watch::default();
+    let mut found = Vec::new();
+    let wire = Wire { at: ms(1), acked_before: 0, acked: 0, sent_to: 1, again: Some(0) };
+    let opening = SocketState { tcp_state: 2, ..open() };
+    watch.query(&opening, &wire, &mut found);
+    watch.query(&SocketState { timeouts: Some(1), ..opening }, &wire, &mut found);
+    assert_eq!(found, []);
+}
+
+#[test]
+fn a_probe_is_an_episode_when_it_has_repaired_a_loss() {
+    for repaired in [true, false] {
+        let mut it = Watched::new();
+        assert_eq!(it.again(open(), 19_001), []);
+        assert_eq!(it.watch.open_probe(), Some(19_001));
+        // This acknowledges exactly everything sent before it.
+        assert_eq!(it.ack(open(), 20_001), []);
+        let after = SocketState { cwnd: 10, ssthresh: Some(10), ..open() };
+        let found = it.ack(if repaired { after } else { open() }, 21_001);
+        let expected = Loss { repaired, ..fast_retransmit(3, 19_001) };
+        let all = [Finding::Loss(expected), Finding::Over(ms(3))];
+        assert_eq!(found, all[..if repaired { 2 } else { 0 }]);
+        assert_eq!(it.watch.open_probe(), None);
+    }
+}
+
+#[test]
+fn an_echo_is_no_loss() {
+    let mut it = Watched::new();
+    let echo = SocketState { loss_state: LossState::Cwr, options: 2 | 8, ..open() };
+    assert_eq!(it.ack(echo, 1001), [Finding::Echo]);
+    assert_eq!(it.ack(echo, 2001), []);
+    let local = SocketState { options: 2, ..echo };
+    let mut it = Watched::new();
+    assert_eq!(it.ack(local, 1001), []);
+}
+
+#[test]
+fn a_recovery_ends_with_its_connection() {
+    let mut it = Watched::new();
+    it.ack(recovery(), 3001);
+    let closed = SocketState { tcp_state: 7, ..recovery() };
+    let found = it.ack(closed, 3001);
+    assert_eq!(found, [Finding::Loss(fast_retransmit(1, 3001)), Finding::Over(ms(2))]);
+    assert_eq!(it.watch.last, None);
+}
