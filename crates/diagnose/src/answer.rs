@@ -177,6 +177,20 @@ pub struct Stall {
     pub packet: u64,
 }
 
+/// A fault or habit with a name that the packets show.
+#[derive(Debug, Clone, Serialize)]
+pub struct Pattern {
+    /// Name: `path_mtu_black_hole`, `outage`, `policer`, `standing_queue`, `zero_window`,
+    /// `think_time`, `no_request`, `ecn`, `options_refused` or `options_removed`.
+    pub name: &'static str,
+    /// Sentence with frames.
+    pub evidence: String,
+    /// Frames to look at.
+    pub packets: Vec<u64>,
+    /// Probability that it is right.
+    pub confidence: f64,
+}
+
 /// Shares of a key that depends on the cause of a loss.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct ByCause {
@@ -243,6 +257,8 @@ pub struct Flow {
     pub timeouts: Vec<Timeout>,
     /// Silences.
     pub stalls: Vec<Stall>,
+    /// Faults and habits with a name.
+    pub patterns: Vec<Pattern>,
     /// Retransmissions of both directions.
     pub retransmissions: Vec<Retransmission>,
     /// Copies of a packet made by the capture.

@@ -34,7 +34,7 @@ Number = Annotated[
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Write one self-contained page.")
 ]
-MOST_FLOWS, MOST_RETRANSMISSIONS = 30, 40
+MOST_FLOWS, MOST_RETRANSMISSIONS, MOST_EPISODES = 30, 40, 12
 
 
 def command(
@@ -105,17 +105,64 @@ def _overview(flows: list[Any], out: Any) -> None:  # noqa: ANN401
         out.print(f"and {len(flows) - MOST_FLOWS} more: see --json")
 
 
+def _episodes(episodes: list[Any], out: Any) -> None:  # noqa: ANN401
+    from retx.cli.tables import plain, table
+    from retx.quantities import seconds
+
+    if not episodes:
+        return
+    rows = table(
+        "Episodes", ">Frame", ">time", "kind", ">lasted", "cause", ">sure", ">resent", "evidence"
+    )
+    starts = [it["start_s"] for it in episodes]
+    for it, following in zip(episodes[:MOST_EPISODES], [*starts[1:], None], strict=False):
+        # Losses of new data continue a recovery in the next episode.
+        end = following if it["end_s"] is None else it["end_s"]
+        lasted = "to the end" if end is None else seconds(end - it["start_s"])
+        rows.add_row(
+            str(it["trigger"]), f"{it['start_s']:.6f}", it["kind"].replace("_", " "), lasted,
+            it["cause"], f"{it['confidence']:.2f}", str(it["retransmitted"]),
+            plain("; ".join(it["evidence"])),
+        )  # fmt: skip
+    out.print(rows)
+    if len(episodes) > MOST_EPISODES:
+        out.print(f"and {len(episodes) - MOST_EPISODES} more: see --json")
+
+
+def _timeouts(timeouts: list[Any], out: Any) -> None:  # noqa: ANN401
+    from retx.cli.tables import table
+    from retx.quantities import seconds
+
+    if not timeouts:
+        return
+    rows = table("Timeouts", ">Frame", ">time", ">in a row", ">waited", ">RTO by the ACKs")
+    for it in timeouts[:MOST_EPISODES]:
+        rows.add_row(
+            str(it["packet"]), f"{it['time_s']:.6f}", str(it["number"]), seconds(it["waited_s"]),
+            seconds(it["rto_s"]),
+        )  # fmt: skip
+    out.print(rows)
+    if len(timeouts) > MOST_EPISODES:
+        out.print(f"and {len(timeouts) - MOST_EPISODES} more: see --json")
+
+
 def _flow(flow: Any, out: Any) -> None:  # noqa: ANN401
     from retx.cli.tables import plain, table
+    from retx.diagnosing.patterns import sentences
     from retx.diagnosing.wording import paragraph, reason, what
 
     out.print(f"\n[bold]{flow['number']}: {plain(flow['name'])}[/bold]")
-    for sentence in paragraph(flow):
+    for sentence in [*paragraph(flow), *sentences(flow)]:
         out.print(plain(sentence))
+    _episodes(flow["episodes"], out)
+    _timeouts(flow["timeouts"], out)
     resent = flow["retransmissions"]
     if not resent:
         return
-    rows = table("", ">Frame", ">time", ">seq", ">bytes", "kind", "needless", "because", ">sure")
+    rows = table(
+        "Retransmissions",
+        *(">Frame", ">time", ">seq", ">bytes", "kind", "needless", "because", ">sure"),
+    )
     for it in resent[:MOST_RETRANSMISSIONS]:
         rows.add_row(
             str(it["packet"]), f"{it['time_s']:.6f}", str(it["seq"]), str(it["length_bytes"]),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from retx.diagnosing.patterns import sentences
 from retx.diagnosing.wording import lost, paragraph, reason, shares, what
 from retx.quantities import seconds
 
@@ -53,8 +54,10 @@ def page(diagnosis: Diagnosis) -> str:
         *_bar(flow),
         "<h2>Time and sequence</h2>",
         _picture(flow),
+        *_patterns(flow),
         "<h2>Episodes</h2>",
         *_episodes(flow["episodes"]),
+        *_timeouts(flow["timeouts"]),
         "<h2>Retransmissions</h2>",
         *_retransmissions(flow["retransmissions"]),
     ]
@@ -168,6 +171,30 @@ def _steps(points: Sequence[tuple[float, float]]) -> str:
         return ""
     (left, top), *rest = points
     return f"M{left} {top}" + "".join(f"H{right}V{height}" for right, height in rest)
+
+
+def _patterns(flow: Mapping[str, Any]) -> Iterator[str]:
+    if not flow["patterns"]:
+        return
+    yield "<h2>Faults and habits with a name</h2><ul>"
+    yield from (f"<li>{escape(sentence)}</li>" for sentence in sentences(flow))
+    yield "</ul>"
+
+
+def _timeouts(timeouts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not timeouts:
+        return
+    yield '<h2>Timeouts</h2><div class="table"><table><tr>'
+    for name in ("Frame", "time", "in a row", "waited", "RTO by the ACKs"):
+        yield f'<th class="n">{name}</th>'
+    yield "</tr>"
+    for it in timeouts[:MOST_ROWS]:
+        yield (
+            f'<tr><td class="n">{it["packet"]}</td><td class="n">{it["time_s"]:.6f} s</td>'
+            f'<td class="n">{it["number"]}</td><td class="n">{seconds(it["waited_s"])}</td>'
+            f'<td class="n">{seconds(it["rto_s"])}</td></tr>'
+        )
+    yield "</table></div>"
 
 
 def _episodes(episodes: Sequence[Mapping[str, Any]]) -> Iterator[str]:

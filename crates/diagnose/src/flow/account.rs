@@ -19,6 +19,8 @@ pub enum Limit {
     SlowStart,
     /// The congestion window is small after a reduction.
     Window,
+    /// The congestion window is small after a reduction by ECN.
+    EcnWindow,
     /// Fast recovery.
     Recovery,
     /// Silence before a timeout.
@@ -42,7 +44,7 @@ impl Limit {
             Self::ReceiveWindow => "receive_window",
             Self::Bottleneck => "bottleneck",
             Self::SlowStart => "slow_start",
-            Self::Window => "window",
+            Self::Window | Self::EcnWindow => "window",
             Self::Recovery => "recovery",
             Self::Timeout => "timeout",
             Self::DelayedAck => "delayed_ack",
@@ -249,6 +251,7 @@ impl Account {
             unknown: plain(Limit::Unknown),
             ..Limits::default()
         };
+        limits.window.congestion = plain(Limit::EcnWindow);
         for (index, episode) in self.episodes.iter().enumerate() {
             let cause = cause(index);
             let add = |share: &mut ByCause, ns: i64| {

@@ -2,6 +2,7 @@
 
 use super::half::{Half, Now};
 use super::path::{Acknowledged, Delivered};
+use super::patterns::pauses;
 use super::record::Record;
 use super::sender::Ack;
 use super::watch::Heard;
@@ -87,12 +88,16 @@ impl Half {
         // The answer to a duplicate says nothing of a gap (RFC 2883 §4).
         let is_duplicate = is_duplicate && (!has_blocks || sacked_from > 0);
         let advances = ack > self.passed_ack;
+        self.longest_acked = 0;
         let sample = self.cumulative(packet, ack, now);
         self.has_gap = if advances { false } else { self.has_gap || is_duplicate };
         let rtt_ns = sample.map(|(_, ns)| ns + now.sender_loop.unwrap_or(0));
         self.passed_ack = self.passed_ack.max(ack);
         self.window = window;
         let sender_loop = now.sender_loop.unwrap_or(0);
+        if self.is_established {
+            self.on_evidence_of_ack(packet, now);
+        }
         // The least so far may not be the least of all.
         let effective_ns = now.time_ns + sender_loop - slack_ns(sender_loop);
         let window = if is_known { window } else { -1 };
@@ -109,6 +114,24 @@ impl Half {
             rtt_ns,
         });
         sample.map(|(ns, _)| ns)
+    }
+
+    /// An acknowledgment passes that may show a fault with a name.
+    fn on_evidence_of_ack(&mut self, packet: &Packet, now: &Now) {
+        self.ecn.on_ack(packet);
+        if packet.control.any(Control::SYN | Control::RST) {
+            return;
+        }
+        let longest = self.longest_acked.min(self.segment_bytes(packet));
+        self.evidences.black_hole.on_ack(self.passed_ack, longest, now.time_ns);
+        self.evidences.pauses.on_ack(&pauses::Heard {
+            packet: now.packet,
+            time_ns: now.time_ns,
+            window: self.window,
+            payload_bytes: packet.payload_bytes,
+            is_all: self.passed_ack >= self.board.end,
+            sender_loop_ns: now.sender_loop.unwrap_or(0),
+        });
     }
 
     /// SACK blocks; returns the highest of them, and whether they contain an original for the first
@@ -140,6 +163,7 @@ impl Half {
                 for span in self.board.range_mut(left, right) {
                     if !span.sacked {
                         self.newest_ns = self.newest_ns.max(span.newest_delivered(now));
+                        self.longest_acked = self.longest_acked.max(span.end - span.start);
                         span.sacked = true;
                         sacks_original |= span.retransmission.is_none();
                         if span.retransmission.is_some() {
@@ -187,6 +211,9 @@ impl Half {
             }
             if !span.sacked {
                 self.newest_ns = self.newest_ns.max(span.newest_delivered(now));
+            }
+            if span.copies > 0 {
+                self.longest_acked = self.longest_acked.max(span.end - span.start);
             }
             self.acks_original |= span.copies > 0 && !span.sacked && span.retransmission.is_none();
             if span.copies == 0 {

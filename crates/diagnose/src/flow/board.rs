@@ -51,6 +51,8 @@ pub struct Span {
     pub sacked: bool,
     /// Index of its last retransmission.
     pub retransmission: Option<u32>,
+    /// Bytes that the sender had sent with the last copy, headers included.
+    pub sent_bytes: i64,
 }
 
 impl Span {

@@ -150,6 +150,12 @@ impl Rtts {
         Some(Judgment { congestion, least_s, largest_s, above })
     }
 
+    /// Least and median RTT in seconds, once there are enough samples.
+    pub fn least_and_median_s(&self) -> Option<[f64; 2]> {
+        let at = |rank| middle(self.quantile(rank)) * 1e-9;
+        (self.count >= SAMPLES_MIN).then(|| [at(0), at(self.count / 2)])
+    }
+
     /// Bin of the sample of this rank.
     fn quantile(&self, rank: u32) -> usize {
         let mut sum = 0;

@@ -27,6 +27,8 @@ const SAME_RTTS: i64 = 2;
 const CONGESTION_MAX: f64 = 0.7;
 /// Probability from which congestion is named.
 const SURE_CONGESTION: f64 = 0.87;
+/// Probability that a loss of a flow that passes a policer is the policer's.
+const POLICED: f64 = 0.9;
 /// Least probability with which a loss of the channel is named.
 const SURE: f64 = 0.7;
 
@@ -117,6 +119,17 @@ impl Flow {
         ends
     }
 
+    /// Options of the handshake that were not accepted, or have been removed.
+    fn negotiation(&self) -> Option<answer::Pattern> {
+        let opener = match self.syn_ns {
+            [Some(one), Some(other)] => usize::from(other < one),
+            _ => return None,
+        };
+        let [Some(one), Some(other)] = &self.syns else { return None };
+        let syns = if opener == 0 { [one, other] } else { [other, one] };
+        self.negotiation.finish(syns, opener)
+    }
+
     /// Diagnosis of the flow, and all packets if they were kept.
     pub(super) fn finish(mut self, number: usize) -> (answer::Flow, Option<Observed>) {
         let end_ns = self.last_ns - self.start_ns;
@@ -140,7 +153,9 @@ impl Flow {
         let bytes = self.payload[data];
         let seconds = |of: &Loop| of.least_ns.map(|ns| ns as f64 * NS);
         let [one, other] = &mut self.halves;
-        let half = std::mem::take(if data == 0 { one } else { other });
+        let mut half = std::mem::take(if data == 0 { one } else { other });
+        let mut patterns = half.patterns(ends[data], self.loops[1 - data].least_ns);
+        patterns.extend(self.negotiation());
         let judgments = half.judgments();
         let episodes: Vec<_> = (0..judgments.len())
             .map(|index| half.episode(index, judgments[index].as_ref()))
@@ -180,6 +195,7 @@ impl Flow {
                 + self.halves.iter().map(|half| half.not_captured).sum::<i64>(),
             reordered: half.reordered + self.halves.iter().map(|half| half.reordered).sum::<u64>(),
             stalls: half.account.into_stalls(),
+            patterns,
         };
         (flow, observed)
     }
@@ -259,6 +275,8 @@ impl Half {
         } else {
             evidence.extend(judgment.map(|it| before(trigger, episode.rtt_ns, it)));
             match congestion {
+                // Its drops count as congestion: the sender exceeds the rate that it is given.
+                _ if self.is_policed => (Cause::Congestion, POLICED),
                 // A queue overflows only if some sender fills it.
                 Some(share) if share >= SURE_CONGESTION && episode.is_filled => {
                     (Cause::Congestion, share.min(CONGESTION_MAX))
@@ -307,13 +325,13 @@ fn spurious(trigger: &Record) -> String {
 
 fn before(trigger: &Record, rtt_ns: i64, judgment: &Judgment) -> String {
     format!(
-        "before frame {} the RTT was {:.1} ms, within the highest {:.0} % of the flow's, which go \
-         from {:.1} to {:.1} ms",
+        "before frame {} the RTT was {:.1} ms; the flow's RTTs go from {:.1} to {:.1} ms, and \
+         {:.0} % of them are as long",
         trigger.packet,
         rtt_ns as f64 * 1e-6,
-        judgment.above * 100.0,
         judgment.least_s * 1e3,
-        judgment.largest_s * 1e3
+        judgment.largest_s * 1e3,
+        judgment.above * 100.0
     )
 }
 

@@ -2,8 +2,10 @@
 
 use super::account::{Account, Limit};
 use super::board::{Board, Span, Stamp};
+use super::ecn::Ecn;
 use super::limit::{Held, Tail};
 use super::path::Path;
+use super::patterns::{Evidences, Sent};
 use super::record::Records;
 use super::relation::{Identification, Relation};
 use super::run::Run;
@@ -31,6 +33,10 @@ pub struct Now {
     pub receiver_loop: Option<i64>,
 }
 
+/// MSS of Ethernet with IPv4, where the handshake is missing.
+const ETHERNET_MSS: i64 = 1460;
+/// Bytes of the timestamps option, by which every segment is shorter.
+const TIMESTAMPS_BYTES: i64 = 12;
 /// The capture is at the receiver's end when its loop is such a part of the RTT, or less.
 const AT_RECEIVER: i64 = 8;
 
@@ -116,6 +122,10 @@ pub struct Half {
     /// Data that were acknowledged before they were captured, and when.
     pub(super) skipped: (i64, i64, i64),
     pub(super) window: i64,
+    /// Longest segment that the current acknowledgment covers for the first time.
+    pub(super) longest_acked: i64,
+    /// Largest payload of a segment that the receiver accepts; none without its SYN.
+    pub mss: Option<i64>,
     pub(super) largest: i64,
     /// Transmission time of the newest data that the current acknowledgment covers.
     pub(super) newest_ns: i64,
@@ -149,6 +159,12 @@ pub struct Half {
     pub(super) ids: Identification,
     /// Place of the current packet in the order of sending.
     pub(super) stamp: Stamp,
+    /// Evidence of faults that have a name.
+    pub(super) evidences: Evidences,
+    /// A policer explains the losses.
+    pub(super) is_policed: bool,
+    /// Explicit congestion notification.
+    pub ecn: Ecn,
     /// All packets, if the path is measured.
     pub watch: Option<Box<Watch>>,
 }
@@ -212,6 +228,10 @@ impl Half {
             Relation::Again(original) => self.again(packet, (start, end), original, now),
         }
         self.arrived(packet, (start, relation), now);
+        if self.ecn.is_reduced(packet, self.sender.is_open()) {
+            self.sender.on_ecn_reduction();
+        }
+        self.on_evidence(packet, (start, relation), now);
         self.mark(start, end, stamp, (now, relation));
         self.watch(packet, (start, end), relation, now);
         self.largest = self.largest.max(i64::from(packet.payload_bytes));
@@ -230,6 +250,26 @@ impl Half {
             self.resent_bytes += end - start;
         }
         self.set_limit(now.sent_ns);
+    }
+
+    /// Data pass that may show a fault with a name.
+    fn on_evidence(&mut self, packet: &Packet, (start, relation): (i64, Relation), now: &Now) {
+        if packet.payload_bytes > 0 && !matches!(relation, Relation::Late | Relation::Copied) {
+            let sent = Sent {
+                packet: now.packet,
+                time_ns: now.sent_ns,
+                start,
+                payload_bytes: packet.payload_bytes.into(),
+                is_retransmission: matches!(relation, Relation::Again(_)),
+            };
+            self.evidences.on_data(&sent, self.segment_bytes(packet));
+        }
+    }
+
+    /// Most payload of a segment on the path; a capture may show several merged into one.
+    pub(super) fn segment_bytes(&self, packet: &Packet) -> i64 {
+        let options = if packet.options.timestamps.is_some() { TIMESTAMPS_BYTES } else { 0 };
+        self.mss.unwrap_or(ETHERNET_MSS) - options
     }
 
     fn new_data(&mut self, payload_bytes: i64, now: &Now) {
@@ -277,13 +317,16 @@ impl Half {
         let index = self.records.all.len().checked_sub(1).map(|index| index as u32);
         let retransmission = matches!(as_what, Relation::Again(_)).then_some(index).flatten();
         let (time, old_end) = (now.time_ns, self.board.end);
+        let sent_bytes = self.evidences.policing.sent();
         if start < old_end {
             for span in self.board.range_mut(start, end.min(old_end)) {
                 if span.copies == 0 {
                     (span.first_ns, span.packet) = (time, now.packet);
                     (span.last_ns, span.sent_ns, span.stamp) = (time, now.sent_ns, stamp);
+                    span.sent_bytes = sent_bytes;
                 } else if as_what != Relation::Late {
                     (span.last_ns, span.sent_ns, span.stamp) = (time, now.sent_ns, stamp);
+                    span.sent_bytes = sent_bytes;
                 }
                 span.copies += 1;
                 span.retransmission = retransmission.or(span.retransmission);
@@ -300,6 +343,7 @@ impl Half {
             stamp,
             sacked: false,
             retransmission: None,
+            sent_bytes,
         };
         if start > old_end {
             self.board.append(blank);

@@ -46,7 +46,7 @@ pub struct Tail {
 
 /// True if an acknowledgment would end this limit.
 const fn may_wait(limit: Limit) -> bool {
-    matches!(limit, Limit::Window | Limit::SlowStart | Limit::Recovery)
+    matches!(limit, Limit::Window | Limit::EcnWindow | Limit::SlowStart | Limit::Recovery)
 }
 
 impl Half {
@@ -165,8 +165,10 @@ impl Half {
     }
 
     fn extend_tail(&mut self, piece: Tail) {
-        let is_counted =
-            matches!(piece.limit, Limit::Bottleneck | Limit::SlowStart | Limit::Window);
+        let is_counted = matches!(
+            piece.limit,
+            Limit::Bottleneck | Limit::SlowStart | Limit::Window | Limit::EcnWindow
+        );
         match self.tail.last_mut() {
             Some(last) if (last.limit, last.episode) == (piece.limit, piece.episode) => {
                 last.length += piece.length;
@@ -348,6 +350,9 @@ impl Half {
         });
         if !self.is_established {
             Limit::Handshake
+        } else if flight <= 0 && self.sender.window == Some(0) {
+            // Everything is acknowledged, but the receiver has no room for more.
+            Limit::ReceiveWindow
         } else if flight <= 0 || (is_open && self.is_last()) {
             Limit::Application
         } else if is_full {
@@ -358,6 +363,8 @@ impl Half {
             Limit::Recovery
         } else if !self.sender.has_reduced {
             Limit::SlowStart
+        } else if self.sender.is_reduced_by_ecn {
+            Limit::EcnWindow
         } else {
             Limit::Window
         }

@@ -6,11 +6,13 @@ mod board;
 mod cause;
 mod clock;
 mod copies;
+mod ecn;
 mod estimator;
 mod finish;
 mod half;
 mod limit;
 mod path;
+pub(crate) mod patterns;
 mod record;
 mod relation;
 mod retransmission;
@@ -25,6 +27,7 @@ use crate::picture::Recorder;
 use clock::Clock;
 use copies::Copies;
 use half::{Half, Now};
+use patterns::Negotiation;
 
 use std::collections::VecDeque;
 
@@ -94,6 +97,8 @@ pub struct Flow {
     /// Options of each end's SYN.
     syns: [Option<Options>; 2],
     has_stamps: bool,
+    negotiation: Negotiation,
+    offers_ecn: bool,
     /// Time from the capture to each end and back, as the handshake shows it.
     handshake_ns: [Option<i64>; 2],
     is_over: bool,
@@ -118,6 +123,8 @@ impl Flow {
             scales: [None; 2],
             syns: [None; 2],
             has_stamps: false,
+            negotiation: Negotiation::default(),
+            offers_ecn: false,
             handshake_ns: [None; 2],
             is_over: false,
             fins: [false; 2],
@@ -152,6 +159,7 @@ impl Flow {
         }
         let time_ns = packet.time_ns - self.start_ns;
         self.handshake(packet, side, time_ns);
+        self.negotiation.on_packet(packet, side);
         if let Some((value, echo)) = packet.options.timestamps {
             self.has_stamps = true;
             self.loops[1 - side].sent(value, time_ns);
@@ -201,6 +209,8 @@ impl Flow {
             self.scales[side] = Some(packet.options.window_scale.unwrap_or(0));
             self.syns[side] = Some(packet.options);
             let is_first = self.syn_ns[side].is_none();
+            self.halves[1 - side].mss = packet.options.mss.map(i64::from);
+            self.offers_ecn |= packet.control.any(Control::ECE) && packet.control.any(Control::CWR);
             self.syn_ns[side] = Some(time_ns);
             if let Some(other) = self.syn_ns[1 - side].filter(|_| is_first) {
                 self.loops[side].sample(time_ns - other);
@@ -212,6 +222,7 @@ impl Flow {
                 for (half, scale) in self.halves.iter_mut().zip([scales[1], scales[0]]) {
                     half.scale = if is_scaled { scale } else { Some(0) }.filter(|_| !is_cut);
                 }
+                self.agree_on_ecn(packet);
             }
         } else if !self.halves[0].is_established {
             if let [Some(first), Some(second)] = self.syn_ns {
@@ -224,6 +235,16 @@ impl Flow {
             for half in &mut self.halves {
                 half.is_established = true;
             }
+        }
+    }
+
+    /// Evaluates the answer to a SYN: ECE alone accepts ECN (RFC 3168 §6.1.1).
+    fn agree_on_ecn(&mut self, answer: &Packet) {
+        let is_agreed = answer.control.any(Control::ECE)
+            && !answer.control.any(Control::CWR)
+            && self.offers_ecn;
+        for half in &mut self.halves {
+            half.ecn.is_agreed = is_agreed;
         }
     }
 

@@ -112,6 +112,7 @@ impl Half {
             stamp: Stamp { value: None, ip_id: id },
             sacked: false,
             retransmission: None,
+            sent_bytes: 0,
         };
         self.board.append(hole);
     }

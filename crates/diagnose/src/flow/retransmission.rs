@@ -40,12 +40,13 @@ impl Half {
 
     fn recover(&mut self, packet: &Packet, at: (i64, i64), original: Option<u64>, now: &Now) {
         let (start, end) = at;
-        let previous = self.board.range(start, end).map(|span| span.sent_ns).max();
+        let copies = self.board.range(start, end).map(|span| (span.sent_ns, span.sent_bytes));
+        let previous = copies.max();
         let attempt = Attempt {
             time_ns: now.sent_ns,
             start,
             end,
-            previous_ns: previous.unwrap_or(0),
+            previous_ns: previous.map_or(0, |(sent_ns, _)| sent_ns),
             is_remote: now.sender_loop.is_some_and(|it| it > now.receiver_loop.unwrap_or(0))
                 && now.sent_ns == now.time_ns,
             sent_to: self.board.end,
@@ -55,6 +56,7 @@ impl Half {
         let index = self.records.all.len() as u32;
         let is_timeout = verdict.kind == Kind::Timeout;
         if verdict.begins && verdict.kind != Kind::TailLossProbe {
+            self.sender.is_reduced_by_ecn = false;
             let continues = is_timeout && verdict.number > 1;
             if !continues {
                 let (trigger, start_ns, until) = (index, now.sent_ns, self.board.end);
@@ -84,6 +86,9 @@ impl Half {
         let length = self.pass(now.sent_ns, limit);
         self.stall((since, length), limit, now);
         self.note(packet, at, verdict.kind, now);
+        if let Some((sent_ns, sent_bytes)) = previous {
+            self.evidences.policing.on_loss(index, sent_ns, sent_bytes, end - start);
+        }
         let episode = self.episode_now();
         if let Some(record) = self.records.all.last_mut() {
             record.original = original;

@@ -111,6 +111,8 @@ pub struct Sender {
     pub state: State,
     /// True once the sender has reduced its window.
     pub has_reduced: bool,
+    /// True if the last reduction came from ECN.
+    pub is_reduced_by_ecn: bool,
     /// RTT samples.
     pub rtts: Rtts,
     /// Minimum RTT sample.
@@ -181,6 +183,16 @@ impl Sender {
         self.coming.pop_front();
         self.take(&ack, sent_to);
         Some(ack)
+    }
+
+    /// True outside loss recovery.
+    pub fn is_open(&self) -> bool {
+        self.state == State::Open
+    }
+
+    /// The sender has reduced its window because of ECN.
+    pub fn on_ecn_reduction(&mut self) {
+        (self.has_reduced, self.is_reduced_by_ecn) = (true, true);
     }
 
     fn take(&mut self, ack: &Ack, sent_to: i64) {

@@ -65,6 +65,12 @@ impl Matches {
         } else {
             [sent, arrived].map(Vec::from)
         };
+        if have_stamps(&sent) != have_stamps(&arrived) {
+            // A device on the path removes the option.
+            for entry in sent.iter_mut().chain(&mut arrived) {
+                entry.key.stamps = None;
+            }
+        }
         if is_long || !are_ids_kept(&sent, &arrived) {
             for entry in sent.iter_mut().chain(&mut arrived) {
                 entry.key.ip_id = 0;
@@ -139,6 +145,11 @@ impl Matches {
         let one = |(from, to): &(usize, usize)| (self.sent[*from].time_ns, self.delay(*from, *to));
         self.pairs.iter().map(one).collect()
     }
+}
+
+/// True if most packets carry timestamps.
+fn have_stamps(entries: &[Entry]) -> bool {
+    entries.iter().filter(|entry| entry.key.has_stamps()).count() * 2 > entries.len()
 }
 
 /// False if most packets change their IP identification between the captures.

@@ -10,6 +10,7 @@ pub(crate) mod way;
 
 use crate::answer::{self, Answer, Evidence, Needless, Proof};
 use crate::between::{Between, Way};
+use crate::flow::patterns::options;
 use crate::flow::watch::{Observed, Watched};
 use crate::packet::{Control, End, Packet};
 use crate::reader::ReadError;
@@ -48,6 +49,8 @@ pub struct Passing {
     ends: [End; 2],
     sides: [Vec<Entry>; 2],
     mss: Option<u32>,
+    /// Each end's SYN.
+    syns: [Option<Packet>; 2],
 }
 
 /// The packets of all flows of a capture.
@@ -63,7 +66,12 @@ impl Collected {
     pub fn add(&mut self, index: usize, packet: &Packet) {
         if index >= self.flows.len() {
             let ends = [packet.source, packet.destination];
-            self.flows.push(Passing { ends, sides: Default::default(), mss: None });
+            self.flows.push(Passing {
+                ends,
+                sides: Default::default(),
+                mss: None,
+                syns: [None; 2],
+            });
         }
         if self.last_ns == 0 {
             self.first_ns = packet.time_ns;
@@ -73,6 +81,7 @@ impl Collected {
         let side = usize::from(packet.source != flow.ends[0]);
         if packet.control.any(Control::SYN) {
             let own = packet.options.mss.map(u32::from);
+            flow.syns[side].get_or_insert(*packet);
             flow.mss = flow.mss.map_or(own, |mss| Some(own.map_or(mss, |own| own.min(mss))));
         }
         flow.sides[side].push(Entry {
@@ -219,6 +228,16 @@ fn join(
     let forward = Matches::of([&passing[0].sides[sides[0]], &passing[1].sides[sides[1]]], unit);
     let backward =
         Matches::of([&passing[1].sides[1 - sides[1]], &passing[0].sides[1 - sides[0]]], unit);
+    // A SYN passes the capture nearer to its sender first.
+    for (of_data, order) in [(true, [0, 1]), (false, [1, 0])] {
+        let side = |capture: usize| if of_data { sides[capture] } else { 1 - sides[capture] };
+        let [before, behind] = order.map(|capture| passing[capture].syns[side(capture)]);
+        if let (Some(before), Some(behind)) = (before, behind)
+            && before.seq == behind.seq
+        {
+            first.patterns.extend(options::removed_between(&before, &behind));
+        }
+    }
     if forward.pairs.is_empty() || backward.pairs.is_empty() {
         return Ok(None);
     }

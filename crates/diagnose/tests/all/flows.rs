@@ -1,75 +1,8 @@
 //! Flows written packet by packet: what is said about their retransmissions.
 
-use crate::build::{Header, Order, Written, ethernet, ipv4, pcap, tcp};
-use retx_diagnose::answer::{Answer, Cause, Evidence, Flow, Kind, Needless};
-
-const SEGMENT: u32 = 1_000;
-const MS: u64 = 1_000_000;
-
-/// A capture at the sender's end of a path whose round trip takes 40 ms.
-#[derive(Default)]
-struct Script {
-    frames: Vec<Written>,
-    timestamps: bool,
-}
-
-impl Script {
-    /// A connection after its handshake, at 40 ms.
-    fn open(timestamps: bool) -> Self {
-        let mut script = Self { frames: Vec::new(), timestamps };
-        script.packet(0, true, (0, 0), (0, 2));
-        script.packet(40, false, (0, 1), (0, 18));
-        script.packet(40, true, (1, 1), (0, 16));
-        script
-    }
-
-    /// A packet of the sender or of the receiver: numbers, payload and flags.
-    fn packet(&mut self, ms: u64, data: bool, (seq, ack): (u32, u32), (payload, flags): (u32, u8)) {
-        // The receiver's clock runs 20 ms behind; the echo is the newest value that came.
-        let value = ms as u32;
-        let timestamps = self.timestamps.then_some((value, value.saturating_sub(40)));
-        let header = Header { seq, ack, payload: payload as u16, flags, timestamps };
-        self.frame(ms, data, &tcp(header));
-    }
-
-    fn frame(&mut self, ms: u64, data: bool, segment: &[u8]) {
-        let mut packet = ipv4(6, segment);
-        // No identification, and a window that never binds.
-        packet[4..6].fill(0);
-        packet[34..36].fill(0xff);
-        if !data {
-            // Addresses and ports the other way round.
-            packet.swap(15, 19);
-            let (from, to) = (packet[20..22].to_vec(), packet[22..24].to_vec());
-            packet[20..22].copy_from_slice(&to);
-            packet[22..24].copy_from_slice(&from);
-        }
-        let data = ethernet(0x0800, &packet);
-        let original_bytes = data.len() as u32;
-        self.frames.push(Written { time_ns: ms * MS, interface: 0, original_bytes, data });
-    }
-
-    /// Data segment of this number, from 0.
-    fn data(&mut self, ms: u64, number: u32) {
-        self.packet(ms, true, (1 + number * SEGMENT, 1), (SEGMENT, 16));
-    }
-
-    /// Acknowledgment of everything before a segment.
-    fn ack(&mut self, ms: u64, number: u32) {
-        self.packet(ms, false, (1, 1 + number * SEGMENT), (0, 16));
-    }
-
-    fn answer(&self) -> Answer {
-        let file = pcap(Order::Little, 0xa1b2_3c4d, 1, &self.frames);
-        retx_diagnose::diagnose(file.as_slice(), "script").expect("a capture")
-    }
-
-    fn flow(&self) -> Flow {
-        let mut flows = self.answer().flows;
-        assert_eq!(flows.len(), 1);
-        flows.remove(0)
-    }
-}
+use crate::build::Written;
+use crate::script::{SEGMENT, Script};
+use retx_diagnose::answer::{Cause, Evidence, Kind, Needless};
 
 /// Ten segments at 40 ms, of which the third is lost: duplicate ACKs from 80 ms on.
 fn lost_third(timestamps: bool) -> Script {

@@ -8,3 +8,5 @@ mod damage;
 mod encapsulations;
 mod flows;
 mod formats;
+mod patterns;
+mod script;

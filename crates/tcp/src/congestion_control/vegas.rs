@@ -8,10 +8,11 @@
 //! the round's samples: expected = window/baseRTT, actual = window/rtt, diff = (expected −
 //! actual)·baseRTT, in segments. Congestion avoidance: diff < alpha: +1 over the next round; diff >
 //! beta: −1, not below 2. Slow start doubles the window in every other round; in a round without
-//! growth, diff > gamma reduces the window by 1/8 and ends slow start. Fine-grained timeout: (SRTT
-//! + 2·mdev)·17/16; until the next sample, a retransmission adds 1/8 to it, and that of a segment
-//! retransmitted before doubles it. A loss reduces the window by 1/4 (by 1/2 if the segment had
-//! been retransmitted), only if the segment was sent after the last reduction. Timeout: 2 segments.
+//! growth, diff > gamma reduces the window by 1/8 and ends slow start. The fine-grained timeout is
+//! (SRTT + 2·mdev)·17/16; until the next sample, a retransmission adds 1/8 to it, and that of a
+//! segment retransmitted before doubles it. A loss reduces the window by 1/4 (by 1/2 if the segment
+//! had been retransmitted), only if the segment was sent after the last reduction. Timeout: 2
+//! segments.
 //!
 //! *Where we differ.* The window is the data in flight just before the ACK, in both rates. Paper
 //! and ns-2 use the segments sent in the round for the actual rate. The result is equal except with

@@ -11,7 +11,7 @@
 //! bytes, if
 //! - data were sent within the last millisecond, and
 //! - the acknowledgment of the first segment in flight is due (SRTT after its transmission), or
-//! will be within min(1 ms, SRTT/2), and
+//!   will be within min(1 ms, SRTT/2), and
 //! - limit < max(2 · SMSS, rate/1024 s + 64 KiB / 2^(least RTT / 512 µs)), and less than the rest
 //!   of the block that the application has written, filled up, and less than a third of the window.
 //!

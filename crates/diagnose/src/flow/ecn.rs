@@ -1,0 +1,53 @@
+//! Window reductions by explicit congestion notification (RFC 3168 §6.1.2).
+
+use crate::answer::Pattern;
+use crate::packet::{Control, Packet};
+
+/// ECN of one direction's data.
+#[derive(Debug, Default)]
+pub struct Ecn {
+    /// Both ends have agreed to use it.
+    pub is_agreed: bool,
+    /// Frame of an ACK with ECN-Echo to which the sender has not yet responded.
+    echo: Option<u64>,
+    reductions: u32,
+    first: u64,
+}
+
+impl Ecn {
+    /// An acknowledgment passes.
+    pub fn on_ack(&mut self, packet: &Packet) {
+        if self.is_agreed && packet.control.any(Control::ECE) && !packet.control.any(Control::SYN) {
+            self.echo.get_or_insert(packet.number);
+        }
+    }
+
+    /// Data pass; true if the sender has reduced its window because of ECN-Echo. It sets CWR after
+    /// each reduction, also in fast recovery (`tcp_init_cwnd_reduction`), which `is_open` excludes.
+    pub fn is_reduced(&mut self, packet: &Packet, is_open: bool) -> bool {
+        if !packet.control.any(Control::CWR) || packet.control.any(Control::SYN) {
+            return false;
+        }
+        let Some(echo) = self.echo.take().filter(|_| is_open) else { return false };
+        if self.reductions == 0 {
+            self.first = echo;
+        }
+        self.reductions += 1;
+        true
+    }
+
+    /// The pattern of a sender that reduced its window.
+    pub fn pattern(&self) -> Option<Pattern> {
+        let times = match self.reductions {
+            0 => return None,
+            1 => "once".to_owned(),
+            count => format!("{count} times"),
+        };
+        let evidence = format!(
+            "a queue marked packets, and the sender reduced its window {times}, the first time \
+             after frame {}",
+            self.first
+        );
+        Some(Pattern { name: "ecn", evidence, packets: vec![self.first], confidence: 0.99 })
+    }
+}

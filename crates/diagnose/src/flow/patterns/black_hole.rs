@@ -1,0 +1,109 @@
+//! Path-MTU black hole: large segments vanish without an ICMP message, smaller ones pass (RFC 2923
+//! §2.1, RFC 4821).
+
+use super::Sent;
+use crate::answer::Pattern;
+
+/// Payload of the largest IPv4 packet that every path passes (RFC 791: 576 bytes), without headers.
+const ALWAYS_PASSES: i64 = 536;
+/// Copies of a large segment that must vanish in a row: the third timeout makes chance unlikely.
+const COPIES_MIN: u32 = 4;
+/// Copies that must vanish before a smaller segment with the same data passes.
+const COPIES_BEFORE_SMALLER: u32 = 3;
+
+/// Segment that is sent again and again.
+#[derive(Debug, Clone, Copy)]
+struct Stuck {
+    start: i64,
+    length: i64,
+    copies: u32,
+    /// Frame and time of its first retransmission.
+    first: (u64, i64),
+    last_ns: i64,
+    /// Smaller segment with the same data.
+    smaller: Option<(i64, u64)>,
+    /// The receiver was heard although the segment was not acknowledged.
+    is_heard: bool,
+}
+
+/// Search for a black hole.
+#[derive(Debug, Default)]
+pub struct BlackHole {
+    stuck: Option<Stuck>,
+    largest_passed: i64,
+    found: Option<Pattern>,
+}
+
+impl BlackHole {
+    /// Data pass, up to `segment` bytes in a segment on the path.
+    pub fn on_data(&mut self, sent: &Sent, segment: i64) {
+        let length = sent.payload_bytes.min(segment);
+        match &mut self.stuck {
+            Some(stuck) if stuck.start == sent.start => {
+                if length >= stuck.length {
+                    stuck.copies += 1;
+                    stuck.last_ns = sent.time_ns;
+                } else if stuck.smaller.is_none() {
+                    stuck.smaller = Some((length, sent.packet));
+                }
+            }
+            _ if sent.is_retransmission && length > ALWAYS_PASSES => {
+                self.keep();
+                let (start, first) = (sent.start, (sent.packet, sent.time_ns));
+                let last_ns = sent.time_ns;
+                let (copies, smaller, is_heard) = (2, None, false);
+                self.stuck =
+                    Some(Stuck { start, length, copies, first, last_ns, smaller, is_heard });
+            }
+            _ => {}
+        }
+    }
+
+    /// The receiver acknowledges everything up to `ack`, and segments of this length by it.
+    pub fn on_ack(&mut self, ack: i64, passed_length: i64, time_ns: i64) {
+        self.largest_passed = self.largest_passed.max(passed_length);
+        let Some(stuck) = &mut self.stuck else { return };
+        if ack <= stuck.start {
+            stuck.is_heard |= time_ns > stuck.first.1;
+        } else {
+            self.keep();
+        }
+    }
+
+    /// Names the segment that was sent again and again, if it is one.
+    fn keep(&mut self) {
+        let Some(stuck) = self.stuck.take() else { return };
+        if self.found.is_some() || stuck.length <= self.largest_passed {
+            return;
+        }
+        let seconds = (stuck.last_ns - stuck.first.1) as f64 * 1e-9;
+        let vanished = format!(
+            "{} bytes were sent {} times in a segment, over {seconds:.1} s, and were not \
+             acknowledged (again from frame {} on)",
+            stuck.length, stuck.copies, stuck.first.0
+        );
+        let (confidence, evidence) = match stuck.smaller {
+            Some((length, packet)) if stuck.copies >= COPIES_BEFORE_SMALLER => {
+                let then = format!("; the first {length} of them in a smaller segment were");
+                (0.95, format!("{vanished}{then} (frame {packet})"))
+            }
+            None if stuck.copies >= COPIES_MIN && stuck.is_heard => {
+                let then = format!(
+                    "; smaller packets of the other end arrived meanwhile, and no segment of more \
+                     than {} bytes was ever acknowledged",
+                    self.largest_passed
+                );
+                (0.7, format!("{vanished}{then}"))
+            }
+            _ => return,
+        };
+        let packets = vec![stuck.first.0];
+        self.found = Some(Pattern { name: "path_mtu_black_hole", evidence, packets, confidence });
+    }
+
+    /// The pattern, once the whole flow has been seen.
+    pub fn finish(mut self) -> Option<Pattern> {
+        self.keep();
+        self.found
+    }
+}

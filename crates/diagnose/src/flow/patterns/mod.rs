@@ -1,0 +1,96 @@
+//! Faults that have a name: a path-MTU black hole, a policer, a closed window, a slow server.
+//!
+//! The shares of a flow's life say what limited it; a pattern says why, where the packets show it.
+
+mod black_hole;
+pub(crate) mod options;
+mod outage;
+pub mod pauses;
+mod policer;
+mod standing_queue;
+
+pub use black_hole::BlackHole;
+pub use options::Negotiation;
+pub use pauses::Pauses;
+pub use policer::Policing;
+
+use super::half::Half;
+use super::record::Record;
+use crate::answer::{Kind, Needless, Pattern};
+
+/// Least part of a flow's life that a pause takes in order to be named: a convention.
+const WORTH_NAMING: f64 = 0.1;
+/// Least duration of the longest such pause: a convention, as nobody notices less.
+const NOTICEABLE_NS: i64 = 20_000_000;
+
+/// Evidence of the patterns of one direction.
+#[derive(Debug, Default)]
+pub struct Evidences {
+    /// Segments that are too large for the path.
+    pub black_hole: BlackHole,
+    /// Losses and bytes sent.
+    pub policing: Policing,
+    /// Closed windows, and pauses of the application.
+    pub pauses: Pauses,
+}
+
+/// Packet of the data's sender.
+#[derive(Debug, Clone, Copy)]
+pub struct Sent {
+    /// Frame.
+    pub packet: u64,
+    /// Time of transmission.
+    pub time_ns: i64,
+    /// First position.
+    pub start: i64,
+    /// Payload.
+    pub payload_bytes: i64,
+    /// True for data that were sent before.
+    pub is_retransmission: bool,
+}
+
+impl Evidences {
+    /// Data pass, up to `segment` bytes of payload in a segment on the path.
+    pub fn on_data(&mut self, sent: &Sent, segment: i64) {
+        self.policing.on_data(sent);
+        self.black_hole.on_data(sent, segment);
+        self.pauses.on_data(sent);
+    }
+}
+
+/// A list in a sentence.
+fn list(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+/// True if a copy of a segment was lost before this retransmission, as far as the capture tells.
+fn follows_a_loss(record: &Record) -> bool {
+    let repairs = matches!(record.kind, Kind::Fast | Kind::Recovery | Kind::Timeout);
+    repairs && record.needless != Needless::Yes
+}
+
+impl Half {
+    /// Patterns of this direction, whose life is so long. `receiver_loop_ns` is the least time from
+    /// the capture to the receiver and back.
+    pub fn patterns(&mut self, life_ns: i64, receiver_loop_ns: Option<i64>) -> Vec<Pattern> {
+        let evidences = std::mem::take(&mut self.evidences);
+        let mut found = Vec::new();
+        found.extend(evidences.black_hole.finish());
+        if found.is_empty() {
+            found.extend(outage::longest(&self.timeouts, &self.records.all));
+        }
+        let lost = |index: u32| follows_a_loss(&self.records.all[index as usize]);
+        let waits: Vec<i64> = self.episodes.iter().map(|it| it.rtt_ns).collect();
+        let policer = evidences.policing.finish(lost, &waits, self.sender.rtt_min_ns);
+        self.is_policed = policer.is_some();
+        found.extend(policer);
+        found.extend(standing_queue::of(&self.sender.rtts));
+        found.extend(evidences.pauses.finish(life_ns, receiver_loop_ns));
+        found.extend(self.ecn.pattern());
+        found
+    }
+}

@@ -1,0 +1,100 @@
+//! Options of the handshake that the other end, or a device on the path, does not accept.
+
+use super::list;
+use crate::answer::Pattern;
+use crate::packet::{Control, Options, Packet};
+
+/// Segments without the agreed timestamps that show their removal.
+const BARE_MIN: u32 = 3;
+
+/// Options of a connection.
+#[derive(Debug, Default)]
+pub struct Negotiation {
+    /// Segments of each end without timestamps.
+    bare: [u32; 2],
+    /// Frame of each end's SYN, and of the first segment without timestamps.
+    syns: [u64; 2],
+    first_bare: [u64; 2],
+}
+
+/// Names of the options that a SYN offers: window scaling, SACK and timestamps.
+fn offered(options: &Options) -> [(&'static str, bool); 3] {
+    [
+        ("window scaling", options.window_scale.is_some()),
+        ("SACK", options.sack_permitted),
+        ("timestamps", options.timestamps.is_some()),
+    ]
+}
+
+impl Negotiation {
+    /// A packet of this end passes.
+    pub fn on_packet(&mut self, packet: &Packet, side: usize) {
+        if packet.control.any(Control::SYN) {
+            self.syns[side] = packet.number;
+        } else if packet.options.timestamps.is_none()
+            && !packet.options.is_cut
+            && !packet.control.any(Control::RST)
+        {
+            if self.bare[side] == 0 {
+                self.first_bare[side] = packet.number;
+            }
+            self.bare[side] += 1;
+        }
+    }
+
+    /// The pattern, by the options of the opener's SYN and of the answer to it, and their ends.
+    pub fn finish(&self, [syn, answer]: [&Options; 2], opener: usize) -> Option<Pattern> {
+        if syn.is_cut || answer.is_cut {
+            return None;
+        }
+        let [own, other] = [self.syns[opener], self.syns[1 - opener]];
+        let (offers, accepts) = (offered(syn), offered(answer));
+        let pairs = offers.iter().zip(accepts);
+        let refused: Vec<&str> = pairs
+            .filter(|((_, offers), (_, accepts))| *offers && !accepts)
+            .map(|((name, _), _)| *name)
+            .collect();
+        // Many ends accept no timestamps, which costs little.
+        if refused.iter().any(|name| *name != "timestamps") {
+            let evidence = format!(
+                "the SYN in frame {own} offers {}, the answer in frame {other} lacks {}: the \
+                 other end has this switched off, or a device on the path removes it",
+                list(&refused),
+                if refused.len() == 1 { "it" } else { "them" }
+            );
+            let packets = vec![own, other];
+            return Some(Pattern { name: "options_refused", evidence, packets, confidence: 0.99 });
+        }
+        let are_agreed = syn.timestamps.is_some() && answer.timestamps.is_some();
+        let side = (0..2).find(|side| self.bare[*side] >= BARE_MIN).filter(|_| are_agreed)?;
+        let evidence = format!(
+            "both SYNs carry timestamps, but {} segments of one end carry none, from frame {} on: \
+             a device on the path removes the option (RFC 7323 §3.2)",
+            self.bare[side], self.first_bare[side]
+        );
+        let packets = vec![self.first_bare[side]];
+        Some(Pattern { name: "options_removed", evidence, packets, confidence: 0.95 })
+    }
+}
+
+/// The pattern, by the same SYN before and behind a device.
+pub fn removed_between(before: &Packet, behind: &Packet) -> Option<Pattern> {
+    if before.options.is_cut || behind.options.is_cut {
+        return None;
+    }
+    let pairs = offered(&before.options).into_iter().zip(offered(&behind.options));
+    let removed: Vec<&str> =
+        pairs.filter(|(one, other)| one.1 && !other.1).map(|(one, _)| one.0).collect();
+    if removed.is_empty() {
+        return None;
+    }
+    let evidence = format!(
+        "the SYN in frame {} has {}, its copy in frame {} of the other capture has not: a device \
+         between the captures removes it",
+        before.number,
+        list(&removed),
+        behind.number
+    );
+    let packets = vec![before.number];
+    Some(Pattern { name: "options_removed", evidence, packets, confidence: 0.999 })
+}

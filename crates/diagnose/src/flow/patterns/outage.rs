@@ -1,0 +1,33 @@
+//! Outage: everything that was sent for some time is lost, so that timeouts follow each other.
+
+use crate::answer::Pattern;
+use crate::flow::half::TimeoutRecord;
+use crate::flow::record::Record;
+
+/// Timeouts in a row from which an outage is named.
+const IN_A_ROW: u32 = 3;
+
+/// The longest outage.
+pub fn longest(timeouts: &[TimeoutRecord], records: &[Record]) -> Option<Pattern> {
+    let number = |it: &TimeoutRecord| records[it.index as usize].number;
+    let groups = timeouts.chunk_by(|_, next| number(next) > 1);
+    let outages = groups.filter(|group| group.last().is_some_and(|it| number(it) >= IN_A_ROW));
+    let length = |group: &[TimeoutRecord]| group.iter().map(|it| it.waited_ns).sum::<i64>();
+    let (mut count, mut longest) = (0, None::<&[TimeoutRecord]>);
+    for group in outages {
+        count += 1;
+        if longest.is_none_or(|other| length(group) > length(other)) {
+            longest = Some(group);
+        }
+    }
+    let group = longest?;
+    let [first, .., last] = group else { return None };
+    let (first, last) = (records[first.index as usize].packet, records[last.index as usize].packet);
+    let evidence = format!(
+        "{} timeouts in a row, {:.1} s in all, from frame {first} to frame {last}{}",
+        group.len(),
+        length(group) as f64 * 1e-9,
+        if count > 1 { format!("; {count} such series") } else { String::new() }
+    );
+    Some(Pattern { name: "outage", evidence, packets: vec![first, last], confidence: 0.9 })
+}

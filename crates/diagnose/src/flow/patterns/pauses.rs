@@ -1,0 +1,121 @@
+//! Pauses that an application makes: a closed receive window, a server that thinks, a client that
+//! asks for nothing.
+
+use super::{NOTICEABLE_NS, Sent, WORTH_NAMING};
+use crate::answer::Pattern;
+
+/// Times of one kind.
+#[derive(Debug, Clone, Copy, Default)]
+struct Total {
+    count: u64,
+    sum_ns: i64,
+    longest_ns: i64,
+    /// Frame with which the longest begins.
+    packet: u64,
+}
+
+impl Total {
+    fn add(&mut self, ns: i64, packet: u64) {
+        self.count += 1;
+        self.sum_ns += ns;
+        if ns >= self.longest_ns {
+            (self.longest_ns, self.packet) = (ns, packet);
+        }
+    }
+
+    fn pattern(self, name: &'static str, life_ns: i64, what: &str) -> Option<Pattern> {
+        let is_short = (self.sum_ns as f64) < WORTH_NAMING * life_ns as f64;
+        if is_short || self.longest_ns < NOTICEABLE_NS {
+            return None;
+        }
+        let seconds = |ns: i64| format!("{:.3} s", ns as f64 * 1e-9);
+        let (sum, longest) = (seconds(self.sum_ns), seconds(self.longest_ns));
+        let times = if self.count == 1 { "once".into() } else { format!("{} times", self.count) };
+        let evidence = format!(
+            "{what} {times}, {sum} in all; the longest, {longest}, begins with frame {}",
+            self.packet
+        );
+        Some(Pattern { name, evidence, packets: vec![self.packet], confidence: 0.95 })
+    }
+}
+
+/// Pauses of one direction.
+#[derive(Debug, Default)]
+pub struct Pauses {
+    /// Beginning of a closed window, and its frame.
+    closed: Option<(i64, u64)>,
+    /// Time at which everything was acknowledged, and that frame.
+    idle: Option<(i64, u64)>,
+    /// Data of the other end, while nothing was left to acknowledge: a request.
+    request: Option<(i64, u64)>,
+    windows: Total,
+    answers: Total,
+    requests: Total,
+    last_ns: i64,
+}
+
+/// Packet of the data's receiver.
+#[derive(Debug, Clone, Copy)]
+pub struct Heard {
+    /// Frame.
+    pub packet: u64,
+    /// Time at the capture.
+    pub time_ns: i64,
+    /// Receive window, bytes.
+    pub window: i64,
+    /// Payload.
+    pub payload_bytes: u32,
+    /// Everything sent is acknowledged.
+    pub is_all: bool,
+    /// Least time from the capture to the sender and back.
+    pub sender_loop_ns: i64,
+}
+
+impl Pauses {
+    /// A packet of the receiver passes.
+    pub fn on_ack(&mut self, heard: &Heard) {
+        let at = (heard.time_ns, heard.packet);
+        self.last_ns = heard.time_ns;
+        if heard.window == 0 {
+            self.closed.get_or_insert(at);
+        } else if let Some((since_ns, packet)) = self.closed.take() {
+            self.windows.add(heard.time_ns - since_ns, packet);
+        }
+        if heard.payload_bytes > 0 && heard.is_all {
+            if self.request.is_none()
+                && let Some((since_ns, packet)) = self.idle
+            {
+                self.requests.add(heard.time_ns - since_ns, packet);
+            }
+            // What the answer takes on its way is not the server's time.
+            self.request = Some((heard.time_ns + heard.sender_loop_ns, heard.packet));
+        }
+        if heard.is_all {
+            self.idle.get_or_insert(at);
+        }
+    }
+
+    /// Data pass.
+    pub fn on_data(&mut self, sent: &Sent) {
+        self.idle = None;
+        if let Some((since_ns, packet)) = self.request.take().filter(|_| !sent.is_retransmission) {
+            self.answers.add((sent.time_ns - since_ns).max(0), packet);
+        }
+    }
+
+    /// The patterns of a flow whose life is so long. A client's next request is on its way to the
+    /// capture for a part of the pause.
+    pub fn finish(mut self, life_ns: i64, receiver_loop_ns: Option<i64>) -> Vec<Pattern> {
+        if let Some((since_ns, packet)) = self.closed.take() {
+            self.windows.add(self.last_ns - since_ns, packet);
+        }
+        let on_way_ns = receiver_loop_ns.unwrap_or(0) * self.requests.count as i64;
+        self.requests.sum_ns = (self.requests.sum_ns - on_way_ns).max(0);
+        let found = [
+            self.windows.pattern("zero_window", life_ns, "the receiver closed its window"),
+            self.answers.pattern("think_time", life_ns, "a request waited for its answer"),
+            self.requests.pattern("no_request", life_ns, "the other end asked for nothing"),
+        ];
+        found.into_iter().flatten().collect()
+    }
+}

@@ -1,0 +1,274 @@
+//! Policer: a token bucket drops what exceeds a rate, and delays nothing.
+//!
+//! Tokens grow at the policer's rate up to the bucket's size, and each packet that passes takes its
+//! bytes. A loss shows that the bucket is empty. If a rate and a size exist with which the bucket
+//! is empty at each following loss as well, but rarely at other times, a policer explains the
+//! losses: a channel loses packets at any level. A full queue does the same at the rate of its
+//! link, but its packets wait, so that the RTT before a loss tells both apart. Flach et al. ("An
+//! Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016) use the same idea with an endless
+//! bucket.
+
+use super::Sent;
+use crate::answer::Pattern;
+
+/// Losses without which there is no judgment (Flach et al. §3.1).
+const LOSSES_MIN: usize = 15;
+/// Losses that come together count once; so many such bursts are needed.
+const BURSTS_MIN: usize = 5;
+/// Tokens that count as none, in segments, …
+const SEGMENTS: f64 = 2.0;
+/// … and as a part of the bytes that passed since the last loss, since the rate is an estimate.
+const TOLERANCE: f64 = 0.01;
+/// Part of the bursts that must find the bucket empty.
+const EMPTY: f64 = 0.8;
+/// Most probable chance with which bursts at random times would find it empty as often, with the
+/// best of all rates and sizes.
+const CHANCE_MAX: f64 = 1e-3;
+/// Rates that are tried, from 0.95 times what passed up to three times, and closer to the best.
+const RATES: usize = 60;
+const CLOSER: usize = 21;
+/// Sizes of the bucket that are tried: from 4 segments on, each twice the one before.
+const SIZES: usize = 12;
+/// Rates explain the losses about as well if their gain is less by so much: a convention, as is …
+const SIMILAR: f64 = 0.02;
+/// … the ratio from which a range is printed.
+const WIDE: f64 = 1.1;
+/// Part of the bucket's use that the wait before a loss may take, in bytes at the rate: packets
+/// that wait in a full queue wait for all of it.
+const WAIT_MAX: f64 = 0.3;
+
+/// Samples of the bytes sent: when they fill up, every second one is kept.
+const SAMPLES: usize = 1024;
+/// Bytes of headers, which a policer counts: IPv4, TCP and timestamps.
+const HEADERS: i64 = 52;
+
+/// Copy of a segment that may have been lost.
+#[derive(Debug, Clone, Copy)]
+struct Loss {
+    /// Retransmission that repairs it.
+    record: u32,
+    time_ns: i64,
+    /// Bytes sent before it.
+    sent: i64,
+    length: i64,
+}
+
+/// Bytes and losses of one direction.
+#[derive(Debug, Default)]
+pub struct Policing {
+    sent: i64,
+    losses: Vec<Loss>,
+    samples: Vec<(i64, i64)>,
+    stride: u32,
+    skipped: u32,
+}
+
+impl Policing {
+    /// Data pass; returns the bytes sent before.
+    pub fn on_data(&mut self, sent: &Sent) {
+        self.sent += sent.payload_bytes + HEADERS;
+        // Nothing can be said of the time before the first loss.
+        if self.losses.is_empty() {
+            return;
+        }
+        self.skipped += 1;
+        if self.skipped >= self.stride.max(1) {
+            self.skipped = 0;
+            self.samples.push((sent.time_ns, self.sent));
+        }
+        if self.samples.len() == SAMPLES {
+            let mut index = 0;
+            self.samples.retain(|_| {
+                index += 1;
+                index % 2 == 0
+            });
+            self.stride = 2 * self.stride.max(1);
+        }
+    }
+
+    /// Bytes sent so far.
+    pub fn sent(&self) -> i64 {
+        self.sent
+    }
+
+    /// A retransmission repairs the copy that was sent at this time, with which the sender had
+    /// sent so many bytes.
+    pub fn on_loss(&mut self, record: u32, time_ns: i64, sent: i64, length: i64) {
+        let length = length + HEADERS;
+        self.losses.push(Loss { record, time_ns, sent: sent - length, length });
+    }
+
+    /// The pattern. `is_lost` tells which copies were lost; `rtts_ns` are those before losses, and
+    /// `least_ns` the least.
+    pub fn finish(
+        mut self,
+        is_lost: impl Fn(u32) -> bool,
+        rtts_ns: &[i64],
+        least_ns: Option<i64>,
+    ) -> Option<Pattern> {
+        self.losses.retain(|loss| is_lost(loss.record));
+        if self.losses.len() < LOSSES_MIN {
+            return None;
+        }
+        self.losses.sort_by_key(|loss| loss.time_ns);
+        let (events, segment) = self.events();
+        let bursts = events.iter().filter(|event| event.is_loss).count();
+        if bursts < BURSTS_MIN {
+            return None;
+        }
+        let (best, rates) = best(&events, segment);
+        let mut waits: Vec<i64> = rtts_ns.iter().map(|rtt| rtt - least_ns.unwrap_or(0)).collect();
+        waits.sort_unstable();
+        let wait_ns = waits.get(waits.len() / 2).copied()?;
+        let tries = (RATES + CLOSER) * SIZES;
+        let is_policer = best.hits as f64 >= EMPTY * best.bursts as f64
+            && best.chance() * tries as f64 <= CHANCE_MAX
+            && best.rate * wait_ns as f64 <= WAIT_MAX * best.deepest;
+        is_policer.then(|| Pattern {
+            name: "policer",
+            evidence: format!(
+                "a token bucket of {} and about {:.0} kB is empty at {} of {} bursts of \
+                 losses, and at {:.0} % of all packets; the RTT before the losses is longer than \
+                 the least by {:.1} ms in the median, so that no queue was full",
+                rate_of(rates),
+                best.deepest * 1e-3,
+                best.hits,
+                best.bursts,
+                best.share() * 100.0,
+                wait_ns as f64 * 1e-6
+            ),
+            packets: Vec::new(),
+            confidence: 0.9,
+        })
+    }
+
+    /// Bursts of losses and samples between them in the order of time, and the largest segment.
+    fn events(&self) -> (Vec<Event>, f64) {
+        let segment = self.losses.iter().map(|loss| loss.length).max().unwrap_or(1) as f64;
+        let mut samples = self.samples.iter().peekable();
+        let mut events: Vec<Event> = Vec::new();
+        let (mut lost, mut last) = (0, f64::NEG_INFINITY);
+        for loss in &self.losses {
+            while let Some((time_ns, sent)) = samples.next_if(|(_, sent)| *sent <= loss.sent) {
+                let passed = (*sent - lost) as f64;
+                if !events.is_empty() {
+                    events.push(Event { time_ns: *time_ns, passed, is_loss: false });
+                }
+            }
+            let passed = (loss.sent - lost) as f64;
+            if passed - last > segment {
+                events.push(Event { time_ns: loss.time_ns, passed, is_loss: true });
+            }
+            last = passed;
+            lost += loss.length;
+        }
+        (events, segment)
+    }
+}
+
+/// The rate, or its range if it is not known better, from bytes in a nanosecond.
+fn rate_of([least, most]: [f64; 2]) -> String {
+    if most < WIDE * least {
+        format!("{:.2} Mbit/s", (least + most) / 2.0 * 8e3)
+    } else {
+        format!("{:.2} to {:.2} Mbit/s", least * 8e3, most * 8e3)
+    }
+}
+
+/// Bytes that have passed at a time, or before a loss.
+#[derive(Debug, Clone, Copy)]
+struct Event {
+    time_ns: i64,
+    passed: f64,
+    is_loss: bool,
+}
+
+/// Losses that a bucket explains.
+#[derive(Debug, Clone, Copy, Default)]
+struct Score {
+    /// Bytes in a nanosecond.
+    rate: f64,
+    bursts: usize,
+    hits: usize,
+    samples: usize,
+    empty: usize,
+    /// Most tokens that a packet found.
+    deepest: f64,
+}
+
+impl Score {
+    /// Part of all packets that find the bucket empty.
+    fn share(&self) -> f64 {
+        self.empty as f64 / self.samples.max(1) as f64
+    }
+
+    /// Part of the bursts that find the bucket empty, less that of all packets.
+    fn gain(&self) -> f64 {
+        self.hits as f64 / self.bursts.max(1) as f64 - self.share()
+    }
+
+    /// Bound on the probability that bursts at random times find the bucket empty as often
+    /// (Chernoff): (f/h)^(nh) · ((1−f)/(1−h))^(n(1−h)) for n bursts, of which a part h does, and a
+    /// part f of all packets.
+    fn chance(&self) -> f64 {
+        let (n, f) = (self.bursts as f64, self.share().max(1e-3));
+        let h = self.hits as f64 / n.max(1.0);
+        if h <= f {
+            return 1.0;
+        }
+        let rest = if h < 1.0 { (1.0 - h) * ((1.0 - f) / (1.0 - h)).ln() } else { 0.0 };
+        (n * (h * (f / h).ln() + rest)).exp()
+    }
+}
+
+/// The rate and the size of the bucket that explain the losses best, and the least and the largest
+/// rate that explain them about as well.
+fn best(events: &[Event], segment: f64) -> (Score, [f64; 2]) {
+    let (first, last) = (&events[0], &events[events.len() - 1]);
+    let mean = (last.passed - first.passed) / (last.time_ns - first.time_ns).max(1) as f64;
+    let step = (3.0f64 / 0.95).powf(1.0 / RATES as f64);
+    let rates = (0..RATES).map(|index| 0.95 * mean * step.powi(index as i32));
+    let mut scores: Vec<Score> = rates.flat_map(|rate| with_sizes(events, segment, rate)).collect();
+    let coarse = best_of(&scores).rate;
+    let place = |index: usize| index as f64 / (CLOSER - 1) as f64 * 2.0 - 1.0;
+    let closer = (0..CLOSER).map(|index| coarse * (1.0 + place(index) * (step - 1.0)));
+    scores.extend(closer.flat_map(|rate| with_sizes(events, segment, rate)));
+    let best = best_of(&scores);
+    let similar = scores.iter().filter(|it| it.gain() >= best.gain() - SIMILAR);
+    let (least, most) = similar
+        .fold((best.rate, best.rate), |(least, most), it| (least.min(it.rate), most.max(it.rate)));
+    (best, [least, most])
+}
+
+fn best_of(scores: &[Score]) -> Score {
+    let better = |one: Score, other: Score| if other.gain() > one.gain() { other } else { one };
+    scores.iter().copied().reduce(better).unwrap_or_default()
+}
+
+/// Scores of buckets of all sizes that are filled at this rate.
+fn with_sizes(events: &[Event], segment: f64, rate: f64) -> [Score; SIZES] {
+    std::array::from_fn(|power| score(events, segment, rate, segment * f64::from(4 << power)))
+}
+
+/// Simulates a bucket, which is empty at each loss.
+fn score(events: &[Event], segment: f64, rate: f64, size: f64) -> Score {
+    let mut score = Score { rate, ..Score::default() };
+    let (mut tokens, mut before, mut burst) = (0.0f64, events[0], events[0].passed);
+    for event in &events[1..] {
+        let grown = tokens + rate * (event.time_ns - before.time_ns) as f64;
+        // The bytes left during the interval, so that it overflows only by what is beyond both.
+        tokens = (grown - (event.passed - before.passed)).clamp(0.0, size);
+        before = *event;
+        let is_empty = tokens <= SEGMENTS * segment + TOLERANCE * (event.passed - burst);
+        if event.is_loss {
+            score.bursts += 1;
+            score.hits += usize::from(is_empty);
+            (tokens, burst) = (0.0, event.passed);
+        } else {
+            score.samples += 1;
+            score.empty += usize::from(is_empty);
+            score.deepest = score.deepest.max(tokens);
+        }
+    }
+    score
+}

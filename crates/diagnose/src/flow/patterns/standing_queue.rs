@@ -1,0 +1,23 @@
+//! Standing queue ("bufferbloat"): most of the RTT is spent in a queue.
+
+use crate::answer::Pattern;
+use crate::flow::cause::Rtts;
+
+/// The median RTT is so many times the least, …
+const TIMES: f64 = 2.0;
+/// … and longer by so much: a delay that people notice (ITU-T G.114 allows 150 ms one way).
+const BEYOND_S: f64 = 0.1;
+
+/// The pattern, from the RTT samples.
+pub fn of(rtts: &Rtts) -> Option<Pattern> {
+    let [least_s, median_s] = rtts.least_and_median_s()?;
+    if median_s < TIMES * least_s || median_s - least_s < BEYOND_S {
+        return None;
+    }
+    let evidence = format!(
+        "the RTT is {:.0} ms in the median and {:.0} ms at least",
+        median_s * 1e3,
+        least_s * 1e3
+    );
+    Some(Pattern { name: "standing_queue", evidence, packets: Vec::new(), confidence: 0.9 })
+}

@@ -1,0 +1,77 @@
+"""Faults and habits that a diagnosis names, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Named:
+    """Words for a pattern."""
+
+    title: str
+    remedy: str
+    """Sentence that says what helps."""
+
+
+PATTERNS = {
+    "path_mtu_black_hole": Named(
+        "Path-MTU black hole",
+        "Let ICMP messages through that report a packet as too big, or clamp the MSS at the router "
+        "with the smaller MTU, or set net.ipv4.tcp_mtu_probing=1 at the sender.",
+    ),
+    "outage": Named(
+        "Outage",
+        "Nothing came back, and the sender waits twice as long after each timeout: a lower cap of "
+        "the RTO (net.ipv4.tcp_rto_max_ms) shortens the silence afterwards.",
+    ),
+    "policer": Named(
+        "Policer",
+        "Send below its rate (SO_MAX_PACING_RATE, or a shaper before the policer), or have the "
+        "rate raised.",
+    ),
+    "standing_queue": Named(
+        "Standing queue",
+        "A shorter queue or FQ-CoDel at the bottleneck, or a congestion control that leaves the "
+        "queue short, such as BBR.",
+    ),
+    "zero_window": Named(
+        "Closed receive window",
+        "The receiving program does not read fast enough: the network is not the limit.",
+    ),
+    "think_time": Named(
+        "Think time of the server",
+        "The answering program takes this time: the network is not the limit.",
+    ),
+    "no_request": Named(
+        "Nothing requested",
+        "The requesting program takes this time: several requests at once, or fewer and larger "
+        "ones, leave fewer pauses.",
+    ),
+    "ecn": Named("Congestion notified by ECN", "A queue marks packets before it has to drop them."),
+    "options_refused": Named(
+        "Options not accepted",
+        "Without window scaling no more than 64 kB are in flight; without SACK several losses in "
+        "one window take a round trip each, or a timeout. Switch them on (net.ipv4.tcp_sack, "
+        "tcp_window_scaling), or find the device.",
+    ),
+    "options_removed": Named(
+        "Options removed on the path",
+        "A firewall or a proxy that normalises TCP options does this: let it pass them.",
+    ),
+}
+"""Words for each name in `patterns`."""
+
+
+def title(pattern: Mapping[str, Any]) -> str:
+    """Name of a pattern, with its probability."""
+    return f"{PATTERNS[pattern['name']].title} ({pattern['confidence']:.0%} sure)"
+
+
+def sentences(flow: Mapping[str, Any]) -> Iterator[str]:
+    """Each pattern of a flow, with its evidence and with what helps."""
+    for pattern in flow["patterns"]:
+        evidence = pattern["evidence"][:1].upper() + pattern["evidence"][1:]
+        yield f"{title(pattern)}: {evidence}. {PATTERNS[pattern['name']].remedy}"

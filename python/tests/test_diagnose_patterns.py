@@ -1,0 +1,107 @@
+"""Faults with a name that `retx diagnose` finds in simulated captures, and their words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Cli
+
+import retx
+from retx.diagnosing.page import page
+from retx.diagnosing.patterns import PATTERNS, sentences
+
+ROOT = Path(__file__).parents[2]
+
+
+def diagnosed(
+    capture: Path, *, tcp: Mapping[str, Any], megabytes: int = 10, **link: Any
+) -> tuple[retx.Result, Mapping[str, Any]]:
+    """Result of a download over one link, and its diagnosis from a capture at the sender."""
+    ends = {"name": "net", "ends": ["server", "client"], "rate": "50 Mbit/s", "delay": "20 ms"}
+    flow = {"name": "download", "from": "server", "to": "client", "tcp": "tcp"}
+    scenario = {
+        "duration": "60 s",
+        "tcp": {"tcp": tcp},
+        "link": [ends | link],
+        "flow": [flow | {"app": {"kind": "transfer", "bytes": megabytes * 1_000_000}}],
+    }
+    result = retx.run(scenario, seed=1, pcap=capture, pcap_at=["net@server"])
+    return result, retx.diagnose(capture).flows[0]
+
+
+def names(flow: Mapping[str, Any]) -> list[str]:
+    """Names of its patterns."""
+    return [pattern["name"] for pattern in flow["patterns"]]
+
+
+@pytest.mark.parametrize("preset", ["linux", "linux_reno", "linux_bbr", "sack"])
+def test_a_policer_is_named_with_its_rate(preset: str, tmp_path: Path) -> None:
+    channel = {"model": "policer", "rate": "5 Mbit/s", "bucket_bytes": 50_000}
+    queue = {"discipline": "droptail", "packets": 1000}
+    _, flow = diagnosed(
+        tmp_path / "a.pcapng", tcp={"like": preset}, forward={"channel": channel}, queue=queue
+    )
+    (found,) = (it for it in flow["patterns"] if it["name"] == "policer")
+    rates = re.search(r"bucket of ([\d.]+)(?: to ([\d.]+))? Mbit/s", found["evidence"])
+    assert rates
+    least, most = float(rates[1]), float(rates[2] or rates[1])
+    assert least <= 5 * 1.15
+    assert most >= 5 / 1.15
+    causes = {it["cause"] for it in flow["episodes"]}
+    assert causes <= {"congestion", "spurious"}
+
+
+@pytest.mark.parametrize("preset", ["linux", "linux_bbr", "newreno"])
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"forward": {"channel": {"model": "bernoulli", "p": 0.005}}},
+        {"forward": {"channel": {"model": "gilbert_elliott", "p": 0.002, "r": 0.2, "h": 0.2}}},
+        {"rate": "5 Mbit/s", "queue": {"discipline": "droptail", "packets": 20}},
+        {"rate": "5 Mbit/s", "queue": {"discipline": "droptail", "packets": 4}},
+    ],
+    ids=["random", "bursts", "queue", "short queue"],
+)
+def test_other_losses_are_no_policer(preset: str, link: Mapping[str, Any], tmp_path: Path) -> None:
+    _, flow = diagnosed(tmp_path / "a.pcapng", tcp={"like": preset}, megabytes=5, **link)
+    assert "policer" not in names(flow)
+
+
+def test_windows_reduced_by_ecn_count_as_in_the_simulation(tmp_path: Path) -> None:
+    link = {"rate": "10 Mbit/s", "delay": "50 ms", "queue": {"discipline": "codel", "ecn": True}}
+    tcp = {"like": "linux", "ecn": True}
+    result, flow = diagnosed(tmp_path / "a.pcapng", tcp=tcp, megabytes=15, **link)
+    (row,) = result.flows.to_dicts()
+    assert row["ecn_reductions"] > 3
+    true_s = row["limited_window_congestion_s"]
+    assert flow["limited_by"]["window"]["congestion"] == pytest.approx(true_s, rel=0.01)
+    assert "ecn" in names(flow)
+
+
+def test_a_standing_queue_is_named(tmp_path: Path) -> None:
+    link = {"rate": "5 Mbit/s", "queue": {"discipline": "droptail", "packets": 300}}
+    _, flow = diagnosed(tmp_path / "a.pcapng", tcp={"like": "linux"}, **link)
+    assert "standing_queue" in names(flow)
+
+
+def test_every_pattern_has_words() -> None:
+    sources = (ROOT / "crates/diagnose/src/flow").rglob("*.rs")
+    text = "".join(source.read_text(encoding="utf-8") for source in sources)
+    direct = re.findall(r'\bPattern \{\s*name: "(\w+)"', text)
+    pauses = re.findall(r'\.pattern\("(\w+)"', text)
+    assert set(direct) | set(pauses) == set(PATTERNS)
+
+
+def test_patterns_are_in_the_text_and_the_page(cli: Cli, tmp_path: Path) -> None:
+    channel = {"model": "policer", "rate": "5 Mbit/s", "bucket_bytes": 50_000}
+    capture = tmp_path / "a.pcapng"
+    _, flow = diagnosed(capture, tcp={"like": "linux"}, forward={"channel": channel})
+    (sentence,) = (it for it in sentences(flow) if it.startswith("Policer"))
+    shown = " ".join(cli("diagnose", str(capture)).stdout.split())
+    assert sentence in shown
+    assert "Episodes" in shown
+    assert sentence in page(retx.diagnose(capture))
