@@ -39,6 +39,7 @@ __all__ = [
     "expand_topology",
     "fill_hypercube",
     "fit_losses",
+    "flow_tables",
     "from_json",
     "joined",
     "json_schema",
@@ -116,6 +117,7 @@ def diagnose_pair(
     other: str | os.PathLike[str],
     pictured: int | None = None,
 ) -> str: ...
+def flow_tables(path: str | os.PathLike[str], number: int) -> str: ...
 def fit_losses(
     times_s: NDArray[np.float64],
     sizes_bytes: NDArray[np.float64],

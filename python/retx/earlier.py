@@ -21,7 +21,8 @@ FIGURES = (
 
 SUMMARY, SCENARIO, CODE = "summary.json", "scenario.toml", "user_code"
 FILES = (
-    SUMMARY, SCENARIO, *(f"{name}.parquet" for name in TABLES), *(f"{it}.png" for it in FIGURES)
+    SUMMARY, SCENARIO, *(f"{name}.parquet" for name in TABLES), *(f"{it}.png" for it in FIGURES),
+    "diagnosis.json",
 )  # fmt: skip
 """All that a result directory may hold, but for code of the user's own."""
 OF_ALL = {"scenario", "version", "seed"}

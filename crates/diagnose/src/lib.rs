@@ -15,6 +15,7 @@ pub mod pair;
 pub mod picture;
 pub mod reader;
 mod run;
+pub mod tables;
 
 pub use pair::diagnose_pair;
 pub use run::{diagnose, diagnose_with_picture};

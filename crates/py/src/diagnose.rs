@@ -48,6 +48,18 @@ pub fn diagnose(py: Python<'_>, path: PathBuf, pictured: Option<usize>) -> PyRes
     }
 }
 
+/// Tables of the flow of this number as JSON; `null` if there is no such flow.
+#[pyfunction]
+pub fn flow_tables(py: Python<'_>, path: PathBuf, number: usize) -> PyResult<String> {
+    let name = path.display().to_string();
+    let file = File::open(&path)?;
+    match py.detach(|| retx_diagnose::tables::tables(file, &name, number)) {
+        Ok(tables) => Ok(json(&tables)),
+        Err(error @ ReadError::Io(_)) => Err(PyOSError::new_err(format!("{name}: {error}"))),
+        Err(error) => Err(PyValueError::new_err(format!("{name}: {error}"))),
+    }
+}
+
 /// A flow of a capture, and the path that it took.
 #[derive(Serialize)]
 struct Measured<'a> {

@@ -37,7 +37,7 @@ mod _native {
     #[pymodule_export]
     use crate::control::Control;
     #[pymodule_export]
-    use crate::diagnose::{diagnose, diagnose_pair, measure_path};
+    use crate::diagnose::{diagnose, diagnose_pair, flow_tables, measure_path};
     #[pymodule_export]
     use crate::drill::{Drilled, play_drill};
     #[cfg(target_os = "linux")]

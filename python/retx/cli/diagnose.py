@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from retx.cli import options
+from retx.cli.drawing import Drawing, draw_all, drawings
 from retx.cli.run import print_json
+from retx.errors import UsageError
 
 if TYPE_CHECKING:
     from retx.diagnosing.diagnosis import Diagnosis
@@ -34,6 +36,23 @@ Number = Annotated[
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Write one self-contained page.")
 ]
+Plots = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plot",
+        metavar="KIND[=FILE]",
+        help="Draw a figure of --flow, or of the flow that lost most: cwnd (flight size and "
+        "receive window), sequence, rtt, ladder, episodes, goodput or why. Repeatable.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Write diagnosis.json and tables (Parquet) into a new directory, with --flow also "
+        "all its packets.",
+    ),
+]
 MOST_FLOWS, MOST_RETRANSMISSIONS, MOST_EPISODES = 30, 40, 12
 
 
@@ -43,6 +62,10 @@ def command(
     flow: Number = None,
     as_json: options.AsJson = False,
     html: Html = None,
+    plots: Plots = None,
+    span: options.Span = None,
+    width: options.Width = None,
+    out: Out = None,
 ) -> None:
     """Say what limited the TCP flows of a capture, and why they sent data again.
 
@@ -52,17 +75,44 @@ def command(
       retx diagnose capture.pcapng --flow 3
       retx diagnose capture.pcap.gz --json
       retx diagnose capture.pcapng --flow 3 --html flow.html
+      retx diagnose capture.pcapng --flow 3 --plot sequence --plot rtt=rtt.pdf
       retx diagnose sender.pcap receiver.pcap
     """
     from retx.diagnosing.diagnosis import diagnose
 
+    figures = _drawings(plots or [], span, width)
     diagnosis = diagnose(capture, other, flow=flow)
     if html:
         diagnosis.save(html)
+    if out:
+        diagnosis.save_tables(out, flow)
+    if figures:
+        tables = diagnosis.tables(flow)
+        for file in draw_all(figures, lambda drawing: drawing.figure_of(tables)):
+            typer.echo(f"Written: {file}", err=as_json)
     if as_json:
         print_json(diagnosis.content)
     else:
         _print(diagnosis, is_whole=flow is None)
+
+
+def _drawings(
+    words: list[str], span: tuple[float, float] | None, width: str | None
+) -> list[Drawing]:
+    """Figures that `--plot` asks for.
+
+    Raises:
+        UsageError: A figure shows what is in no capture.
+    """
+    from retx.diagnosing.tables import PLOTS
+
+    figures = drawings(words, None, span, width)
+    for figure in figures:
+        if figure.kind not in PLOTS:
+            raise UsageError(
+                f"--plot {figure.kind}: a capture does not show it; there are {', '.join(PLOTS)}"
+            )
+    return figures
 
 
 def _print(diagnosis: Diagnosis, *, is_whole: bool) -> None:

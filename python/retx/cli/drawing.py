@@ -16,8 +16,8 @@ from retx.names import flow_names, listed
 from retx.results import HOW_TO_RECORD, NotRecordedError
 
 if TYPE_CHECKING:
+    from retx.plots.chooser import Plotted
     from retx.plots.style import Figure
-    from retx.results import Result
 
 SAMPLED = ("cwnd", "rtt", "queue", "goodput", "fairness", "why")
 OF_SEGMENTS = ("sequence", "rtt", "ladder", "bursts")
@@ -96,8 +96,8 @@ class Drawing:
             return f"{self.option}{self.kind}: {error.args[0]}"
         return None
 
-    def figure_of(self, result: Result) -> Figure:
-        """Figure of a run."""
+    def figure_of(self, result: Plotted) -> Figure:
+        """Figure of a run, or of a flow in a capture."""
         options: dict[str, Any] = {}
         if self.kind not in OF_ALL_FLOWS:
             options["flow"] = self.flow

@@ -7,10 +7,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retx import _native
+from retx.checks import there
 from retx.errors import UsageError
+
+if TYPE_CHECKING:
+    from retx.diagnosing.tables import FlowTables
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,52 @@ class Diagnosis:
         """One entry per flow, in the order of their first packets."""
         flows: Sequence[Mapping[str, Any]] = self.content["flows"]
         return flows
+
+    @property
+    def worst(self) -> Mapping[str, Any]:
+        """Flow that losses and silences cost most time.
+
+        Raises:
+            UsageError: The capture has no TCP flow.
+        """
+        from retx.diagnosing.wording import lost
+
+        if not self.flows:
+            raise UsageError("the capture has no TCP flow")
+        return max(self.flows, key=lost)
+
+    def tables(self, number: int | None = None) -> FlowTables:
+        """Tables and plots of a flow by its number, by default of the worst.
+
+        They hold every packet of the flow, of two captures those of the first.
+        """
+        from retx.diagnosing.tables import FlowTables
+
+        return FlowTables(self.files[0], self.worst if number is None else self.flow(number))
+
+    def save_tables(self, directory: str | os.PathLike[str], number: int | None = None) -> None:
+        """Writes `diagnosis.json` and a Parquet file per table into a new directory.
+
+        Args:
+            directory: Must not exist, or be empty.
+            number: Also write every packet of this flow.
+
+        Raises:
+            OSError: The directory exists, or cannot be written.
+        """
+        from retx.diagnosing.tables import OF_ALL, OF_ONE, table_of_all
+        from retx.directory import new_directory, writing
+
+        with new_directory(there("directory", directory)) as path:
+            text = json.dumps(self.content, indent=2, ensure_ascii=False)
+            (path / "diagnosis.json").write_text(text + "\n", encoding="utf-8")
+            tables = {name: table_of_all(list(self.flows), name) for name in OF_ALL}
+            if number is not None:
+                tables |= {name: getattr(self.tables(number), name) for name in OF_ONE}
+            for name, table in tables.items():
+                if table.width:
+                    with writing(path / f"{name}.parquet"):
+                        table.write_parquet(path / f"{name}.parquet", compression="zstd")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes one self-contained HTML page about the flow that lost most time."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from retx.plots.style import Ax, Figure
 
 if TYPE_CHECKING:
-    from retx.results import Result
+    import polars as pl
 
 Span = tuple[float, float]
 
@@ -27,6 +27,54 @@ NEEDS = {
 """The plots, and the tables without which there is nothing to draw."""
 
 
+class Plotted(Protocol):
+    """Tables that plots show: a run's, or those of a flow in a capture."""
+
+    @property
+    def samples(self) -> pl.DataFrame:
+        """State of the senders over time."""
+        ...
+
+    @property
+    def link_samples(self) -> pl.DataFrame:
+        """Packets in queues over time."""
+        ...
+
+    @property
+    def segments(self) -> pl.DataFrame:
+        """Transmissions of segments."""
+        ...
+
+    @property
+    def acks(self) -> pl.DataFrame:
+        """Acknowledgments."""
+        ...
+
+    @property
+    def episodes(self) -> pl.DataFrame:
+        """Episodes of loss recovery."""
+        ...
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Recorded tables, by name."""
+        ...
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Flows with their `limited_by`."""
+        ...
+
+    @property
+    def plot(self) -> Plot:
+        """Plots of these tables."""
+        ...
+
+    def confusion(self) -> pl.DataFrame:
+        """Reported and true causes."""
+        ...
+
+
 class Plot:
     """`result.plot`. Each method returns a matplotlib figure; `figure.save("x.png")` writes it.
 
@@ -34,7 +82,7 @@ class Plot:
     A plot whose table was not recorded raises `NotRecordedError`, which says how to record it.
     """
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: Plotted) -> None:
         self._result = result
 
     def cwnd(self, *, flow: str | None = None, span: Span | None = None, ax: Ax = None) -> Figure:

@@ -12,6 +12,7 @@ from retx.plots.style import (
     BLACK,
     BLUE,
     CAUSE_COLOUR,
+    GREEN,
     GREY,
     KIND_MARK,
     ORANGE,
@@ -23,6 +24,9 @@ from retx.plots.style import (
 )
 
 THRESHOLD, FLIGHT = "ssthresh", "flight size"
+RECEIVE_WINDOW = {"color": GREEN, "ls": "--", "zorder": 2.2, "label": "receive window"}
+FAR = 4
+"""Multiple of the largest flight size up to which the receive window of a capture is drawn."""
 KIND_LABEL = {"fast_retransmit": "fast retransmit", "rto": "timeout"}
 KIND_HEIGHT = {"fast_retransmit": 1.02, "rto": 1.07}
 """Height of the marks, in heights of a panel: the fewer timeouts must not be covered."""
@@ -88,11 +92,20 @@ def draw_window(
     threshold = pl.col("ssthresh_bytes")
     known = samples.with_columns(pl.when(threshold <= 1.5 * largest).then(threshold))
     window = pl.concat([samples.select(timeouts.columns), timeouts]).sort("time_s")
+    of_capture = samples["cwnd_bytes"].null_count() == samples.height
+    if of_capture:
+        # A capture shows the receiver's window instead; one far above the flight is no limit.
+        peer = pl.col("rwnd_bytes")
+        known = known.with_columns(rwnd_bytes=pl.when(peer <= FAR * largest).then(peer))
+    peers = [("rwnd_bytes", known, RECEIVE_WINDOW)] if of_capture else []
     for column, rows, look in (
+        *peers,
         ("cwnd_bytes", window, {"color": BLUE, "zorder": 2.3, "label": "cwnd"}),
         ("ssthresh_bytes", known, {"color": ORANGE, "ls": "--", "zorder": 2.2, "label": THRESHOLD}),
         ("flight_size_bytes", known, {"color": GREY, "lw": 0.8, "zorder": 2.1, "label": FLIGHT}),
     ):
+        if rows[column].null_count() == rows.height:
+            continue
         drawn = envelope(rows, "time_s", column)
         values = drawn[column].fill_null(float("nan")) / 1e3
         axes.step(drawn["time_s"], values, where="post", **look)

@@ -76,6 +76,7 @@ impl Flow {
         let watch = *half.watch.take()?;
         let heads: HashSet<usize> = half.timeouts.iter().map(|it| it.index as usize).collect();
         let verdict = |(index, record): (usize, &Record)| Verdict {
+            kind: record.kind,
             is_swept: record.kind == Kind::Timeout
                 && !heads.contains(&index)
                 && record.proof.evidence == Evidence::None,

@@ -86,6 +86,7 @@ impl Half {
         self.release(ack);
         self.bound_queue(ack);
         self.set_limit(ack.effective_ns);
+        self.watch_sender(ack);
     }
 
     /// Linux ends a fast recovery once DSACK blocks or timestamps tell it that all retransmissions
@@ -299,7 +300,7 @@ impl Half {
     }
 
     /// Bytes in flight.
-    fn pipe(&self) -> i64 {
+    pub(super) fn pipe(&self) -> i64 {
         let flight = self.board.end - self.sender.una;
         if let State::Loss(until) = self.sender.state {
             // The timeout has marked everything before it lost (RFC 6675 §5.1).

@@ -185,6 +185,11 @@ impl Sender {
         Some(ack)
     }
 
+    /// Timeouts in a row.
+    pub fn backoff(&self) -> u32 {
+        self.timeouts
+    }
+
     /// True outside loss recovery.
     pub fn is_open(&self) -> bool {
         self.state == State::Open

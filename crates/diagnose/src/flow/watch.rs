@@ -2,8 +2,12 @@
 
 use super::half::{Half, Now};
 use super::relation::Relation;
-use crate::answer::Needless;
+use super::sender::{Ack, State};
+use crate::answer::{Kind, Needless};
 use crate::packet::{Options, Packet};
+
+/// Doublings of the RTO that a sample shows at the most.
+const BACKOFF_MAX: u32 = 16;
 
 /// Flows whose packets are kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,6 +24,8 @@ pub enum Watched {
 /// Data, a SYN or a FIN that passed the capture.
 #[derive(Debug, Clone, Copy)]
 pub struct Passed {
+    /// Frame.
+    pub packet: u64,
     /// Time since the flow's first packet.
     pub time_ns: i64,
     /// Time at which the packet would have passed without queues before the capture.
@@ -62,11 +68,36 @@ pub struct Watch {
     pub sent: Vec<Passed>,
     /// Acknowledgments.
     pub heard: Vec<Heard>,
+    /// State of the sender after each acknowledgment.
+    pub samples: Vec<Sample>,
+}
+
+/// State of the sender after an acknowledgment.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    /// Time at which packets that it releases can pass the capture.
+    pub effective_ns: i64,
+    /// Cumulative acknowledgment.
+    pub ack: i64,
+    /// Bytes in flight.
+    pub flight: i64,
+    /// Receive window, if its scale is known.
+    pub window: Option<i64>,
+    /// Smoothed RTT.
+    pub srtt_ns: Option<i64>,
+    /// RTO, backoff included.
+    pub rto_ns: i64,
+    /// Timeouts in a row.
+    pub backoff: u32,
+    /// Name of the state: `open`, `fast_recovery` or `loss`.
+    pub state: &'static str,
 }
 
 /// Verdict on a retransmission.
 #[derive(Debug, Clone, Copy)]
 pub struct Verdict {
+    /// Mechanism.
+    pub kind: Kind,
     /// True if it was retransmitted after a timeout without other evidence of its loss.
     pub is_swept: bool,
     /// Arrival of an earlier copy, which makes the retransmission needless.
@@ -110,6 +141,7 @@ impl Half {
         let Some(watch) = &mut self.watch else { return };
         let is_again = matches!(relation, Relation::Again(_) | Relation::Copied);
         watch.sent.push(Passed {
+            packet: now.packet,
             time_ns: now.time_ns,
             sent_ns: now.sent_ns,
             start,
@@ -119,5 +151,33 @@ impl Half {
             record: self.records.all.len().checked_sub(1).filter(|_| is_again),
             is_late: relation == Relation::Late,
         });
+    }
+
+    /// Keeps the state of the sender after an acknowledgment, where that is wanted.
+    pub(super) fn watch_sender(&mut self, ack: &Ack) {
+        if let Some(mut watch) = self.watch.take() {
+            watch.samples.push(self.sample(ack));
+            self.watch = Some(watch);
+        }
+    }
+
+    /// State of the sender after an acknowledgment.
+    fn sample(&self, ack: &Ack) -> Sample {
+        let rto_ns = self.sender.estimator.rto_ns();
+        let backoff = self.sender.backoff();
+        Sample {
+            effective_ns: ack.effective_ns,
+            ack: ack.ack.max(self.sender.una),
+            flight: self.pipe(),
+            window: self.sender.window,
+            srtt_ns: self.sender.estimator.srtt_ns(),
+            rto_ns: rto_ns.saturating_mul(1 << backoff.min(BACKOFF_MAX)),
+            backoff,
+            state: match self.sender.state {
+                State::Open => "open",
+                State::Recovery(_) => "fast_recovery",
+                State::Loss(_) => "loss",
+            },
+        }
     }
 }

@@ -1,0 +1,156 @@
+"""Tables of a flow in a capture, with the columns of a run's, and their plots.
+
+A capture has no congestion window: its columns are empty, as is the slow start threshold. Times at
+the ends are estimated from the least delays.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from retx import _native
+from retx.results import NotRecordedError
+
+if TYPE_CHECKING:
+    from retx.plots.chooser import Plot
+
+PLOTS = ("cwnd", "sequence", "rtt", "ladder", "episodes", "goodput", "why")
+"""Plots that a capture allows."""
+OF_ALL = ("flows", "episodes", "retransmissions", "timeouts", "stalls", "patterns")
+"""Tables of all flows."""
+OF_ONE = ("samples", "segments", "acks")
+"""Tables of one flow, which hold every packet."""
+SAMPLES = {
+    "flow": pl.String, "time_s": pl.Float64, "cwnd_bytes": pl.Int64, "ssthresh_bytes": pl.Int64,
+    "flight_size_bytes": pl.Int64, "rwnd_bytes": pl.Int64, "srtt_s": pl.Float64,
+    "rttvar_s": pl.Float64, "rto_s": pl.Float64, "backoff": pl.Int64, "state": pl.String,
+    "ack_bytes": pl.Int64,
+}  # fmt: skip
+SEGMENTS = {
+    "flow": pl.String, "sent_s": pl.Float64, "seq": pl.Int64, "length_bytes": pl.Int64,
+    "packet_number": pl.Int64, "retransmission": pl.Boolean, "cause": pl.String, "fate": pl.String,
+    "arrived_s": pl.Float64, "acked_s": pl.Float64,
+}  # fmt: skip
+ACKS = {
+    "flow": pl.String, "sent_s": pl.Float64, "ack": pl.Int64, "window_bytes": pl.Int64,
+    "fate": pl.String, "arrived_s": pl.Float64,
+}  # fmt: skip
+SCHEMAS: dict[str, Mapping[str, Any]] = {"samples": SAMPLES, "segments": SEGMENTS, "acks": ACKS}
+NO_QUEUE = "a capture does not show queues, nor the rates of other flows"
+
+
+class FlowTables:
+    """Tables and plots of one flow of a capture.
+
+    Args:
+        file: The capture.
+        flow: The flow as diagnosed.
+    """
+
+    def __init__(self, file: Path, flow: Mapping[str, Any]) -> None:
+        self._file = file
+        self._flow = flow
+
+    @cached_property
+    def _packets(self) -> dict[str, dict[str, list[Any]]]:
+        found = json.loads(_native.flow_tables(self._file, self._flow["number"]))
+        return found or {name: {} for name in OF_ONE}
+
+    def _table(self, name: str) -> pl.DataFrame:
+        columns, schema = self._packets[name], SCHEMAS[name]
+        height = len(next(iter(columns.values()), []))
+        given = columns | {"flow": [self._flow["name"]] * height}
+        return pl.DataFrame(
+            {column: given.get(column, [None] * height) for column in schema}, schema=schema
+        )
+
+    @cached_property
+    def samples(self) -> pl.DataFrame:
+        """State of the sender after each acknowledgment: flight size, windows, RTT and RTO."""
+        return self._table("samples")
+
+    @cached_property
+    def segments(self) -> pl.DataFrame:
+        """One row per transmission of data; `packet_number` is the frame, `fate` is inferred."""
+        return self._table("segments")
+
+    @cached_property
+    def acks(self) -> pl.DataFrame:
+        """One row per acknowledgment in the capture."""
+        return self._table("acks")
+
+    @cached_property
+    def episodes(self) -> pl.DataFrame:
+        """One row per episode of loss recovery."""
+        return table_of_all([self._flow], "episodes")
+
+    @property
+    def link_samples(self) -> pl.DataFrame:
+        """Queues, which a capture does not show.
+
+        Raises:
+            NotRecordedError: Always.
+        """
+        raise NotRecordedError(NO_QUEUE)
+
+    def confusion(self) -> pl.DataFrame:
+        """Causes that a sender reports, which a capture does not show.
+
+        Raises:
+            NotRecordedError: Always.
+        """
+        raise NotRecordedError("a capture does not show the cause that the sender assumes")
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """All tables, by name."""
+        return {name: getattr(self, name) for name in (*OF_ONE, "episodes")}
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The flow as a list of one, as the summary of a run has it."""
+        return {"flows": [self._flow]}
+
+    @property
+    def plot(self) -> Plot:
+        """Plots as of a run, such as `plot.sequence()`."""
+        from retx.plots.chooser import Plot
+
+        return Plot(self)
+
+
+def table_of_all(flows: list[Mapping[str, Any]], name: str) -> pl.DataFrame:
+    """Table of all flows: `flows`, or a list that each flow has, such as `retransmissions`."""
+    if name == "flows":
+        return pl.DataFrame([_row(flow) for flow in flows], infer_schema_length=None)
+    rows = [{"flow": flow["name"]} | _renamed(it, name) for flow in flows for it in flow[name]]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _renamed(row: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Row with the columns of a run's table, without nested values."""
+    row = dict(row)
+    if name == "episodes":
+        row["trigger_packet"] = row.pop("trigger")
+        row["evidence"] = "; ".join(row["evidence"])
+    if proof := row.pop("proof", None):
+        row |= {"evidence": proof["evidence"], "evidence_packet": proof.get("packet")}
+    return row
+
+
+def _row(flow: Mapping[str, Any]) -> dict[str, Any]:
+    """Flow as a row: numbers and names, and `limited_…_s` as in a run's table."""
+    row = {key: value for key, value in flow.items() if not isinstance(value, (list, dict))}
+    for key, value in flow["limited_by"].items():
+        if isinstance(value, dict):
+            row |= {f"limited_{key}_{cause}_s": part for cause, part in value.items()}
+        else:
+            row[f"limited_{key}_s"] = value
+    counts = ("retransmissions", "timeouts", "episodes", "stalls")
+    return row | {f"{name}_count": len(flow[name]) for name in counts}
