@@ -2,11 +2,15 @@
 """Judges `retx diagnose` by captures whose truth is known, because retx made them.
 
     .venv/bin/python tools/diagnose_truth.py [--quick] [--draws N] [--tshark] [--keep DIRECTORY]
+    .venv/bin/python tools/diagnose_truth.py --random N [--first NUMBER]
+    .venv/bin/python tools/diagnose_truth.py --kernel N [--first NUMBER]
 
 Each case is a simulated download, captured at the sender's end, in the middle and at the receiver's
 end. The truth comes from the table of segments and from the comments of the capture; the file that
 is diagnosed has neither comments nor the simulator's packet numbers: its IP identification counts
-per direction, as Linux's does, or is 0 (`--no-ids`). Shares are compared with the simulator's.
+per direction, as Linux's does, or is 0 (`--no-ids`). With `--kernel N` the downloads are emulated:
+this machine's kernel sends, and the emulator knows the truth. Shares are compared with the
+simulator's or the emulator's.
 
 Printed per place, with timestamps and without: retransmissions recognised, originals falsely marked
 per retransmission, precision and recall of needless, accuracy of the kind; with `--tshark` the same
@@ -27,7 +31,16 @@ from pathlib import Path
 from typing import Any
 
 import retx
-from retx.diagnosing.truth import PLACES, Case, Kinds, Packet, captured, cases, random_cases
+from retx.diagnosing.truth import (
+    PLACES,
+    Case,
+    Kinds,
+    Packet,
+    captured,
+    cases,
+    kernel_cases,
+    random_cases,
+)
 
 KINDS = {
     "fast": "fast_retransmit",
@@ -195,6 +208,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="one draw of each case")
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--random", type=int, help="so many cases drawn at random instead")
+    parser.add_argument("--kernel", type=int, help="so many of them, emulated: the kernel sends")
     parser.add_argument("--first", type=int, default=0, help="number of the first of them")
     parser.add_argument("--tshark", action="store_true")
     parser.add_argument("--no-ids", action="store_true", help="IP identification 0 everywhere")
@@ -208,6 +222,8 @@ def main() -> int:
     chosen = cases(1 if options.quick else options.draws, ids=ids)
     if options.random:
         chosen = random_cases(options.random, first=options.first, ids=ids)
+    if options.kernel:
+        chosen = kernel_cases(options.kernel, first=options.first)
     for case in chosen:
         if options.only and options.only not in case.name:
             continue

@@ -64,7 +64,13 @@ app = { kind = "bulk" }
 
 ROOT = Path(__file__).parents[2]
 STUDIES = names()
-EMULATING = ("test_compare", "test_emulate", "test_kernel_grid", "test_study_emulations")
+EMULATING = (
+    "test_compare",
+    "test_diagnose_kernel",
+    "test_emulate",
+    "test_kernel_grid",
+    "test_study_emulations",
+)
 """Modules with emulations, of which a machine has one at a time."""
 OF_HIGH_BER = ("test_high_ber", "test_study")
 """Modules that look at that study's report; others have the name of theirs."""

@@ -18,6 +18,7 @@ PLACES = ("sender", "middle", "receiver")
 """Interfaces of the captures, in their order."""
 
 PRESETS = ("linux", "linux_reno", "linux_bbr", "sack", "newreno", "reno", "rack")
+PRESETS_OF_LINUX = ("linux", "linux_reno", "linux_bbr")
 CHANNELS: dict[str, dict[str, Any]] = {
     "bernoulli": {"model": "bernoulli", "p": 0.01},
     "bernoulli-heavy": {"model": "bernoulli", "p": 0.05},
@@ -129,6 +130,37 @@ class RandomCase(Case):
             tcp["receive_buffer"] = draw.choice([16_384, 65_536])
         scenario["flow"][0]["app"]["bytes"] = round(math.exp(draw.uniform(12.0, 15.0)))
         return scenario
+
+
+LATENESS_S = 0.02
+"""Lateness of packets of an emulation up to which its truth is used: it is what was done, however
+late."""
+
+
+@dataclass(frozen=True)
+class KernelCase(RandomCase):
+    """Random download that this machine's kernel sends and receives."""
+
+    def run(self, capture: Path) -> Result:
+        """Emulates the case, with captures at all places."""
+        from retx.emulation import emulate
+
+        places = ["first@server", "last@router", "last@client"]
+        scenario = self.scenario()
+        return emulate(
+            scenario,
+            seed=self.draw + 1,
+            pcap=capture,
+            pcap_at=places,
+            lateness_bound_s=LATENESS_S,
+        )
+
+
+def kernel_cases(count: int, *, first: int = 0) -> Iterator[Case]:
+    """Random cases from this number on for the kernel, half of them with timestamps."""
+    for number in range(first, first + count):
+        preset = Random(number + 1_000_000).choice(PRESETS_OF_LINUX)
+        yield KernelCase(preset, "random", number % 2 == 0, number)
 
 
 def random_cases(count: int, *, first: int = 0, ids: bool = True) -> Iterator[Case]:
