@@ -124,6 +124,12 @@ class Replications:
         ]
         return shared | {"replications": len(self._runs), "runs": each}
 
+    @property
+    def are_equal(self) -> bool:
+        """True if there are several runs, and random draws make no difference to their flows."""
+        rows = self.flows.drop("replication").n_unique()
+        return len(self) > 1 and rows == len(self._runs[0].summary["flows"])
+
     def mean(self, quantity: str | None = None, *, confidence: float = 0.95) -> pl.DataFrame:
         """Mean and confidence interval over the replications, one row per flow and quantity.
 

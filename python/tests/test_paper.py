@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import polars as pl
@@ -14,14 +15,16 @@ from conftest import LOSSY
 from matplotlib import pyplot as plt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 import retx
 from retx.analysis.latex import comparison_table, escaped, with_interval
 from retx.plots.chooser import NEEDS
 from retx.plots.keys import labels
 from retx.plots.style import RC, WIDTHS
+from retx.plots.surface import contour
 from retx.plots.sweeps import SweepPlot
-from retx.plots.ticks import untangled
+from retx.plots.ticks import LINE_LABEL, untangled
 
 P, DELAY, TCP = "link.cloud.forward.channel.p", "link.cloud.delay", "flow.download.tcp"
 
@@ -210,3 +213,39 @@ def test_the_command_line_has_widths_and_tables(cli, lossy: Path) -> None:
     assert (wrong.returncode, "there is page, column" in wrong.stderr) == (2, True)
     wrong = cli("compare", lossy, "--latex", "t.pdf")
     assert (wrong.returncode, "must end in .tex" in wrong.stderr) == (2, True)
+
+
+def boxes_of(texts: list[mpl.text.Text], renderer: Any) -> list[Bbox]:
+    return [it.get_window_extent(renderer) for it in texts if it.get_visible() and it.get_text()]
+
+
+def test_labels_between_decades_do_not_overlap() -> None:
+    figure = Figure(figsize=(1.5, 1.5))
+    axes = figure.subplots()
+    axes.set_xscale("log")
+    axes.set_xlim(0.01, 0.1)
+    figure.canvas.draw()
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    assert untangled(figure, renderer)
+    ticks = [*axes.get_xticklabels(), *axes.get_xticklabels(minor=True)]
+    boxes = sorted(boxes_of(ticks, renderer), key=lambda box: box.x0)
+    assert len(boxes) >= 2
+    assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
+
+
+def test_values_of_lines_lie_apart_and_inside() -> None:
+    # All lines lie in the middle fifth.
+    height = {0.0: 0.0, 4.0: 1.0, 6.0: 9.0, 10.0: 10.0}
+    rows = [{"replication": 0, "x": x, "y": y, "z": z} for x in range(6) for y, z in height.items()]
+    figure = contour(pl.DataFrame(rows), "x", "y", "z")
+    figure.fit("column")
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    renderer = canvas.get_renderer()
+    axes = figure.axes[0]
+    texts = [it for it in axes.texts if it.get_label() == LINE_LABEL]
+    boxes, frame = boxes_of(texts, renderer), axes.get_window_extent(renderer)
+    assert 2 <= len(boxes) < len(texts)
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+    assert all(frame.x0 < it.x0 and it.x1 < frame.x1 for it in boxes)
+    assert all(frame.y0 < it.y0 and it.y1 < frame.y1 for it in boxes)

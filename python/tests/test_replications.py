@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from conftest import LOSSY
+from conftest import LOSSY, Cli
 from polars.testing import assert_frame_equal
 
 import retx
@@ -67,3 +67,14 @@ def test_a_table_that_a_run_was_asked_for_is_joined_all_the_same() -> None:
     runs, others = (retx.replicate(LOSSY, 2, threads=1) for _ in range(2))
     assert runs[1].drops.height > 0
     assert_frame_equal(runs.drops, others.drops)
+
+
+def test_runs_without_random_draws_are_called_equal(cli: Cli, lossy: Path) -> None:
+    without = ["--set", "link.cloud.forward.channel=[]"]
+    said = "All 3 runs are equal"
+    assert said in cli("run", lossy, "--replications", 3, *without).stdout
+    assert said not in cli("run", lossy, "--replications", 3).stdout
+    # Of a single run there is nothing to compare.
+    assert "equal" not in cli("run", lossy, "--replications", 1, *without).stdout
+    assert retx.replicate(UDP_ALONE, 2, overrides={"link.cloud.channel": []}).are_equal
+    assert not retx.replicate(UDP_ALONE, 2).are_equal

@@ -65,9 +65,27 @@ impl Lateness {
     }
 }
 
+/// A measured duration for messages: three digits, and the micro sign in its unit.
+pub fn shown(duration: Duration) -> String {
+    let nanos = duration.as_nanos();
+    let step = 10_u64.pow(nanos.checked_ilog10().unwrap_or(0).saturating_sub(2));
+    let rounded = Duration::from_nanos((nanos + step / 2) / step * step);
+    rounded.to_string().replace(" us", " µs")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_in_messages_have_three_digits() {
+        let of = |nanos| shown(Duration::from_nanos(nanos));
+        assert_eq!(of(73_023), "73 µs");
+        assert_eq!(of(7_664), "7.66 µs");
+        assert_eq!(of(999_960), "1 ms");
+        assert_eq!(of(1_234_567_890), "1.23 s");
+        assert_eq!([of(0), of(7)], ["0 s", "7 ns"]);
+    }
 
     #[test]
     fn quantiles_of_known_samples() {

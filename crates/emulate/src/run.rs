@@ -4,6 +4,7 @@ use crate::boundary;
 use crate::calibrate::demand_bit_s;
 use crate::clock::Clock;
 use crate::error::EmulateError;
+use crate::lateness::shown;
 use crate::launch::{Launch, Started, Worker};
 use crate::layout::{Layout, ProgramAt, lay};
 use crate::path::{Datagrams, Devices, Flows, Goal, Inspector, Limiter, Path, Senders};
@@ -174,8 +175,10 @@ fn emulation(
     let late = seen.lateness.percentile(99.0);
     if late > bound {
         faults.push(format!(
-            "one packet in a hundred left more than {late} late, and {bound} is allowed: the \
-             machine was too busy, or the scenario is too fast for it"
+            "one packet in a hundred left more than {} late, and {} is allowed: the machine was \
+             too busy, or the scenario is too fast for it",
+            shown(late),
+            shown(bound)
         ));
     }
     if device_drops > 0 {

@@ -11,7 +11,9 @@ use retx_tcp::{
 };
 use retx_units::choice::{JsonSchema, Schema, inline_generator};
 use retx_units::{Distance, Duration, Probability, Rate};
+use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
+use std::sync::LazyLock;
 
 /// Everything that a scenario can name, by kind: `tcp` (presets), `congestion_control`,
 /// `loss_detection`, `loss_cause`, `rto`, `backoff`, `spurious`, `channel`, `queue`, `repair` (keys
@@ -22,32 +24,34 @@ use serde_json::{Map, Value, json};
 /// are allowed. A preset's parameters are all fields of a TCP with its values as defaults, a
 /// standard's all keys of a wlan with its values.
 pub fn describe() -> Value {
-    json!({
-        "tcp": tcp(),
-        "congestion_control": congestion_controls(),
-        "loss_detection": choices(loss_detection::Config::schemas()),
-        "loss_cause": choices(loss_cause::Config::schemas()),
-        "rto": choices(rto::Config::schemas()),
-        "backoff": choices(backoff::Config::schemas()),
-        "spurious": choices(spurious::Config::schemas()),
-        "channel": choices(channel::Config::schemas()),
-        "queue": choices(queue::Config::schemas()),
-        "repair": repairs(),
-        "wlan": standards(),
-        "relay": choices(Relay::schemas()),
-        "application": choices(App::schemas()),
-        "topology": choices(Topology::schemas(&mut inline_generator())),
-    })
+    let kinds = [
+        ("tcp", tcp()),
+        ("congestion_control", congestion_controls()),
+        ("loss_detection", choices(loss_detection::Config::schemas())),
+        ("loss_cause", choices(loss_cause::Config::schemas())),
+        ("rto", choices(rto::Config::schemas())),
+        ("backoff", choices(backoff::Config::schemas())),
+        ("spurious", choices(spurious::Config::schemas())),
+        ("channel", choices(channel::Config::schemas())),
+        ("queue", choices(queue::Config::schemas())),
+        ("repair", repairs()),
+        ("wlan", standards()),
+        ("relay", choices(Relay::schemas())),
+        ("application", choices(App::schemas())),
+        ("topology", choices(shapes())),
+    ];
+    Value::Object(kinds.map(|(kind, choices)| (kind.to_owned(), choices)).into_iter().collect())
 }
 
 fn tcp() -> Value {
     let fields = schema::without_null(Config::json_schema(&mut inline_generator()));
+    let fields = parameters(&fields);
     let of_preset = |preset: &presets::Preset| {
         let values = serde_json::to_value((preset.config)()).expect("a TCP is plain data");
-        let parameters = with_defaults(parameters(&fields), &values);
+        let parameters = with_defaults(fields.clone(), &values);
         let names = if preset.is_linux() { LINUX_NAMES } else { "" };
         let summary = format!("{}{names}", preset.summary);
-        json!({ "name": preset.name, "summary": summary, "parameters": parameters })
+        entry(preset.name, summary.into(), parameters)
     };
     presets::PRESETS.iter().map(of_preset).collect()
 }
@@ -88,12 +92,13 @@ fn with_defaults(mut parameters: Vec<Value>, values: &Value) -> Vec<Value> {
 /// Standards of a wlan.
 fn standards() -> Value {
     let keys = schema::without_null(WlanTable::json_schema(&mut inline_generator()));
+    let keys = parameters(&keys);
     let docs = Standard::json_schema(&mut inline_generator());
     let docs = values(docs.as_value());
     let of_standard = |standard: &Standard| {
         let table = WlanTable::from(&Wlan::plain(*standard));
         let values = serde_json::to_value(table).expect("a table is plain data");
-        let mut parameters = with_defaults(parameters(&keys), &values);
+        let mut parameters = with_defaults(keys.clone(), &values);
         parameters.retain(|parameter| parameter["name"] != "standard");
         for parameter in &mut parameters {
             let name = parameter["name"].as_str().unwrap_or_default();
@@ -108,7 +113,7 @@ fn standards() -> Value {
         }
         let doc = docs.iter().find(|value| value["name"] == standard.name());
         let summary = doc.map_or(Value::Null, |value| value["doc"].clone());
-        json!({ "name": standard.name(), "summary": summary, "parameters": parameters })
+        entry(standard.name(), summary, parameters)
     };
     Standard::ALL.iter().map(of_standard).collect()
 }
@@ -122,13 +127,49 @@ fn repairs() -> Value {
     ])
 }
 
+/// Shapes of a topology. Their parameters are tables with all keys of a link or a flow. To inline
+/// these in each would take most of the time of a description, which says "table" only: definitions
+/// are shared, and a parameter gets the outermost keys of its own.
+fn shapes() -> Vec<(&'static str, Schema)> {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let mut shapes = Topology::schemas(&mut generator);
+    let definitions = generator.take_definitions(false);
+    for (_, shape) in &mut shapes {
+        let properties = shape.get_mut("properties").and_then(Value::as_object_mut);
+        for property in properties.into_iter().flat_map(Map::values_mut) {
+            let reference = property.get("$ref").and_then(Value::as_str);
+            let name = reference.and_then(|path| path.rsplit('/').next());
+            let definition = name.and_then(|name| definitions.get(name)).cloned();
+            let (Some(property), Some(Value::Object(definition))) =
+                (property.as_object_mut(), definition)
+            else {
+                continue;
+            };
+            for (key, value) in definition {
+                // The description of a field takes precedence over that of its type.
+                property.entry(key).or_insert(value);
+            }
+        }
+    }
+    shapes
+}
+
 fn choices(schemas: Vec<(&'static str, Schema)>) -> Value {
     let of_choice = |(name, schema): (&str, Schema)| {
         let schema = schema::without_null(schema);
         let summary = doc(schema.as_value());
-        json!({ "name": name, "summary": summary, "parameters": parameters(&schema) })
+        entry(name, summary.into(), parameters(&schema))
     };
     schemas.into_iter().map(of_choice).collect()
+}
+
+/// Description of a choice. The macro `json!` would copy all parameters.
+fn entry(name: &str, summary: Value, parameters: Vec<Value>) -> Value {
+    let mut entry = Map::new();
+    entry.insert("name".into(), name.into());
+    entry.insert("summary".into(), summary);
+    entry.insert("parameters".into(), parameters.into());
+    Value::Object(entry)
 }
 
 fn parameters(schema: &Schema) -> Vec<Value> {
@@ -160,22 +201,27 @@ fn doc(schema: &Value) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// `duration`, `rate`, `distance`, `probability`, `size`, or the schema's own type.
-fn type_name(property: &Value) -> String {
+/// Types of values with a unit, by the name that a description gives them. They are generated
+/// once, because every property of every choice is compared with them.
+static UNITS: LazyLock<[(&str, Schema); 5]> = LazyLock::new(|| {
     let mut generator = inline_generator();
-    let units = [
+    [
         ("duration", Duration::json_schema(&mut generator)),
         ("rate", Rate::json_schema(&mut generator)),
         ("distance", Distance::json_schema(&mut generator)),
         ("probability", Probability::json_schema(&mut generator)),
         ("size", Size::json_schema(&mut generator)),
-    ];
+    ]
+});
+
+/// `duration`, `rate`, `distance`, `probability`, `size`, or the schema's own type.
+fn type_name(property: &Value) -> String {
     // The description of a field replaces its type's; the rest of the schema stays.
     let holds = |unit: &Schema| {
         let unit = unit.as_object().expect("units have schemas");
         unit.iter().all(|(key, value)| key == "description" || property.get(key) == Some(value))
     };
-    if let Some((name, _)) = units.iter().find(|(_, unit)| holds(unit)) {
+    if let Some((name, _)) = UNITS.iter().find(|(_, unit)| holds(unit)) {
         return (*name).into();
     }
     match property.get("type").and_then(Value::as_str) {

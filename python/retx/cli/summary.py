@@ -75,6 +75,11 @@ def print_means(replications: Replications, written: list[Path]) -> None:
         )
     )
     out.print(_means(replications))
+    if replications.are_equal:
+        out.print(
+            f"All {len(replications)} runs are equal: no random draw has an effect in this "
+            "scenario, and one run tells as much."
+        )
     said = _said_in_all(replications)
     if len(said):
         out.print(_confusion(said))

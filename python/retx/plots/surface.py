@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from matplotlib.patheffects import withStroke
 
 from retx.analysis.groups import means, needed
 from retx.plots.flows import PlotError
@@ -14,11 +15,14 @@ from retx.plots.keys import label_of
 from retx.plots.labels import Label, axis
 from retx.plots.metric import Places, short_names
 from retx.plots.style import MAP, Ax, Figure, label_decades, one_panel, styled
+from retx.plots.ticks import LINE_LABEL
 
 MOST_NUMBERED = 120
 """Cells, at most, that have their value written in."""
 LEVELS = 10
 HEIGHT_INCHES = 4.2
+LUMINANCE, BRIGHT = (0.299, 0.587, 0.114), 0.6
+"""Weights of red, green and blue, and the luminance from which text is black."""
 
 
 def heat_map(
@@ -111,12 +115,31 @@ def contour(
             axes.set_yscale("log")
             if upwards.unit:
                 label_decades(axes.yaxis)
-        # Only now: the gaps for them are measured on the axes as they are.
-        axes.clabel(lines, fontsize=7, fmt="%g")
         axes.set_ylabel(label_of(y, labels).text(upwards.unit))
         figure.colorbar(areas, ax=axes, label=label)
+        _label_lines(axes, lines, areas)
     figure.data |= {"means": found}
     return figure
+
+
+def _label_lines(axes: Any, lines: Any, areas: Any) -> None:  # noqa: ANN401
+    """Writes its value onto each line; where there is no room, the drawing leaves it out."""
+    behind = areas.cmap(areas.norm(lines.levels))
+    bright = behind[:, :3] @ LUMINANCE > BRIGHT
+    # A gap in the line would stay where it is when the figure gets another width; an outline in
+    # the colour behind it moves with its text.
+    texts = axes.clabel(
+        lines,
+        fontsize=7,
+        fmt="%g",
+        inline=False,
+        use_clabeltext=True,
+        colors=["black" if it else "white" for it in bright],
+    )
+    for text in texts:
+        colour = behind[np.argmin(np.abs(lines.levels - float(text.get_text())))]
+        text.set_path_effects([withStroke(linewidth=2.5, foreground=colour)])
+        text.set_label(LINE_LABEL)
 
 
 def _grid(

@@ -1,12 +1,15 @@
-"""Tick labels without overlaps."""
+"""Labels of ticks and of lines without overlaps."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
 GAP_POINTS = 2.0
 """Minimum distance between two labels."""
+LINE_LABEL = "value of a line"
+"""Mark (`Text.set_label`) of texts on contour lines, of which those without room are hidden."""
 TURNS = (30.0, 90.0)
 """Degrees by which names are turned, one after the other, until they are apart."""
 
@@ -15,12 +18,13 @@ def untangled(figure: Any, renderer: Any) -> bool:  # noqa: ANN401
     """Rotates or thins labels that overlap; true if anything has changed.
 
     Names along the x axis are rotated; of numbers, and along the y axis, every second label is
-    removed.
+    removed, those between the decades of a logarithmic axis first.
     """
     changed = False
     for axes in figure.findobj(_is_axes):
         changed |= _along(axes.xaxis, renderer, horizontal=True)
         changed |= _along(axes.yaxis, renderer, horizontal=False)
+        changed |= _on_lines(axes, renderer)
     return changed
 
 
@@ -28,10 +32,31 @@ def _is_axes(artist: Any) -> bool:  # noqa: ANN401
     return hasattr(artist, "xaxis") and hasattr(artist, "yaxis")
 
 
+def _on_lines(axes: Any, renderer: Any) -> bool:  # noqa: ANN401
+    """Hides values of lines that reach out of the axes or over another; true if any was hidden."""
+    frame = axes.get_window_extent(renderer)
+    shown: list[Any] = []
+    hidden = False
+    for text in _written(text for text in axes.texts if text.get_label() == LINE_LABEL):
+        box = text.get_window_extent(renderer)
+        inside = frame.x0 < box.x0 and box.x1 < frame.x1 and frame.y0 < box.y0 and box.y1 < frame.y1
+        if inside and not any(box.overlaps(other) for other in shown):
+            shown.append(box)
+        else:
+            text.set_visible(False)
+            hidden = True
+    return hidden
+
+
 def _along(axis: Any, renderer: Any, *, horizontal: bool) -> bool:  # noqa: ANN401
-    labels = [it for it in axis.get_ticklabels() if it.get_visible() and it.get_text()]
+    labels, between = (_written(axis.get_ticklabels(minor=minor)) for minor in (False, True))
+    changed = False
+    while between and _overlap([*labels, *between], renderer, horizontal=horizontal):
+        for label in between[::2]:
+            label.set_visible(False)
+        between, changed = between[1::2], True
     if not _overlap(labels, renderer, horizontal=horizontal):
-        return False
+        return changed
     named = any(_is_name(it.get_text()) for it in labels)
     for degrees in TURNS if horizontal and named else ():
         axis.set_tick_params(labelrotation=degrees)
@@ -45,6 +70,10 @@ def _along(axis: Any, renderer: Any, *, horizontal: bool) -> bool:  # noqa: ANN4
             label.set_visible(False)
         labels = labels[::2]
     return True
+
+
+def _written(labels: Iterable[Any]) -> list[Any]:
+    return [it for it in labels if it.get_visible() and it.get_text()]
 
 
 def _is_name(text: str) -> bool:

@@ -129,6 +129,13 @@ pub struct Observed {
     pub has_timestamps: bool,
 }
 
+impl Observed {
+    /// Bytes of the IP header without options.
+    pub const fn ip_header_bytes(&self) -> u32 {
+        if self.is_ipv6 { 40 } else { 20 }
+    }
+}
+
 impl Half {
     /// Keeps a packet with data, a SYN or a FIN, where that is wanted.
     pub(super) fn watch(

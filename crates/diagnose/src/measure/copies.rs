@@ -130,7 +130,7 @@ impl FlowTrace {
         let unit = mss.map_or(UNIT, |mss| u32::from(mss).saturating_sub(options)).max(UNIT_MIN);
         // Segments may be smaller than both ends would have them.
         let unit = if largest > 0 { unit.min(largest) } else { unit };
-        let ip = if observed.is_ipv6 { 40 } else { 20 };
+        let ip = observed.ip_header_bytes();
         let empty_wire_bytes = ip + TCP_BYTES + options + OVERHEAD_BYTES;
         let syn = observed.syns.iter().flatten().map(syn_options).max().unwrap_or(0);
         Self {

@@ -121,6 +121,8 @@ pub struct Path {
     pub segment_wire_bytes: u32,
     /// Overhead in addition to the IP packet, bytes.
     pub overhead_bytes: u32,
+    /// Bytes of the IP header: 20, or 40 with IPv6.
+    pub ip_header_bytes: u32,
 }
 
 /// Measures the path of the flow of this number between two captures, taken at both ends.
@@ -212,6 +214,7 @@ fn from_trace(flow: &answer::Flow, observed: &Observed, trace: &FlowTrace) -> Pa
         figures: figures(flow, trace),
         segment_wire_bytes: trace.segment_wire_bytes,
         overhead_bytes: OVERHEAD_BYTES,
+        ip_header_bytes: observed.ip_header_bytes(),
         rate_bit_s,
     }
 }

@@ -33,6 +33,7 @@ NEAR_WINDOW = 0.5
 LEAST_OTHERS = 0.02
 """Part of the bottleneck's rate from which other traffic is simulated."""
 OTHERS_BYTES = 1500
+IPV4_HEADER_BYTES = 20
 
 
 def written(fit: CaptureFit, *, replay: bool = False) -> str:
@@ -64,6 +65,7 @@ def written(fit: CaptureFit, *, replay: bool = False) -> str:
         'name = "bottleneck"',
         'ends = ["router", "receiver"]',
         *_rate(path),
+        *_overhead(path),
         *_delay(path),
         *_queue(fit, replay=replay),
         *_channel(fit, replay=replay),
@@ -104,6 +106,16 @@ def _rate(path: Mapping[str, Any]) -> Iterator[str]:
     )
     text = f"{round(found['value'])} bit/s"
     yield f"rate = {quoted(text)}"
+
+
+def _overhead(path: Mapping[str, Any]) -> Iterator[str]:
+    longer = path["ip_header_bytes"] - IPV4_HEADER_BYTES
+    if longer > 0:
+        yield from sure(
+            f"The capture's packets are IPv6, whose header is {longer} bytes longer than that of "
+            "IPv4, which retx simulates."
+        )
+        yield f"overhead = {path['overhead_bytes'] + longer}"
 
 
 def _delay(path: Mapping[str, Any]) -> Iterator[str]:
