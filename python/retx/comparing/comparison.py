@@ -89,7 +89,7 @@ class Comparison:
 
     @property
     def invalid(self) -> int:
-        """Number of emulations that were invalid at every attempt; they enter no mean."""
+        """Number of emulations that were invalid at every attempt; means exclude them."""
         return sum(it.result is None for it in self.attempts)
 
     @property
@@ -230,9 +230,9 @@ def compare(
     """Compares simulations of a scenario with emulations by this machine's kernel.
 
     Every run has its own random draws. For each emulation there is one more simulation with the
-    same draws: it loses the same packets as long as both send the same. Simulations run first, on
-    all cores, since emulations need the machine for themselves. If the scenario uses no random
-    draws, simulations are perturbed as emulations are (`Comparison.perturbed`).
+    same draws: it loses the same packets as long as both send the same packets. Simulations run
+    first, on all cores, since emulations need the machine for themselves. If the scenario uses no
+    random draws, simulations are perturbed as emulations are (`Comparison.perturbed`).
 
     Args:
         scenario: As for `run`.
@@ -255,7 +255,7 @@ def compare(
         EmulationRefusedError: The kernel cannot run this scenario, or this machine does not allow
             it or lacks something; the message says what.
         RunError: A run could not be carried out.
-        UsageError: A number makes no sense.
+        UsageError: A number is out of range.
     """
     plan = Plan(emulations, retries, jobs, backend, lateness_bound_s)
     with without_code(no_code_in_the_kernel), trusting(files_anywhere=files_anywhere):

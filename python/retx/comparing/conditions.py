@@ -19,7 +19,7 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Condition:
-    """One path, its TCPs and their traffic."""
+    """A path, its TCPs and their traffic."""
 
     number: int
     """Number of the condition, from 0."""

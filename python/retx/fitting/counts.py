@@ -26,7 +26,7 @@ LEAST = 5
 
 @dataclass(frozen=True)
 class CountFit:
-    """Losses as far as interval counts determine them."""
+    """Loss parameters that interval counts determine."""
 
     content: dict[str, Any]
 

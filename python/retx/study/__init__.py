@@ -1,8 +1,8 @@
-"""Reproduces published papers: published beside measured, with a verdict per claim.
+"""Reproduces published papers: compares published with measured numbers, with a verdict per claim.
 
-A study is a folder of data with a file of figures (`retx.study.library` says which files); this
-package runs its experiments through the public API and writes one report. The names below are what
-a study's `figures.py` works with; they come in when they are first asked for.
+A study is a folder of data with a file of figures (listed in `retx.study.library`); this package
+runs its experiments through the public API and writes one report. A study's `figures.py` uses the
+names below, which are imported on first use.
 """
 
 from __future__ import annotations

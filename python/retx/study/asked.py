@@ -1,7 +1,7 @@
 """Runs only the points of a study that a function asks for: for the trials of a calibration.
 
-The function is called twice: first with ones in the place of all numbers, to see what it asks for,
-then with what was found. Points that were asked for before, in another trial, are not run again.
+The function is called twice: first with ones instead of all numbers, to record its requests, then
+with the results. Points of earlier requests, from another trial, are not run again.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Point = tuple[str, int]
 
 @dataclass
 class Known:
-    """Quantities of points that were run, and the cases that were asked for."""
+    """Quantities of points that were run, and the requested cases."""
 
     values: dict[tuple[Point, str], Values | None] = field(default_factory=dict)
     cases: dict[str, set[str]] = field(default_factory=dict)
 
     def within(self, study: Study) -> Study:
-        """The study with only the cases that were asked for; all of them before the first time."""
+        """The study with only the requested cases; with all of them before the first call."""
         if not self.cases:
             return study
         return replace(
@@ -49,7 +49,7 @@ class Known:
         return found
 
     def missing(self, asked: set[tuple[Point, str]]) -> set[Point]:
-        """Points of which some quantity is not known yet."""
+        """Points with an unknown quantity."""
         return {point for point, quantity in asked if (point, quantity) not in self.values}
 
 
@@ -72,7 +72,7 @@ class Asked(Runs):
         )
 
     def point(self, experiment: str, case: str, at: Mapping[str, Any] | None) -> tuple[str, int]:
-        """Key of a point, and how often it is run."""
+        """Key of a point, and its number of runs."""
         self._known.cases.setdefault(experiment, set()).add(case)
         return super().point(experiment, case, at)
 

@@ -1,10 +1,10 @@
 """Searches the open parameters of a study together, and freezes the set-up that fits most claims.
 
 Trials come in this order: the default, each single change of it, a Latin hypercube over all
-parameters, proposals of Optuna's sampler, single changes of the best ones, and those with single
-bends taken back. Each is kept as one line beside the report as soon as it is judged, and proposals
-depend only on the trials before them; so a search that is broken off goes on, and comes to the same
-end.
+parameters, proposals of Optuna's sampler, single changes of the best ones, and the best ones with
+single parameters reset to their defaults. Each trial is stored as one line beside the report as
+soon as it is judged, and proposals depend only on earlier trials: an interrupted search continues,
+with the same result.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Search:
     def of(
         cls, study: Study, form: str, seed: int, home: Path, threads: int | None = None
     ) -> Search:
-        """A search whose trials are kept beside the report in `home`."""
+        """A search whose trials are stored beside the report in `home`."""
         openings = load_openings(study)
         name = f"{digest(study)}-{form}-{seed}-{_native.ENGINE[:12]}.jsonl"
         return cls(study.in_form(form), openings, form, seed, home / TRIALS / name, threads)
@@ -119,7 +119,7 @@ class Search:
         return done
 
     def _proposals(self, done: list[Trial]) -> Iterator[tuple[str, Values]]:
-        """Set-ups in their order; `done` grows as they are judged."""
+        """Set-ups in their order; `done` is extended as they are judged."""
         default = self.openings.default
         yield "default", default
         for name, parameter in self.openings.parameters.items():
@@ -143,10 +143,10 @@ class Search:
                 yield "unbent", leader.values | {name: default[name]}
 
     def _around(self, done: Sequence[Trial]) -> list[Values]:
-        """Single changes, not tried yet, of the best trial and of that with most claims.
+        """Untried single changes of the best trial and of the trial with most claims.
 
-        The sampler draws each parameter by itself, and seldom leaves a good single change for
-        what is good only together.
+        The sampler draws each parameter independently, and seldom leaves a good single change for a
+        good combination.
         """
         tried = {repr(trial.values) for trial in done}
         admitted = [trial for trial in done if not trial.broken] or done
@@ -160,7 +160,7 @@ class Search:
         return [values for key, values in changed.items() if key not in tried]
 
     def _proposed(self, done: Sequence[Trial], number: int) -> Values:
-        """Proposal of Optuna's sampler that was not tried before, as far as it finds one."""
+        """Untried proposal of Optuna's sampler, if it finds one."""
         tried = {repr(trial.values) for trial in done}
         for again in range(ATTEMPTS):
             found = self._asked(done, self.seed + number + SEED_AHEAD * again)
@@ -169,7 +169,10 @@ class Search:
         return found
 
     def _asked(self, done: Sequence[Trial], seed: int) -> Values:
-        """Proposal of Optuna's sampler from the trials before: claims that agree, less bends."""
+        """Proposal of Optuna's sampler from earlier trials.
+
+        The objective is the number of claims that agree minus the number of bent parameters.
+        """
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -194,13 +197,13 @@ class Search:
         }
 
     def _judged(self, number: int, kind: str, values: Values, most: float | None) -> Trial:
-        """Judges the calibrating claims at a set-up; with more draws where few are promising.
+        """Judges the calibrating claims at a set-up; promising set-ups get more draws.
 
         Args:
             number: Number of the trial.
             kind: Kind of the trial.
             values: The set-up.
-            most: Claims less bends of the best trial so far.
+            most: Score of the best trial so far: claims minus bent parameters.
         """
         draws = self.openings.draws
         trial = self._with_draws(number, kind, values, draws[0])
@@ -237,7 +240,7 @@ class Search:
         )
 
     def summary(self, trials: Sequence[Trial]) -> list[str]:
-        """Sentences on what was found."""
+        """Sentences on the results."""
         base, default = best(trials), trials[0]
         left, of = self._left_out(trials)
         said = [
@@ -259,7 +262,7 @@ class Search:
         return said
 
     def _left_out(self, trials: Sequence[Trial]) -> tuple[int, int]:
-        """Claims that agree where each figure, or column of a table, is left out of the choice."""
+        """Claims that agree if the base is chosen without one figure or table column each."""
         figures: dict[str, list[str]] = {}
         for claim, source in self._sources().items():
             figures.setdefault(source, []).append(claim)
@@ -278,7 +281,7 @@ class Search:
     def freeze(self, number: int, progress: Callable[[Look], None] | None = None) -> Path:
         """Writes `base.toml` and `front.csv` into the study's folder.
 
-        Claims that are held out are looked at first, at the trial and one parameter away from it.
+        Held-out claims are judged first, at the trial and at each change of one parameter.
 
         Raises:
             UsageError: The trial does not exist.

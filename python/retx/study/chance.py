@@ -1,8 +1,8 @@
 """Effect of chance on the verdicts of a report, which are many.
 
 Of k true claims that are each tested at the level 5 %, 0.05 k fail by chance. Bonferroni's
-correction tests each at 5 % / k instead: then all true claims hold together with at least 95 %,
-however they depend on one another.
+correction tests each at 5 % / k instead: then all true claims hold simultaneously with a
+probability of at least 95 %, whatever their dependence.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ LEVEL = 1 - CONFIDENCE
 
 
 def chance_of(everything: Iterable[Judged]) -> dict[str, Any]:
-    """Number of verdicts that rest on chance, and the effect of a correction for their number.
+    """Number of verdicts that depend on chance, and the effect of a correction for their number.
 
     Keys: `single_runs` (published numbers that are compared with the range of single runs), of
-    these `differ`, `differ_by_chance` (as many would on average if all of them were true), and
-    `differ_corrected` (the ids of those that still differ from ranges that hold for all at once);
+    these `differ`, `differ_by_chance` (the expected number if all of them were true), and
+    `differ_corrected` (the ids of those outside the ranges that hold for all simultaneously);
     `bounds` (means that are compared with a bound), of these `unsettled` (ids whose interval
-    reaches across), and `unsettled_corrected`.
+    contains the bound), and `unsettled_corrected`.
     """
     lines = [
         (line, line.measured)
@@ -50,7 +50,7 @@ def _ids(lines: Iterable[Judged]) -> list[str]:
 
 
 def _differs(line: Judged, tests: int) -> bool:
-    """True outside the range of single runs that holds for all tests at once."""
+    """True outside the range of single runs that holds for all tests simultaneously."""
     found, published = line.measured, line.published
     assert found is not None
     assert published is not None
@@ -61,7 +61,7 @@ def _differs(line: Judged, tests: int) -> bool:
 
 
 def _unsettled(line: Judged, tests: int) -> bool:
-    """True if the interval that holds for all tests at once contains a bound."""
+    """True if the interval that holds for all tests simultaneously contains a bound."""
     assert line.measured is not None
     assert line.measured.interval is not None
     wide = widened(line.measured, line.measured.interval, tests)

@@ -27,7 +27,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The set-up of all runs, and what the search for it found."""
+    """The set-up of all runs, and the results of the search for it."""
 
     said: str
     """Sentence on the set-up."""
@@ -39,7 +39,7 @@ class Chosen:
     def of(
         cls, name: str, openings: Openings, values: Values, searched: Mapping[str, Any]
     ) -> Chosen:
-        """The set-up with the sentence on it."""
+        """The set-up with its sentence."""
         bent = openings.bent(values)
         listed = "; ".join(f"{it}: {values[it]}" for it in bent)
         said = f"Set-up: {name}, {len(bent)} of {len(values)} open parameters bent"
@@ -91,7 +91,7 @@ class Chosen:
 
 
 def _held_out(found: Mapping[str, Any]) -> str:
-    """Sentence on a claim that the search did not look at."""
+    """Sentence on a claim that the search did not use."""
     if found["reached"]:
         lost = ", ".join(found["costs"]) or "none of those that the search looks at"
         return f"Held out of the search: it agrees with {found['change']}, which loses {lost}."
@@ -104,7 +104,7 @@ def _held_out(found: Mapping[str, Any]) -> str:
 
 
 def _nearest(claim: str, trial: Trial) -> dict[str, Any]:
-    """The trial that comes closest to a claim that none reaches, and its value."""
+    """The trial with the smallest distance from a claim that no trial satisfies, and its value."""
     mean = trial.means.get(claim)
     found: dict[str, Any] = {"reached": False, "trial": trial.number}
     return found if mean is None else found | {"nearest": float(f"{mean:.4g}")}
@@ -116,12 +116,13 @@ def kept(
     left_out: tuple[int, int],
     published: Mapping[str, float] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Findings of a search, as `base.toml` keeps them.
+    """Results of a search, as stored in `base.toml`.
 
     Args:
         trials: All of them.
-        base: The one that is frozen.
-        left_out: Claims that agree where each figure is left out of the choice, and all.
+        base: The frozen trial.
+        left_out: Number of claims that agree if the base is chosen without one figure each, and of
+            all.
         published: Numbers of claims that have one.
     """
     lost = costs(trials, base)

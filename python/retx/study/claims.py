@@ -1,4 +1,4 @@
-"""Published numbers, and claims about them, as the files of a study have them."""
+"""Published numbers, and claims about them, as defined in the files of a study."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Series:
         return None if target is None else target.value
 
     def target(self, case: str) -> Target | None:
-        """The number less the offset, with its rounding."""
+        """The number minus the offset, with its rounding."""
         if case not in self.values:
             return None
         printed = rounded(self.values[case])
@@ -183,7 +183,7 @@ def check_use(claim: Claim | Rows, ids: set[str], here: str) -> None:
     """Checks use, kind and whole of a claim.
 
     Raises:
-        StudyError: One is not.
+        StudyError: One of them is invalid.
     """
     for key, value, known in (
         ("use", claim.use, USES),

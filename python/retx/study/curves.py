@@ -1,10 +1,11 @@
-"""Rules for values at several points, judged as a whole by seeded resamples of the replications.
+"""Rules for values at several points, judged together by seeded resamples of the replications.
 
-- `curve`: rank correlation, slope and distance of our curve and the published one. It agrees when
-  all three hold in 95 % of the resamples, and differs when one of them fails in 95 %.
+- `curve`: rank correlation, slope and distance of the measured and the published curve. It agrees
+  if all three are within their limits in 95 % of the resamples, and differs if one of them is
+  outside in 95 %.
 - `trend`: rises, falls, or is level; by the change from end to end (Theil and Sen) relative to the
   mean.
-- `order`: cases that are claimed to stand in an order, pair by pair with Bonferroni's correction.
+- `order`: claimed order of cases, tested pair by pair with Bonferroni's correction.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from retx.study.verdicts import Finding, Verdict
 
 
 def judge_curve(measured: Points, published: Mapping[str, Target], limits: Thresholds) -> Finding:
-    """Judges our curve against a published one.
+    """Judges the measured curve against a published one.
 
     Raises:
-        StudyError: Points are lacking.
+        StudyError: Points are missing.
     """
     lacking = [point for point in published if point not in measured.runs]
     if lacking or len(published) < LEAST_POINTS:
@@ -101,9 +102,10 @@ def _near(ratio: Array, factor: float) -> Truths:
 
 
 def _distance(curves: Array, published: Array, roundings: Array) -> Array:
-    """Root mean square of ln(measured/published); for signed numbers, of differences by range.
+    """Root mean square of ln(measured/published); for signed numbers, of relative differences.
 
-    Measured numbers within a printed one's rounding have no distance from it.
+    Differences are relative to the range of the curve. The distance is 0 within the rounding of a
+    printed number.
     """
     nearest = np.clip(curves, published - roundings, published + roundings)
     if (published - roundings <= 0).any():
@@ -121,10 +123,10 @@ def judge_trend(
     change: Target | None,
     limits: Thresholds,
 ) -> Finding:
-    """Judges whether our curve rises, falls or is level.
+    """Judges whether the measured curve rises, falls or is level.
 
     Args:
-        measured: Ours.
+        measured: The measured curve.
         claimed: `rises`, `falls` or `level`.
         published: The paper's curve; may be empty.
         change: The paper's relative change from end to end, where it has no curve.
@@ -167,10 +169,10 @@ def _changes(x: Array, curves: Array) -> Array:
 
 
 def judge_order(measured: Points, claimed: str, limits: Thresholds) -> Finding:
-    """Judges whether cases stand in an order such as `a > b, c > d`: each group above the next.
+    """Judges an order of cases such as `a > b, c > d`: each group is above the next.
 
     Raises:
-        StudyError: A case is not there.
+        StudyError: A case is missing.
     """
     groups = [[name.strip() for name in group.split(",")] for group in claimed.split(">")]
     pairs = [pair for upper, lower in pairwise(groups) for pair in product(upper, lower)]
@@ -193,7 +195,7 @@ def judge_order(measured: Points, claimed: str, limits: Thresholds) -> Finding:
 
 
 def _ratio(measured: Points, upper: str, lower: str) -> Estimate:
-    """One case over another, draw by draw; 1 + the relative difference if some are not positive."""
+    """Ratio of two cases by draw; 1 plus the relative difference if a value is not positive."""
     above, below = measured.runs[upper], measured.runs[lower]
     if all(value is None or value > 0 for value in (*above, *below)):
         found = paired_ratio(above, below)

@@ -1,4 +1,4 @@
-"""Reads the TOML files of a study into dataclasses; an error says where something is wrong."""
+"""Reads the TOML files of a study into dataclasses; an error names the file and the key."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class StudyError(UsageError):
 
 
 class Printed(float):
-    """A number with the text that it was written as, whose last digit says how it was rounded."""
+    """A number with its text, whose last digit shows its rounding."""
 
     text: str
 
@@ -45,7 +45,7 @@ class Target:
 
 
 def last_digit(value: float) -> float:
-    """Size of one unit in the last digit of a number as written; 0 for one that was computed."""
+    """Size of one unit in the last digit of a number as written; 0 for a computed number."""
     if isinstance(value, int):
         return 1.0
     if not isinstance(value, Printed):
@@ -61,7 +61,7 @@ def rounded(value: float) -> Target:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The tables of a file; its numbers with a point know their digits (`Printed`).
+    """The tables of a file; numbers with a decimal point keep their digits (`Printed`).
 
     Raises:
         StudyError: The file is missing, or is not TOML.
@@ -77,7 +77,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_head(path: Path) -> dict[str, Any]:
-    """The tables of a file before its first list of tables, which takes a tenth of the time.
+    """The tables of a file before its first list of tables: a tenth of the time to read.
 
     Raises:
         StudyError: The file is missing, or is not TOML.
@@ -94,7 +94,7 @@ def build(made: type[T], values: object, where: str) -> T:
     """An instance of a dataclass from a table with the same keys.
 
     Raises:
-        StudyError: A key is unknown or lacking.
+        StudyError: A key is unknown or missing.
     """
     if not isinstance(values, Mapping):
         raise StudyError(f"{where}: expected a table; found {values!r}")

@@ -1,10 +1,10 @@
 """Emulations of a study's experiments: the kernel's own TCP beside the simulations.
 
-What they found is kept beside the report, a file for each point: emulations take real time, an idle
-machine, and a kernel that allows them, and a report is to be built again without these. A run whose
-packets left too late is repeated, then left out; where nothing can be emulated, and nothing is kept
-from another time, the report says why. What hosts wait for on a busy machine no lateness tells, so
-the machine's load is told, too.
+Results are stored beside the report, in a file for each point: emulations need real time, an idle
+machine and a kernel that permits them, and a report must be reproducible without these. A run whose
+packets left too late is repeated, then left out; if emulation is impossible and no results are
+stored, the report says why. Lateness does not show how long hosts waited for a busy machine, so
+that the load of the machine is reported, too.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ IDLE_LOAD = 1.0
 
 @dataclass(frozen=True)
 class Point:
-    """Case of an experiment to emulate, and how often."""
+    """Case of an experiment to emulate, and the number of emulations."""
 
     experiment: str
     case: str
@@ -62,7 +62,7 @@ class Found:
     """Reason why there are no emulations."""
 
     def values(self, quantity: str) -> list[float | None]:
-        """A quantity of a flow in each of them: `flow.NAME.COLUMN`.
+        """A quantity of a flow in each emulation: `flow.NAME.COLUMN`.
 
         Raises:
             StudyError: Emulations have no such quantity.
@@ -135,7 +135,7 @@ def _kept(one: Emulated) -> dict[str, Any]:
 
 
 def _read(kept: Path | None) -> list[dict[str, Any]]:
-    """Runs that an earlier call has kept."""
+    """Runs stored by an earlier call."""
     if kept is None or not kept.is_file():
         return []
     try:
@@ -155,7 +155,7 @@ def _keep(kept: Path | None, point: Point, runs: list[dict[str, Any]]) -> None:
 
 
 def account(found: Mapping[str, Found]) -> str:
-    """Text for a table's note: how an experiment's emulations, given by case, were done."""
+    """Text for the note of a table: how an experiment's emulations, given by case, were made."""
     refusals = {one.refused for one in found.values() if one.refused}
     summaries = [summary for one in found.values() for summary in one.summaries]
     return " ".join([*(_done(list(found.values()), summaries)), *map(_not_done, refusals)])

@@ -20,7 +20,7 @@ class Interval:
     high: float
 
     def holds(self, value: float) -> bool:
-        """True when the value lies inside, the ends included."""
+        """True if the value is inside or at an end."""
         return self.low <= value <= self.high
 
 
@@ -41,7 +41,7 @@ class Estimate:
 
     @property
     def bounds(self) -> Interval:
-        """The confidence interval; the value itself where there is no chance."""
+        """The confidence interval; the value itself without chance."""
         return self.interval or Interval(self.mean, self.mean)
 
 
@@ -57,8 +57,9 @@ def estimate(
 
     Args:
         values: One for each run; None where a run has none.
-        least: Bound of the quantity itself, such as 0 for a count: no single run falls below.
-        ranked: The range of single runs by rank, for quantities far from a normal law.
+        least: Lower bound of the quantity, such as 0 for a count.
+        ranked: Take the range of single runs from ranks, for quantities far from a normal
+            distribution.
     """
     known = [float(value) for value in values if value is not None]
     missing = len(values) - len(known)
@@ -85,8 +86,9 @@ def estimate(
 def by_rank(values: Sequence[float]) -> Interval:
     """Range of 95 % of single runs, for any distribution: between the k-th and the k-th last.
 
-    One more run falls between them with probability (n + 1 − 2k)/(n + 1), so k is (n + 1)/40. With
-    less than 39 runs it is from the least to the largest, and fewer than 95 % fall there.
+    A further run is between them with probability (n + 1 − 2k)/(n + 1), so that k is (n + 1)/40.
+    With fewer than 39 runs the range extends from the smallest to the largest run, and covers less
+    than 95 %.
     """
     ordered = sorted(values)
     k = max(1, int((len(ordered) + 1) * (1 - CONFIDENCE) / 2 + 1e-9))
@@ -133,7 +135,7 @@ def _exp(interval: Interval | None) -> Interval | None:
 def widened(found: Estimate, interval: Interval, tests: int) -> Interval:
     """An interval at 1 − 5 % / `tests` instead of 95 %, by Student's t.
 
-    One by rank cannot be widened, and stays: see `Estimate.ranked`.
+    An interval by rank is returned unchanged: see `Estimate.ranked`.
     """
     if tests < 2 or found.n < 2 or (found.ranked and interval is found.single):
         return interval

@@ -40,7 +40,7 @@ class Figure:
         return f"data:image/png;base64,{b64encode(buffer.getvalue()).decode('ascii')}"
 
     def svg(self) -> bytes:
-        """The figure as a file. Letters are outlines: a page cannot bring its fonts along."""
+        """The figure as a file. Letters are outlines, because a page contains no fonts."""
         buffer = io.BytesIO()
         with mpl.rc_context(style.RC | {"svg.fonttype": "path"}):
             self.drawn.savefig(buffer, format="svg", metadata={"Date": None})

@@ -33,9 +33,10 @@ class Trial:
         return frozenset(name for name, score in self.scores.items() if score >= 1)
 
     def net(self, without: Iterable[str] = ()) -> tuple[float, int, float]:
-        """Order by which a base is chosen: claims less bends, few bends, closeness of the rest.
+        """Sort key for the choice of a base.
 
-        A bend must win a claim.
+        Claims minus bent parameters come first, then few bent parameters, then small distances of
+        the remaining claims: a bent parameter must win a claim.
         """
         left_out = set(without)
         agree = sum(name not in left_out for name in self.agreeing)
@@ -44,14 +45,14 @@ class Trial:
 
 
 def best(trials: Sequence[Trial], without: Iterable[str] = ()) -> Trial:
-    """Trial to take as base: the best admitted one, or the default if there is none."""
+    """Trial to use as base: the best admitted one, otherwise the default."""
     admitted = [trial for trial in trials if not trial.broken] or list(trials[:1])
     left_out = tuple(without)
     return max(admitted, key=lambda trial: (*trial.net(left_out), -trial.number))
 
 
 def by_bends(trials: Sequence[Trial]) -> list[Trial]:
-    """Best trial for 0, 1, 2 … bends, as long as another bend wins claims."""
+    """Best trial for 0, 1, 2 … bent parameters, as long as a further bent parameter wins claims."""
     found: list[Trial] = []
     for bends in range(max(len(trial.bent) for trial in trials) + 1):
         such = [trial for trial in trials if len(trial.bent) == bends and not trial.broken]
@@ -65,11 +66,11 @@ def by_bends(trials: Sequence[Trial]) -> list[Trial]:
 def out_of_reach(
     trials: Sequence[Trial], published: Mapping[str, float] = MappingProxyType({})
 ) -> dict[str, Trial]:
-    """Claims that agree in no admitted trial, with the trial that comes closest.
+    """Claims that agree in no admitted trial, with the nearest trial.
 
     Args:
         trials: All of them.
-        published: Numbers of claims that have one: they tell trials of equal score apart.
+        published: Numbers of claims that have one; they rank trials of equal score.
     """
     admitted = [trial for trial in trials if not trial.broken]
     reached = frozenset().union(*(trial.agreeing for trial in admitted))
@@ -87,9 +88,9 @@ def out_of_reach(
 
 
 def costs(trials: Sequence[Trial], base: Trial) -> dict[str, frozenset[str]]:
-    """Claims that would be lost for each claim that the base misses and another trial reaches.
+    """Claims that would be lost for each claim that the base misses and another trial satisfies.
 
-    Of the trials that reach it, the one that loses fewest.
+    Of these trials, the one that loses fewest claims counts.
     """
     found: dict[str, frozenset[str]] = {}
     for trial in trials:
@@ -103,7 +104,7 @@ def costs(trials: Sequence[Trial], base: Trial) -> dict[str, frozenset[str]]:
 
 
 def conflicts(trials: Sequence[Trial]) -> list[tuple[str, str]]:
-    """Pairs of claims that admitted trials reach one by one and none together."""
+    """Pairs of claims that admitted trials satisfy separately, but none together."""
     sets = [trial.agreeing for trial in trials if not trial.broken]
     reached = sorted(frozenset().union(*sets))
     return [

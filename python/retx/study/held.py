@@ -1,8 +1,8 @@
-"""Looks at claims that a search is not judged by: at the base, and one parameter away from it.
+"""Judges held-out claims at the base, and at each change of one parameter.
 
-The search of `retx.study.calibration` does not see these claims, so that its base is no fit to
-them. Afterwards they are judged at the base and at each single change of it, beside the claims of
-the search: which value of which parameter makes one agree, and what that costs.
+The search of `retx.study.calibration` does not use these claims, so that its base is not fitted to
+them. Afterwards they are judged together with the claims of the search: which value of which
+parameter satisfies a claim, and which other claims it loses.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNCOUNTED_RULES = ("arithmetic", "undecidable")
 
 @dataclass(frozen=True)
 class Look:
-    """A set-up, with all claims judged there."""
+    """A set-up, with the verdicts on all claims at it."""
 
     change: str
     """The parameter that differs from the base, with its value; empty for the base."""
@@ -53,7 +53,7 @@ def set_ups(openings: Openings, base: Values) -> Iterator[tuple[str, Values]]:
 
 
 def held_out(study: Study) -> list[str]:
-    """Ids of the claims that count and that a search does not look at."""
+    """Ids of the counted claims that a search does not use."""
     searched = set(calibrating(study))
     rows = [
         f"{row.id} {case}"
@@ -77,7 +77,7 @@ def verdicts(
 ) -> dict[str, Finding]:
     """Verdicts on some claims, by their id.
 
-    A held-out claim without a value is left out; one of the search differs.
+    A held-out claim without a value is omitted; a claim of the search without a value differs.
     """
     searched = set(calibrating(study))
     found: dict[str, Finding] = {}
@@ -101,13 +101,13 @@ def looks(
     plan: Plan,
     progress: Callable[[Look], None] | None = None,
 ) -> list[Look]:
-    """Judges all claims at the base and one parameter away from it.
+    """Judges all claims at the base and at each change of one parameter.
 
     Args:
         study: The study, as its files define it.
         module: Functions of the study.
         openings: Open parameters of the study.
-        base: The set-up that the search chose.
+        base: Set-up chosen by the search.
         plan: Seed and draws, those of the search.
         progress: Called with each look.
     """
@@ -136,7 +136,7 @@ def looks(
 
 
 def reasons(study: Study, found: Sequence[Look]) -> dict[str, dict[str, Any]]:
-    """Reasons of the held-out claims that miss at the base, as `base.toml` keeps them."""
+    """Reasons of the held-out claims that differ at the base, as stored in `base.toml`."""
     base, *others = found
     searched = frozenset(calibrating(study))
     published = targets(study)

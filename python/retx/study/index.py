@@ -22,10 +22,10 @@ MARK_WITHIN = 2000
 
 
 def check_index(folder: Path) -> None:
-    """Refuses a path at which a page lies that no study has written.
+    """Refuses a path with a page that no study has written.
 
     Raises:
-        OSError: One does.
+        OSError: Such a page exists.
     """
     path = folder / NAME
     if not path.exists():

@@ -5,12 +5,12 @@ A study is a folder with
 - `study.toml`: title, paper, experiments (scenario, cases, replications), assumptions;
 - the scenarios that it names;
 - `published.toml`: the paper's numbers, each with its table, figure or section;
-- `claims.toml`: what the paper says, how it is measured, and what counts as agreement;
+- `claims.toml`: statements of the paper, their measurement, and the condition of agreement;
 - `body.html`: the report's text, a Jinja template;
 - `figures.py`: functions from measured data to tables, named values and figures.
 
-Those of retx lie in `studies/` of the repository; the package has them as `retx/_studies`, in a
-checkout by a symbolic link. Any other folder is a study by its path.
+The studies of retx are in `studies/` of the repository; the package contains them as
+`retx/_studies`, in a checkout by a symbolic link. Any other study is given by its path.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Experiment:
     """Values that only the quick form sets, such as a shorter download."""
 
     def overrides(self, case: str) -> dict[str, Any]:
-        """The values that a case sets, in this order, its forerunners' included."""
+        """The values that a case sets, in this order, including inherited ones."""
         this = self.cases[case]
         before = self.overrides(this.builds_on) if this.builds_on else self.set
         # A table that a case sets anew comes after parts of it that were set before.
@@ -115,7 +115,7 @@ class Experiment:
 
 
 def _of_form(value: Any, form: str) -> Any:  # noqa: ANN401
-    """A part of a grid, with the list of this form wherever each has its own."""
+    """A part of a grid, with the list for this form if the forms have separate lists."""
     if isinstance(value, dict):
         if set(value) == set(FORMS) and all(isinstance(it, list) for it in value.values()):
             return value[form]
@@ -125,7 +125,7 @@ def _of_form(value: Any, form: str) -> Any:  # noqa: ANN401
 
 @dataclass(frozen=True)
 class Assumption:
-    """A parameter that the paper does not give."""
+    """A parameter that the paper does not state."""
 
     parameter: str
     value: str
@@ -136,7 +136,7 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Study:
-    """Everything that the files of a study say."""
+    """Content of the files of a study."""
 
     name: str
     folder: Path
@@ -162,7 +162,7 @@ class Study:
         """The rule of a claim with the paper's numbers.
 
         Raises:
-            KeyError: published.toml lacks them.
+            KeyError: published.toml does not contain them.
         """
         target, curve = None, {}
         reference = claim.published
@@ -248,7 +248,7 @@ def _list(made: type[Any], values: list[Any], where: str) -> list[Any]:
 
 
 def _experiments(tables: dict[str, Any], where: str) -> Iterator[tuple[str, Experiment]]:
-    """The experiments; `cases_of` names one whose cases hold unless a case of that name differs."""
+    """The experiments, with the cases that `cases_of` inherits from another experiment."""
     cases: dict[str, dict[str, Case]] = {}
     for name, table in tables.items():
         here = f"{where}.{name}"

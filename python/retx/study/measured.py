@@ -71,7 +71,7 @@ class Plan:
 class Measured:
     """Results of the runs of a study. Cases of one experiment share their draws, run by run.
 
-    Where an experiment has a grid, `at` says which of its points is meant: a value by each key.
+    If an experiment has a grid, `at` selects a point: a value for each key.
     """
 
     study: Study
@@ -91,7 +91,7 @@ class Measured:
         """Runs every case of every experiment as one queue, then emulates, then searches.
 
         Args:
-            out: Keep what is found there; what is there already is not run again.
+            out: Directory in which results are stored; stored runs are not repeated.
             progress: As for `retx.sweep`.
         """
         self._runs = Runs.make(self._whole(), out, self.plan.threads, progress)
@@ -115,7 +115,7 @@ class Measured:
         """Computes a function after running only the points that it asks for.
 
         Args:
-            compute: Is called twice.
+            compute: Function, which is called twice.
             known: Earlier results; new ones are added.
         """
         whole = self._whole()
@@ -165,8 +165,8 @@ class Measured:
         Args:
             experiment: Name of the experiment.
             name: `flows`, `links`, `wlans`, `stations`, `relays`, `runs`, `derived` (the study's
-                `quantities`), and what the experiment keeps (`tables = ["episodes"]`).
-            case: Only this one.
+                `quantities`), and the tables that the experiment records (`tables = ["episodes"]`).
+            case: Only this case.
             at: Only these values of the grid.
         """
         found: pl.DataFrame = getattr(self.sweep(experiment), name)
@@ -225,7 +225,7 @@ class Measured:
         return estimate(found.values(quantity or what.quantity), least=0.0, ranked=what.ranked)
 
     def emulations(self, experiment: str) -> str:
-        """Text for a table's note: how the emulations of an experiment were done, or why not."""
+        """Text for the note of a table: how an experiment's emulations were made, or why not."""
         cases = self._experiment(experiment).cases
         none = Found(refused=LEFT_OUT)
         return account({case: self._emulated.get((experiment, case), none) for case in cases})
@@ -281,7 +281,7 @@ class Measured:
         )
 
     def typical(self, experiment: str, case: str, *, at: At = None) -> int:
-        """The replication that comes closest to the mean: the one to show in a figure."""
+        """The replication nearest to the mean, to be shown in a figure."""
         quantity = self._experiment(experiment).quantity
         values = self.values(experiment, case, quantity, at=at)
         mean = self.mean(experiment, case, at=at)
@@ -291,7 +291,7 @@ class Measured:
     def run(
         self, experiment: str, case: str, replication: int = 0, *, at: At = None
     ) -> retx.Result:
-        """One run of a case again, with all its tables: for figures over time."""
+        """Repeats one run of a case and records all tables, for figures over time."""
         what = self._experiment(experiment)
         settings = what.overrides(case) | dict(at or {})
         key = (experiment, repr(settings), replication)

@@ -66,7 +66,7 @@ class Opening:
 
     @property
     def singles(self) -> list[Any]:
-        """Values to try alone: each other choice, or both ends of the range."""
+        """Values to try as single changes: each other choice, or both ends of the range."""
         if self.values:
             return [choice["is"] for choice in self.values[1:]]
         return [it for it in (self.range["from"], self.range["to"]) if it != self.default]
@@ -123,7 +123,7 @@ def _filled(pattern: Any, value: Any) -> Any:  # noqa: ANN401
 
 @dataclass(frozen=True)
 class Fact:
-    """Statement of the paper about its own set-up; a set-up that breaks it is not admitted."""
+    """Statement of the paper about its set-up; a set-up that violates it is not admitted."""
 
     name: str
     says: str
@@ -259,7 +259,7 @@ a bend that fits a number would win nothing."""
 
 
 def calibrating(study: Study) -> list[str]:
-    """Ids of the claims that a search may look at."""
+    """Ids of the claims that a search may use."""
     rows = [
         f"{row.id} {case}"
         for row in study.rows
@@ -289,14 +289,14 @@ def targets(study: Study) -> dict[str, float]:
 
 
 def digest(study: Study) -> str:
-    """Digest of the open parameters and of the claims that a search looks at."""
+    """Digest of the open parameters and of the claims that a search uses."""
     text = (study.folder / FILE).read_text(encoding="utf-8")
     given = json.dumps([text, calibrating(study)])
     return hashlib.sha256(given.encode()).hexdigest()[:DIGEST_DIGITS]
 
 
 def read_base(study: Study) -> Values | None:
-    """The frozen set-up of a study; None where there is none.
+    """The frozen set-up of a study; None without one.
 
     Raises:
         StudyError: The file was frozen for other open parameters or other claims.

@@ -1,4 +1,4 @@
-"""Overview of a report, figure by figure: reproduced, the same shape, or not."""
+"""Overview of a report, figure by figure: reproduced, of the same shape, or neither."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _whole(name: str) -> str:
 
 
 def overview(everything: Iterable[Judged]) -> list[Place]:
-    """The paper's figures and tables in the order of the claims; the rest of its text last."""
+    """The paper's figures and tables in the order of the claims; claims from its text come last."""
     places: dict[str, list[Judged]] = {}
     for line in everything:
         found = PLACE.search(line.source)

@@ -1,4 +1,4 @@
-"""Writes the page: texts with measured values in them, tables, figures, verdicts."""
+"""Writes the page: texts that contain measured values, tables, figures, verdicts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MARKS = {
 
 
 class Writer:
-    """Renders the texts of one study with what was measured."""
+    """Renders the texts of one study with the measured values."""
 
     def __init__(self, measured: Measured, values: Mapping[str, Estimate | Points]) -> None:
         self._measured = measured
@@ -123,7 +123,7 @@ def _versions() -> dict[str, str]:
 
 
 def number(value: float | None, digits: int | None = None) -> str:
-    """A number with so many decimals, or with four significant digits, and narrow groups."""
+    """A number with the given decimals, or with four significant digits, in groups of thousands."""
     if value is None or not isfinite(value):
         return "–"
     if digits is None:
@@ -138,7 +138,7 @@ def number(value: float | None, digits: int | None = None) -> str:
 
 
 def plain(value: float) -> str:
-    """A number with the digits that it was written with, such as the paper's."""
+    """A number with its original digits, such as a number of the paper."""
     text = f"{value:.10g}"
     if "e" in text:
         return _scientific(text)
@@ -155,7 +155,7 @@ def _scientific(text: str) -> str:
 
 
 def percent(value: float | Estimate, digits: int = 1) -> str:
-    """A share of one."""
+    """A fraction as a percentage."""
     share = value.mean if isinstance(value, Estimate) else value
     return f"{number(100 * share, digits)}{NARROW}%"
 
@@ -234,19 +234,19 @@ def verdict_mark(value: Verdict) -> Markup:
 
 
 def headings(page: str) -> list[tuple[str, Markup]]:
-    """Anchor and text of each part of a page, for its contents."""
+    """Anchor and heading of each section of a page, for its table of contents."""
     found = re.findall(r'<h2 id="([^"]+)">(.*?)</h2>', page)
     return [(anchor, Markup(text)) for anchor, text in found]
 
 
 def unbroken(command: str) -> Markup:
-    """A command whose lines may break between words, and not behind the hyphens of an option."""
+    """A command whose lines may break between words, but not after the hyphens of an option."""
     option = re.compile(r"(?<!\S)--[a-z-]+")
     return Markup(option.sub(r'<span class="option">\g<0></span>', str(escape(command))))
 
 
 def text_columns(table: Table) -> set[str]:
-    """The columns of a table that hold words, which stand to the left."""
+    """The columns of a table that contain words, which are left-aligned."""
     return {
         column.key
         for column in table.columns

@@ -1,14 +1,14 @@
-"""Directory of a report, which is written as a whole or not at all, and of its runs.
+"""Directory of a report, which is written completely or not at all, and of its runs.
 
     DIR/report.html, summary.json, tables/, scenarios/
-    DIR/runs/        what the runs found: a sweep's directory, which outlives reports
-    DIR/emulations/  what emulations found, where there are any; it outlives reports, too
-    DIR/searches/    what searches have tried, likewise
+    DIR/runs/        results of the runs: a sweep's directory, kept when a report is replaced
+    DIR/emulations/  results of emulations, if any, likewise
+    DIR/searches/    trials of searches, likewise
     DIR/calibration/ trials of joint calibrations, likewise
 
-A report is written into `DIR/.partial`. When all is on the disk, the old page goes first and the
-new one comes last: where there is a page, everything beside it belongs to it. Files that no report
-writes are never removed: `check_ours` refuses a directory that holds one.
+A report is written into `DIR/.partial`. When all files are on the disk, the old page is removed
+first and the new one is moved last: a page thus always matches the files beside it. Files that no
+report writes are never removed: `check_ours` refuses a directory that contains one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ KINDS = {(TABLES, ".csv"), (SCENARIOS, ".toml")}
 
 
 def is_report_file(name: PurePosixPath) -> bool:
-    """True for a path that a file of a report may have, below the report's directory."""
+    """True for a permitted path of a report's file, relative to the report's directory."""
     folder, kind = str(name.parent), (str(name.parent), name.suffix)
     return name.name in {PAGE, SUMMARY} if folder == "." else kind in KINDS
 

@@ -19,7 +19,7 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Points:
-    """One number of each run at each point; runs of the same place share their draws."""
+    """One number of each run at each point; the n-th runs of all points share their draws."""
 
     runs: Mapping[str, Sequence[float | None]]
     """Numbers by point, in the order of the axis; None where a run has none."""
@@ -36,7 +36,7 @@ class Points:
 
     @property
     def n(self) -> int:
-        """Smallest number of runs of a point, among points with chance."""
+        """Smallest number of runs of a point, among points with random runs."""
         return min((len(it) for it in self.runs.values() if len(it) > 1), default=1)
 
     @cached_property
@@ -51,7 +51,7 @@ class Points:
     def resampled(self) -> Array:
         """Means of the points (columns) in seeded resamples of the replications (rows).
 
-        All points of a resample take the same replications. Deviations from the mean are widened by
+        All points of a resample use the same replications. Deviations from the mean are widened by
         √(n/(n−1)): plain resampling of a few runs understates the spread.
         """
         most = max(len(runs) for runs in self.runs.values())

@@ -43,7 +43,7 @@ class Report:
 
     @property
     def everything(self) -> list[Judged]:
-        """All verdicts: those on rows, then those on claims."""
+        """All verdicts: on rows, then on claims."""
         return [*(line for lines in self.rows.values() for line in lines), *self.claims]
 
     @property
@@ -100,7 +100,7 @@ def reproduce(study: Study, plan: Plan, folder: Path) -> Report:
 
 
 def module_of(study: Study) -> ModuleType:
-    """The study's figures.py, as a package, so that it can import files beside it."""
+    """The study's figures.py as part of a package, so that it can import files beside it."""
     path = study.folder / "figures.py"
     if not path.is_file():
         raise StudyError(f"{path}: a study needs this file")
@@ -127,7 +127,7 @@ def module_of(study: Study) -> ModuleType:
 def computed_values(
     module: ModuleType, measured: Measured, function: str = "values"
 ) -> dict[str, Estimate | Points]:
-    """Named values of a study's function; `values` where it has none of that name."""
+    """Named values of a study's function; of `values` if no function of that name exists."""
     compute = getattr(module, function, module.values)
     return {
         name: value if isinstance(value, Estimate | Points) else exact(value)
@@ -230,14 +230,14 @@ def _doubt(finding: Finding) -> Doubt | None:
 
 
 def _reach(study: Study, claim: str, finding: Finding) -> str:
-    """Sentence on whether the search reached a claim that does not agree; empty if unknown."""
+    """Sentence on whether a trial satisfied a claim that does not agree; empty if unknown."""
     if study.chosen is None or finding.verdict not in (Verdict.UNSETTLED, Verdict.DIFFERS):
         return ""
     return study.chosen.reach(claim)
 
 
 def _shown(claim: Claim | Rows, finding: Finding) -> str:
-    """Reason why a claim is shown and not counted."""
+    """Reason why a claim is shown, but not counted."""
     if claim.part_of:
         return f"part of {claim.part_of}"
     arithmetic = isinstance(claim, Claim) and claim.rule == "arithmetic"
@@ -247,7 +247,7 @@ def _shown(claim: Claim | Rows, finding: Finding) -> str:
 
 
 def _command(claim: Claim, measured: Measured) -> str:
-    """Command that runs a claim again; empty where nothing was run."""
+    """Command that runs a claim again; empty without runs."""
     if not claim.experiment:
         return ""
     varied = measured.sweep(claim.experiment).keys

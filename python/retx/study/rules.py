@@ -1,17 +1,17 @@
 """Rules that judge a claim.
 
-- `number`: a published number. As one run of the paper (`published_is = "run"`) it agrees when it
-  lies where 95 % of our single runs fall and our mean is within 25 % of it; it differs when no such
-  run comes near; else single runs scatter too much for one to tell. As a mean, or where nothing is
-  left to chance, our interval must lie within the tolerance.
-- `at_least`, `at_most`: our interval lies on the right side of a bound.
-- `direction`: above or below a neutral value, by a quarter of the published effect at least.
+- `number`: a published number. A single run of the paper (`published_is = "run"`) agrees if it is
+  within the range of 95 % of our single runs and our mean is within 25 % of it; it differs if it is
+  far from all of them; otherwise single runs vary too much for a verdict. For a mean, or without
+  randomness, our interval must be within the tolerance.
+- `at_least`, `at_most`: our interval is on the claimed side of a bound.
+- `direction`: above or below a neutral value, by at least a quarter of the published effect.
 - `order`, `trend`, `curve`: see `retx.study.curves`.
-- `arithmetic`: the paper's number is computed again from numbers of the same paper.
-- `undecidable`: the text does not say what would be needed.
+- `arithmetic`: the paper's number is recomputed from other numbers of the paper.
+- `undecidable`: the paper does not state the necessary information.
 
-The rounding of a printed number enters every rule; a bound that is typed into claims.toml is the
-study's own and has none.
+Every rule takes the rounding of a printed number into account; a bound typed into claims.toml is
+the study's own, and is exact.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def judge(
     """The verdict on one claim.
 
     Args:
-        criterion: The rule, and what the paper says.
-        measured: Ours; None when no run has it.
+        criterion: The rule, and the statement of the paper.
+        measured: Measured value; None if no run has it.
         limits: Thresholds of the rules.
 
     Raises:

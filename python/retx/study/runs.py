@@ -1,8 +1,8 @@
 """Runs all experiments of a study as one queue, and returns their results.
 
-A study is a sweep whose points are its experiments' cases, crossed with their grids. What is found
-is kept in a directory beside the report, by what each run depends on: its scenario, its seed, the
-tables that are kept of it, the code that derives quantities, and the engine.
+A study is a sweep whose points are its experiments' cases, crossed with their grids. Results are
+stored in a directory beside the report, under a key of everything that a run depends on: scenario,
+seed, recorded tables, code that derives quantities, and engine.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class Whole:
-    """All experiments as one plan, and the plan of each."""
+    """All experiments as one plan, and the separate plan of each."""
 
     prepared: Prepared
     plans: dict[str, Plan]
@@ -123,7 +123,7 @@ def _named(key: str, recording: Recording) -> str:
 
 
 def _joined(plans: Mapping[str, Plan]) -> Plan:
-    """One plan of all; a key that an experiment does not vary has no value there."""
+    """One plan for all experiments; a key that an experiment does not vary has no value."""
     varied = list(dict.fromkeys(key for plan in plans.values() for key in plan.grid.keys))
     points: list[tuple[Any, ...]] = []
     for name, plan in plans.items():
@@ -176,7 +176,7 @@ class Runs:
         return Sweep(plan, read)
 
     def point(self, experiment: str, case: str, at: Mapping[str, Any] | None) -> tuple[str, int]:
-        """Key of a point, and how often it was run.
+        """Key of a point, and its number of runs.
 
         Raises:
             StudyError: The point does not exist, or `at` is ambiguous.
@@ -225,9 +225,9 @@ class Runs:
 
 
 def _places(kind: str, name: str) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
-    """Possible places of a quantity: table, columns that tell its rows apart, and their values.
+    """Possible places of a quantity: table, columns that identify its row, and their values.
 
-    Names may have dots in them.
+    Names may contain dots.
     """
     if kind in ("flow", "wlan", "relay"):
         return [(f"{kind}s", ("name",), (name,))]

@@ -45,7 +45,7 @@ class Search:
         """Ranges and choices to search, by key.
 
         Raises:
-            UsageError: A range or choice is none.
+            UsageError: A range or choice is invalid.
         """
         return dict(parsed(f"{key}={values}") for key, values in self.vary.items())
 
@@ -59,8 +59,8 @@ class Search:
             out: Directory in which searches are stored.
 
         Raises:
-            UsageError: Another search has the file just now.
-            ScenarioError: The scenario does not take a value that may be tried.
+            UsageError: Another search is using the file.
+            ScenarioError: A value to be tried is invalid in the scenario.
         """
         if not is_installed("tune"):
             return None
@@ -76,7 +76,7 @@ class Search:
         )
 
     def _file(self, folder: Path, seed: int, out: Path) -> Path:
-        """File of the search, named by all that it depends on; removes files of earlier states."""
+        """File of the search, named by a hash of its inputs; removes files of earlier states."""
         resolved = retx.resolve(folder / self.scenario, overrides=self.set | {"seed": seed})
         what = [resolved, self.vary, self.maximise, self.minimise, self.replications]
         text = json.dumps([*what, _native.ENGINE], sort_keys=True)

@@ -14,13 +14,13 @@ from retx.study.openings import FILE, load_openings, read_frozen
 
 
 def at_set_up(study: Study, wanted: str | None, plan: Plan, home: Path) -> Study:
-    """The study at a set-up, with a sentence on it.
+    """The study at a set-up, with a sentence that describes the set-up.
 
     Args:
         study: The study, as its files define it.
         wanted: `default`, `base`, the number of a trial, or None for the base where there is one.
-        plan: Form and seed, by which trials are found.
-        home: Directory of the report, beside which trials are kept.
+        plan: Form and seed, which identify the trials.
+        home: Directory of the report, beside which trials are stored.
 
     Raises:
         UsageError: The set-up does not exist.

@@ -1,4 +1,4 @@
-"""The studies that come with retx, known without reading all of their files."""
+"""The studies included in retx, listed without reading all of their files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def names() -> list[str]:
 
 
 def described() -> list[dict[str, Any]]:
-    """Name, title and paper of each, as `retx list` shows them."""
+    """Name, title and paper of each study, as shown by `retx list`."""
     heads = {name: read_head(HOME / name / "study.toml") for name in names()}
     return [
         {

@@ -1,4 +1,4 @@
-"""Reasons by case, and the runs they rest on, each with one thing changed: `EXPERIMENT/CASE`."""
+"""Reasons by case, and the runs that support them, each with one change: `EXPERIMENT/CASE`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_rows(study: Study, rows: Rows, where: str) -> None:
     """Checks that cases and runs exist.
 
     Raises:
-        StudyError: One is not.
+        StudyError: One does not exist.
     """
     known = study.published.series[rows.published].values
     for cases in [*rows.because, *rows.switched]:
@@ -46,7 +46,7 @@ def check_switched(study: Study, runs: list[str], where: str) -> None:
     """Checks that the runs exist.
 
     Raises:
-        StudyError: One is not.
+        StudyError: One does not exist.
     """
     for run in runs:
         name, _, case = run.partition("/")

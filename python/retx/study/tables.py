@@ -1,4 +1,4 @@
-"""Tables of a report: for the page with intervals, for CSV as bare numbers."""
+"""Tables of a report: with intervals for the page, as plain numbers for CSV."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _flat(column: Column, cell: Cell) -> dict[str, Any]:
 
 
 def comparison(rows: Rows, judged: list[Judged], measured: Measured) -> Table:
-    """Published beside measured, one row per case."""
+    """Published and measured values, one row per case."""
     series = measured.study.published.series[rows.published]
     experiment = measured.study.experiments[rows.experiment]
     digits = 2 if series.unit == "s" else None

@@ -1,17 +1,15 @@
 """Policer as an explanation of a captured flow's losses.
 
 *What it does.* A policer drops a packet when its token bucket is empty, and delays none. Measured
-from one end its losses look like those of a queue or a channel, yet a scenario with these promises
-goodput that the policer never lets through.
+from one end, its losses look like those of a queue or a channel, but a scenario with a queue or a
+channel predicts a goodput above that of the policer.
 
 *Equations.* Tokens x grow at rate r up to the bucket B, and each packet that passed takes its size
-s. With the captured fates a policer predicts a loss wherever x < s. Of a grid of r and B the pair
-with the highest F₁ = 2·hits/(predicted + lost) counts; tokens are taken where packets have left
-the bottleneck.
-
-*Limits.* A drop-tail queue is a bucket too, filled at the rate of its link, or at what other flows
-leave of it. A policer is told from it only where r lies clearly below the link's rate, and packets
-do not wait for the time 8B/r that such a queue takes to drain.
+s. With the captured fates a policer predicts a loss wherever x < s. The pair of r and B with the
+highest F₁ = 2·hits/(predicted + lost) on a grid is chosen; tokens are taken when packets leave the
+bottleneck. *Limits.* A drop-tail queue acts as a bucket too, filled at the rate of its link, or at
+the rate that other flows leave. It is distinguished from a policer only if r is clearly below the
+link's rate, and packets do not wait for the time 8B/r in which such a queue drains.
 """
 
 from __future__ import annotations

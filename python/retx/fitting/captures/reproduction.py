@@ -1,7 +1,7 @@
 """One simulation of a fit, whose goodput is compared with that of its capture.
 
-A fit describes the path and what a capture shows of the ends. Limits of the sending and receiving
-programs that it does not show are not in the scenario, which is then faster.
+A fit describes the path and what a capture shows of the ends. Limits of the programs that the
+capture does not show are missing in the scenario, which is then faster.
 """
 
 from __future__ import annotations

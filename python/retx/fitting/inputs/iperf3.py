@@ -81,7 +81,7 @@ def _udp(report: dict[str, Any], name: str) -> Series:
 
 
 def _is_sender(report: dict[str, Any]) -> bool:
-    """True for a sender's report: its intervals count transmitted packets, and never a loss."""
+    """True for a sender's report, whose intervals count transmitted packets but no losses."""
     rows = _intervals(report)
     total = report.get("end", {}).get("sum", {}).get("lost_packets", 0)
     return total > 0 and all(it.get("lost_packets", 0) == 0 for it in rows)
