@@ -422,6 +422,7 @@ EXPLAINED = {
     "recovery": ("tcp/src/loss_detection", "tcp/src/scoreboard"),
     "connection": ("tcp/src/connection",),
     "congestion control": ("tcp/src/congestion_control",),
+    "diagnosis of a flow": ("diagnose/src/flow",),
     "emulator": ("emulate/src",),
 }
 

@@ -21,7 +21,7 @@ pub enum Kind {
     CaptureDuplicate,
 }
 
-/// Needlessness of a retransmission: an earlier copy of the data reaches the receiver.
+/// Verdict on a retransmission: needless if an earlier copy of the data reached the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
@@ -135,7 +135,7 @@ pub struct Episode {
     pub end_s: Option<f64>,
     /// Frame of the first retransmission.
     pub trigger: u64,
-    /// True cause as inferred from the capture.
+    /// Cause of the episode, as inferred from the capture.
     pub cause: Cause,
     /// Probability of congestion, given a loss; none without evidence.
     pub congestion_probability: Option<f64>,
@@ -196,7 +196,7 @@ pub struct Pattern {
 pub struct ByCause {
     /// A queue overflowed.
     pub congestion: f64,
-    /// The channel lost it.
+    /// The channel lost the segment.
     pub wireless: f64,
     /// Share of spurious episodes, without a loss.
     pub spurious: f64,
@@ -230,9 +230,9 @@ pub struct Flow {
     pub number: usize,
     /// Both endpoints, the one that sent most data first.
     pub name: String,
-    /// `sender`, `middle`, `receiver` or `unknown`: the end of the data's sender.
+    /// Place of the capture: `sender` (of the data), `middle`, `receiver` or `unknown`.
     pub place: &'static str,
-    /// Least time between a packet towards the data's sender and its answer, at the capture.
+    /// Round trip between the capture and the data's sender, seconds.
     pub sender_loop_s: Option<f64>,
     /// Round trip between the capture and the data's receiver, seconds.
     pub receiver_loop_s: Option<f64>,
@@ -292,7 +292,7 @@ pub struct Capture {
     pub findings: Vec<String>,
 }
 
-/// The whole answer.
+/// Answer for a capture.
 #[derive(Debug, Clone, Serialize)]
 pub struct Answer {
     /// Properties of the capture.

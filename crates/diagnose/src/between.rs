@@ -12,7 +12,7 @@ pub struct Between {
     /// Clock of the other capture minus that of the first, in seconds, assuming equal minimum
     /// delays in both directions.
     pub offset_s: f64,
-    /// Largest error of that: half the least round trip between the captures.
+    /// Largest error of the offset: half the minimum round trip between the captures.
     pub offset_error_s: f64,
     /// Skew of the other clock relative to the first, parts per million; none if unknown.
     pub skew_ppm: Option<f64>,
@@ -33,11 +33,11 @@ pub struct Way {
     pub arrived: u64,
     /// Packets that did not pass the other capture.
     pub lost: u64,
-    /// Data among them.
+    /// Lost packets with data.
     pub lost_data: u64,
-    /// Frames of the lost, in the first capture, the first thousand.
+    /// Frames of lost packets in the first capture; at most the first thousand.
     pub lost_frames: Vec<u64>,
-    /// Mean number of packets lost in a row; 0 without losses.
+    /// Mean number of consecutive losses; 0 without losses.
     pub loss_run_mean: f64,
     /// Maximum number of consecutive losses.
     pub loss_run_max: u64,
@@ -49,11 +49,11 @@ pub struct Way {
     pub duplicated: u64,
     /// Packets that arrived after one that was sent later.
     pub reordered: u64,
-    /// The longest time that a packet arrived after one that was sent later, seconds.
+    /// Longest time by which a packet arrived after a packet sent later, seconds.
     pub late_max_s: f64,
     /// Delay above the minimum: median, seconds.
     pub queueing_median_s: f64,
-    /// Delay above the least that 95 of 100 packets do not exceed, seconds.
+    /// Delay above the minimum: 95th percentile, seconds.
     pub queueing_p95_s: f64,
     /// Maximum delay above the minimum, seconds.
     pub queueing_max_s: f64,

@@ -1,8 +1,9 @@
-//! Diagnoses captures: from a file of any common format to what limited each TCP flow in it.
+//! Diagnoses captures: reads a file of any common format, and determines the limits of each TCP
+//! flow.
 //!
-//! [`reader`] yields frames in memory of bounded size, [`layers`] finds the segment in a frame,
-//! through whatever encapsulations, and [`packet`] is what a segment says. [`flow`] follows both
-//! directions of each connection, and [`answer`] is what is said about it.
+//! [`reader`] yields frames with bounded memory, [`layers`] decodes a frame down to its segment,
+//! and [`packet`] holds the content of a segment. [`flow`] follows both directions of each
+//! connection, and [`answer`] is the result.
 
 pub mod answer;
 pub mod between;

@@ -1,10 +1,10 @@
-//! Repairs the order of a capture: several queues or interfaces may write frames that are a little
-//! older than those before them.
+//! Repairs the order of a capture: with several queues or interfaces, frames may be slightly older
+//! than the previous ones.
 
 use crate::packet::Packet;
 use std::collections::VecDeque;
 
-/// Maximum number of packets held back for an older one.
+/// Maximum number of packets that wait for an older one.
 const WAITING_MAX: usize = 64;
 
 /// The newest packets, in the order of their time.

@@ -1,4 +1,4 @@
-//! A TCP segment as a capture shows it.
+//! TCP segment of a capture.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -40,7 +40,7 @@ impl fmt::Debug for End {
     }
 }
 
-/// SACK blocks of an acknowledgment, in their order: with DSACK the first tells of a duplicate.
+/// SACK blocks of an acknowledgment, in their order: the first may be a DSACK.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Blocks {
     blocks: [(u32, u32); 4],
@@ -48,7 +48,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Adds a block; a fifth finds no room in a header.
+    /// Adds a block; a fifth is ignored, because no header has room for it.
     pub fn push(&mut self, left: u32, right: u32) {
         if let Some(free) = self.blocks.get_mut(usize::from(self.count)) {
             *free = (left, right);
@@ -75,7 +75,7 @@ pub struct Options {
     pub timestamps: Option<(u32, u32)>,
     /// SACK blocks of the segment.
     pub sack: Blocks,
-    /// An option of Multipath TCP: duplicate ACKs may be about another subflow.
+    /// True with an option of Multipath TCP: duplicate ACKs may concern another subflow.
     pub multipath: bool,
     /// The capture has cut the options.
     pub is_cut: bool,
@@ -105,7 +105,7 @@ impl Control {
     }
 }
 
-/// A TCP segment as a capture shows it.
+/// TCP segment of a capture.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Packet {
     /// Number of the frame in the file, from 1.
@@ -120,7 +120,7 @@ pub struct Packet {
     pub seq: u32,
     /// Acknowledgment number.
     pub ack: u32,
-    /// Payload bytes, as the IP header says, however little was captured.
+    /// Payload bytes according to the IP header, even if fewer were captured.
     pub payload_bytes: u32,
     /// The window field, not scaled.
     pub window: u16,
@@ -136,7 +136,7 @@ pub struct Packet {
     pub control: Control,
     /// Interface in the file.
     pub interface: u32,
-    /// Fingerprint of what surrounds the IP packet: addresses and tags of the link layer.
+    /// Fingerprint of the headers around the IP packet: addresses and tags of the link layer.
     pub link: u32,
     /// Options, as far as they were captured.
     pub options: Options,

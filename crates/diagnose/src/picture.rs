@@ -33,7 +33,7 @@ impl Course {
     }
 }
 
-/// Both courses of one direction.
+/// Points of one direction.
 #[derive(Debug, Default)]
 pub struct Recorder {
     data: Course,
@@ -47,7 +47,7 @@ pub struct Picture {
     pub data: Vec<(f64, i64, i64)>,
     /// Acknowledgments: seconds, position, right edge of the window.
     pub acks: Vec<(f64, i64, i64)>,
-    /// Data packets for each one that is drawn.
+    /// Number of data packets per drawn packet.
     pub one_of: usize,
 }
 

@@ -65,7 +65,7 @@ pub(crate) struct Reading {
     pub observed: HashMap<usize, Observed>,
 }
 
-/// Flows of which more is kept, by their numbers.
+/// Flows with additional output, by number.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Wanted {
     /// Flow whose time–sequence picture is kept.
@@ -74,7 +74,7 @@ pub(crate) struct Wanted {
     pub watched: Watched,
 }
 
-/// Reads a capture; each packet is handed on with the index of its flow.
+/// Reads a capture; passes each packet on with the index of its flow.
 pub(crate) fn read<R: Read>(
     source: R,
     name: &str,

@@ -1,4 +1,4 @@
-//! A flow's life divided among what limited the sender of its data.
+//! Division of a flow's life among the limits of its sender.
 
 use crate::answer::{ByCause, Cause, Limits, Stall};
 use std::collections::VecDeque;
@@ -29,7 +29,7 @@ pub enum Limit {
     DelayedAck,
     /// The sender spreads its segments over time.
     Pacing,
-    /// Less than a segment waits for the acknowledgment of all that was sent.
+    /// Less than a segment waits until all data sent are acknowledged.
     Nagle,
     /// The capture contains no evidence.
     Unknown,
@@ -81,7 +81,8 @@ pub struct Account {
     recent: VecDeque<Piece>,
 }
 
-/// Intervals that are remembered, to take back what was counted after the end of the life.
+/// Maximum number of stored intervals, which allow time counted after the end of the life to be
+/// subtracted.
 const RECENT_MAX: usize = 256;
 
 /// An interval of the account.
@@ -114,30 +115,32 @@ impl Account {
     /// Records that everything is acknowledged: unless more is sent, the flow's life ends at this
     /// time.
     pub fn pause(&mut self, end_ns: i64) {
+        // Later acknowledgments of the same data do not move the end.
         if self.paused.is_none() {
             self.paused = Some((self.since_ns, self.plain, self.episodes.clone()));
             self.take_back(end_ns);
         }
     }
 
-    /// Takes back what the stored account counted after this time.
+    /// Subtracts the time that the stored account counted after this time.
     fn take_back(&mut self, end_ns: i64) {
         let Some((since_ns, plain, episodes)) = &mut self.paused else { return };
         for piece in self.recent.iter().rev().take_while(|piece| piece.to_ns > end_ns) {
             let length = piece.to_ns - piece.from_ns.max(end_ns);
             let place = place(plain, episodes, piece.limit, piece.episode);
+            // A part of the interval may have been reassigned to another limit since.
             let taken = length.min(*place);
             *place -= taken;
             *since_ns -= taken;
         }
     }
 
-    /// More is sent.
+    /// Handles further data: the life continues.
     pub fn resume(&mut self) {
         self.paused = None;
     }
 
-    /// The opener's SYN was on its way for so long before the capture saw it.
+    /// Adds the time that the opener's SYN took to the capture.
     pub fn begin_before(&mut self, length: i64) {
         self.plain[Limit::Handshake as usize] += length;
     }
@@ -160,6 +163,7 @@ impl Account {
 
     /// Ends an interval, which counts for this limit, in the episode of this index.
     pub fn until(&mut self, time_ns: i64, limit: Limit, episode: Option<usize>) -> i64 {
+        // Times are estimates of those at the sender and may decrease; the account never runs back.
         let length = (time_ns - self.since_ns).max(0);
         self.since_ns = self.since_ns.max(time_ns);
         if let Some(index) = episode.filter(|index| self.episodes.len() <= *index) {
@@ -176,6 +180,7 @@ impl Account {
     fn remember(&mut self, piece: Piece) {
         let key = |piece: &Piece| (piece.limit, piece.episode);
         match self.recent.back_mut() {
+            // Joined intervals make the limited number of them reach further back.
             Some(last) if key(last) == key(&piece) => last.to_ns = piece.to_ns,
             _ => {
                 self.recent.push_back(piece);

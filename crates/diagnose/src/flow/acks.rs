@@ -1,4 +1,4 @@
-//! Acknowledgments of one direction's data: what they say about retransmissions.
+//! Acknowledgments of one direction's data, and their evidence about retransmissions.
 
 use super::half::{Half, Now};
 use super::path::{Acknowledged, Delivered};
@@ -12,8 +12,8 @@ use crate::packet::{Control, Packet};
 /// Segments that one delayed ACK covers.
 pub const DELAYED_SEGMENTS: i64 = 2;
 
-/// Acknowledgments are thinned if one in so many covers more than a receiver delays: a convention,
-/// as a single lost acknowledgment must not take the proof from all others.
+/// Acknowledgments count as thinned if one in this number covers more segments than a delayed ACK:
+/// a convention, because a single lost acknowledgment must not invalidate all others.
 const THINNED: u32 = 20;
 
 /// Tolerance of the minimum loop time.
@@ -22,7 +22,7 @@ const LOOP_SLACK_NS: i64 = 500_000;
 /// A cumulative acknowledgment.
 #[derive(Clone, Copy)]
 struct Echo {
-    /// The acknowledgment before.
+    /// Previous cumulative acknowledgment.
     before: i64,
     /// True if it covers more data than a delayed ACK does.
     is_jump: bool,
@@ -46,19 +46,22 @@ impl Echo {
 }
 
 impl Half {
-    /// An acknowledgment of this direction's data passes; returns the time since the newest data
+    /// Handles an acknowledgment of this direction's data; returns the time since the newest data
     /// that it acknowledges for the first time.
     pub fn on_ack(&mut self, packet: &Packet, now: &Now) -> Option<i64> {
         if !packet.control.any(Control::ACK) {
             return None;
         }
-        // Data that queues still hold were sent before; the limit depends on what was known then.
+        // Data still queued before the capture were sent earlier; their limit depends on the state
+        // at that time.
         self.advance_to(now.time_ns - self.queued_ns);
         let ack = self.position(packet.ack, false);
         let is_syn = packet.control.any(Control::SYN);
         let scale = if is_syn { 0 } else { self.scale.unwrap_or(0) };
         let window = i64::from(packet.window) << scale;
         let is_known = self.scale.is_some() || is_syn;
+        // RFC 5681 §2 requires an unchanged window; with SACK blocks the ACK is a duplicate in any
+        // case.
         let is_duplicate = packet.payload_bytes == 0
             && !packet.control.any(Control::SYN | Control::FIN | Control::RST)
             && ack == self.passed_ack
@@ -148,12 +151,15 @@ impl Half {
             let outer = blocks
                 .get(1)
                 .map(|(left, right)| (self.position(*left, false), self.position(*right, false)));
+            // RFC 2883 §4: a first block below the acknowledgment, or within the second block, is a
+            // DSACK.
             let is_within = outer.is_some_and(|(from, to)| from <= left && right <= to);
             if index == 0 && (right <= ack || is_within) {
                 self.has_dsack = true;
                 self.records.duplicate(left, right, now.packet);
                 continue;
             }
+            // Only blocks above the acknowledgment show a gap.
             if right > highest.1 {
                 highest = (left, right);
             }
@@ -197,6 +203,8 @@ impl Half {
             head_ns: self.board.first().map_or(i64::MAX, |span| span.last_ns),
             echoed,
         };
+        // The capture misses the first of these data, so that an ACK before this one may be missing
+        // too.
         if self.board.first().is_none_or(|span| span.copies == 0) {
             echo.is_jump = false;
         }
@@ -233,7 +241,7 @@ impl Half {
             self.ack_widths[usize::from(echo.is_jump)] += 1;
         }
         self.measure((delivered, is_clean), rtt.map(|(_, ns)| ns), now);
-        // The acknowledgment that ends a gap covers data that arrived long before.
+        // An acknowledgment that ends a gap covers data that arrived much earlier.
         let is_clean = is_clean && !self.has_gap;
         if let (true, true, Some(first_ns)) = (is_clean, are_full && rtt.is_some(), first_ns) {
             self.path.on_round_trip(&Acknowledged {
@@ -242,6 +250,7 @@ impl Half {
                 since_first_ns: now.time_ns - first_ns + now.sender_loop.unwrap_or(0),
             });
         }
+        // Data that arrived, but are not in the capture.
         if ack > self.board.end {
             self.skipped = (self.board.end, ack, now.time_ns);
             self.not_captured += ack - self.board.end;
@@ -250,8 +259,8 @@ impl Half {
         rtt
     }
 
-    /// True if acknowledgments are lost or merged on their way, as behind a slow way back: then one
-    /// that covers much tells nothing of what had arrived before.
+    /// True if acknowledgments are lost or merged on the return path, for example by a slow link:
+    /// an acknowledgment of many segments is then no evidence of earlier arrivals.
     fn thins_acks(&self) -> bool {
         let [usual, wide] = self.ack_widths;
         wide * THINNED > usual
@@ -308,13 +317,15 @@ fn needless_evidence(
     thins_acks: bool,
 ) -> Option<(Needless, f64, Evidence)> {
     let elapsed = now.time_ns - record.time_ns;
+    // Sooner than any round trip: an earlier copy has caused this acknowledgment.
     if least.is_some_and(|least| elapsed < least / 20 * 19) {
         return Some((Needless::Yes, 0.98, Evidence::EarlyAck));
     }
     let echo = echo?;
     let age = echo.age_of(record);
     if record.start <= echo.before {
-        // This fills the gap, so that its own timestamp is echoed.
+        // This fills the gap, so that its own timestamp is echoed. Copies with equal timestamps
+        // cannot be distinguished by an echo.
         let age = age.filter(|_| record.previous_value != record.value)?;
         return Some(if age > 0 {
             (Needless::Yes, 0.99, Evidence::OlderTimestamp)

@@ -20,6 +20,8 @@ impl Stamp {
     pub fn is_after(self, other: Self) -> Option<bool> {
         let by_value = self.value.zip(other.value).map(|(own, other)| own.wrapping_sub(other));
         match by_value {
+            // Serial numbers wrap: up to half of their range counts as later. Packets of one tick
+            // have equal values, which the IP identification may still order.
             Some(difference) if difference != 0 => return Some((difference as i32) > 0),
             _ => {}
         }
@@ -47,7 +49,7 @@ pub struct Span {
     pub packet: u64,
     /// Order of the last copy, or of the packet that revealed the hole.
     pub stamp: Stamp,
-    /// A SACK block covers it.
+    /// True if a SACK block covers the span.
     pub sacked: bool,
     /// Index of its last retransmission.
     pub retransmission: Option<u32>,
@@ -88,6 +90,7 @@ impl Board {
     pub fn append(&mut self, span: Span) {
         debug_assert!(span.start == self.end && span.end > span.start);
         self.end = span.end;
+        // Without captured acknowledgments nothing else removes spans.
         if self.spans.len() == SPANS_MAX
             && let Some(first) = self.spans.pop_front()
         {
@@ -98,6 +101,7 @@ impl Board {
 
     /// Spans within a range, which is cut out of larger ones.
     pub fn range_mut(&mut self, start: i64, end: i64) -> impl Iterator<Item = &mut Span> {
+        // Both cuts come first, because a cut moves the indices.
         self.cut(start);
         self.cut(end);
         let from = self.index(start);

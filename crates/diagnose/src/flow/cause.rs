@@ -1,13 +1,13 @@
-//! Cause of a loss, congestion or the channel, by the RTT just before it.
+//! Cause of a loss (congestion or the channel), judged by the RTT just before it.
 //!
 //! A queue that overflows is full, so that the RTT is near its largest; a channel loses packets at
 //! any RTT. The likelihood of either for an RTT is compared: under congestion by `OVERFLOW`, under
-//! channel losses by how often the flow has such an RTT. A flow whose RTT never varies, or is
-//! always near its largest, tells nothing or little.
+//! channel losses by how often the flow has such an RTT. A flow with a constant RTT, or with an RTT
+//! always near its maximum, gives little or no evidence.
 //!
 //! Losses of a channel come at random, and so do the times between them. A window that grows until
-//! the same queue or policer is full loses at regular intervals, also where other flows keep the
-//! RTT at one level, or a queue is too short to be seen.
+//! the same queue or policer is full loses packets at regular intervals, even if other flows keep
+//! the RTT constant, or if the queue is too short to be visible.
 
 /// Number of bins of the histogram, each 2 % wider than the previous one, from 10 µs.
 const BINS: usize = 900;
@@ -62,9 +62,9 @@ pub struct Judgment {
     pub congestion: f64,
     /// Minimum RTT, seconds.
     pub least_s: f64,
-    /// Largest RTT but for the highest hundredth, seconds.
+    /// 99th percentile of the RTT, seconds.
     pub largest_s: f64,
-    /// Part of the samples that are at least as large as the RTT before the loss.
+    /// Fraction of samples at least as large as the RTT before the loss.
     pub above: f64,
 }
 
@@ -83,6 +83,7 @@ pub fn weigh(judgments: &mut [Option<Judgment>], times_ns: &[i64]) {
     let mut share = 0.5;
     for _ in 0..ROUNDS {
         let sum: f64 = odds.iter().map(|odds| posterior(*odds, share)).sum();
+        // Laplace's rule of succession: few losses leave the share near one half.
         share = ((sum + 1.0) / (odds.len() as f64 + 2.0)).clamp(SHARES.0, SHARES.1);
     }
     for (judgment, odds) in judgments.iter_mut().flatten().zip(odds) {
@@ -115,6 +116,7 @@ impl Rtts {
         }
         self.recent[self.count as usize % RECENT] = ns;
         self.count += 1;
+        // The histogram holds minima like the one with which a loss is judged.
         let now = bin(self.now_ns());
         self.bins[now] += 1;
     }
@@ -130,6 +132,7 @@ impl Rtts {
             return None;
         }
         let least = middle(self.quantile(0));
+        // The highest hundredth of the samples are outliers.
         let largest = middle(self.quantile(self.count / 100 * 99 + self.count % 100));
         let own = bin(rtt_ns);
         let above = self.bins[own..].iter().sum::<u32>();
@@ -140,6 +143,8 @@ impl Rtts {
             return Some(Judgment { congestion: WITHOUT_QUEUE, least_s, largest_s, above });
         }
         let part = |ns: f64| EDGES.iter().filter(|edge| (ns - least) / range >= **edge).count();
+        // One sample in each part to begin with: an RTT that the flow has not shown is not
+        // impossible.
         let mut shares = [1.0; 4];
         for (index, count) in self.bins.iter().enumerate().filter(|(_, count)| **count > 0) {
             shares[part(middle(index))] += f64::from(*count);

@@ -1,11 +1,11 @@
-//! The clock of an end's timestamps: tells when a packet was sent, however long queues before the
-//! capture held it.
+//! Clock of an end's timestamps: it gives the transmission time of a packet, independently of
+//! queues before the capture.
 
 /// Nanoseconds per tick that are in use.
 const TICKS_NS: [i64; 4] = [1_000_000, 1_000, 4_000_000, 10_000_000];
 /// Relative tolerance for a known tick, at first and later.
 const TOLERANCES: [f64; 2] = [0.25, 0.05];
-/// Time that must have passed for the first, and for the second.
+/// Observation time required for the first and for the second estimate of the tick.
 const LEAST_NS: [i64; 2] = [15_000_000, 5_000_000_000];
 /// Time after which the rounding of a tick is small.
 const ROUNDED_NS: i64 = 100_000_000;

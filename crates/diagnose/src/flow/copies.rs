@@ -9,8 +9,8 @@ const COPY_NS: i64 = 1_000_000;
 /// Maximum delay of a copy whose TTL or lower headers differ, after a detour through another
 /// network.
 const DETOUR_NS: i64 = 500_000_000;
-/// Longest delay of a copy that neither an IP identification nor another link layer tells from a
-/// duplicate of the sender.
+/// Longest delay of a copy that neither its IP identification nor its link layer distinguishes from
+/// a duplicate of the sender.
 const BARE_COPY_NS: i64 = 50_000;
 
 /// The last packets of a direction.
@@ -47,7 +47,7 @@ fn is_copy(earlier: &Packet, packet: &Packet) -> bool {
         || earlier.hops != packet.hops
         || earlier.interface != packet.interface;
     let counted = packet.ip_id != 0;
-    // A counter or a clock that stands still shows that the sender sent it once.
+    // An unchanged counter or clock shows that the sender sent the packet once.
     let is_once = counted || packet.options.timestamps.is_some();
     if elapsed > COPY_NS && !(other_link && is_once) {
         return false;

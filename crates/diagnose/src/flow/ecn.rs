@@ -17,6 +17,7 @@ pub struct Ecn {
 impl Ecn {
     /// An acknowledgment passes.
     pub fn on_ack(&mut self, packet: &Packet) {
+        // A SYN carries ECE to negotiate ECN (RFC 3168 §6.1.1), not to echo a mark.
         if self.is_agreed && packet.control.any(Control::ECE) && !packet.control.any(Control::SYN) {
             self.echo.get_or_insert(packet.number);
         }
@@ -28,6 +29,7 @@ impl Ecn {
         if !packet.control.any(Control::CWR) || packet.control.any(Control::SYN) {
             return false;
         }
+        // The echo is used up in any case: CWR is the response to it.
         let Some(echo) = self.echo.take().filter(|_| is_open) else { return false };
         if self.reductions == 0 {
             self.first = echo;

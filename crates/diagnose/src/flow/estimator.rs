@@ -1,7 +1,7 @@
 //! RTO of the sender: retx's own estimators, fed by what the capture shows.
 //!
-//! Which stack sends is not known at first. Every profile runs along; after each timeout that
-//! came out of silence, the one whose predictions fit best is taken.
+//! The sender's stack is unknown at first. All profiles are computed; after each timeout that
+//! follows a silence, the profile with the best predictions is chosen.
 
 use retx_tcp::congestion_control::Window;
 use retx_tcp::rto::{self, Estimator as _, Limits};
@@ -53,8 +53,9 @@ impl Default for Estimator {
 }
 
 impl Estimator {
-    /// An RTT sample; `acked` and `sent` are positions.
+    /// Handles an RTT sample; `acked` and `sent` are positions.
     pub fn on_rtt(&mut self, rtt_ns: i64, acked: i64, sent: i64) {
+        // Captures resolve microseconds; an RTT of 0 would set no timer.
         let rtt = Duration::from_nanos(rtt_ns.max(1_000) as u64);
         self.samples += 1;
         for profile in &mut self.profiles {
@@ -63,13 +64,15 @@ impl Estimator {
         }
     }
 
-    /// Judges the profiles by a first timeout that came after silence of this length.
+    /// Judges the profiles by a first timeout after a silence of this length.
     pub fn learn(&mut self, waited_ns: i64) {
+        // Before the first sample all profiles predict the same timeout.
         if self.samples == 0 || waited_ns <= 0 {
             return;
         }
         for profile in &mut self.profiles {
             let predicted = profile.state.rto(&WINDOW).as_nanos().max(1) as f64;
+            // The logarithm makes twice as long and half as long equally wrong.
             profile.error += (waited_ns as f64 / predicted).ln().abs();
         }
         let best = (0..self.profiles.len())

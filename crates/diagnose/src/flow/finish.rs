@@ -21,7 +21,7 @@ const MIDDLE_WITHOUT_SACK: f64 = 0.7;
 /// Probability that a retransmission after a timeout is recognised as one at the receiver's end,
 /// with timestamps: 61 of 91 on the flows 1000–1199, 3000–3199 and 5000–5199, rounded.
 const RECEIVER_TIMEOUT: f64 = 0.7;
-/// Round trips within which two episodes are about the same losses: a convention.
+/// Round trips within which two episodes concern the same losses: a convention.
 const SAME_RTTS: i64 = 2;
 /// Precision of congestion as a named cause (tools/diagnose_truth.py).
 const CONGESTION_MAX: f64 = 0.7;
@@ -39,6 +39,7 @@ fn place(sender: &Loop, receiver: &Loop) -> &'static str {
     };
     let share = sender as f64 / (sender + receiver).max(1) as f64;
     match share {
+        // Less than a microsecond: the clock of the capture cannot tell the place.
         _ if sender + receiver < 1_000 => "unknown",
         share if share < AT_END => "sender",
         share if share > 1.0 - AT_END => "receiver",
@@ -101,6 +102,7 @@ impl Flow {
         let missing = [self.halves[0].not_captured, self.halves[1].not_captured];
         let is_unseen = self.payload == [0; 2] && missing != [0; 2];
         let is_one_way = self.packets.contains(&0) || is_unseen;
+        // Without captured data, the acknowledged bytes show which side sent them.
         let [one, other] = if is_unseen { missing } else { self.payload };
         (usize::from(other > one), is_one_way)
     }
@@ -148,6 +150,7 @@ impl Flow {
             let records = &self.halves[side].records.all;
             retransmissions.extend(records.iter().map(|record| answer_of(record, &from)));
         }
+        // Both directions, in the order of the capture.
         retransmissions.sort_by_key(|record| record.packet);
         let observed = self.observed(data);
         let life_s = ends[data] as f64 * NS;
@@ -162,6 +165,7 @@ impl Flow {
             .map(|index| half.episode(index, judgments[index].as_ref()))
             .collect();
         let mut limits = half.account.limits(|index| episodes[index].cause);
+        // One direction alone does not show what the sender knew.
         if is_one_way {
             limits = answer::Limits { unknown: life_s, ..answer::Limits::default() };
         }
@@ -203,8 +207,8 @@ impl Flow {
 }
 
 impl Half {
-    /// Judges what follows from the place of the capture, and retransmissions without other
-    /// evidence.
+    /// Adds the evidence that depends on the place of the capture, and judges retransmissions
+    /// without other evidence.
     fn judge(&mut self, place: &str) {
         let has_dsack = self.has_dsack;
         let is_remote = place != "sender";

@@ -37,7 +37,8 @@ pub struct Now {
 const ETHERNET_MSS: i64 = 1460;
 /// Bytes of the timestamps option, by which every segment is shorter.
 const TIMESTAMPS_BYTES: i64 = 12;
-/// The capture is at the receiver's end when its loop is such a part of the RTT, or less.
+/// The capture is at the receiver's end if the round trip to the receiver is less than this
+/// fraction of the RTT.
 const AT_RECEIVER: i64 = 8;
 
 impl Now {
@@ -55,15 +56,15 @@ impl Now {
 /// An episode of loss recovery.
 #[derive(Debug, Clone, Copy)]
 pub struct EpisodeRecord {
-    /// The bottleneck was the limit before.
+    /// True if the bottleneck was the limit before the episode.
     pub is_filled: bool,
     /// True if a timeout started it.
     pub is_timeout: bool,
     /// Index of its first retransmission.
     pub trigger: u32,
-    /// RTT before that.
+    /// RTT before the first retransmission.
     pub rtt_ns: i64,
-    /// Time of that.
+    /// Time of the first retransmission.
     pub start_ns: i64,
     /// Position whose acknowledgment ends it.
     pub until: i64,
@@ -105,7 +106,8 @@ pub struct Half {
     pub(super) acks_original: bool,
     /// The receiver has reported a gap since the last cumulative acknowledgment.
     pub(super) has_gap: bool,
-    /// Acknowledgments of data sent once: those of what a receiver delays, and of more.
+    /// Numbers of acknowledgments of data sent once: of at most as many segments as a delayed ACK
+    /// covers, and of more.
     pub(super) ack_widths: [u32; 2],
     /// Bytes acknowledged that were not captured.
     pub not_captured: i64,
@@ -119,7 +121,8 @@ pub struct Half {
     pub scale: Option<u8>,
     pub(super) is_established: bool,
     has_syn: bool,
-    /// Data that were acknowledged before they were captured, and when.
+    /// Range of data that were acknowledged before they were captured, and the time of the
+    /// acknowledgment.
     pub(super) skipped: (i64, i64, i64),
     pub(super) window: i64,
     /// Longest segment that the current acknowledgment covers for the first time.
@@ -134,7 +137,7 @@ pub struct Half {
     pub(super) was_new: bool,
     /// Position after the payload.
     pub(super) payload_end: i64,
-    /// Retransmitted bytes that are not acknowledged.
+    /// Retransmitted and unacknowledged bytes.
     pub(super) resent_bytes: i64,
     /// Estimates of the path.
     pub(super) path: Path,
@@ -146,9 +149,9 @@ pub struct Half {
     pub(super) queued_ns: i64,
     /// Data that arrived without a gap, where the capture shows no queue.
     pub(super) run: Option<Run>,
-    /// Time at which the last acknowledgment took effect at the earliest, and the limit until then.
+    /// Earliest time at which the last acknowledgment took effect, and the limit until that time.
     pub(super) before_ack: (i64, Limit),
-    /// Intervals in which the receiver may hold its acknowledgment.
+    /// Intervals in which the receiver may delay its acknowledgment.
     pub(super) held: VecDeque<Held>,
     /// Limit since the last event.
     pub(super) decision: Decision,
@@ -178,6 +181,8 @@ impl Half {
             (self.passed_ack, self.sender.una) = (first, first);
             seq.wrapping_sub(first as u32)
         });
+        // The sequence number wraps: of all positions that it may mean, the nearest to the highest
+        // one sent.
         let near = self.board.end;
         near + i64::from(seq.wrapping_sub(origin.wrapping_add(near as u32)) as i32)
     }
@@ -187,11 +192,12 @@ impl Half {
         self.origin.is_some_and(|origin| origin != syn.seq)
     }
 
-    /// A packet of this direction passes.
+    /// Handles a packet of this direction.
     pub fn on_packet(&mut self, packet: &Packet, now: &Now) {
         let start = self.position(packet.seq, packet.control.any(Control::SYN));
         let id = self.ids.next(packet.ip_id, packet.payload_bytes, now);
         let end = start + i64::from(packet.seq_len());
+        // Pure acknowledgments and resets carry no data.
         if start == end || packet.control.any(Control::RST) {
             return;
         }
@@ -207,6 +213,7 @@ impl Half {
         let relation = match self.relation((start, end), stamp, now) {
             // The answer was captured before it.
             Relation::Again(_) if is_first_syn => Relation::Late,
+            // The acknowledgment was captured before the data, so that these are no retransmission.
             Relation::Again(_) if self.was_skipped(start, end, now) => {
                 if end > self.board.end {
                     Relation::New
@@ -242,6 +249,7 @@ impl Half {
             self.payload_end = end - i64::from(packet.control.any(Control::FIN));
             self.account.resume();
         }
+        // A late original passed the bottleneck ahead of data that have been counted.
         if relation != Relation::Late {
             self.occupy(now.sent_ns, end - start);
         }
@@ -320,6 +328,7 @@ impl Half {
         let sent_bytes = self.evidences.policing.sent();
         if start < old_end {
             for span in self.board.range_mut(start, end.min(old_end)) {
+                // The missing data have turned up: this is the first copy.
                 if span.copies == 0 {
                     (span.first_ns, span.packet) = (time, now.packet);
                     (span.last_ns, span.sent_ns, span.stamp) = (time, now.sent_ns, stamp);
@@ -332,6 +341,7 @@ impl Half {
                 span.retransmission = retransmission.or(span.retransmission);
             }
         }
+        // Data between the highest position so far and this packet are missing in the capture.
         let blank = Span {
             start: old_end,
             end: start,

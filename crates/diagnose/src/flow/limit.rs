@@ -12,22 +12,24 @@ use crate::packet::Packet;
 
 /// Part of the path's product at which the bottleneck counts as the limit.
 const FILLED: f64 = 0.95;
-/// Shorter waits for an acknowledgment are not put down to the receiver's delay.
+/// Shortest wait for an acknowledgment that is attributed to the receiver's delay.
 const DELAYED_MIN_NS: i64 = 500_000;
 
-/// Intervals in which the receiver may hold its acknowledgment.
+/// Maximum number of intervals in which the receiver may delay its acknowledgment.
 const HELD_MAX: usize = 64;
 
-/// A sender that has more to send takes no longer after an acknowledgment: a part of the RTT, …
+/// Longest time after an acknowledgment in which a sender with more data sends them: a fraction of
+/// the RTT, …
 const PAUSE_MIN: i64 = 8;
 /// … or this.
 const PAUSE_MIN_NS: i64 = 2_000_000;
 
-/// A sender takes no longer to send what an acknowledgment releases: a convention, between the
-/// microseconds of a host and the gaps of pacing (240 µs for two segments at 100 Mbit/s).
+/// Longest time in which a sender sends the data that an acknowledgment releases: a convention,
+/// between the microseconds of a host and the gaps of pacing (240 µs for two segments at 100
+/// Mbit/s).
 const RELEASED_NS: i64 = 100_000;
 
-/// True if everything had arrived before more was sent.
+/// Interval in which all data sent may have arrived without an acknowledgment.
 #[derive(Debug, Clone, Copy)]
 pub struct Held {
     /// Position after everything sent.
@@ -70,6 +72,7 @@ impl Half {
         if self.payload_end > 0 && ack.ack >= self.payload_end {
             self.finish_payload(ack);
         }
+        // Data captured soon after this acknowledgment may have been sent before it took effect.
         self.before_ack = (ack.effective_ns, self.account.limit());
         self.pass(ack.effective_ns, self.account.limit());
         if let Some(episode) = self.episodes.last_mut()
@@ -89,8 +92,8 @@ impl Half {
         self.watch_sender(ack);
     }
 
-    /// Linux ends a fast recovery once DSACK blocks or timestamps tell it that all retransmissions
-    /// were needless (`tcp_try_undo_dsack`, `tcp_try_undo_partial`).
+    /// Ends a fast recovery as Linux does, if DSACK blocks or timestamps show that all
+    /// retransmissions were needless (`tcp_try_undo_dsack`, `tcp_try_undo_partial`).
     fn undo(&mut self, ack: &Ack) {
         let Some(index) = self.episode_now() else { return };
         let episode = &mut self.episodes[index];
@@ -110,8 +113,8 @@ impl Half {
         }
     }
 
-    /// Corrects the estimate of the bottleneck's queue: at most what is not yet acknowledged still
-    /// has to pass, which excludes what was lost before.
+    /// Corrects the estimate of the bottleneck's queue: at most the unacknowledged data are still
+    /// queued, because earlier data have passed or were lost.
     fn bound_queue(&mut self, ack: &Ack) {
         let (Some(rate), Some(least)) = (self.path.rate(), self.sender.rtt_min_ns) else { return };
         let left = (self.board.end - ack.ack).max(0) as f64;
@@ -189,7 +192,7 @@ impl Half {
         }
     }
 
-    /// Nothing but this limit has kept the sender from sending since the last data.
+    /// Reassigns the time since the last data to the limit that alone kept the sender from sending.
     pub(super) fn tail_was(&mut self, limit: Limit) {
         for tail in std::mem::take(&mut self.tail) {
             if limit == Limit::Pacing && tail.limit == Limit::Bottleneck {
@@ -207,7 +210,7 @@ impl Half {
         let limit = self.account.limit();
         while let Some(held) = self.held.front().copied().filter(|held| held.end <= ack.ack) {
             self.held.pop_front();
-            // The limit may have changed since the data arrived, half a round trip before.
+            // The limit may have changed since the data arrived, half a round trip ago.
             let from_ns = held.due_ns.max(self.account.held_ns() + least / 2);
             let length = ack.effective_ns - from_ns;
             // Later data were released by another acknowledgment.
@@ -219,7 +222,7 @@ impl Half {
             }
         }
         if is_gap {
-            // Data are missing, so that the acknowledgment was not delayed but impossible.
+            // Missing data, not a delayed ACK, prevented the acknowledgment.
             self.held.clear();
         }
     }
@@ -235,7 +238,8 @@ impl Half {
         self.account.pause(arrival_ns);
     }
 
-    /// Without timestamps the receiver's end shows no queue but by the spacing of arrivals.
+    /// Records an arrival at the receiver's end: without timestamps only the spacing of arrivals
+    /// shows the queue.
     pub(super) fn arrived(&mut self, packet: &Packet, at: (i64, Relation), now: &Now) {
         let Some(rtt) = now.rtt() else { return };
         let bytes = i64::from(packet.payload_bytes);
@@ -254,7 +258,7 @@ impl Half {
         }
     }
 
-    /// True if the sender had nothing to send: everything was acknowledged long before.
+    /// True if the sender had nothing to send: all data had been acknowledged for a long time.
     pub(super) fn is_pause(&self, now: &Now) -> bool {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let since_ns = now.sent_ns - self.sender.active_ns() - self.blur_ns(now);
@@ -292,10 +296,10 @@ impl Half {
         is_before_queues && since_ack > RELEASED_NS + 2 * slack_ns && since_data < least / 2
     }
 
-    /// Passes data through the bottleneck one after another.
+    /// Adds the transmission time of data to the busy time of the bottleneck.
     pub(super) fn occupy(&mut self, sent_ns: i64, bytes: i64) {
         let length = self.path.rate().map_or(0.0, |rate| bytes as f64 / rate * 1e9) as i64;
-        // The least round trip holds the time of one segment.
+        // The minimum round trip already contains the transmission time of one segment.
         self.busy_ns = self.busy_ns.max(sent_ns - length) + length;
     }
 
@@ -311,6 +315,8 @@ impl Half {
         let left = if highest > self.sender.una {
             self.board.end - highest
         } else {
+            // Without SACK each duplicate ACK stands for a segment that has left the network (RFC
+            // 5681 §3.2).
             flight - duplicates * self.largest
         };
         (left + self.resent_bytes).clamp(0, flight)
@@ -324,8 +330,8 @@ impl Half {
         self.path.product().is_some_and(|product| flight as f64 >= FILLED * product)
     }
 
-    /// True if less than a full segment was sent last, so that no more was there to send. Linux
-    /// also ends a burst with less where the peer's window ends (`tcp_mss_split_point`).
+    /// True if the last segment was not full, so that no further data were available. Linux also
+    /// ends a burst with less where the peer's window ends (`tcp_mss_split_point`).
     const fn is_last(&self) -> bool {
         let fills_window = match self.sender.window {
             Some(window) => window > 0 && self.board.end >= self.sender.una + window,
@@ -334,8 +340,9 @@ impl Half {
         self.last_length < self.largest && !fills_window
     }
 
-    /// Room in the peer's window that counts as none: less than a segment, and at the receiver's
-    /// end what the last acknowledgment has released, as it arrives one segment after the other.
+    /// Room in the peer's window up to which the window counts as full: less than a segment; at the
+    /// receiver's end also the data released by the last acknowledgment, which arrive segment by
+    /// segment.
     const fn room(&self) -> i64 {
         self.largest * if self.is_at_receiver { 1 + DELAYED_SEGMENTS } else { 1 }
     }

@@ -31,7 +31,7 @@ use patterns::Negotiation;
 
 use std::collections::VecDeque;
 
-/// Maximum number of timestamp values that await their echo.
+/// Maximum number of timestamp values that wait for their echo.
 const ECHOES_MAX: usize = 256;
 
 /// Least time from the capture to an end and back.
@@ -51,8 +51,9 @@ impl Loop {
         }
     }
 
-    /// A packet towards that end carries this timestamp value.
+    /// Handles a packet towards that end with this timestamp value.
     fn sent(&mut self, value: u32, time_ns: i64) {
+        // Packets of one tick have one value; an echo may answer the first of them.
         if self.values.back().is_some_and(|(last, _)| *last == value) {
             return;
         }
@@ -62,9 +63,10 @@ impl Loop {
         self.values.push_back((value, time_ns));
     }
 
-    /// A packet from that end echoes a timestamp value.
+    /// Handles a packet from that end that echoes a timestamp value.
     fn echoed(&mut self, echo: u32, time_ns: i64) {
         while let Some((value, sent_ns)) = self.values.front().copied() {
+            // Later values wait for their own echo; earlier ones will have none.
             if (value.wrapping_sub(echo) as i32) > 0 {
                 return;
             }
@@ -77,8 +79,7 @@ impl Loop {
     }
 }
 
-/// Closer to the sender than this, times at the capture are more precise than ticks of a
-/// millisecond.
+/// Round trip to the sender below which capture times are more precise than ticks of a millisecond.
 const QUEUED_NS: i64 = 3_000_000;
 
 /// TCP connection in a capture.
@@ -142,6 +143,7 @@ impl Flow {
     fn is_other(&self, packet: &Packet) -> bool {
         let side = self.side(packet);
         let opens = packet.control.any(Control::SYN) && !packet.control.any(Control::ACK);
+        // A SYN within a connection that is not over is a retransmission.
         opens && self.is_over && self.syn_ns[side].is_none_or(|_| self.halves[side].is_new(packet))
     }
 
@@ -149,7 +151,7 @@ impl Flow {
         usize::from(packet.source != self.ends[0])
     }
 
-    /// A packet of either direction; returns false for a copy that the capture made.
+    /// Handles a packet of either direction; returns false for a copy made by the capture.
     fn push(&mut self, packet: &Packet) -> bool {
         let side = self.side(packet);
         self.packets[side] += 1;
@@ -213,6 +215,7 @@ impl Flow {
             self.offers_ecn |= packet.control.any(Control::ECE) && packet.control.any(Control::CWR);
             self.syn_ns[side] = Some(time_ns);
             if let Some(other) = self.syn_ns[1 - side].filter(|_| is_first) {
+                // The SYN/ACK answers the SYN: the round trip from the capture to this end.
                 self.loops[side].sample(time_ns - other);
                 self.handshake_ns[side] = Some(time_ns - other);
                 let is_cut = self.syns.iter().flatten().any(|syn| syn.is_cut);
@@ -228,6 +231,7 @@ impl Flow {
             if let [Some(first), Some(second)] = self.syn_ns {
                 let opener = usize::from(second < first);
                 if side == opener {
+                    // The third packet answers the SYN/ACK: the round trip to the opener.
                     self.loops[side].sample(time_ns - first.max(second));
                     self.handshake_ns[side] = Some(time_ns - first.max(second));
                 }

@@ -1,13 +1,13 @@
-//! The path's product: rate of the bottleneck times the least round trip.
+//! Bandwidth-delay product of the path: rate of the bottleneck times the minimum round trip.
 //!
 //! The rate is the most frequent one at which acknowledgments follow each other while data wait at
 //! the bottleneck: when they were sent closer together, or before the data ahead of them passed.
-//! Acknowledgments that follow each other much closer than their data did were held up together
-//! (ACK compression), and tell nothing.
+//! Acknowledgments that are much closer together than their data were compressed by a queue (ACK
+//! compression), and are ignored.
 //!
 //! The least round trip is that of a full segment: a SYN is shorter, and the second of two segments
 //! that were sent together waits for the first. A receiver that acknowledges every second segment
-//! adds one to the product, as the first waits for the second there (docs/decisions/0018).
+//! adds one segment to the product, because the first waits for the second (docs/decisions/0018).
 
 /// Number of bins of the histogram, each 5 % wider than the previous one.
 const BINS: usize = 360;
@@ -16,7 +16,7 @@ const WIDTH: f64 = 0.05;
 const LOWEST: f64 = 1e3;
 /// Minimum spacing as a fraction of the round trip: data closer together belong to one burst.
 const ARRIVALS_MIN: i64 = 4;
-/// A link is slow if less than one byte in so many arrives in a burst: a convention.
+/// A link counts as slow if less than one byte in this number arrives in a burst: a convention.
 const BURSTS_MIN: f32 = 4.0;
 
 /// Estimates of the path.
@@ -24,14 +24,15 @@ const BURSTS_MIN: f32 = 4.0;
 pub struct Path {
     /// Bytes by rate.
     bytes: Vec<f32>,
-    /// Seconds that they took, by rate.
+    /// Seconds that these bytes took, by rate.
     seconds: Vec<f32>,
     best: usize,
     round_trips: RoundTrips,
     last: Option<(i64, i64)>,
     /// Arrival time of the last data, at the receiver's end.
     arrived_ns: Option<i64>,
-    /// Bytes that arrived there closer together than a part of the round trip, and less close.
+    /// Bytes that arrived within a fraction of the round trip after the previous ones, and other
+    /// bytes.
     arrived: [f32; 2],
 }
 
@@ -74,12 +75,14 @@ pub struct Acknowledged {
 }
 
 impl Path {
-    /// An acknowledgment of full segments that were sent once.
+    /// Handles an acknowledgment of full segments that were sent once.
     pub fn on_round_trip(&mut self, it: &Acknowledged) {
         let trips = &mut self.round_trips;
+        // The segments so far were not full.
         if it.segment > trips.segment {
             *trips = RoundTrips { segment: it.segment, ..RoundTrips::default() };
         }
+        // A shorter segment takes less time to transmit, which would lower the minimum.
         if it.segment < trips.segment {
             return;
         }
@@ -98,7 +101,8 @@ impl Path {
         let rate = self.rate()?;
         let trips = &self.round_trips;
         let segment = trips.segment as f64;
-        // The acknowledgment of all waits until those after the first have passed the bottleneck.
+        // The acknowledgment of several segments waits until the last one has passed the
+        // bottleneck.
         let several =
             trips.several.map(|(ns, before)| rate * ns as f64 * 1e-9 - before as f64 * segment);
         let single = trips.single_ns.map(|ns| rate * ns as f64 * 1e-9);
@@ -110,7 +114,7 @@ impl Path {
         Some(product + waits)
     }
 
-    /// An acknowledgment of data that were sent once.
+    /// Handles an acknowledgment of data that were sent once.
     pub fn on_delivered(&mut self, it: &Delivered) {
         let last = self.last.replace((it.time_ns, it.sent_ns));
         let Some((time_ns, sent_ns)) = last else { return };
@@ -121,7 +125,7 @@ impl Path {
         }
     }
 
-    /// New data arrive at the receiver's end, a round trip of the whole path from its sender.
+    /// Handles new data at the receiver's end; `rtt_ns` is the minimum round trip of the path.
     pub fn on_arrived(&mut self, time_ns: i64, bytes: i64, rtt_ns: i64) {
         let last = self.arrived_ns.replace(time_ns);
         let gap = last.map_or(0, |last| time_ns - last);
@@ -144,9 +148,11 @@ impl Path {
             self.bytes = vec![0.0; BINS];
             self.seconds = vec![0.0; BINS];
         }
+        // Each bin that is used has neighbours on both sides.
         let bin = bin.clamp(1, BINS - 2);
         self.bytes[bin] += bytes as f32;
         self.seconds[bin] += gap as f32 * 1e-9;
+        // Only the sums around these three bins have changed.
         for near in bin - 1..=bin + 1 {
             if self.weight(near) > self.weight(self.best) {
                 self.best = near;
@@ -170,6 +176,7 @@ impl Path {
         if self.best == 0 {
             return None;
         }
+        // All bytes over all their time: a mean of the rates would favour short intervals.
         let near = self.best - 1..=self.best + 1;
         let sum = |of: &[f32]| of[near.clone()].iter().map(|it| f64::from(*it)).sum::<f64>();
         Some(sum(&self.bytes) / sum(&self.seconds))

@@ -1,4 +1,4 @@
-//! Retransmissions of one direction, and what is learnt about each later.
+//! Retransmissions of one direction, with evidence that is added later.
 
 use super::board::Stamp;
 use crate::answer::{Evidence, Kind, Needless, Proof};
@@ -21,7 +21,7 @@ pub struct Record {
     pub value: Option<u32>,
     /// Order of sending.
     pub stamp: Stamp,
-    /// Timestamp value of the copy before.
+    /// Timestamp value of the previous copy.
     pub previous_value: Option<u32>,
     /// Mechanism.
     pub kind: Kind,
@@ -41,7 +41,8 @@ pub struct Record {
     pub episode: Option<usize>,
     /// True if a DSACK block has been assigned to it.
     pub has_dsack: bool,
-    /// Acknowledgment that tells the sender by a DSACK block or its timestamp that it was needless.
+    /// Acknowledgment that shows the sender, by a DSACK block or its timestamp, that the
+    /// retransmission was needless.
     pub sender_knows: Option<u64>,
     /// Previous retransmission of the same data.
     pub before: Option<u32>,
@@ -91,7 +92,8 @@ impl Records {
         let mut found = None;
         for (_, index) in self.by_start.range(start..end) {
             let record = &self.all[*index as usize];
-            // The block must contain the whole segment; the oldest one without a report is meant.
+            // The block must contain the whole segment, and refers to the oldest retransmission not
+            // yet reported.
             if record.end <= end && !record.has_dsack && record.packet < packet {
                 found = Some(found.map_or(*index, |other: u32| other.min(*index)));
             }

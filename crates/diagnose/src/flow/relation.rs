@@ -3,18 +3,19 @@
 use super::board::{Span, Stamp};
 use super::half::{Half, Now};
 
-/// Fewest missing packets before the first retransmission that cannot all be earlier
+/// Number of missing packets before the first retransmission from which not all can be
 /// retransmissions.
 const TAIL_MIN: i64 = 3;
 /// Payload of an Ethernet frame.
 const SEGMENT_MAX: u32 = 1_460;
-/// Data may follow their acknowledgment by so much, or by a round trip.
+/// Time by which captured data may follow their acknowledgment; a round trip if that is longer.
 const SKIPPED_MIN_NS: i64 = 1_000_000;
-/// The sender is near when its part of the round trip is smaller than the receiver's by this.
+/// Ratio of the receiver's to the sender's part of the round trip from which the capture is near
+/// the sender.
 const NEAR: i64 = 8;
-/// Pauses without a packet to anybody else that show a counter of this connection alone.
+/// Number of pauses without other numbers that shows a counter of this connection alone.
 const PAUSES_MIN: u32 = 3;
-/// Longer payloads have been put together by the network card or the kernel.
+/// Longest payload on the wire; longer ones were merged by a network card or a kernel.
 const SUPER_BYTES: i64 = 9_000;
 
 /// Relation of a packet to earlier ones.
@@ -131,11 +132,14 @@ impl Half {
             if span.copies == 0 {
                 let age = now.time_ns - span.first_ns;
                 let rtt = now.rtt().unwrap_or(3_000_000);
+                // Without evidence of the order, the age decides: no sender learns of a loss within
+                // less than a round trip.
                 if is_after.unwrap_or(age >= rtt / 10 * 9) {
                     return Relation::Again(None);
                 }
                 late = true;
             } else if stamp == span.stamp && stamp.ip_id.is_some() {
+                // A retransmission has an IP identification of its own.
                 return Relation::Copied;
             } else if span.retransmission.is_some() || is_after.is_none() {
                 let age = now.time_ns - span.last_ns;

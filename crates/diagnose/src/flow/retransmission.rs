@@ -8,7 +8,7 @@ use crate::answer::{Evidence, Kind, Needless, Proof};
 use crate::packet::{Control, Packet};
 
 impl Half {
-    /// A retransmission passes.
+    /// Handles a retransmission.
     pub(super) fn again(
         &mut self,
         packet: &Packet,
@@ -47,6 +47,7 @@ impl Half {
             start,
             end,
             previous_ns: previous.map_or(0, |(sent_ns, _)| sent_ns),
+            // Without a clock of the sender, queues before the capture hide the time of sending.
             is_remote: now.sender_loop.is_some_and(|it| it > now.receiver_loop.unwrap_or(0))
                 && now.sent_ns == now.time_ns,
             sent_to: self.board.end,
@@ -57,6 +58,7 @@ impl Half {
         let is_timeout = verdict.kind == Kind::Timeout;
         if verdict.begins && verdict.kind != Kind::TailLossProbe {
             self.sender.is_reduced_by_ecn = false;
+            // A repeated timeout continues the episode of the first.
             let continues = is_timeout && verdict.number > 1;
             if !continues {
                 let (trigger, start_ns, until) = (index, now.sent_ns, self.board.end);
@@ -111,6 +113,7 @@ impl Half {
         let previous = self.board.range(start, end).find_map(|span| span.stamp.value);
         let all_sacked = {
             let mut spans = self.board.range(start, end).peekable();
+            // `all` alone would be true of a range without spans.
             spans.peek().is_some() && spans.all(|span| span.sacked)
         };
         let mut record = Record {

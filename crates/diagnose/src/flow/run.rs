@@ -1,13 +1,13 @@
 //! Busy periods of the bottleneck, as arrivals at the receiver's end show them.
 //!
-//! Queues before the capture hide when data were sent there. But a window that keeps the
-//! bottleneck's queue from emptying has its segments arrive one behind the other, each after the
-//! time that it takes to pass the bottleneck.
+//! Queues before the capture hide when data were sent there. If a window keeps the bottleneck's
+//! queue from emptying, its segments arrive back to back, spaced by their transmission times.
 
-/// Part of a segment's time by which the next may be late without a gap: a convention.
+/// Fraction of a segment's transmission time by which the next may be late without a gap: a
+/// convention.
 const GAP: f64 = 0.5;
 
-/// Data that arrive one behind the other.
+/// Data that arrive back to back.
 #[derive(Debug, Default)]
 pub struct Run {
     since_ns: i64,
@@ -17,11 +17,12 @@ pub struct Run {
 }
 
 impl Run {
-    /// Data arrive that take `length_ns` to pass the bottleneck, behind missing ones that took
+    /// Handles arriving data whose transmission takes `length_ns`, after missing data that took
     /// `missing_ns`.
     pub fn on_arrived(&mut self, time_ns: i64, length_ns: f64, missing_ns: f64) {
         let may_take_ns = (length_ns * (1.0 + GAP) + missing_ns) as i64;
         if self.last_ns.is_none_or(|last| time_ns - last > may_take_ns) {
+            // The bottleneck began with the segment before it arrived.
             self.since_ns = time_ns - length_ns as i64;
         }
         self.last_ns = Some(time_ns);

@@ -1,8 +1,8 @@
-//! The sender as its packets and the acknowledgments that reach it show it: timers, duplicate ACKs
-//! and the episode of loss recovery it is in.
+//! Model of the sender, inferred from its packets and from the acknowledgments that reach it:
+//! timers, duplicate ACKs, and the current episode of loss recovery.
 //!
-//! An acknowledgment that passes the capture reaches the sender half a loop later, and what it
-//! releases passes the capture after the whole loop; until then it waits in `coming`.
+//! An acknowledgment that passes the capture reaches the sender half a round trip later, and the
+//! data that it releases pass the capture after a whole one; until then it waits in `coming`.
 
 mod classify;
 mod recovery;
@@ -12,7 +12,7 @@ use super::estimator::Estimator;
 use crate::answer::Kind;
 use std::collections::VecDeque;
 
-/// Shortest silence that is taken for waiting for a timer.
+/// Shortest silence that counts as waiting for a timer.
 const SILENCE_MIN_NS: i64 = 4_000_000;
 /// Silence that only a timer ends, unless the RTT is longer.
 const SILENT_NS: i64 = 200_000_000;
@@ -24,7 +24,7 @@ const THRESHOLD: u32 = 3;
 
 /// Gaps that are remembered.
 const DOUBTS_MAX: usize = 64;
-/// A sender takes no longer to respond to an acknowledgment.
+/// Longest response time of a sender to an acknowledgment.
 const AT_ONCE_NS: i64 = 1_000_000;
 
 /// Acknowledgment in flight to the sender.
@@ -123,16 +123,16 @@ pub struct Sender {
     duplicates: u32,
     /// Time at which the third duplicate of an acknowledgment took effect.
     third_ns: Option<i64>,
-    /// Time after that at which the first retransmission came: queues before the capture.
+    /// Delay of the first retransmission after that time: queues before the capture.
     queue_ns: i64,
     sacked_to: i64,
-    /// Ranges that duplicate ACKs and SACK blocks gave for missing, the last ones.
+    /// Most recent ranges that duplicate ACKs and SACK blocks reported as missing.
     doubts: VecDeque<(i64, i64)>,
     /// Transmission time of the newest acknowledged data (RACK).
     newest_ns: i64,
     /// Time at which recovery began.
     recovery_ns: i64,
-    /// The last timeout was needless, as acknowledgments have shown.
+    /// True if acknowledgments have shown that the last timeout was needless.
     pub was_needless: bool,
     /// True unless the last timeout came in fast recovery, whose windows it inherits: Linux then
     /// tests by neither F-RTO nor timestamps whether the timeout was needless (`tcp_enter_loss`).
@@ -158,9 +158,9 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// An acknowledgment passes the capture.
+    /// Handles an acknowledgment that passes the capture.
     pub fn push(&mut self, ack: Ack) {
-        // Acknowledgments keep their order: earlier ones were put down to a loop that is too long.
+        // Acknowledgments keep their order: the round trip assumed for earlier ones was too long.
         for earlier in self.coming.iter_mut().rev() {
             if earlier.effective_ns <= ack.effective_ns {
                 break;
@@ -212,7 +212,7 @@ impl Sender {
             if self.una > 0 && ack.sacked_from == 0 {
                 self.rtts.push(rtt);
             }
-            // A SYN is shorter and thus faster than data.
+            // A SYN is transmitted faster than full segments.
             if self.una > 0 {
                 self.rtt_min_ns = Some(self.rtt_min_ns.map_or(rtt, |least| least.min(rtt)));
             }
@@ -254,7 +254,7 @@ impl Sender {
         }
     }
 
-    /// New data, or a SYN, passes the capture.
+    /// Handles new data or a SYN.
     pub fn on_new(&mut self, time_ns: i64, was_idle: bool) {
         if was_idle {
             self.timer_ns = time_ns;
@@ -268,6 +268,7 @@ impl Sender {
         let silence = attempt.time_ns - self.ack_ns.max(self.sent_ns);
         self.after_partial(silence < AT_ONCE_NS);
         let (kind, confidence) = self.classify(attempt);
+        // The shift is limited, because a larger one would overflow.
         let rto_ns = self.estimator.rto_ns().saturating_mul(1 << timeouts.min(16));
         let waited_ns = attempt.time_ns - self.timer_ns;
         let begins = match kind {
@@ -276,10 +277,12 @@ impl Sender {
             _ => false,
         };
         let is_first = kind == Kind::Timeout && begins && self.timeouts == 1;
-        // Queues of unknown length lengthen and shorten a wait.
+        // Queues of unknown length change the measured wait.
         if is_first && !attempt.is_remote && silence > waited_ns / 5 * 4 {
             self.estimator.learn(waited_ns);
         }
+        // The timer runs for the first unacknowledged segment; other retransmissions leave it
+        // alone.
         if attempt.start <= self.una || kind == Kind::TailLossProbe {
             self.timer_ns = attempt.time_ns;
         }

@@ -137,7 +137,7 @@ impl Observed {
 }
 
 impl Half {
-    /// Keeps a packet with data, a SYN or a FIN, where that is wanted.
+    /// Keeps a packet with data, a SYN or a FIN, if the flow is watched.
     pub(super) fn watch(
         &mut self,
         packet: &Packet,
@@ -146,6 +146,7 @@ impl Half {
         now: &Now,
     ) {
         let Some(watch) = &mut self.watch else { return };
+        // The packet's record, if it has one, is the last one so far.
         let is_again = matches!(relation, Relation::Again(_) | Relation::Copied);
         watch.sent.push(Passed {
             packet: now.packet,

@@ -1,4 +1,4 @@
-//! Share of the bottleneck, decided with the final estimate of the path's product.
+//! Decision for the bottleneck by the final estimate of the bandwidth-delay product.
 //!
 //! While a flow is read, the estimate of the product changes. Times are kept with the bytes that
 //! were in flight, and compared with the final estimate.
@@ -6,7 +6,7 @@
 use super::account::{Account, Limit};
 use std::collections::HashMap;
 
-/// Number of different entries that are kept; later ones keep their first decision.
+/// Maximum number of entries; intervals beyond it keep their first decision.
 const ENTRIES_MAX: usize = 1 << 16;
 
 /// Limits of an interval, and the bytes in flight that decide between them.
@@ -29,6 +29,7 @@ pub struct Weighing {
 impl Weighing {
     /// Adds an interval.
     pub fn add(&mut self, decision: Decision, episode: Option<usize>, length: i64) {
+        // The path's product decides between these limits only.
         let is_open = matches!(
             decision.limit,
             Limit::Bottleneck | Limit::SlowStart | Limit::Window | Limit::Recovery

@@ -33,7 +33,7 @@ fn version_4(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     packet.hops = head[8];
     packet.source = End::v4([head[12], head[13], head[14], head[15]], 0);
     packet.destination = End::v4([head[16], head[17], head[18], head[19]], 0);
-    // Segmentation offload leaves the length 0, since it would not fit.
+    // With segmentation offload the length is 0, because the field is too small for it.
     let body = if total == 0 { view } else { view.shortened(total) };
     carried(head[9], body.after(header)?, packet)
 }
@@ -61,7 +61,7 @@ fn address(head: &[u8], at: usize) -> [u8; 16] {
     address
 }
 
-/// The payload length in a hop-by-hop option (RFC 2675), which BIG TCP writes, too.
+/// Payload length of a jumbogram in a hop-by-hop option (RFC 2675), which BIG TCP also writes.
 fn jumbo_bytes(view: View<'_>) -> Option<u32> {
     let options = view.data.get(42..)?;
     let length = usize::from(view.data[41]) * 8 + 6;
@@ -81,12 +81,12 @@ fn jumbo_bytes(view: View<'_>) -> Option<u32> {
     None
 }
 
-/// Passes over extension headers (RFC 8200 §4).
+/// Skips extension headers (RFC 8200 §4).
 fn extensions(mut next: u8, mut view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     loop {
         let length = match next {
             0 | 43 | 60 | 135 | 139 | 140 => (usize::from(view.head(2)?[1]) + 1) * 8,
-            // Authentication counts in words of 4 bytes, less 2.
+            // The length of an authentication header is in words of 4 bytes, minus 2.
             51 => (usize::from(view.head(2)?[1]) + 2) * 4,
             44 => {
                 if word(view.head(8)?, 2) & 0xfff8 != 0 {
@@ -134,7 +134,7 @@ fn gre(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let options = usize::from(flags & 0xc000 != 0) + has(0x2000) + has(0x1000);
     let body = view.after(4 + 4 * options)?;
     match kind {
-        // ERSPAN I has no header of its own, and GRE then no sequence number.
+        // ERSPAN I has no header, and GRE has no sequence number in that case.
         0x88be if flags & 0x1000 == 0 => link::ethernet(body, packet),
         _ => link::ethertype(kind, body, packet),
     }

@@ -1,7 +1,7 @@
-//! From the bytes of a frame to the TCP segment in it, through whatever encapsulations.
+//! Decoding of a frame down to its TCP segment, through all supported encapsulations.
 //!
-//! Frames may be cut by the capture's snap length at any place: as much is read as was captured.
-//! Checksums are never looked at, since network cards compute them after the capture.
+//! Frames may be truncated at any place by the capture's snap length: as much is read as was
+//! captured. Checksums are not verified, since network cards compute them after the capture.
 
 mod internet;
 mod link;
@@ -20,7 +20,7 @@ pub enum NoSegment {
     Protocol,
     /// A later fragment of an IP packet.
     Fragment,
-    /// The capture cut it before the sequence numbers.
+    /// Truncated before the sequence numbers.
     Cut,
     /// Lengths that cannot be.
     Malformed,
@@ -33,7 +33,7 @@ pub enum NoSegment {
 struct View<'a> {
     /// The bytes captured.
     data: &'a [u8],
-    /// The bytes that there were on the wire, at least as many.
+    /// Number of bytes on the wire, at least the number captured.
     original: u32,
     /// Encapsulations so far.
     depth: u32,
@@ -66,7 +66,7 @@ impl<'a> View<'a> {
         self.data.get(..bytes).ok_or(NoSegment::Cut)
     }
 
-    /// Takes a header's bytes into the fingerprint of the link.
+    /// Adds the bytes of a header to the fingerprint of the link.
     #[inline]
     fn marked(mut self, bytes: &[u8]) -> Self {
         for part in bytes.chunks(4) {

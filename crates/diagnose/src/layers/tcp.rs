@@ -3,7 +3,7 @@
 use super::{NoSegment, View, word};
 use crate::packet::{Control, Options, Packet};
 
-/// Up to the control bits: less says nothing of use.
+/// Bytes up to the control bits; a shorter header is useless.
 const LEAST_BYTES: usize = 14;
 const HEADER_BYTES: usize = 20;
 

@@ -1,10 +1,10 @@
-//! The application as the capture shows it: what it had to send at once, and how long it paused.
+//! The application: data that it wrote at once, and its pauses.
 
 use crate::flow::watch::Observed;
 use serde::Serialize;
 
-/// A sender with more data to send takes no longer after an acknowledgment: a part of the round
-/// trip, …
+/// Longest time after an acknowledgment in which a sender with more data sends them: a part of the
+/// round trip, …
 const PAUSE_MIN: i64 = 8;
 /// … or this.
 const PAUSE_MIN_NS: i64 = 2_000_000;
@@ -12,7 +12,7 @@ const PAUSE_MIN_NS: i64 = 2_000_000;
 /// Data that an application sent without a pause.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Burst {
-    /// Pause before it: time since everything sent was acknowledged, seconds.
+    /// Pause before the burst: time since everything sent was acknowledged, seconds.
     pub pause_s: f64,
     /// Bytes of the burst.
     pub bytes: i64,

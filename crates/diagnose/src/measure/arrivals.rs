@@ -1,5 +1,4 @@
-//! The deliveries of a flow that was captured at the receiver's end: its arrivals, and the holes
-//! between them.
+//! Deliveries of a flow captured at the receiver's end: arrivals, and the holes between them.
 
 use super::copies::{Copy, Delivery, FlowTrace};
 use crate::answer::Needless;
@@ -12,7 +11,7 @@ const TICKS_NS: [i64; 4] = [1_000_000, 1_000, 4_000_000, 10_000_000];
 const TOLERANCE: f64 = 0.25;
 /// Time over which the tick shows.
 const LEAST_NS: i64 = 300_000_000;
-/// More segments in a hole were not lost, but not captured.
+/// Largest hole in segments; a larger one was not lost, but not captured.
 const HOLE_MAX: i64 = 4_096;
 
 /// Trace of a flow from captured arrivals.
@@ -96,7 +95,7 @@ impl Builder {
         }
     }
 
-    /// Sequence space that no packet brought yet.
+    /// Adds sequence space that has not arrived.
     fn miss(&mut self, (start, end): (i64, i64), sent_ns: Option<i64>, time_ns: i64) {
         let unit = i64::from(self.trace.unit);
         if end <= start || (end - start) / unit > HOLE_MAX {

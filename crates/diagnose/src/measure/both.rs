@@ -1,4 +1,4 @@
-//! The deliveries of a flow of which both ends were captured: every delay and every fate is exact.
+//! Deliveries of a flow captured at both ends: all delays and fates are exact.
 
 use super::copies::{Copy, Delivery, FlowTrace};
 use crate::flow::watch::Observed;

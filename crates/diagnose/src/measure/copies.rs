@@ -1,8 +1,8 @@
-//! Copies of the data's segments, and what became of each.
+//! Copies of the data's segments, and the fate of each.
 //!
-//! Each copy gets the time at which the sender sent it, as far as the capture tells, the time at
-//! which its delivery shows, and the probability that it was lost. At the sender's end and in the
-//! middle a delivery shows by the acknowledgment, at the receiver's end by the arrival.
+//! Each copy gets its transmission time, if the capture reveals it, the time at which its delivery
+//! is visible, and the probability that it was lost. At the sender's end and in the middle the
+//! acknowledgment shows a delivery, at the receiver's end the arrival.
 
 use crate::answer::Needless;
 use crate::flow::watch::{Heard, Observed, Passed, Verdict};
@@ -26,10 +26,10 @@ const NEAR: i64 = 20;
 /// One copy of a segment.
 #[derive(Debug, Clone, Copy)]
 pub struct Copy {
-    /// Time at which the sender sent it, at the capture's clock; none where queues before the
-    /// capture hide it.
+    /// Transmission time of the copy, by the capture's clock; none if queues before the capture
+    /// hide it.
     pub sent_ns: Option<i64>,
-    /// Time at which it passed the capture, or should have.
+    /// Time at which the copy passed the capture, or should have passed it.
     pub time_ns: i64,
     /// Position of its first byte.
     pub start: i64,
@@ -37,7 +37,7 @@ pub struct Copy {
     pub wire_bytes: u32,
     /// Time from transmission to delivery, if it contains only path delay.
     pub delay_ns: Option<i64>,
-    /// Probability of its loss; none without evidence.
+    /// Probability that the copy was lost; none without evidence.
     pub lost: Option<f64>,
 }
 
@@ -52,7 +52,8 @@ pub struct Delivery {
     pub newest: usize,
     /// Number of segments.
     pub segments: u32,
-    /// Exactly the data sent after those of the delivery before, each sent once, are delivered.
+    /// True if exactly the data sent after those of the previous delivery are delivered, each sent
+    /// once.
     pub follows: bool,
     /// True if no earlier data are missing.
     pub is_plain: bool,
@@ -77,7 +78,7 @@ pub struct FlowTrace {
     pub is_round_trip: bool,
     /// Minimum time from transmission to delivery, at the capture.
     pub least_ns: i64,
-    /// Times for which the receiver held an acknowledgment back, beyond the least.
+    /// Times by which the receiver delayed acknowledgments, above the minimum.
     pub held_ns: Vec<i64>,
     /// Overtaken segments: for each, the number of segments that overtook it.
     pub overtaken: Vec<u32>,
@@ -128,7 +129,7 @@ impl FlowTrace {
         let options = if observed.has_timestamps { TIMESTAMPS_BYTES } else { 0 };
         let largest = observed.watch.sent.iter().map(|it| it.payload_bytes).max().unwrap_or(0);
         let unit = mss.map_or(UNIT, |mss| u32::from(mss).saturating_sub(options)).max(UNIT_MIN);
-        // Segments may be smaller than both ends would have them.
+        // The path may require smaller segments than both ends permit.
         let unit = if largest > 0 { unit.min(largest) } else { unit };
         let ip = observed.ip_header_bytes();
         let empty_wire_bytes = ip + TCP_BYTES + options + OVERHEAD_BYTES;
@@ -160,9 +161,9 @@ impl FlowTrace {
         }
     }
 
-    /// Removes delays of acknowledgments that the receiver may have delayed: those of a single
-    /// segment, unless another arrived just after it. If each segment is acknowledged, none is
-    /// delayed.
+    /// Removes the delays of acknowledgments that the receiver may have delayed: of those for a
+    /// single segment, unless another segment arrived just after it. If every segment is
+    /// acknowledged, no acknowledgment is delayed.
     fn leave_out_held(&mut self) {
         let single = self.deliveries.iter().filter(|delivery| delivery.segments == 1).count();
         if 2 * single > self.deliveries.len() {
@@ -183,7 +184,7 @@ impl FlowTrace {
         }
     }
 
-    /// Segments of a packet, which a card may have put together.
+    /// Segments of a packet, which a network card may have merged.
     pub(super) fn pieces(&self, passed: &Passed) -> impl Iterator<Item = (i64, u32)> + use<> {
         let (start, payload, unit) = (passed.start, passed.payload_bytes, self.unit.max(1));
         (0..payload.div_ceil(unit))
@@ -193,7 +194,7 @@ impl FlowTrace {
 
 #[derive(Debug, Default)]
 struct Builder {
-    /// Sequence space by its first position.
+    /// Data in flight, by first position.
     under_way: BTreeMap<i64, Unit>,
     /// Retransmission of each copy.
     records: Vec<Option<usize>>,
@@ -244,7 +245,7 @@ impl Builder {
             units.extend(found.iter().filter_map(|start| self.under_way.remove(start)));
         }
         if units.is_empty() {
-            // A duplicate ACK without SACK blocks tells of a delivery, but not of which.
+            // A duplicate ACK without SACK blocks reports a delivery, but not which segment.
             let is_duplicate = heard.ack == self.acked && heard.payload_bytes == 0;
             self.is_broken |= is_duplicate && !self.under_way.is_empty();
             return;

@@ -1,4 +1,4 @@
-//! Propagation delay: the least round trip, less the time that its packets took to be sent.
+//! Propagation delay: the minimum round trip minus the transmission times of its packets.
 
 use super::Estimate;
 use super::copies::{Copy, FlowTrace, OVERHEAD_BYTES};
@@ -7,11 +7,11 @@ use serde::Serialize;
 
 /// Number of samples next to the minimum, whose spacing determines its error.
 const NEAREST: usize = 10;
-/// Upper bound, in mean spacings, of the minimum sample above the true minimum, in 95 of 100 cases:
-/// the excess is exponential if delays are dense.
+/// 95 % bound on the excess of the smallest sample over the true minimum, in mean spacings: the
+/// excess is exponential if delays are dense.
 const GAPS: f64 = 3.0;
 
-/// Error of the queue's length, as a part of the least round trip, up to which it is followed.
+/// Largest error of the reconstructed queue, as a fraction of the minimum round trip.
 const FOLLOWED: f64 = 0.01;
 
 /// Delays that the bottleneck's queue does not explain.
@@ -19,7 +19,7 @@ const FOLLOWED: f64 = 0.01;
 pub struct Beyond {
     /// Seconds since the flow's first packet.
     pub times_s: Vec<f64>,
-    /// Delay above the least, less that of the queue, seconds.
+    /// Delay above the minimum, minus queueing delay, seconds.
     pub delays_s: Vec<f64>,
 }
 
@@ -41,7 +41,7 @@ pub fn beyond_queue(trace: &FlowTrace, rate_bit_s: &Estimate, by_queue: &[f64]) 
         }
         let own = sending_ns(copy.wire_bytes, Some(rate));
         let waits = free_ns - sent;
-        // A full queue refuses packets; packets lost by the channel were transmitted.
+        // Packets dropped by a full queue were not transmitted; packets lost by the channel were.
         if copy.lost.unwrap_or(0.0) * by_queue < 0.5 {
             free_ns += own;
         }

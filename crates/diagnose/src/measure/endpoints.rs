@@ -1,4 +1,4 @@
-//! Both ends as the capture shows them: options, windows, acknowledgments, congestion control.
+//! Both ends of a flow: options, windows, acknowledgments, congestion control.
 
 use super::Estimate;
 use super::copies::FlowTrace;
@@ -8,12 +8,12 @@ use serde::Serialize;
 
 /// Minimum number of episodes from which a congestion control is inferred.
 const EPISODES_MIN: usize = 3;
-/// Range of the remaining share of the window after an episode, by congestion control.
+/// Range of the fraction of the window that remains after an episode, by congestion control.
 const RENO: (f64, f64) = (0.4, 0.6);
 const CUBIC: (f64, f64) = (0.62, 0.8);
-/// Round trips after an episode in which the window shows.
+/// Round trips after an episode in which the window is measured.
 const AFTER: f64 = 1.5;
-/// Acknowledgments that were held back need to be so many to show the receiver's timer.
+/// Minimum number of delayed acknowledgments that reveal the receiver's timer.
 const HELD_MIN: usize = 3;
 
 /// Both ends.
@@ -37,9 +37,9 @@ pub struct Endpoints {
     pub receive_window: Option<(i64, i64)>,
     /// Segments that an acknowledgment covers, in the median.
     pub segments_per_ack: Option<u32>,
-    /// Longest time for which the receiver held an acknowledgment of a single segment back.
+    /// Longest time for which the receiver delayed the acknowledgment of a single segment.
     pub ack_delay_s: Option<f64>,
-    /// Part of the window that is left after fast recovery.
+    /// Fraction of the window that remains after fast recovery.
     pub reduction: Estimate,
     /// Name of the congestion control, if the reduction reveals it.
     pub congestion_control: Option<&'static str>,
@@ -80,7 +80,8 @@ fn initial_window(observed: &Observed, trace: &FlowTrace) -> Option<u32> {
     let origin = data.first()?.start;
     let heard = observed.watch.heard.iter().find(|it| it.ack > origin && !it.is_syn)?;
     let here_ns = observed.loops_ns[0].unwrap_or(0);
-    // Away from the sender, data that an acknowledgment releases come a loop later.
+    // Away from the sender, data released by an acknowledgment pass the capture a round trip to the
+    // sender later.
     let first = data.iter().take_while(|it| it.time_ns < heard.time_ns + here_ns / 2);
     let bytes: u32 = first.map(|it| it.payload_bytes).sum();
     Some(bytes.div_ceil(trace.unit.max(1)))
@@ -109,7 +110,7 @@ fn segments_per_ack(trace: &FlowTrace) -> Option<u32> {
 fn ack_delay(trace: &FlowTrace) -> Option<f64> {
     let mut held = trace.held_ns.clone();
     held.sort_unstable();
-    // Some of them may have waited for something else.
+    // Some acknowledgments may have waited for another reason.
     (held.len() >= HELD_MIN).then(|| held[held.len() - 1 - held.len() / 20] as f64 * 1e-9)
 }
 
@@ -131,7 +132,7 @@ fn reduction(flow: &answer::Flow, observed: &Observed) -> Estimate {
         let until_s = end_s + AFTER * rtt_s;
         let before = most(episode.start_s - rtt_s, episode.start_s)?;
         let after = most(end_s, until_s)?;
-        // Another loss, or a sender that has little to send, hides the window.
+        // Another loss, or a sender with few data, hides the window.
         (next_s > until_s && before > 0).then(|| after as f64 / before as f64)
     };
     let mut parts: Vec<f64> = flow.episodes.iter().enumerate().filter_map(one).collect();
@@ -148,7 +149,7 @@ fn reduction(flow: &answer::Flow, observed: &Observed) -> Estimate {
     Estimate::known(at(middle), interval, evidence)
 }
 
-/// Bytes under way after each packet, with its time in seconds.
+/// Bytes in flight after each packet, with its time in seconds.
 fn under_way(observed: &Observed) -> Vec<(f64, i64)> {
     let mut trace = Vec::with_capacity(observed.watch.sent.len());
     let (mut end, mut acked, mut next) = (0, 0, 0);

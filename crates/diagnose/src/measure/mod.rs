@@ -1,4 +1,4 @@
-//! Measurements of the path that a flow of a capture took, for `retx fit`.
+//! Measurements of the path of a captured flow, for `retx fit`.
 
 mod application;
 mod arrivals;
@@ -26,9 +26,9 @@ use std::io::Read;
 pub struct Estimate {
     /// Estimate; none if unknown.
     pub value: Option<f64>,
-    /// Lower end of the interval; without a value a bound, where there is one.
+    /// Lower end of the interval; without a value, a lower bound if one is known.
     pub low: Option<f64>,
-    /// Upper end of the interval; without a value a bound, where there is one.
+    /// Upper end of the interval; without a value, an upper bound if one is known.
     pub high: Option<f64>,
     /// Evidence, or the reason why the value is unknown.
     pub evidence: String,
@@ -81,7 +81,7 @@ pub struct Figures {
     pub retransmissions: u64,
     /// Number of timeouts.
     pub timeouts: u64,
-    /// Silences of the sender that not the application made.
+    /// Pauses of the sender that the application did not cause.
     pub idle_s: f64,
     /// Quantiles of the time from sending to delivery: 5, 50 and 95 %; empty where the capture does
     /// not show it.
@@ -91,21 +91,22 @@ pub struct Figures {
 /// The path of a flow, and both ends.
 #[derive(Debug, Clone, Serialize)]
 pub struct Path {
-    /// Rate of the bottleneck, bits per second of frames with 38 bytes beside the IP packet.
+    /// Rate of the bottleneck, bits per second of frames, which have 38 bytes in addition to the IP
+    /// packet.
     pub rate_bit_s: Estimate,
-    /// Propagation delay of both directions together.
+    /// Sum of the propagation delays of both directions.
     pub round_trip_s: Estimate,
     /// Delays that the queue does not explain.
     pub beyond_queue: delay::Beyond,
     /// Queue before the bottleneck.
     pub queue: queue::Queue,
-    /// Traffic of others through the bottleneck while it was busy, bits per second of frames.
+    /// Cross traffic at the bottleneck while it was busy, bits per second of frames.
     pub cross_bit_s: Estimate,
-    /// Part of the data that was overtaken by data sent later.
+    /// Fraction of the data that was overtaken by data sent later.
     pub reordered: Estimate,
     /// Median number of segments that overtook such data.
     pub overtakers: Option<u32>,
-    /// Part of the acknowledgments that was lost.
+    /// Fraction of acknowledgments lost.
     pub acks_lost: Estimate,
     /// Rate of the reverse path, bits per second.
     pub ack_rate_bit_s: Estimate,

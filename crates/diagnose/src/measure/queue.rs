@@ -2,10 +2,10 @@
 //!
 //! The delay of a copy above the minimum delay, times the rate, is the queue length that the copy
 //! found. For copies without a delay of their own, the length follows from the bytes sent and the
-//! bytes that the bottleneck forwarded since the last known length. A drop-tail queue loses packets
-//! at its limit only. So the loss rate of packets that found nearly the greatest length is compared
-//! with that of all others: if it is much higher, that length is the limit. Several thresholds near
-//! the greatest length are tried, because noise blurs it.
+//! bytes that the bottleneck forwarded since the last known length. A drop-tail queue drops packets
+//! at its limit only. The loss rate of packets that found nearly the greatest length is therefore
+//! compared with that of all others: if it is much higher, that length is the limit. Several
+//! thresholds near the greatest length are tried, because measured lengths are noisy.
 
 use super::Estimate;
 use super::copies::{Copy, FlowTrace};
@@ -14,14 +14,15 @@ use serde::Serialize;
 
 /// Thresholds from which a queue counts as full, in segments above the greatest length.
 const FULL_SEGMENTS: [f64; 5] = [0.5, 0.0, -0.5, -1.0, -2.0];
-/// Support that a greatest length needs: number of samples, within so many segments of it.
+/// Evidence required for a greatest length: number of samples, and their distance from it in
+/// segments.
 const SUPPORT: (usize, f64) = (3, 2.0);
 /// Probability that losses of the channel look like a full queue.
 const SIGNIFICANT: f64 = 0.01;
 
 /// Quantiles of the queue length that are tried as the onset of early drops.
 const EARLY: [f64; 4] = [0.3, 0.5, 0.7, 0.85];
-/// Ratio of loss rates with long and short queues that no channel produces.
+/// Ratio of the loss rates with long and short queues that excludes a channel as the cause.
 const EARLY_CLEAR: u64 = 5;
 /// Minimum number of segments of a long queue, since the queue before a lost packet is known to
 /// one or two segments.
@@ -50,9 +51,9 @@ pub struct Queue {
     pub packets: Option<f64>,
     /// Kind of the queue.
     pub kind: Kind,
-    /// Losses with a full queue, and packets that arrived then.
+    /// Losses while the queue was full, and packets that arrived during these times.
     pub full: (u64, u64),
-    /// Other losses, and packets that arrived then.
+    /// Other losses, and packets that arrived at other times.
     pub elsewhere: (u64, u64),
 }
 
@@ -162,7 +163,7 @@ pub fn queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
     (queue, of_queue.collect())
 }
 
-/// Packets that an early drop may hit, and the others.
+/// Packets that an early drop may affect, and other packets.
 #[derive(Debug, Clone, Copy)]
 struct Early {
     from: f64,

@@ -3,25 +3,25 @@
 //! A delivery counts if its newest data were sent so early that, without a queue, they would have
 //! arrived before the previous delivery. The bottleneck was then busy between both deliveries,
 //! however long the gap, so that the method prefers no rate. Runs of such deliveries give long
-//! intervals, in which the jitter of single acknowledgments vanishes. Where too few data wait that
-//! long (small windows), the most frequent rate at which bursts are spread is used instead.
+//! intervals, in which the jitter of single acknowledgments vanishes. With too few such deliveries
+//! (small windows), the most frequent rate to which bursts are spread is used instead.
 
 use super::Estimate;
 use super::copies::{Delivery, FlowTrace};
 
-/// Segments of an interval, and fewest at the end of a run: one acknowledgment more or less changes
-/// little.
+/// Segments of an interval, and the minimum for the last one of a run: one acknowledgment more or
+/// less has little effect.
 const LONG: (u32, u32) = (32, 8);
 /// Segments of a single gap.
 const SHORT: (u32, u32) = (1, 1);
-/// Fewest intervals of busy time; below that, bursts are looked at.
+/// Minimum number of busy intervals; with fewer, bursts are used.
 const CHUNKS_MIN: usize = 3;
-/// Enough of them without gaps, behind which receivers hold acknowledgments back for up to a
-/// millisecond (Linux compresses SACKs).
+/// Number of intervals without gaps that suffices. Beyond a gap, receivers delay acknowledgments by
+/// up to a millisecond (Linux compresses SACKs).
 const CHUNKS_PLAIN: usize = 10;
-/// Intervals further from the middle one belong to other load.
+/// Relative distance from the median beyond which an interval belongs to another load.
 const NEAR: f64 = 0.1;
-/// Share of the bytes that a mode needs.
+/// Minimum share of the bytes in a mode.
 const MODE_SHARE: f64 = 0.2;
 /// Fewest bursts.
 const PAIRS_MIN: usize = 5;
@@ -49,7 +49,7 @@ pub fn rate(trace: &FlowTrace) -> Estimate {
     let plain = busy_chunks(trace, true, LONG);
     let busy = if plain.len() >= CHUNKS_PLAIN { plain } else { busy_chunks(trace, false, LONG) };
     if busy.len() >= CHUNKS_PLAIN && near_mode(&busy) < ALONE {
-        // Cross traffic lies between the flow's packets in long intervals, but not in each gap.
+        // Long intervals contain cross traffic between the flow's packets; single gaps need not.
         return summary(busy_chunks(trace, false, SHORT), |used| {
             format!("{used} gaps of the busy bottleneck without other traffic in them")
         });
@@ -91,7 +91,7 @@ fn summary(mut chunks: Vec<Chunk>, evidence: impl Fn(usize) -> String) -> Estima
     Estimate::known(of(value), (of(value - Z * error), of(value + Z * error)), evidence(near.len()))
 }
 
-/// Part of the bottleneck's rate that others took while it was busy.
+/// Cross traffic at the bottleneck while it was busy.
 pub fn cross(trace: &FlowTrace, rate_bit_s: &Estimate) -> Estimate {
     let busy = busy_chunks(trace, false, LONG);
     let (Some(rate), true) = (rate_bit_s.value, busy.len() >= CHUNKS_PLAIN) else {
@@ -120,8 +120,8 @@ fn near_mode(chunks: &[Chunk]) -> f64 {
     near.map(|it| it.bytes).sum::<f64>() / sorted.iter().map(|it| it.bytes).sum::<f64>()
 }
 
-/// The highest rate around which a good part of the bytes lies. Without other traffic nearly all
-/// do; with it, the bottleneck's own rate shows in the fastest intervals.
+/// Highest rate with a large share of the bytes nearby. Without cross traffic that is nearly all
+/// bytes; with cross traffic the fastest intervals show the bottleneck's rate.
 fn upper_mode(sorted: &[Chunk]) -> f64 {
     let total: f64 = sorted.iter().map(|it| it.bytes).sum();
     let (mut first, mut end, mut weight) = (0, 0, 0.0);

@@ -21,13 +21,13 @@ pub fn share(count: f64, of: f64, evidence: String) -> Estimate {
     Estimate::known(p, (low, (middle + half).min(1.0)), evidence)
 }
 
-/// Part of the data that was overtaken.
+/// Fraction of the data that was overtaken.
 pub fn reordered(trace: &FlowTrace) -> Estimate {
     let evidence = format!("{} of {} segments", trace.overtaken.len(), trace.copies.len());
     share(trace.overtaken.len() as f64, trace.copies.len() as f64, evidence)
 }
 
-/// Segments that overtook it, in the median.
+/// Median number of segments that overtook a late segment.
 pub fn overtakers(trace: &FlowTrace) -> Option<u32> {
     let mut overtaken = trace.overtaken.clone();
     overtaken.sort_unstable();
@@ -81,7 +81,7 @@ pub fn ack_rate(trace: &FlowTrace, heard: &[Heard]) -> Estimate {
         .filter(|gap| *gap > 0)
         .collect();
     gaps.sort_unstable();
-    // Times of a capture jitter: a few gaps are too short.
+    // Capture times are noisy, so that a few gaps are too short.
     let Some(gap) = gaps.get(gaps.len() / 50).copied() else {
         return Estimate::unknown("too few acknowledgments");
     };

@@ -1,7 +1,7 @@
 //! Two clocks: their skew from the lower envelope of the delays.
 //!
-//! Moon, Skelly and Towsley (INFOCOM 1999): of all lines below every delay, the one whose
-//! distances to the delays have the least sum shows the skew, as the least delay stays.
+//! Moon, Skelly and Towsley (INFOCOM 1999): the line below all delays with the smallest sum of
+//! distances to them has the slope of the skew, because the minimum delay is constant.
 
 /// Fewer packets show no skew.
 const POINTS_MIN: usize = 50;
@@ -16,7 +16,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// The line of this slope below all delays; each is given with its time.
+    /// Highest line of this slope below all delays, which are given with their times.
     pub fn below(points: &[(i64, i64)], slope: f64) -> Self {
         let start_ns = points.first().map_or(0, |point| point.0);
         let mut line = Self { start_ns, slope, least_ns: 0 };

@@ -4,10 +4,10 @@ use super::Entry;
 use crate::packet::Packet;
 use std::collections::HashMap;
 
-/// Copies may seem to overtake the fastest packet by so much, when a clock is unsteady.
+/// Time by which copies may seem to overtake the fastest packet, with an unsteady clock.
 const SLACK_NS: i64 = 1_000;
 
-/// Pieces of one frame; more are in no frame that a card makes.
+/// Maximum number of segments merged by a network card.
 const PIECES_MAX: u32 = 1_024;
 
 /// Fields that the network does not change.
@@ -28,7 +28,7 @@ impl Key {
             seq: packet.seq,
             ack: packet.ack,
             length: packet.payload_bytes,
-            // Routers change the bits of ECN, and cards those of super-segments (PSH).
+            // Routers change ECN bits, and network cards the PSH of super-segments.
             control: packet.control.0 & 0b10111,
             ip_id: packet.ip_id,
             stamps: packet.options.timestamps,
@@ -115,7 +115,8 @@ impl Matches {
         self.pairs = self.partner.iter().enumerate().filter_map(both).collect();
     }
 
-    /// Copies that are alike: all of them in order, or each arrival with the last that can be it.
+    /// Matches equal copies: all of them in order, or each arrival with the last possible
+    /// transmission.
     fn choose(&mut self, from: &[usize], to: &[usize], floor: i64) {
         if from.len() == to.len() {
             for (one, other) in from.iter().zip(to) {
@@ -159,7 +160,7 @@ fn are_ids_kept(sent: &[Entry], arrived: &[Entry]) -> bool {
     kept * 2 >= sent.len().min(arrived.len())
 }
 
-/// Splits what a card or a kernel has put together.
+/// Splits packets that a network card or a kernel has merged.
 fn split(entries: &[Entry], unit: u32) -> Vec<Entry> {
     let mut pieces = Vec::with_capacity(entries.len());
     for entry in entries {

@@ -1,8 +1,8 @@
 //! Two captures of one flow: what happened to each packet between them.
 //!
 //! Packets are matched by sequence and acknowledgment number, timestamps and IP identification.
-//! The fates are exact; the clocks are not synchronised, so that the sum of the least delays of
-//! both directions is exact, and each of them is known only within it.
+//! Fates are exact. The clocks are not synchronised: the sum of the minimum delays of both
+//! directions is exact, but each of them is known only up to that sum.
 
 pub(crate) mod clock;
 pub(crate) mod matching;
@@ -25,7 +25,7 @@ const NS: f64 = 1e-9;
 const UNIT_MIN: u32 = 500;
 /// Option bytes of timestamps, which shorten every segment.
 const TIMESTAMPS_BYTES: u32 = 12;
-/// The skew of the clocks is looked at in longer flows only.
+/// Shortest flow of which the skew of the clocks is estimated.
 const SKEW_MIN_NS: i64 = 1_000_000_000;
 
 /// A packet, as far as the match needs it.
@@ -62,7 +62,7 @@ pub struct Collected {
 }
 
 impl Collected {
-    /// A packet of the flow with this index.
+    /// Adds a packet of the flow with this index.
     pub fn add(&mut self, index: usize, packet: &Packet) {
         if index >= self.flows.len() {
             let ends = [packet.source, packet.destination];
@@ -106,7 +106,7 @@ pub fn diagnose_pair<R: Read>(
     Ok(read(sources, names, Wanted { pictured, ..Wanted::default() })?.0)
 }
 
-/// Negative round trip that two clocks of microseconds may show: each of four times is rounded.
+/// Rounding error of a round trip with clocks of microseconds: each of four times is rounded.
 const ROUNDING_NS: i64 = 4_000;
 
 /// Packets of a flow between its captures.
@@ -117,14 +117,14 @@ pub(crate) struct Matched {
     pub backward: Matches,
     /// Minimum delay of the data.
     pub line: Line,
-    /// The answer is that of the second capture.
+    /// True if the answer is that of the second capture.
     is_turned: bool,
 }
 
-/// Packets of the flow that is watched, and the same between both captures.
+/// Packets of the watched flow, and their match between both captures.
 pub(crate) type Kept = (Observed, Option<Matched>);
 
-/// Reads both captures; of the flow that is watched the packets are kept.
+/// Reads both captures; keeps the packets of the watched flow.
 pub(crate) fn read<R: Read>(
     sources: [R; 2],
     names: [&str; 2],
@@ -171,7 +171,7 @@ pub(crate) fn read<R: Read>(
         return Err(ReadError::DifferentRuns { flow, round_trip_us });
     }
     for (flow, _) in different {
-        // Ports are used again: other flows of both captures may well be the same.
+        // Ports are reused: other flows of both captures may match.
         first
             .capture
             .findings
@@ -206,7 +206,7 @@ fn join(
     names: [&str; 2],
 ) -> Result<Option<Matched>, i64> {
     let number = first.number;
-    // The capture that is nearer to the sender of the data has the shorter loop to it.
+    // The capture nearer to the sender of the data has the shorter round trip to it.
     let is_turned = match (first.sender_loop_s, second.sender_loop_s) {
         (Some(one), Some(other)) => other < one && first.name == second.name,
         _ => false,
@@ -243,7 +243,7 @@ fn join(
     }
     let (lines, skew) = lines(&forward, &backward);
     let round_trip = lines[0].least_ns.saturating_add(lines[1].least_ns);
-    // A skew that was misjudged makes the corrected delays negative, but not the plain ones.
+    // A wrong estimate of the skew makes the corrected delays negative, but not the original ones.
     let plain = [&forward, &backward].map(|it| Line::below(&it.delays(), 0.0).least_ns);
     let longest = round_trip.max(plain[0].saturating_add(plain[1]));
     if longest < -ROUNDING_NS {
@@ -266,7 +266,7 @@ fn join(
     Ok(Some(Matched { forward, backward, line: lines[0], is_turned }))
 }
 
-/// Payload of a full segment: longer ones were put together by a card or a kernel, and are split.
+/// Payload of a full segment: longer ones were merged by a network card or a kernel, and are split.
 fn unit(passing: [&Passing; 2]) -> u32 {
     let mss = passing[0].mss.or(passing[1].mss);
     let has_stamps = passing[0].sides.iter().flatten().any(|entry| entry.key.has_stamps());
@@ -284,7 +284,7 @@ fn lines(forward: &Matches, backward: &Matches) -> ([Line; 2], Option<f64>) {
     let skew = match slopes {
         [Some(one), Some(other)] if length >= SKEW_MIN_NS => {
             let (skew, drift) = ((one - other) / 2.0, (one + other).abs() / 2.0);
-            // Delays that drift differ from clocks that do: they show the same sign both ways.
+            // A drift of delays has the same sign in both directions; a drift of clocks has not.
             (skew.abs() > 2.0 * drift).then_some(skew)
         }
         _ => None,
@@ -293,7 +293,7 @@ fn lines(forward: &Matches, backward: &Matches) -> ([Line; 2], Option<f64>) {
     ([Line::below(&points[0], rate), Line::below(&points[1], -rate)], skew)
 }
 
-/// Says of each retransmission of the data whether an earlier copy arrived.
+/// Determines for each retransmission of the data whether an earlier copy arrived.
 fn fates(flow: &mut answer::Flow, from: &str, forward: &Matches) {
     let mut arrived: HashMap<u32, Vec<(usize, Option<u64>)>> = HashMap::new();
     let mut of_frame: HashMap<u64, Vec<usize>> = HashMap::new();

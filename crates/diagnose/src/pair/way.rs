@@ -6,7 +6,7 @@ use super::{Entry, NS};
 use crate::between::Way;
 use std::collections::HashMap;
 
-/// Frames of lost packets that are named at the most.
+/// Maximum number of listed frames of lost packets.
 const FRAMES_MAX: usize = 1_000;
 
 impl Way {
@@ -79,7 +79,7 @@ impl Way {
     }
 }
 
-/// Data of which no copy is in the other capture, but which were acknowledged: the last copy, by
+/// Last copies of data that were acknowledged although the other capture contains no copy, by
 /// sequence number.
 pub(crate) fn missed(own: &Matches, back: &Matches) -> HashMap<u32, usize> {
     let acked = back.sent.iter().chain(&back.arrived).map(Entry::ack);

@@ -1,4 +1,4 @@
-//! Bytes of a file, however it is compressed, through a buffer of bounded size.
+//! Bytes of a file, plain or compressed, through a buffer of bounded size.
 
 use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
@@ -59,7 +59,7 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// Passes bytes that [`Self::peek`] has shown.
+    /// Consumes bytes that [`Self::peek`] has returned.
     #[inline]
     pub fn consume(&mut self, bytes: usize) {
         debug_assert!(bytes <= self.end - self.start);
@@ -67,7 +67,7 @@ impl<R: Read> Input<R> {
         self.passed += bytes as u64;
     }
 
-    /// Passes `passed` bytes and shows the first `shown` of them.
+    /// Consumes `passed` bytes and returns the first `shown` of them.
     #[inline]
     pub fn take(&mut self, shown: usize, passed: usize) -> &[u8] {
         let start = self.start;
@@ -75,7 +75,7 @@ impl<R: Read> Input<R> {
         &self.buffer[start..start + shown]
     }
 
-    /// Passes any number of bytes; false when the stream ends before.
+    /// Consumes any number of bytes; false if the stream ends earlier.
     pub fn skip(&mut self, mut bytes: u64) -> bool {
         while bytes > 0 {
             let step = (self.peek(1).len() as u64).min(bytes);
@@ -115,8 +115,7 @@ pub enum Decompressed<R: Read> {
 impl<R: Read> Decompressed<R> {
     /// Looks at the first bytes.
     ///
-    /// # Errors
-    /// Fails as reading its first bytes does.
+    /// # Errors The first bytes cannot be read.
     pub fn new(mut source: R) -> io::Result<Self> {
         let mut first = Vec::with_capacity(4);
         (&mut source).take(4).read_to_end(&mut first)?;

@@ -1,7 +1,7 @@
 //! Capture files as a stream of frames: pcap and pcapng, plain or compressed.
 //!
-//! The memory that reading takes is bounded by the longest record. A damaged or truncated file
-//! yields everything up to the damage, and then [`Reader::damage`] says where and what it is.
+//! Memory is bounded by the longest record. A damaged or truncated file yields everything up to the
+//! damage, whose position and kind [`Reader::damage`] then returns.
 
 mod bytes;
 mod input;
@@ -12,7 +12,7 @@ use bytes::Order;
 use input::{Decompressed, Input};
 use std::io::{self, Read};
 
-/// Longest record that is taken for one; a longer length means that the file is damaged.
+/// Longest valid record; a greater length means that the file is damaged.
 const RECORD_MAX_BYTES: u32 = 16 << 20;
 
 /// A frame of a capture.
@@ -24,7 +24,7 @@ pub struct Frame<'a> {
     pub time_ns: i64,
     /// The link type of the interface, as in the registry `LINKTYPE_…` of pcap.
     pub link_type: u16,
-    /// The interface in the file, from 0; sections are numbered on.
+    /// Interface in the file, from 0; the numbers continue over sections.
     pub interface: u32,
     /// Bytes that the frame had on the wire.
     pub original_bytes: u32,
@@ -41,7 +41,7 @@ pub enum ReadError {
     /// The file is empty.
     #[error("the file is empty: a capture begins with the header of pcap or pcapng")]
     Empty,
-    /// The file begins with something else.
+    /// The file is not a capture.
     #[error(
         "the file begins with {first:02x?}: no capture in the format pcap or pcapng, plain or \
          compressed by gzip or Zstandard"
@@ -50,7 +50,7 @@ pub enum ReadError {
         /// First bytes of the file.
         first: Vec<u8>,
     },
-    /// Two captures hold equal addresses and sequence numbers, yet packets of different runs.
+    /// Two captures have equal addresses and sequence numbers, but packets of different runs.
     #[error(
         "these captures do not hold the same run: a round trip of flow {flow} between them would \
          take {round_trip_us} µs, and no packet arrives before it was sent"
@@ -72,12 +72,12 @@ pub struct Damage {
     pub reason: String,
 }
 
-/// Counts that the file keeps of its own capturing.
+/// Statistics of the capture, as stored in the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Frames that the capturing program or its kernel says it dropped.
+    /// Frames that the capturing program or its kernel reports as dropped.
     pub dropped: u64,
-    /// Frames without a time of their own (simple packet blocks).
+    /// Frames without a time stamp (simple packet blocks).
     pub without_time: u64,
     /// Packet blocks that name an interface that is not described.
     pub without_interface: u64,

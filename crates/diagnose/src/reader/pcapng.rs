@@ -23,7 +23,7 @@ const AFTER: usize = 4;
 pub struct Section {
     order: Order,
     interfaces: Vec<Interface>,
-    /// Interfaces of the sections before.
+    /// Number of interfaces in earlier sections.
     earlier_interfaces: u32,
     /// The time of the newest frame, for frames without one.
     newest_ns: i64,

@@ -37,6 +37,7 @@ pub struct BlackHole {
 impl BlackHole {
     /// Data pass, up to `segment` bytes in a segment on the path.
     pub fn on_data(&mut self, sent: &Sent, segment: i64) {
+        // A super-segment of the network card is longer than the segments on the path.
         let length = sent.payload_bytes.min(segment);
         match &mut self.stuck {
             Some(stuck) if stuck.start == sent.start => {
@@ -51,6 +52,7 @@ impl BlackHole {
                 self.keep();
                 let (start, first) = (sent.start, (sent.packet, sent.time_ns));
                 let last_ns = sent.time_ns;
+                // The original and this retransmission.
                 let (copies, smaller, is_heard) = (2, None, false);
                 self.stuck =
                     Some(Stuck { start, length, copies, first, last_ns, smaller, is_heard });
@@ -64,6 +66,7 @@ impl BlackHole {
         self.largest_passed = self.largest_passed.max(passed_length);
         let Some(stuck) = &mut self.stuck else { return };
         if ack <= stuck.start {
+            // Other packets of the receiver show that the path is not interrupted.
             stuck.is_heard |= time_ns > stuck.first.1;
         } else {
             self.keep();
@@ -73,6 +76,7 @@ impl BlackHole {
     /// Names the segment that was sent again and again, if it is one.
     fn keep(&mut self) {
         let Some(stuck) = self.stuck.take() else { return };
+        // A segment of this length has passed, so that its size cannot be the reason.
         if self.found.is_some() || stuck.length <= self.largest_passed {
             return;
         }

@@ -80,10 +80,12 @@ impl Half {
         let evidences = std::mem::take(&mut self.evidences);
         let mut found = Vec::new();
         found.extend(evidences.black_hole.finish());
+        // Timeouts of a black hole would look like an outage.
         if found.is_empty() {
             found.extend(outage::longest(&self.timeouts, &self.records.all));
         }
         let lost = |index: u32| follows_a_loss(&self.records.all[index as usize]);
+        // A full queue delays the packets before a loss, a policer does not.
         let waits: Vec<i64> = self.episodes.iter().map(|it| it.rtt_ns).collect();
         let policer = evidences.policing.finish(lost, &waits, self.sender.rtt_min_ns);
         self.is_policed = policer.is_some();

@@ -32,6 +32,7 @@ impl Negotiation {
         if packet.control.any(Control::SYN) {
             self.syns[side] = packet.number;
         } else if packet.options.timestamps.is_none()
+            // A cut header may contain the option, and a RST need not carry it (RFC 7323 §3.2).
             && !packet.options.is_cut
             && !packet.control.any(Control::RST)
         {
@@ -44,6 +45,7 @@ impl Negotiation {
 
     /// The pattern, by the options of the opener's SYN and of the answer to it, and their ends.
     pub fn finish(&self, [syn, answer]: [&Options; 2], opener: usize) -> Option<Pattern> {
+        // Options that were not captured may have been refused or not.
         if syn.is_cut || answer.is_cut {
             return None;
         }
@@ -66,6 +68,7 @@ impl Negotiation {
             return Some(Pattern { name: "options_refused", evidence, packets, confidence: 0.99 });
         }
         let are_agreed = syn.timestamps.is_some() && answer.timestamps.is_some();
+        // One or two such segments may be damaged or forged.
         let side = (0..2).find(|side| self.bare[*side] >= BARE_MIN).filter(|_| are_agreed)?;
         let evidence = format!(
             "both SYNs carry timestamps, but {} segments of one end carry none, from frame {} on: \

@@ -10,8 +10,10 @@ const IN_A_ROW: u32 = 3;
 /// The longest outage.
 pub fn longest(timeouts: &[TimeoutRecord], records: &[Record]) -> Option<Pattern> {
     let number = |it: &TimeoutRecord| records[it.index as usize].number;
+    // A timeout with the number 1 begins a new group.
     let groups = timeouts.chunk_by(|_, next| number(next) > 1);
     let outages = groups.filter(|group| group.last().is_some_and(|it| number(it) >= IN_A_ROW));
+    // The silence is the sum of the waits, because each one starts with the retransmission before.
     let length = |group: &[TimeoutRecord]| group.iter().map(|it| it.waited_ns).sum::<i64>();
     let (mut count, mut longest) = (0, None::<&[TimeoutRecord]>);
     for group in outages {

@@ -77,11 +77,13 @@ impl Pauses {
         let at = (heard.time_ns, heard.packet);
         self.last_ns = heard.time_ns;
         if heard.window == 0 {
+            // Window probes repeat the closed window: the first packet counts.
             self.closed.get_or_insert(at);
         } else if let Some((since_ns, packet)) = self.closed.take() {
             self.windows.add(heard.time_ns - since_ns, packet);
         }
         if heard.payload_bytes > 0 && heard.is_all {
+            // A request of several packets ends the pause with its first one.
             if self.request.is_none()
                 && let Some((since_ns, packet)) = self.idle
             {
@@ -91,6 +93,7 @@ impl Pauses {
             self.request = Some((heard.time_ns + heard.sender_loop_ns, heard.packet));
         }
         if heard.is_all {
+            // Further ACKs while nothing is in flight do not move the start.
             self.idle.get_or_insert(at);
         }
     }
@@ -109,6 +112,7 @@ impl Pauses {
         if let Some((since_ns, packet)) = self.closed.take() {
             self.windows.add(self.last_ns - since_ns, packet);
         }
+        // Each pause contains the time of an ACK to the client and of the request back.
         let on_way_ns = receiver_loop_ns.unwrap_or(0) * self.requests.count as i64;
         self.requests.sum_ns = (self.requests.sum_ns - on_way_ns).max(0);
         let found = [

@@ -28,7 +28,7 @@ impl Sender {
         let has_evidence = self.duplicates > 0
             || self.sacked_to >= attempt.end
             || self.newest_ns > attempt.previous_ns;
-        // After such a silence no arrival can have triggered it.
+        // After such a silence no arrival can have triggered the retransmission.
         let is_silent = silence > (srtt / 2 * 3).clamp(SILENT_NS + queue_ns, i64::MAX / 4);
         let is_overdue = (is_quiet && since_timer >= rto / 10 * 7) || is_silent;
         // Without a duplicate ACK or a SACK block only a timer triggers a retransmission.
@@ -40,7 +40,7 @@ impl Sender {
         if is_timer || is_again || (is_head && self.is_impatient(attempt)) {
             return self.by_timer(attempt, is_head, elapsed, rto);
         }
-        // Once a timeout is undone, only a SACK block can have it sent again.
+        // After the undo of a timeout only a SACK block can cause the retransmission.
         let is_undone = self.may_undo && self.was_needless && self.sacked_to >= attempt.end;
         match self.state {
             State::Loss(until) if attempt.start < until && !is_undone => (Kind::Timeout, 0.97),
@@ -57,8 +57,8 @@ impl Sender {
         }
     }
 
-    /// A timer must have sent the head again in fast recovery: an ACK of the previous copy cannot
-    /// have come yet, or SACK, by which the sender would have noticed its loss, is missing.
+    /// True if a timer must have retransmitted the head in fast recovery: an ACK of the previous
+    /// copy cannot have arrived yet, or SACK, which would have revealed its loss, is missing.
     fn is_impatient(&self, attempt: &Attempt) -> bool {
         let age = attempt.time_ns - attempt.previous_ns;
         let is_soon = self.rtt_min_ns.is_some_and(|least| age < least / 20 * 19);
@@ -82,6 +82,8 @@ impl Sender {
     fn by_timer(&mut self, at: &Attempt, is_head: bool, elapsed: i64, rto: i64) -> (Kind, f64) {
         let is_tail = at.end >= at.sent_to;
         let may_probe = self.state == State::Open && self.timeouts == 0 && !self.has_probed;
+        // A timeout sends the head first, so that only a tail loss probe can have sent this (RFC
+        // 8985 §7.3).
         if is_tail && may_probe && !is_head {
             self.probes += 1;
             self.has_probed = true;
@@ -95,7 +97,7 @@ impl Sender {
             }
         }
         if !is_head {
-            // Neither head nor tail: an acknowledgment that released it is not in the capture.
+            // Neither head nor tail: the acknowledgment that released it was not captured.
             return match self.state {
                 State::Loss(until) if at.start < until => (Kind::Timeout, 0.9),
                 State::Recovery(until) if at.start < until => (Kind::Recovery, 0.8),
@@ -112,6 +114,7 @@ impl Sender {
         }
         self.timeouts += 1;
         self.was_needless = false;
+        // A timeout in fast recovery inherits its undo state (`tcp_enter_loss`).
         self.may_undo = !matches!(self.state, State::Recovery(_));
         self.timeout_ns = at.time_ns;
         self.state = State::Loss(at.sent_to);

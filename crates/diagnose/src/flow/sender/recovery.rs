@@ -11,7 +11,7 @@ impl Sender {
         self.estimator.is_linux() && self.has_first_of_linux
     }
 
-    /// Data are sent, up to `flight` bytes after the last acknowledgment.
+    /// Handles data sent, up to `flight` bytes after the last acknowledgment.
     pub fn on_flight(&mut self, flight: i64, segment: i64) {
         if self.una <= 1 && segment > 0 && flight >= LINUX_FIRST * segment {
             self.has_first_of_linux = true;
@@ -21,6 +21,7 @@ impl Sender {
     /// True if the arrival of an original shows a Linux sender that its timeout was needless,
     /// before it has sent more than one retransmission (RFC 5682 §3.1, `tcp_process_loss`).
     pub(super) fn detects_by_frto(&self) -> bool {
+        // F-RTO ends with a second retransmission.
         let is_first = self.resent_ns == self.timeout_ns;
         matches!(self.state, State::Loss(_))
             && self.may_undo
@@ -45,9 +46,10 @@ impl Sender {
         }
     }
 
-    /// Without SACK, fast recovery repairs only the first loss (RFC 6582): what lies beyond is sent
-    /// again after a timeout, from whose first retransmission the sender goes on in order.
+    /// True for the next retransmission in order after a timeout: without SACK, fast recovery
+    /// repairs only the first loss (RFC 6582), and further data are retransmitted in order.
     pub(super) fn goes_back(&self, attempt: &Attempt) -> bool {
+        // In order: each retransmission begins where the one before ended.
         let beyond = attempt.start > self.una && attempt.start == self.resent_to;
         !self.has_sack
             && beyond
