@@ -100,6 +100,7 @@ bench: build
 	$(BIN)/python bench/user_code.py
 	$(BIN)/python bench/sweep.py
 	$(BIN)/python bench/replications.py
+	$(RUST) $(BIN)/python bench/diagnose.py
 	$(BIN)/python tools/drill_speed.py
 	tools/packages.sh valgrind=valgrind
 	$(RUST) $(BIN)/python bench/instructions.py

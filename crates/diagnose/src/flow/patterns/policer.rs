@@ -38,7 +38,7 @@ const WIDE: f64 = 1.1;
 const WAIT_MAX: f64 = 0.3;
 
 /// Samples of the bytes sent: when they fill up, every second one is kept.
-const SAMPLES: usize = 1024;
+const SAMPLES: usize = 256;
 /// Bytes of headers, which a policer counts: IPv4, TCP and timestamps.
 const HEADERS: i64 = 52;
 
