@@ -19,7 +19,7 @@ T = TypeVar("T")
 Progress = bool | Callable[[float], None] | None
 
 TICK_S = 0.1
-PATIENCE_S = 1.0
+DISPLAY_DELAY_S = 1.0
 """Work that is done sooner shows no bar."""
 GRACE_S = 1.0
 """Cancelled work ends within milliseconds, unless it is in code of the user's own."""
@@ -111,7 +111,7 @@ def _bar() -> Iterator[Callable[[float], None]]:
     task = bar.add_task("simulating", total=1.0)
 
     def report(fraction: float) -> None:
-        if time.monotonic() - started > PATIENCE_S:
+        if time.monotonic() - started > DISPLAY_DELAY_S:
             bar.start()
             bar.update(task, completed=fraction)
 

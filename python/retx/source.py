@@ -111,10 +111,10 @@ def _from_file(path: Path) -> Source:
 def override_pairs(
     overrides: Mapping[str, Any] | None, classes: dict[Place, type] | None = None
 ) -> list[tuple[str, str]]:
-    """Overrides as `--set` takes them: key and TOML value; classes in them are collected.
+    """Overrides in the form of `--set`: key and TOML value; collects the classes in them.
 
     Raises:
-        ScenarioError: TOML has no such value.
+        ScenarioError: TOML cannot represent the value.
         UsageError: The overrides are not a mapping, or a key is not text.
     """
     collected = {} if classes is None else classes

@@ -164,12 +164,12 @@ def _with_engine(cluster: Cluster, engine: str) -> None:
 def test_no_scheduler_there() -> None:
     from retx.sweeps import cluster as module
 
-    patience, module.CONNECT_S = module.CONNECT_S, 0.5
+    connect_s, module.CONNECT_S = module.CONNECT_S, 0.5
     try:
         with pytest.raises(UsageError, match="no Dask scheduler answers there"):
             retx.sweep(SCENARIO + SWEEP, dask="tcp://127.0.0.1:1")
     finally:
-        module.CONNECT_S = patience
+        module.CONNECT_S = connect_s
 
 
 def test_an_address_without_a_port() -> None:

@@ -20,7 +20,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Longest time that a worker may take to exit.
-const PATIENCE: Duration = Duration::from_secs(5);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Number of open files besides those of flows.
 const OTHER_FILES: usize = 100;
@@ -215,7 +215,7 @@ impl Drop for Worker {
     fn drop(&mut self) {
         // The worker exits when the socket closes; it is killed if it does not.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
-        let until = std::time::Instant::now() + PATIENCE;
+        let until = std::time::Instant::now() + RESPONSE_TIMEOUT;
         while let Ok(None) = self.child.try_wait() {
             if std::time::Instant::now() > until {
                 let _ = self.child.kill();
@@ -237,7 +237,7 @@ impl Started {
         send(&self.worker.socket, &Command::Stop).map_err(lost())?;
         let gone = |_| lost()(io::ErrorKind::BrokenPipe.into());
         // The thread that listens forwards the report, since it owns the reading end of the socket.
-        self.report.recv_timeout(PATIENCE).map_err(gone)
+        self.report.recv_timeout(RESPONSE_TIMEOUT).map_err(gone)
     }
 }
 

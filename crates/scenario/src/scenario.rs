@@ -88,14 +88,14 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// False if every packet from `start` on arrives at the instant at which it was sent, as far as
-    /// the values of the start say.
+    /// False if packets sent from `start` on arrive without any delay, according to the values at
+    /// the start.
     pub(crate) fn takes_time(&self, start: Duration) -> bool {
         self.rate.is_some()
             || !self.delay.is_zero()
             || self.repair.is_some()
             || self.channel.iter().any(|model| !model.only_loses() || model.rates().is_some())
-            // A change that comes in time may bring a delay.
+            // A change at or before `start` may add a delay.
             || self.changes.iter().any(|change| change.at <= start)
     }
 }

@@ -6,31 +6,31 @@
 //! (`tcp_delack_timer_handler`), `tcp.c` (`__tcp_cleanup_rbuf`), `include/net/tcp.h`
 //! (`tcp_dec_quickack_mode`).
 //!
-//! *Equations (`linux`).* Quick: min(rcv_wnd/(2·MSS), 16) ACKs at once, at the start, after a pause
-//! of an RTO and after repeated data; a segment that makes the window grow turns an even number
-//! left into the next odd one; none are left while less than half of the window is free, and none
-//! count while this end answers. MSS: the largest segment so far, or the length of two in a row
-//! that are shorter, at first at most 536. Wait (ato): 40 ms at first; then ato/2 + 20 ms after a
-//! gap of at most 20 ms between two arrivals, ato/2 + gap after a longer one below ato; doubled
-//! when the timer fires; at most the smoothed RTT (or 40 ms), `timeout` and the RTO.
+//! *Equations (`linux`).* Quick ACKs: the next min(rcv_wnd/(2·MSS), 16) ACKs are immediate at the
+//! start, after a pause of an RTO and after repeated data. A segment that makes the window grow
+//! increases an even number of remaining quick ACKs by one; the number becomes 0 while less than
+//! half of the window is free, and is ignored while this end responds to data. MSS: the largest
+//! segment so far, or the length of two consecutive shorter segments; at most 536 at first. Wait
+//! (ato): 40 ms at first; then ato/2 + 20 ms after a gap of at most 20 ms between two arrivals,
+//! ato/2 + gap after a longer one below ato; doubled when the timer fires; at most the smoothed RTT
+//! (or 40 ms), `timeout` and the RTO.
 //!
 //! *Where we differ.* Gaps are exact, not in ticks.
 
+mod linux;
+
 use crate::{AckPolicy, DelayedAck};
+use linux::LinuxAckState;
 use retx_units::{Duration, Time};
 
 /// Largest number of consecutive immediate ACKs (TCP_MAX_QUICKACKS).
 const QUICK_MAX: u64 = 16;
 /// Shortest delay (TCP_ATO_MIN, TCP_DELACK_MIN).
 const WAIT_MIN: Duration = Duration::from_millis(40);
-/// Longest delay for one-way data (HZ/2 in `tcp_send_delayed_ack`).
-const WAIT_MAX: Duration = Duration::from_millis(500);
 /// Assumed segment size before the first segment (TCP_MSS_DEFAULT), bytes.
 const FIRST_GUESS: u32 = 536;
 /// Smallest segment that may count as full (TCP_MIN_MSS), bytes.
 const SMALLEST_FULL: u32 = 88;
-/// Length of a TCP header without options, bytes.
-const BARE_HEADER: u32 = 20;
 
 /// Segment with in-order data.
 #[derive(Debug, Clone, Copy)]
@@ -65,27 +65,6 @@ pub(crate) struct PendingAck {
     beyond_gap: bool,
     /// State of Linux's policy, and only of that.
     linux: Option<Box<LinuxAckState>>,
-}
-
-/// State of Linux's delayed ACKs (`icsk_ack`): it follows the intervals and sizes of the arrivals.
-#[derive(Debug, Clone)]
-struct LinuxAckState {
-    /// Bytes received and not acknowledged.
-    bytes: u64,
-    /// Number of ACKs still to be sent at once.
-    quick: u64,
-    /// Delay (ato); zero before the first data.
-    wait: Duration,
-    last_arrival: Time,
-    /// Largest segment of the peer so far (rcv_mss).
-    mss: u32,
-    /// Length of the last segment if that was shorter, otherwise 0 (last_seg_size).
-    shorter: u32,
-    /// True if short or pushed data wait, which may end a message; and true if this happened twice
-    /// in a row.
-    pushed: [bool; 2],
-    /// True if this end responds to data (pingpong): ACKs can be piggybacked.
-    interactive: bool,
 }
 
 impl PendingAck {
@@ -255,241 +234,5 @@ impl PendingAck {
     }
 }
 
-impl LinuxAckState {
-    const fn new() -> Self {
-        Self {
-            bytes: 0,
-            quick: 0,
-            wait: Duration::ZERO,
-            last_arrival: Time::ZERO,
-            mss: FIRST_GUESS,
-            shorter: 0,
-            pushed: [false; 2],
-            interactive: false,
-        }
-    }
-
-    fn on_data(&mut self, arrival: &Arrival) -> bool {
-        self.bytes += u64::from(arrival.bytes);
-        if arrival.bytes == 0 {
-            return false;
-        }
-        let is_larger = self.measure(arrival);
-        let gap = arrival.now.since(self.last_arrival);
-        if self.wait.is_zero() {
-            self.enter_quickack(arrival.window, QUICK_MAX);
-            self.wait = WAIT_MIN;
-        } else if gap <= WAIT_MIN / 2 {
-            self.wait = self.wait / 2 + WAIT_MIN / 2;
-        } else if gap < self.wait {
-            self.wait = (self.wait / 2 + gap).min(arrival.rto);
-        } else if gap > arrival.rto {
-            // The sender did not restart its window: it needs ACKs.
-            self.enter_quickack(arrival.window, QUICK_MAX);
-        }
-        self.last_arrival = arrival.now;
-        is_larger
-    }
-
-    /// Estimates the size of the peer's segments; true if this one ends a message
-    /// (`tcp_measure_rcv_mss`).
-    fn measure(&mut self, arrival: &Arrival) -> bool {
-        let before = std::mem::take(&mut self.shorter);
-        let bytes = arrival.bytes;
-        if bytes >= self.mss {
-            let is_larger = bytes > self.mss;
-            self.mss = bytes;
-            self.pushed[0] |= arrival.push;
-            return is_larger;
-        }
-        let length = bytes + arrival.header;
-        let goes_on = !arrival.push && !arrival.fin;
-        if length >= FIRST_GUESS + BARE_HEADER || length >= SMALLEST_FULL + BARE_HEADER && goes_on {
-            self.shorter = bytes;
-            if bytes == before {
-                self.mss = bytes;
-                return false;
-            }
-        }
-        self.pushed = [true, self.pushed[0]];
-        false
-    }
-
-    fn enter_quickack(&mut self, window: u64, most: u64) {
-        let half = (window / (2 * u64::from(self.mss))).min(most);
-        self.quick = self.quick.max(if half == 0 { 2 } else { half });
-    }
-
-    fn verdict(
-        &self,
-        arrival: &Arrival,
-        config: &DelayedAck,
-        offers_as_much: impl FnOnce() -> bool,
-    ) -> Verdict {
-        let most = u64::from(config.segments - 1) * u64::from(self.mss);
-        let full = self.bytes > most && (config.segments == 1 || offers_as_much());
-        if full || (self.quick > 0 && !self.interactive) {
-            return Verdict::Now;
-        }
-        let messages = self.interactive || self.pushed[0];
-        let longest = if messages { config.timeout } else { WAIT_MAX };
-        let rtt = arrival.srtt.map_or(longest, |srtt| srtt.max(WAIT_MIN));
-        let bound = if self.wait > WAIT_MIN { longest.min(rtt) } else { WAIT_MIN };
-        Verdict::Within(self.wait.min(bound).min(config.timeout))
-    }
-
-    #[inline(never)]
-    fn on_ack_sent(&mut self, now: Time, waited: bool, with_data: bool) {
-        if waited && self.quick > 0 {
-            self.quick -= 1;
-            if self.quick == 0 {
-                self.wait = WAIT_MIN;
-            }
-        }
-        // `tcp_event_data_sent`: data sent soon after received data are a response.
-        let soon = !self.wait.is_zero() && now.since(self.last_arrival) < self.wait;
-        self.interactive |= with_data && soon;
-        self.pushed = [false; 2];
-        self.bytes = 0;
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const fn ms(count: u64) -> Duration {
-        Duration::from_millis(count)
-    }
-
-    const LINUX: DelayedAck =
-        DelayedAck { segments: 2, timeout: ms(200), policy: AckPolicy::Linux };
-
-    fn linux() -> PendingAck {
-        PendingAck::new(&LINUX)
-    }
-
-    /// A full segment of 1448 bytes into a window of 64 KB, at an RTT of 100 ms.
-    fn full(at: u64) -> Arrival {
-        Arrival {
-            now: Time::ZERO + ms(1_000 + at),
-            bytes: 1_448,
-            header: 32,
-            push: false,
-            fin: false,
-            window: 64_088,
-            rto: ms(300),
-            srtt: Some(ms(100)),
-        }
-    }
-
-    fn take(pending: &mut PendingAck, arrival: &Arrival) -> Verdict {
-        pending.on_data(arrival);
-        let verdict = pending.verdict(arrival, &LINUX, || true);
-        if verdict == Verdict::Now {
-            pending.on_ack_sent(arrival.now, false);
-        }
-        verdict
-    }
-
-    /// Sixteen ACKs at once, then one for every second segment; with a window of six full segments
-    /// three at once, with a tiny one two.
-    #[test]
-    fn quick_at_first() {
-        for (window, quick) in [(64_088, 16), (8_760, 3), (1_000, 2)] {
-            let mut pending = linux();
-            for n in 0..quick {
-                let arrival = Arrival { window, ..full(n) };
-                assert_eq!(take(&mut pending, &arrival), Verdict::Now, "{window}: {n}");
-            }
-            assert_eq!(take(&mut pending, &full(quick)), Verdict::Within(ms(40)), "{window}");
-            assert_eq!(take(&mut pending, &full(quick)), Verdict::Now, "the second");
-        }
-    }
-
-    fn settled() -> PendingAck {
-        let mut pending = linux();
-        (0..16).for_each(|n| assert_eq!(take(&mut pending, &full(n)), Verdict::Now));
-        pending
-    }
-
-    /// The delay is 40/2 + 30 after a gap of 30 ms, 50/2 + 45 after one of 45 ms, and is then
-    /// limited by the RTT.
-    #[test]
-    fn the_wait_follows_the_arrivals() {
-        let mut pending = settled();
-        let mut at = 15;
-        for (gap, wait) in [(30, 50), (45, 70), (60, 95), (90, 100), (10, 88)] {
-            at += gap;
-            let verdict = take(&mut pending, &full(at));
-            let Verdict::Within(found) = verdict else { panic!("at once") };
-            assert_eq!(found.as_nanos() / 1_000_000, wait, "after {gap}");
-            pending.on_ack_sent(full(at).now, false);
-        }
-        // The expired timer shows that no second segment comes so soon.
-        pending.on_timer(ms(300));
-        pending.on_timer(ms(300));
-        assert_eq!(pending.linux.unwrap().wait, ms(300), "at most the RTO");
-    }
-
-    #[test]
-    fn quick_again_after_a_pause_repeated_data_and_growth() {
-        let mut pending = settled();
-        assert_eq!(
-            take(&mut pending, &full(15 + 301)),
-            Verdict::Now,
-            "a pause of more than the RTO"
-        );
-        let mut pending = settled();
-        pending.on_repeated_data(64_088);
-        assert_eq!(take(&mut pending, &full(16)), Verdict::Now);
-        let mut pending = settled();
-        pending.on_window_growth();
-        assert_eq!(take(&mut pending, &full(16)), Verdict::Now);
-        assert_eq!(take(&mut pending, &full(17)), Verdict::Within(ms(40)), "one for each");
-    }
-
-    /// Data sent soon after received data are a response, and further ACKs wait for the next one.
-    #[test]
-    fn who_answers_does_not_acknowledge_at_once() {
-        let mut pending = linux();
-        pending.on_data(&full(0));
-        pending.on_ack_sent(full(1).now, true);
-        assert_eq!(take(&mut pending, &full(20)), Verdict::Within(ms(40)));
-        pending.on_timer(ms(300));
-        assert_eq!(take(&mut pending, &full(70)), Verdict::Now, "two segments");
-        assert_eq!(take(&mut pending, &full(71)), Verdict::Now, "quick, as none was answered");
-    }
-
-    #[test]
-    fn what_was_pushed_is_acknowledged_when_it_is_read() {
-        let mut pending = settled();
-        assert_eq!(
-            take(&mut pending, &Arrival { push: true, ..full(16) }),
-            Verdict::Within(ms(40))
-        );
-        assert!(pending.asks_after_read(true));
-        assert!(!pending.asks_after_read(false), "the message goes on");
-        let mut pending = settled();
-        take(&mut pending, &full(16));
-        assert!(!pending.asks_after_read(true));
-        take(&mut pending, &full(17));
-        take(&mut pending, &Arrival { bytes: 100, ..full(18) });
-        assert!(pending.asks_after_read(true), "a short one");
-        let mut pending = settled();
-        pending.on_data(&full(16));
-        assert!(!pending.asks_after_read(false));
-        pending.on_data(&full(17));
-        assert!(pending.asks_after_read(false), "more than a full segment");
-    }
-
-    #[test]
-    fn fixed_counts_segments() {
-        let config = DelayedAck { segments: 3, timeout: ms(200), policy: AckPolicy::Fixed };
-        let mut pending = PendingAck::new(&config);
-        assert_eq!(pending.count_simple(&config), Verdict::Within(ms(200)));
-        assert_eq!(pending.count_simple(&config), Verdict::Within(ms(200)));
-        assert!(!pending.asks_after_read(true));
-        assert_eq!(pending.count_simple(&config), Verdict::Now);
-    }
-}
+mod tests;

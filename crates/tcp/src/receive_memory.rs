@@ -8,16 +8,16 @@
 //! (`tcp_select_initial_window`, `__tcp_select_window`), `tcp.c` (`tcp_set_window_clamp`); after
 //! Fisk & Feng, *Dynamic right-sizing*, LACSI 2001.
 //!
-//! *Equations.* A window is buffer · ratio, where ratio is 1/2 until a full segment has come, then
-//! the payload of the largest one over the memory that its packet took, in 256ths. `rcv_ssthresh`
-//! (the window) starts as that of the SYN, at most 1/2 of the buffer less one MSS. Each segment
-//! makes it grow by two MSS where its payload is worth its memory at this ratio, else by twice the
-//! largest segment so far while the window is small enough for such segments; up to the free part
-//! of the buffer. Once per round trip: copied = what the application has read in it, less what
-//! waits to be read; where that exceeds what it was the last time, the buffer becomes
-//! (2·copied·(1 + 2·(copied − last)/last) + out-of-order span)/ratio, at most
+//! *Equations.* A window is buffer · ratio, where ratio is 1/2 until a full segment has arrived,
+//! then the payload of the largest segment divided by the memory of its packet, in 256ths.
+//! `rcv_ssthresh` (the window) starts with that of the SYN, at most 1/2 of the buffer minus one
+//! MSS. Each segment increases it by two MSS if its payload is at least its memory times this
+//! ratio, otherwise by twice the largest segment so far while the window is small enough for such
+//! segments; at most to the free part of the buffer. Once per round trip: copied = bytes read by
+//! the application during it, minus bytes waiting to be read; if that exceeds the previous value,
+//! the buffer becomes (2·copied·(1 + 2·(copied − last)/last) + out-of-order span)/ratio, at most
 //! `receive_autotuning`, unless the application has fixed it. RTT: 7/8 + 1/8 of the timestamp
-//! echoes of full segments, or the least time in which a window has come.
+//! echoes of full segments, or the minimum time in which a window of data arrived.
 //!
 //! *Where we differ.* The memory of a packet is that of a TUN device (`memory.rs`). Waiting data
 //! occupy as much memory as full segments of the same number of bytes. RTTs are measured in
@@ -339,158 +339,4 @@ impl ReceiveMemory {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MS: fn(u64) -> Duration = Duration::from_millis;
-
-    fn at(ms: u64) -> Time {
-        Time::ZERO + MS(ms)
-    }
-
-    /// State after everything up to `end` has arrived and was read, in segments of `rcv_mss` bytes.
-    fn place(end: u64, rcv_wnd: u64, rcv_mss: u32) -> Position {
-        Position { rcv_nxt: end, read: end, highest: end, rcv_wnd, rcv_mss }
-    }
-
-    fn opened() -> ReceiveMemory {
-        let mut memory = ReceiveMemory::growing(131_072, 32 << 20, 1460);
-        memory.on_open(at(0), true, memory.first_window(true));
-        memory
-    }
-
-    /// Plays full segments that arrive and are read one after another; returns the advertised
-    /// windows.
-    fn windows<const N: usize>(memory: &mut ReceiveMemory, first: u64, unit: u64) -> [u64; N] {
-        let mut rcv_wnd = first;
-        std::array::from_fn(|n| {
-            let position = place(1 + 1448 * (n as u64 + 1), rcv_wnd, 1448);
-            if n == 0 {
-                memory.on_larger_segment(1448, &position);
-            }
-            memory.grow(1448, 1448, &position);
-            let (window, _) = memory.window(1448, unit, &position);
-            rcv_wnd = window.max((rcv_wnd - 1448).next_multiple_of(unit));
-            rcv_wnd
-        })
-    }
-
-    /// A buffer smaller than a segment, after one segment was read: a window of zero would last for
-    /// ever, since only data increase it.
-    #[test]
-    fn an_empty_buffer_offers_something() {
-        let mut memory = ReceiveMemory::growing(3_226, 32 << 20, 1_769);
-        memory.on_open(at(0), true, memory.first_window(true));
-        memory.on_larger_segment(1_613, &place(1_614, 1_613, 1_613));
-        let at = Position { rcv_wnd: 0, ..place(1_614, 0, 1_613) };
-        memory.buffer = 15_150;
-        memory.clamp = memory.window_of(memory.buffer);
-        assert_eq!(memory.window(0, 1, &at).0, 1_184);
-        assert_eq!(memory.window(15_000, 1, &at).0, 0);
-    }
-
-    /// As captures show it with the default `tcp_rmem` of 4096 131072 33554432: a full packet takes
-    /// 2304 bytes, hence 160/256 of the buffer minus one packet.
-    #[test]
-    fn starts_as_linux_does() {
-        let memory = ReceiveMemory::growing(131_072, 32 << 20, 1460);
-        assert_eq!((memory.first_window(false), memory.shift()), (64_240, 10));
-        assert_eq!(memory.first_window(true), 65_160, "who answers knows of timestamps");
-        assert_eq!(ReceiveMemory::growing(131_072, 6 << 20, 1460).shift(), 7);
-        let mut memory = opened();
-        assert_eq!((memory.window, memory.space), (64_088, 14_480));
-        let windows = windows(&mut memory, 64_512, 1024);
-        assert_eq!(windows, [67_584, 70_656, 73_728, 76_800, 79_872, 80_896, 80_896]);
-    }
-
-    /// `SO_RCVBUF` of 16 kB: 11 segments of the SYN's MSS, then 13 full ones.
-    #[test]
-    fn a_fixed_buffer_is_doubled() {
-        let mut memory = ReceiveMemory::fixed(16_384, 1460);
-        assert_eq!((memory.first_window(false), memory.shift()), (16_060, 0));
-        memory.on_open(at(0), true, 16_060);
-        assert_eq!(windows(&mut memory, 16_060, 1), [18_824, 18_824, 18_824]);
-        assert!(!memory.grow(1448, 1448, &place(1, 18_824, 1448)), "no further");
-    }
-
-    /// Segments of less than 536 bytes do not change the ratio; a segment whose payload is small
-    /// for its memory increases only a small window.
-    #[test]
-    fn small_segments_leave_the_ratio_at_half() {
-        let mut memory = opened();
-        let position = place(525, 64_512, 524);
-        memory.clamp = 80_000;
-        memory.buffer = 200_000;
-        assert!(memory.grow(524, 524, &position));
-        assert_eq!(memory.window, 64_088 + 2 * 524);
-        assert!(memory.grow(200, 524, &position));
-        assert_eq!(memory.window, 64_088 + 4 * 524);
-        assert!(!memory.grow(127, 524, &position), "too small to count");
-        memory.most = Some(100_000);
-        assert!(!memory.grow(200, 524, &position), "the window is too large for such");
-    }
-
-    /// With less than half of the window free, quick ACKs end; with less than a segment free, it
-    /// closes.
-    #[test]
-    fn what_waits_takes_room() {
-        let mut memory = ReceiveMemory::fixed(16_384, 1460);
-        memory.on_open(at(0), true, 16_060);
-        windows::<1>(&mut memory, 16_060, 1);
-        let position = place(1, 18_824, 1448);
-        assert_eq!(memory.window(5 * 1448, 1, &position), (9 * 1448, false));
-        assert_eq!(memory.window(8 * 1448, 1, &position), (6 * 1448, true));
-        assert_eq!(memory.window(14 * 1448, 1, &position), (0, true));
-    }
-
-    /// 40 ms; 28,960 bytes read after 14,480 in the round trip before: 2·28960·(1 + 2·1) = 173,760,
-    /// at a ratio of 160/256. The window follows by two segments per segment.
-    #[test]
-    fn grows_with_what_is_read_in_a_round_trip() {
-        let mut memory = opened();
-        windows::<7>(&mut memory, 64_512, 1024);
-        memory.on_echo(1, Some(MS(40)), &place(1, 80_896, 1448));
-        for n in 1..=20 {
-            let position = place(1 + n * 1448, 80_896, 1448);
-            memory.on_data_in_order(at(40), &position);
-            if n < 20 {
-                memory.now = at(39);
-            }
-            memory.on_read(&position);
-        }
-        assert_eq!((memory.space, memory.buffer), (28_960, 173_760 * 256 / 160));
-        let before = memory.window;
-        assert!(memory.grow(1448, 1448, &place(28_961, 80_896, 1448)));
-        assert_eq!(memory.window, before + 2 * 1448);
-    }
-
-    #[test]
-    fn ends_at_the_largest_buffer_or_where_it_is_fixed() {
-        let mut growing = ReceiveMemory::growing(131_072, 200_000, 1460);
-        let mut fixed = ReceiveMemory::fixed(65_536, 1460);
-        for memory in [&mut growing, &mut fixed] {
-            memory.on_open(at(0), true, 64_240);
-            memory.on_echo(1, Some(MS(40)), &place(1, 64_512, 1448));
-            memory.on_data_in_order(at(50), &place(900_001, 64_512, 1448));
-            memory.on_read(&place(900_001, 64_512, 1448));
-        }
-        assert_eq!((growing.buffer, growing.clamp), (200_000, 100_000));
-        assert_eq!((fixed.buffer, fixed.space), (131_072, 900_000));
-    }
-
-    /// Minimum of a window's times without timestamps, a moving mean of echoes with them.
-    #[test]
-    fn the_rtt_comes_from_echoes_or_from_windows() {
-        let mut memory = opened();
-        let place = |end| place(end, 64_088, 1448);
-        memory.on_data_in_order(at(100), &place(1));
-        memory.on_data_in_order(at(150), &place(64_089));
-        assert_eq!(memory.rtt8, 8 * 50_000);
-        memory.on_data_in_order(at(250), &place(128_177));
-        assert_eq!(memory.rtt8, 8 * 50_000, "a longer one does not count");
-        memory.on_echo(7, Some(MS(90)), &place(128_177));
-        assert_eq!(memory.rtt8, 7 * 50_000 + 90_000);
-        memory.on_echo(7, Some(MS(10)), &place(128_177));
-        assert_eq!(memory.rtt8, 7 * 50_000 + 90_000, "each echo once");
-    }
-}
+mod tests;

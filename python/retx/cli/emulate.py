@@ -34,7 +34,10 @@ Shell = Annotated[
     str | None, typer.Option(metavar="HOST", help="Open a shell in the host of a node.")
 ]
 Backend = Annotated[
-    str, typer.Option(metavar="NAME", help="tun, or precise: packets stamped by the kernel.")
+    str,
+    typer.Option(
+        metavar="NAME", help="Devices: tun, or precise (Ethernet, with time stamps of the kernel)."
+    ),
 ]
 Lateness = Annotated[
     float,

@@ -83,5 +83,5 @@ def draw_goodputs(axes: Any, each: pl.DataFrame, step: float) -> None:  # noqa: 
 def from_the_start(
     ends: pl.Series, values: pl.Series, step: float
 ) -> tuple[list[float], list[float]]:
-    """Points of a step line from ends of intervals; the first interval starts a step earlier."""
+    """Points of a step line from ends of intervals; the first starts one step before its end."""
     return [ends[0] - step, *ends], [values[0], *values]

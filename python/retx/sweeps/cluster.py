@@ -62,12 +62,12 @@ class Cluster:
             self._rest.append((point, first + 1, count - 1))
             self._sorted = False
 
-    def take(self, patience_s: float) -> tuple[Sequence[_native.Batch], bool, Sequence[Failed]]:
+    def take(self, timeout_s: float) -> tuple[Sequence[_native.Batch], bool, Sequence[Failed]]:
         """See `Executor`."""
         self._fill()
         batches: list[_native.Batch] = []
         try:
-            future = self._finished.get(timeout=patience_s if self._under_way else 0)
+            future = self._finished.get(timeout=timeout_s if self._under_way else 0)
             while True:
                 self._under_way.discard(future)
                 batches += self._found(future)

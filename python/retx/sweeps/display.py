@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from retx.progress import PATIENCE_S, Progress
+from retx.progress import DISPLAY_DELAY_S, Progress
 from retx.sweeps.plan import Plan
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Terminal(Display):
     def update(self, execution: Execution) -> None:
         """See `Display`."""
         now = time.monotonic()
-        if now - self._started < PATIENCE_S or now - self._drawn < REFRESH_S:
+        if now - self._started < DISPLAY_DELAY_S or now - self._drawn < REFRESH_S:
             return
         self._drawn = now
         self._live.start()

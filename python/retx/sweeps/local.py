@@ -20,10 +20,10 @@ class Executor(Protocol):
     def submit(self, point: int, first: int, count: int) -> None:
         """Adds replications of a point."""
 
-    def take(self, patience_s: float) -> tuple[Sequence[_native.Batch], bool, Sequence[Failed]]:
+    def take(self, timeout_s: float) -> tuple[Sequence[_native.Batch], bool, Sequence[Failed]]:
         """Batches completed since the last call; true if nothing is left to do; failed runs.
 
-        The call waits until everything is done, a run has failed, or `patience_s` has passed; it
+        The call waits until everything is done, a run has failed, or `timeout_s` has passed; it
         may return
         earlier.
         """
@@ -51,9 +51,9 @@ class Local:
         scenario = self._scenarios[point]
         self._pool.submit(point, scenario, first, count, tables=tables, kind=kind)
 
-    def take(self, patience_s: float) -> tuple[Sequence[_native.Batch], bool, Sequence[Failed]]:
+    def take(self, timeout_s: float) -> tuple[Sequence[_native.Batch], bool, Sequence[Failed]]:
         """See `Executor`."""
-        return self._pool.take(patience_s)
+        return self._pool.take(timeout_s)
 
     def close(self) -> None:
         """See `Executor`; user code that does not return is interrupted."""

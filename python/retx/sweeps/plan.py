@@ -146,7 +146,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Recording:
-    """Tables that are recorded of a run in addition to the summaries."""
+    """Tables recorded in addition to the summaries."""
 
     keep: tuple[str, ...] = ()
     """Tables that are kept."""

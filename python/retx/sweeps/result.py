@@ -298,7 +298,7 @@ class Sweep:
         return table, by, chosen.column
 
     def _chosen(self, which: object) -> dict[str, Any]:
-        """Values by their keys; a single value belongs to the only key that has it."""
+        """Values by key; a single value is assigned to the only key that contains it."""
         if isinstance(which, Mapping):
             unknown = [key for key in which if key not in self.keys]
             if unknown or not which:

@@ -117,12 +117,12 @@ impl Rtts {
         self.recent[self.count as usize % RECENT] = ns;
         self.count += 1;
         // The histogram holds minima like the one with which a loss is judged.
-        let now = bin(self.now_ns());
+        let now = bin(self.current_ns());
         self.bins[now] += 1;
     }
 
     /// The RTT now, without delays of single acknowledgments.
-    pub fn now_ns(&self) -> i64 {
+    pub fn current_ns(&self) -> i64 {
         self.recent.iter().copied().min().unwrap_or(0)
     }
 

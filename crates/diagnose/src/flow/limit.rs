@@ -163,7 +163,7 @@ impl Half {
     /// Decides by the final estimate of the path's product when the bottleneck was filled.
     pub(super) fn correct_bottleneck(&mut self) {
         let weighing = std::mem::take(&mut self.weighing);
-        if let (Some(product), None) = (self.path.product(), &self.run) {
+        if let (Some(product), None) = (self.path.bandwidth_delay_bytes(), &self.run) {
             weighing.correct(&mut self.account, FILLED * product);
         }
     }
@@ -327,7 +327,7 @@ impl Half {
         if let (Some(run), Some(least)) = (&self.run, self.sender.rtt_min_ns) {
             return run.length_ns(now_ns) as f64 >= FILLED * least as f64;
         }
-        self.path.product().is_some_and(|product| flight as f64 >= FILLED * product)
+        self.path.bandwidth_delay_bytes().is_some_and(|product| flight as f64 >= FILLED * product)
     }
 
     /// True if the last segment was not full, so that no further data were available. Linux also
@@ -350,7 +350,7 @@ impl Half {
     /// Limit of the sender, if the bottleneck is filled or not.
     fn limit(&self, is_filled: bool) -> Limit {
         let flight = self.board.end - self.sender.una;
-        let product = self.path.product();
+        let product = self.path.bandwidth_delay_bytes();
         let is_open = matches!(self.sender.state, State::Open);
         let is_full = self.sender.window.is_some_and(|window| {
             let is_small = product.is_none_or(|product| (window as f64) < product);

@@ -97,7 +97,7 @@ impl Path {
     }
 
     /// Bytes of payload that keep the bottleneck busy, once rate and round trip are known.
-    pub fn product(&self) -> Option<f64> {
+    pub fn bandwidth_delay_bytes(&self) -> Option<f64> {
         let rate = self.rate()?;
         let trips = &self.round_trips;
         let segment = trips.segment as f64;

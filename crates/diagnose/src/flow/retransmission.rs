@@ -62,7 +62,7 @@ impl Half {
             let continues = is_timeout && verdict.number > 1;
             if !continues {
                 let (trigger, start_ns, until) = (index, now.sent_ns, self.board.end);
-                let (rtt_ns, end_ns) = (self.sender.rtts.now_ns(), None);
+                let (rtt_ns, end_ns) = (self.sender.rtts.current_ns(), None);
                 let is_filled = self.account.limit() == Limit::Bottleneck;
                 let episode = EpisodeRecord {
                     is_timeout,

@@ -96,7 +96,7 @@ impl Arguments {
     }
 
     /// Argument as a number in brackets.
-    pub fn boxed_number(&self, index: usize) -> Result<i64, Refusal> {
+    pub fn bracketed_number(&self, index: usize) -> Result<i64, Refusal> {
         match self.at(index)? {
             Value::List(values) => match values[..] {
                 [Value::Number(number)] => Ok(number),
@@ -115,23 +115,23 @@ impl Arguments {
         }
         let name = self.words(2)?;
         let option = match name[..] {
-            ["SO_REUSEADDR" | "SO_REUSEPORT"] => SocketOption::Reuse(self.boxed_number(3)?),
-            ["SO_SNDBUF"] => SocketOption::SendBuffer(self.boxed_number(3)?),
-            ["SO_RCVBUF"] => SocketOption::ReceiveBuffer(self.boxed_number(3)?),
+            ["SO_REUSEADDR" | "SO_REUSEPORT"] => SocketOption::Reuse(self.bracketed_number(3)?),
+            ["SO_SNDBUF"] => SocketOption::SendBuffer(self.bracketed_number(3)?),
+            ["SO_RCVBUF"] => SocketOption::ReceiveBuffer(self.bracketed_number(3)?),
             ["SO_LINGER"] if !asked => SocketOption::Linger(self.linger()?),
             ["SO_ERROR"] if asked => SocketOption::Error(self.errno()?),
-            ["TCP_NODELAY"] => SocketOption::NoDelay(self.boxed_number(3)?),
-            ["TCP_MAXSEG"] => SocketOption::MaxSegment(self.boxed_number(3)?),
+            ["TCP_NODELAY"] => SocketOption::NoDelay(self.bracketed_number(3)?),
+            ["TCP_MAXSEG"] => SocketOption::MaxSegment(self.bracketed_number(3)?),
             ["TCP_CONGESTION"] if !asked => SocketOption::Congestion(self.text()?),
-            ["TCP_CORK"] => SocketOption::Cork(self.boxed_number(3)?),
-            ["TCP_USER_TIMEOUT"] => SocketOption::UserTimeout(self.boxed_number(3)?),
-            ["TCP_NOTSENT_LOWAT"] => SocketOption::UnsentLowWater(self.boxed_number(3)?),
-            ["TCP_INQ"] => SocketOption::TellInQueue(self.boxed_number(3)?),
-            ["SO_RCVLOWAT"] => SocketOption::ReadLowWater(self.boxed_number(3)?),
-            ["SO_KEEPALIVE"] => SocketOption::KeepAlive(self.boxed_number(3)?),
-            ["TCP_KEEPIDLE"] => SocketOption::KeepIdle(self.boxed_number(3)?),
-            ["TCP_KEEPINTVL"] => SocketOption::KeepInterval(self.boxed_number(3)?),
-            ["TCP_KEEPCNT"] => SocketOption::KeepCount(self.boxed_number(3)?),
+            ["TCP_CORK"] => SocketOption::Cork(self.bracketed_number(3)?),
+            ["TCP_USER_TIMEOUT"] => SocketOption::UserTimeout(self.bracketed_number(3)?),
+            ["TCP_NOTSENT_LOWAT"] => SocketOption::UnsentLowWater(self.bracketed_number(3)?),
+            ["TCP_INQ"] => SocketOption::TellInQueue(self.bracketed_number(3)?),
+            ["SO_RCVLOWAT"] => SocketOption::ReadLowWater(self.bracketed_number(3)?),
+            ["SO_KEEPALIVE"] => SocketOption::KeepAlive(self.bracketed_number(3)?),
+            ["TCP_KEEPIDLE"] => SocketOption::KeepIdle(self.bracketed_number(3)?),
+            ["TCP_KEEPINTVL"] => SocketOption::KeepInterval(self.bracketed_number(3)?),
+            ["TCP_KEEPCNT"] => SocketOption::KeepCount(self.bracketed_number(3)?),
             ["SO_TIMESTAMPING"] if !asked => SocketOption::Timestamping(self.stamps()?),
             [name] if !asked && WITHOUT_EFFECT.contains(&name) => SocketOption::Ignored,
             _ => {

@@ -161,7 +161,7 @@ fn fcntl(arguments: &Arguments) -> Result<Operation, Refusal> {
 
 fn ioctl(arguments: &Arguments) -> Result<Operation, Refusal> {
     let fd = arguments.fd_of(3)?;
-    let bytes = arguments.boxed_number(2)?;
+    let bytes = arguments.bracketed_number(2)?;
     match arguments.words(1)?[..] {
         ["SIOCINQ" | "FIONREAD"] => Ok(Operation::InQueue(fd, bytes)),
         ["SIOCOUTQ" | "TIOCOUTQ"] => Ok(Operation::OutQueue(fd, bytes)),

@@ -12,7 +12,7 @@ use retx_units::{Duration, Time};
 use retx_wire::{Ecn, Flags, Segment};
 
 /// Time to wait for a packet after it is due, so that the message can show it.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_WAIT: Duration = Duration::from_secs(2);
 
 impl Player<'_> {
     /// Delivers a packet to the endpoint.
@@ -52,7 +52,7 @@ impl Player<'_> {
             let message = "there is no connection yet that could send a packet";
             return Err(Refusal::new(event.line, message).into());
         };
-        let limit = if due.any { Time::NEVER } else { due.end + due.tolerance.max(PATIENCE) };
+        let limit = if due.any { Time::NEVER } else { due.end + due.tolerance.max(MAX_WAIT) };
         let Some(first) = self.next_sent(event, end, limit)? else {
             let message = if limit == Time::NEVER {
                 "the endpoint sends nothing more".to_owned()

@@ -253,7 +253,7 @@ impl Flow {
     ) -> Segment {
         let Some(window) = self.advertised_windows[from as usize] else { return segment };
         let field = window_field(window, shift);
-        // The window of a RST is not read; zero there is customary.
+        // The window of a RST, usually zero, has no meaning.
         if !segment.flags.contains(Flags::RST) {
             let ip_header = usize::from(packet[0] & 15) * 4;
             rewrite::set_window(packet, ip_header, field);

@@ -29,7 +29,7 @@ pub(super) struct Line {
     dropped: u64,
     /// True while a copy awaits its id: packets sent after it must be numbered after it.
     unnamed: bool,
-    /// True if no transmission is under way and the discipline has been told.
+    /// True if no transmission is in progress and the discipline knows it.
     idle: bool,
     /// Sum of waiting times up to `settled`, in packet-nanoseconds.
     waited: u128,

@@ -46,7 +46,7 @@ pub unsafe extern "C" fn accept(
         Ok(answer)
     });
     if let Some(remote) = from {
-        // SAFETY: as `accept` has it, room for an address of `*length` bytes, or null.
+        // SAFETY: room for an address of `*length` bytes, or null, as for `accept`.
         unsafe { put_endpoint(remote, peer, length) };
     }
     return_value(result) as c_int
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn getsockopt(
     value: Data,
     length: *mut socklen_t,
 ) -> c_int {
-    // SAFETY: as `getsockopt` has it, a buffer of `*length` bytes.
+    // SAFETY: a buffer of `*length` bytes, as for `getsockopt`.
     unsafe { option_of(fd, level, name, value, length) }
 }
 
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn setsockopt(
     length: socklen_t,
 ) -> c_int {
     let length = c_int::try_from(length).map_err(|_| libc::EINVAL);
-    // SAFETY: as `setsockopt` has it, `length` bytes.
+    // SAFETY: `length` bytes, as for `setsockopt`.
     let bytes = length.and_then(|length| unsafe { values(value.cast::<u8>(), length) });
     match bytes.and_then(|bytes| options::option(level, name, bytes)) {
         Ok(option) => call(&Operation::SetOption(fd, option)) as c_int,
@@ -186,7 +186,7 @@ pub unsafe extern "C" fn poll(
     count: nfds_t,
     timeout: c_int,
 ) -> c_int {
-    // SAFETY: as `poll` has it, `count` entries.
+    // SAFETY: `count` entries, as for `poll`.
     let entries = match unsafe { values_mut(entries, count) } {
         Ok(entries) => entries,
         Err(errno) => return fails(errno),

@@ -159,7 +159,7 @@ extern "C" fn usleep(_: Data, micros: c_uint) -> c_int {
 }
 
 unsafe extern "C" fn gettimeofday(_: Data, now: *mut timeval, _zone: Data) -> c_int {
-    // SAFETY: as `gettimeofday` has it, room for a time.
+    // SAFETY: room for a time, as for `gettimeofday`.
     let now = match unsafe { value_mut(now) } {
         Ok(now) => now,
         Err(errno) => return fails(errno),

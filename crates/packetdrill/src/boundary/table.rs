@@ -28,8 +28,8 @@ pub struct Interface {
     pub send: extern "C" fn(Data, c_int, *const c_void, size_t, c_int) -> ssize_t,
     pub sendto: SendTo,
     pub sendmsg: unsafe extern "C" fn(Data, c_int, *const msghdr, c_int) -> ssize_t,
-    // These two take a variable argument in C; where the platforms that this builds for pass an
-    // integer or a pointer, they pass the variable one the same way.
+    // These two have a variable argument in C. All supported platforms pass it like an integer or a
+    // pointer.
     pub fcntl: extern "C" fn(Data, c_int, c_int, c_long) -> c_int,
     pub ioctl: unsafe extern "C" fn(Data, c_int, c_ulong, *mut c_int) -> c_int,
     pub close: extern "C" fn(Data, c_int) -> c_int,

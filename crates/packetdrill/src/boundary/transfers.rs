@@ -50,7 +50,7 @@ pub unsafe extern "C" fn read(data: Data, fd: c_int, buffer: Data, bytes: size_t
 }
 
 pub unsafe extern "C" fn readv(_: Data, fd: c_int, parts: *const iovec, count: c_int) -> ssize_t {
-    // SAFETY: as `readv` has it, `count` parts.
+    // SAFETY: `count` parts, as for `readv`.
     unsafe { scatter(parts, count, |bytes| take(fd, bytes, 0)) }
 }
 
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn recvmsg(
     message: *mut msghdr,
     flags: c_int,
 ) -> ssize_t {
-    // SAFETY: as `recvmsg` has it, a message with its parts.
+    // SAFETY: a message with its parts, as for `recvmsg`.
     unsafe {
         let message = match value_mut(message) {
             Ok(message) => message,
@@ -102,7 +102,7 @@ pub extern "C" fn write(_: Data, fd: c_int, _buffer: *const c_void, bytes: size_
 }
 
 pub unsafe extern "C" fn writev(_: Data, fd: c_int, parts: *const iovec, count: c_int) -> ssize_t {
-    // SAFETY: as `writev` has it, `count` parts.
+    // SAFETY: `count` parts, as for `writev`.
     unsafe { gather(fd, parts, count, 0) }
 }
 
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn sendmsg(
     message: *const msghdr,
     flags: c_int,
 ) -> ssize_t {
-    // SAFETY: as `sendmsg` has it, a message with its parts; it is only read.
+    // SAFETY: a message with its parts, which is only read, as for `sendmsg`.
     unsafe {
         match value_mut(message.cast_mut()) {
             Ok(message) => gather(fd, message.msg_iov, message.msg_iovlen, flags),

@@ -1,11 +1,11 @@
 //! Words of routes, and the position of a packet on its route.
 //!
 //! A route is a sequence of words, one for each hop and one for its end. Most pipes are *private*:
-//! all their packets are at the same place of the same route, so the position of a packet that
-//! leaves such a pipe is known without looking at the packet; so is its destination, after the last
-//! hop of a route that only one flow takes. Such a packet is not touched between its sending and
-//! its receiving host, and with thousands of flows it is in no cache meanwhile. Its position is
-//! written to it ([`PacketRef::hop`]) as soon as it enters a hop that is not private.
+//! all their packets are at the same place of the same route, so that the position of a packet that
+//! leaves such a pipe is known without reading the packet; its destination is known, too, after the
+//! last hop of a route of a single flow. Such a packet is not accessed between its sending and its
+//! receiving host: with thousands of flows it is in no cache by then. Its position is stored in the
+//! packet ([`PacketRef::hop`]) as soon as it enters a hop that is not private.
 //!
 //! [`PacketRef::hop`]: crate::packet::PacketRef::hop
 

@@ -34,7 +34,7 @@ pub(crate) struct Doublings(u32);
 impl Doublings {
     /// Adds a doubling.
     pub(crate) fn increase(&mut self) {
-        // A factor of 2^63 is years, and the most that fits into 64 bits.
+        // 2^63 is the largest factor that fits into 64 bits, and corresponds to many years.
         self.0 = (self.0 + 1).min(63);
     }
 

@@ -41,8 +41,9 @@ impl Sender {
         self.model = Some(model);
     }
 
-    /// Called before the application writes. With less than a segment to send, room in the window
-    /// and nothing to repair, there has been a gap (`tcp_rate_check_app_limited`).
+    /// Called before the application writes. If less than a segment is unsent, the window has room
+    /// and nothing is to be repaired, the application has limited the sender
+    /// (`tcp_rate_check_app_limited`).
     #[inline]
     pub fn note_shortage(&mut self) {
         if self.model.is_none() {

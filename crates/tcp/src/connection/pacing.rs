@@ -28,7 +28,7 @@ const UNPACED_SEGMENTS: u32 = 10;
 /// Gate at which data wait.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pacer {
-    /// Time at which it opens; if in the past, it has been open since.
+    /// Time at which the gate opens; if in the past, it has been open since then.
     opens: Option<Time>,
     /// Data segments that have passed, counted as long as it matters.
     segments: u32,

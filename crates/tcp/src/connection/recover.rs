@@ -1,6 +1,6 @@
 //! Reactions of a sender to a loss, as requested by loss detection.
 
-use super::reduction::{Reduction, Share};
+use super::reduction::{RecoveryAck, Reduction};
 use super::undo::Beginning;
 use super::{Connection, Episode, Event};
 use crate::backoff::Backoff;
@@ -208,7 +208,7 @@ impl Connection {
             // earlier ACK may not have been sent yet.
             return;
         }
-        sender.window.cwnd = reduction.cwnd(&Share {
+        sender.window.cwnd = reduction.cwnd(&RecoveryAck {
             delivered: progress.delivered,
             pipe,
             ssthresh,

@@ -27,7 +27,7 @@ pub(crate) struct Reduction {
 
 /// Acknowledgment during recovery.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Share {
+pub(crate) struct RecoveryAck {
     /// `DeliveredData`.
     pub delivered: u64,
     /// Data in flight, bytes.
@@ -50,23 +50,23 @@ impl Reduction {
     }
 
     /// Window after an acknowledgment.
-    pub fn cwnd(&mut self, share: &Share) -> u64 {
-        self.delivered += share.delivered;
-        let mut count = if share.pipe > share.ssthresh {
-            let product = u128::from(self.delivered) * u128::from(share.ssthresh);
+    pub fn cwnd(&mut self, ack: &RecoveryAck) -> u64 {
+        self.delivered += ack.delivered;
+        let mut count = if ack.pipe > ack.ssthresh {
+            let product = u128::from(self.delivered) * u128::from(ack.ssthresh);
             let sent_by_now = product.div_ceil(u128::from(self.recover_fs.max(1)));
             (sent_by_now as u64).next_multiple_of(self.unit).saturating_sub(self.out)
         } else {
             // Packet conservation. Slow start back to ssthresh only while no further loss is found.
-            let limit = self.delivered.saturating_sub(self.out).max(share.delivered)
-                + if share.safe { share.smss } else { 0 };
-            limit.min(share.ssthresh - share.pipe)
+            let limit = self.delivered.saturating_sub(self.out).max(ack.delivered)
+                + if ack.safe { ack.smss } else { 0 };
+            limit.min(ack.ssthresh - ack.pipe)
         };
         if self.out == 0 && count == 0 {
             // The fast retransmit is sent whatever the proportion.
-            count = share.smss;
+            count = ack.smss;
         }
-        share.pipe + count
+        ack.pipe + count
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
         for _ in 0..19 {
             pipe -= 1_000;
             let progress =
-                Share { delivered: 1_000, pipe, ssthresh: 10_000, smss: 1_000, safe: false };
+                RecoveryAck { delivered: 1_000, pipe, ssthresh: 10_000, smss: 1_000, safe: false };
             let cwnd = reduction.cwnd(&progress);
             // The fast retransmit is sent at once.
             let count = if sent.is_empty() { 1 } else { (cwnd - pipe) / 1_000 };
@@ -102,8 +102,13 @@ mod tests {
     #[test]
     fn below_ssthresh_it_slow_starts_while_acks_are_safe() {
         let mut reduction = Reduction::new(10_000);
-        let progress =
-            |safe| Share { delivered: 1_000, pipe: 2_000, ssthresh: 5_000, smss: 1_000, safe };
+        let progress = |safe| RecoveryAck {
+            delivered: 1_000,
+            pipe: 2_000,
+            ssthresh: 5_000,
+            smss: 1_000,
+            safe,
+        };
         reduction.out = 1;
         assert_eq!(reduction.cwnd(&progress(false)), 3_000);
         assert_eq!(reduction.cwnd(&progress(true)), 2_000 + 1_999 + 1_000);
@@ -113,11 +118,16 @@ mod tests {
     /// segment. From nine to three, 333⅓ bytes are rounded up.
     #[test]
     fn the_proportion_is_rounded_up() {
-        let share =
-            Share { delivered: 1_000, pipe: 9_000, ssthresh: 7_000, smss: 1_000, safe: false };
-        assert_eq!(Reduction::new(10_000).cwnd(&share), 9_700);
-        assert_eq!(Reduction::whole_segments(10_000, 1_000).cwnd(&share), 10_000);
-        let third = Share { ssthresh: 3_000, ..share };
+        let ack = RecoveryAck {
+            delivered: 1_000,
+            pipe: 9_000,
+            ssthresh: 7_000,
+            smss: 1_000,
+            safe: false,
+        };
+        assert_eq!(Reduction::new(10_000).cwnd(&ack), 9_700);
+        assert_eq!(Reduction::whole_segments(10_000, 1_000).cwnd(&ack), 10_000);
+        let third = RecoveryAck { ssthresh: 3_000, ..ack };
         assert_eq!(Reduction::new(9_000).cwnd(&third), 9_334);
     }
 }

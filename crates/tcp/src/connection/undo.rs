@@ -103,7 +103,7 @@ impl Connection {
         let sender = &self.sender;
         let window_end = sender.snd_una + sender.snd_wnd;
         spurious::Ack {
-            state: self.state_of_losses(),
+            state: self.loss_state(),
             previous_una,
             snd_una: sender.snd_una,
             snd_max: sender.snd_max,
@@ -135,7 +135,7 @@ impl Connection {
     }
 
     /// Loss recovery state; [`LossState::Disorder`] is reported as [`LossState::Open`].
-    pub(super) fn state_of_losses(&self) -> LossState {
+    pub(super) fn loss_state(&self) -> LossState {
         if self.sender.timeout_recovery_end > 0 {
             LossState::Loss
         } else if self.sender.loss_detection.in_recovery() {
@@ -150,7 +150,7 @@ impl Connection {
     /// Undoes a recovery without a loss: ends retransmissions, and restores the window according to
     /// the response.
     fn undo(&mut self, bytes_acked: u64, scope: Scope) {
-        let state = self.state_of_losses();
+        let state = self.loss_state();
         let sender = &mut self.sender;
         let before = if scope.ends { sender.take_undo() } else { sender.repair.undo };
         let Some(before) = before else { return };

@@ -72,7 +72,7 @@ impl RoundTrips {
             match segment {
                 Segment::SentOnce(at) => oldest = oldest.or(Some(at)),
                 Segment::SentTwice => again = true,
-                // Its delivery was the sample of an earlier acknowledgment.
+                // The earlier selective acknowledgment took its sample.
                 Segment::Sacked => {}
             }
         }

@@ -95,7 +95,7 @@ impl Copies {
     }
 }
 
-/// Log likelihood of `wrong` contradictions among `copies` copies, at their own rate.
+/// Maximum log likelihood of `wrong` contradictions among `copies` copies.
 fn likelihood(wrong: usize, copies: usize) -> f64 {
     let (wrong, copies) = (wrong as f64, copies as f64);
     let right = copies - wrong;

@@ -52,7 +52,8 @@ const LEAST_RTT_WINDOW: Duration = Duration::from_secs(10);
 pub(super) struct Rounds {
     bandwidth: WindowedMax,
     count: u64,
-    /// The round ends with a segment at whose sending this many had been delivered.
+    /// Number of delivered segments at the start of the round; the round ends with the delivery of
+    /// a segment sent after that.
     end: u64,
     /// True if the current acknowledgment begins a round.
     pub start: bool,

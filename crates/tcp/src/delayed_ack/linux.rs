@@ -1,0 +1,130 @@
+//! Linux's delayed ACKs (`icsk_ack`): quick ACKs, the estimated segment size, and the delay.
+
+use super::{Arrival, FIRST_GUESS, QUICK_MAX, SMALLEST_FULL, Verdict, WAIT_MIN};
+use crate::DelayedAck;
+use retx_units::{Duration, Time};
+
+/// Longest delay for one-way data (HZ/2 in `tcp_send_delayed_ack`).
+const WAIT_MAX: Duration = Duration::from_millis(500);
+/// Length of a TCP header without options, bytes.
+const BARE_HEADER: u32 = 20;
+
+/// State of Linux's delayed ACKs (`icsk_ack`): it follows the intervals and sizes of the arrivals.
+#[derive(Debug, Clone)]
+pub(super) struct LinuxAckState {
+    /// Bytes received and not acknowledged.
+    pub bytes: u64,
+    /// Number of ACKs still to be sent at once.
+    pub quick: u64,
+    /// Delay (ato); zero before the first data.
+    pub wait: Duration,
+    pub last_arrival: Time,
+    /// Largest segment of the peer so far (rcv_mss).
+    pub mss: u32,
+    /// Length of the last segment if that was shorter, otherwise 0 (last_seg_size).
+    pub shorter: u32,
+    /// True if short or pushed data wait, which may end a message; and true if this happened twice
+    /// in a row.
+    pub pushed: [bool; 2],
+    /// True if this end responds to data (pingpong): ACKs can be piggybacked.
+    pub interactive: bool,
+}
+
+impl LinuxAckState {
+    pub const fn new() -> Self {
+        Self {
+            bytes: 0,
+            quick: 0,
+            wait: Duration::ZERO,
+            last_arrival: Time::ZERO,
+            mss: FIRST_GUESS,
+            shorter: 0,
+            pushed: [false; 2],
+            interactive: false,
+        }
+    }
+
+    pub fn on_data(&mut self, arrival: &Arrival) -> bool {
+        self.bytes += u64::from(arrival.bytes);
+        if arrival.bytes == 0 {
+            return false;
+        }
+        let is_larger = self.measure(arrival);
+        let gap = arrival.now.since(self.last_arrival);
+        if self.wait.is_zero() {
+            self.enter_quickack(arrival.window, QUICK_MAX);
+            self.wait = WAIT_MIN;
+        } else if gap <= WAIT_MIN / 2 {
+            self.wait = self.wait / 2 + WAIT_MIN / 2;
+        } else if gap < self.wait {
+            self.wait = (self.wait / 2 + gap).min(arrival.rto);
+        } else if gap > arrival.rto {
+            // The sender did not restart its window: it needs ACKs.
+            self.enter_quickack(arrival.window, QUICK_MAX);
+        }
+        self.last_arrival = arrival.now;
+        is_larger
+    }
+
+    /// Estimates the size of the peer's segments; true if this one ends a message
+    /// (`tcp_measure_rcv_mss`).
+    fn measure(&mut self, arrival: &Arrival) -> bool {
+        let before = std::mem::take(&mut self.shorter);
+        let bytes = arrival.bytes;
+        if bytes >= self.mss {
+            let is_larger = bytes > self.mss;
+            self.mss = bytes;
+            self.pushed[0] |= arrival.push;
+            return is_larger;
+        }
+        let length = bytes + arrival.header;
+        let goes_on = !arrival.push && !arrival.fin;
+        if length >= FIRST_GUESS + BARE_HEADER || length >= SMALLEST_FULL + BARE_HEADER && goes_on {
+            self.shorter = bytes;
+            if bytes == before {
+                self.mss = bytes;
+                return false;
+            }
+        }
+        self.pushed = [true, self.pushed[0]];
+        false
+    }
+
+    pub fn enter_quickack(&mut self, window: u64, most: u64) {
+        let half = (window / (2 * u64::from(self.mss))).min(most);
+        self.quick = self.quick.max(if half == 0 { 2 } else { half });
+    }
+
+    pub fn verdict(
+        &self,
+        arrival: &Arrival,
+        config: &DelayedAck,
+        offers_as_much: impl FnOnce() -> bool,
+    ) -> Verdict {
+        let most = u64::from(config.segments - 1) * u64::from(self.mss);
+        let full = self.bytes > most && (config.segments == 1 || offers_as_much());
+        if full || (self.quick > 0 && !self.interactive) {
+            return Verdict::Now;
+        }
+        let messages = self.interactive || self.pushed[0];
+        let longest = if messages { config.timeout } else { WAIT_MAX };
+        let rtt = arrival.srtt.map_or(longest, |srtt| srtt.max(WAIT_MIN));
+        let bound = if self.wait > WAIT_MIN { longest.min(rtt) } else { WAIT_MIN };
+        Verdict::Within(self.wait.min(bound).min(config.timeout))
+    }
+
+    #[inline(never)]
+    pub fn on_ack_sent(&mut self, now: Time, waited: bool, with_data: bool) {
+        if waited && self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.wait = WAIT_MIN;
+            }
+        }
+        // `tcp_event_data_sent`: data sent soon after received data are a response.
+        let soon = !self.wait.is_zero() && now.since(self.last_arrival) < self.wait;
+        self.interactive |= with_data && soon;
+        self.pushed = [false; 2];
+        self.bytes = 0;
+    }
+}
