@@ -16,11 +16,13 @@ import pytest
 from conftest import Cli
 
 import retx
-from retx.diagnosing.truth import PLACES, Case, captured, cases, random_cases
+from retx.diagnosing.truth import PLACES, Case, Kinds, captured, cases, random_cases
 from retx.diagnosing.wording import EVIDENCE, paragraph
 from retx.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
+LEAST_AREA = 0.9
+"""Area under the curve of congestion against losses of the channel, from the sender's end."""
 QUICK = [
     Case(preset, channel, timestamps, 0)
     for preset, channel in [
@@ -83,18 +85,30 @@ def test_kinds_at_the_sender(scores: dict[str, dict[str, int]]) -> None:
 
 
 def test_shares_are_those_of_the_simulator(tmp_path: Path) -> None:
-    """Within 3 points in 36, 28 and 13 of these 40 flows."""
+    """Within 3 points in 36, 28 and 13 of these 40 flows; causes as well as elsewhere."""
     module, good = judge(), dict.fromkeys(PLACES, 0)
+    causes, named = [], []
     for case in random_cases(40):
         result = case.run(tmp_path / "whole.pcapng")
-        for place, _, path in captured(tmp_path, case):
+        kinds: Kinds | None = None
+        for place, truth, path in captured(tmp_path, case):
             flow = retx.diagnose(path).flows[0]
             good[place] += module.share_error(flow, result) <= 0.03
             # The life is divided completely.
             assert abs(total(flow["limited_by"]) - flow["life_s"]) < 1e-6
+            if place == "sender":
+                kinds = Kinds(truth, result)
+                score = module.Score()
+                module.judge_causes(score, flow, truth, kinds)
+                causes += score.causes
+                named += [it for it in score.named if it[0] != "unknown"]
     assert good["sender"] >= 35
     assert good["middle"] >= 27
     assert good["receiver"] >= 12
+    assert len(causes) > 50
+    assert module.area(causes) >= LEAST_AREA
+    right = sum(said == true for said, _, true in named)
+    assert right >= 0.93 * len(named)
 
 
 def total(limits: Mapping[str, Any]) -> float:

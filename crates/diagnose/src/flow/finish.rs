@@ -24,13 +24,20 @@ const RECEIVER_TIMEOUT: f64 = 0.7;
 /// Round trips within which two episodes concern the same losses: a convention.
 const SAME_RTTS: i64 = 2;
 /// Precision of congestion as a named cause (tools/diagnose_truth.py).
-const CONGESTION_MAX: f64 = 0.7;
+const CONGESTION_MAX: f64 = 0.8;
 /// Probability from which congestion is named.
 const SURE_CONGESTION: f64 = 0.87;
 /// Probability that a loss of a flow that passes a policer is the policer's.
 const POLICED: f64 = 0.9;
 /// Least probability with which a loss of the channel is named.
 const SURE: f64 = 0.7;
+
+/// Retransmissions of an episode.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counts {
+    sent: u32,
+    unnecessary: u32,
+}
 
 /// Place of the capture relative to the sender of the data.
 fn place(sender: &Loop, receiver: &Loop) -> &'static str {
@@ -160,10 +167,7 @@ impl Flow {
         let mut half = std::mem::take(if data == 0 { one } else { other });
         let mut patterns = half.patterns(ends[data], self.loops[1 - data].least_ns);
         patterns.extend(self.negotiation());
-        let judgments = half.judgments();
-        let episodes: Vec<_> = (0..judgments.len())
-            .map(|index| half.episode(index, judgments[index].as_ref()))
-            .collect();
+        let episodes = half.answers();
         let mut limits = half.account.limits(|index| episodes[index].cause);
         // One direction alone does not show what the sender knew.
         if is_one_way {
@@ -243,14 +247,35 @@ impl Half {
         }
     }
 
+    /// Episodes with their causes.
+    fn answers(&self) -> Vec<answer::Episode> {
+        let counts = self.counts();
+        let judgments = self.judgments(&counts);
+        let one = |index: usize| self.episode(index, counts[index], judgments[index].as_ref());
+        (0..judgments.len()).map(one).collect()
+    }
+
+    /// Retransmissions of each episode.
+    fn counts(&self) -> Vec<Counts> {
+        let mut counts = vec![Counts::default(); self.episodes.len()];
+        for record in &self.records.all {
+            if let Some(of) = record.episode.and_then(|index| counts.get_mut(index)) {
+                of.sent += 1;
+                of.unnecessary += u32::from(record.needless == Needless::Yes);
+            }
+        }
+        counts
+    }
+
     /// Cause of each episode, from the RTT before it and the RTTs before the others.
-    fn judgments(&self) -> Vec<Option<Judgment>> {
-        let one = |episode: &EpisodeRecord| {
+    fn judgments(&self, counts: &[Counts]) -> Vec<Option<Judgment>> {
+        let one = |(episode, counts): (&EpisodeRecord, &Counts)| {
             let trigger = &self.records.all[episode.trigger as usize];
             let is_known = !self.is_blind && trigger.needless != Needless::Yes;
-            is_known.then(|| self.sender.rtts.judge(episode.rtt_ns)).flatten()
+            let judgment = is_known.then(|| self.sender.rtts.judge(episode.rtt_ns)).flatten();
+            judgment.map(|it| it.with(episode.rank, counts.sent - counts.unnecessary))
         };
-        let mut judgments: Vec<_> = self.episodes.iter().map(one).collect();
+        let mut judgments: Vec<_> = self.episodes.iter().zip(counts).map(one).collect();
         let is_known = |(judgment, _): &(&Option<Judgment>, _)| judgment.is_some();
         let losses = judgments.iter().zip(&self.episodes).filter(is_known);
         let mut times_ns: Vec<i64> = Vec::new();
@@ -265,13 +290,15 @@ impl Half {
         judgments
     }
 
-    fn episode(&self, index: usize, judgment: Option<&Judgment>) -> answer::Episode {
+    fn episode(
+        &self,
+        index: usize,
+        counts: Counts,
+        judgment: Option<&Judgment>,
+    ) -> answer::Episode {
         let episode = &self.episodes[index];
         let records = &self.records.all;
-        let of_it = records.iter().filter(|record| record.episode == Some(index));
         let trigger = &records[episode.trigger as usize];
-        let unnecessary = of_it.clone().filter(|record| record.needless == Needless::Yes).count();
-        let retransmitted = of_it.count();
         let congestion = judgment.map(|judgment| judgment.congestion);
         let mut evidence = Vec::new();
         let (cause, confidence) = if trigger.needless == Needless::Yes {
@@ -299,8 +326,8 @@ impl Half {
             congestion_probability: congestion,
             evidence,
             confidence,
-            retransmitted: retransmitted as u32,
-            unnecessary: unnecessary as u32,
+            retransmitted: counts.sent,
+            unnecessary: counts.unnecessary,
         }
     }
 

@@ -64,6 +64,8 @@ pub struct EpisodeRecord {
     pub trigger: u32,
     /// RTT before the first retransmission.
     pub rtt_ns: i64,
+    /// Part of the RTTs since the previous episode that are shorter.
+    pub rank: Option<f64>,
     /// Time of the first retransmission.
     pub start_ns: i64,
     /// Position whose acknowledgment ends it.

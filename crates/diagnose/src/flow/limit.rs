@@ -80,6 +80,7 @@ impl Half {
             && self.sender.una >= episode.until
         {
             episode.end_ns = Some(ack.effective_ns);
+            self.sender.rtts.rank(0);
         }
         if let Some(episode) = self.episodes.last().filter(|episode| episode.is_timeout) {
             let trigger = &self.records.all[episode.trigger as usize];
@@ -110,6 +111,7 @@ impl Half {
         if own.next().is_some_and(is_known) && own.all(is_needless) {
             self.sender.state = State::Open;
             episode.end_ns = Some(ack.effective_ns);
+            self.sender.rtts.rank(0);
         }
     }
 

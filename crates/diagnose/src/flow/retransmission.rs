@@ -63,12 +63,14 @@ impl Half {
             if !continues {
                 let (trigger, start_ns, until) = (index, now.sent_ns, self.board.end);
                 let (rtt_ns, end_ns) = (self.sender.rtts.current_ns(), None);
+                let rank = self.sender.rtts.rank(rtt_ns);
                 let is_filled = self.account.limit() == Limit::Bottleneck;
                 let episode = EpisodeRecord {
                     is_timeout,
                     is_filled,
                     trigger,
                     rtt_ns,
+                    rank,
                     start_ns,
                     until,
                     end_ns,
