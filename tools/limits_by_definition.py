@@ -43,6 +43,8 @@ class Reading:
     segments: list[tuple[float, int, float | None]]
     acks: list[tuple[float, float, int]]
     episodes: list[tuple[float, float, str, str, int]]
+    timers: list[float]
+    """Timeout in force at each episode."""
     start: float
     end: float
     sent: list[float] = field(init=False)
@@ -62,6 +64,7 @@ class Reading:
             if kind == "rto" or last < start - NOW:
                 state = "timeout" if kind == "rto" else "fast_recovery"
                 self.samples.insert(place, (start, cwnd, rwnd, state, acked))
+        self._take_over()
         self._add_probes()
         self.samples.insert(0, (self.start, 0, 0, "closed", 0))
         self.heard = [arrived for _, arrived, _ in self.acks]
@@ -81,6 +84,26 @@ class Reading:
                 found[sent] = place
         for sent, place in reversed(found.items()):
             self.samples.insert(place, (sent, *self.samples[place - 1][1:]))
+
+    def _take_over(self) -> None:
+        """Gives a timeout the cause of the recovery that its timer measured.
+
+        Such a timer had been running since before the last partial acknowledgment.
+        """
+        for place in range(1, len(self.episodes)):
+            before, (start, end, kind, _, cwnd) = self.episodes[place - 1], self.episodes[place]
+            started = start - self.timers[place]
+            advances = bisect_right(self.samples, start - NOW, key=lambda row: row[0])
+            row = self.samples[advances - 1]
+            first = bisect_left(self.samples, row[4], key=lambda row: row[4])
+            partial = self.samples[first][0]
+            if (
+                kind == "rto"
+                and before[2] == "fast_retransmit"
+                and before[1] >= start - NOW
+                and partial > max(before[0], started) + NOW
+            ):
+                self.episodes[place] = (start, end, kind, before[3], cwnd)
 
     def _product(self) -> float:
         mss, overhead = self.tcp["mss"], self.link["overhead"]
@@ -253,6 +276,7 @@ def reading(data: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, float]
             pl.col("cause").cast(str),
             "cwnd_after_bytes",
         ).rows(),
+        timers=result.episodes["rto_s"].to_list(),
         start=flow["start_s"],
         end=end,
     )

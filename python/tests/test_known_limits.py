@@ -61,7 +61,7 @@ KNOWN = {
         ONLY,
     ),
     "handshake": (
-        {"app": REQUESTS.format(response=200, think="0 s", connection="each"), "delay": "200 ms"},
+        {"app": '{ kind = "transfer", bytes = 1000 }', "delay": "200 ms"},
         "handshake",
         MOST,
     ),
@@ -127,3 +127,104 @@ def test_the_limit_that_was_built_in_is_the_largest(case) -> None:
     rest = {k: v for k, v in found.items() if not k.endswith(key)}
     assert kinds[key] >= least, found
     assert kinds[key] > max(rest.values()), found
+
+
+def test_the_way_of_the_first_request_is_no_handshake() -> None:
+    """A kept connection saves the handshake, one of two round trips; the request takes its time."""
+    app = REQUESTS.format(response=200, think="0 s", connection="each")
+    found = limits({"app": app, "delay": "200 ms"})
+    assert found["handshake"] == pytest.approx(0.5, abs=0.01), found
+    assert found["application"] == pytest.approx(0.5, abs=0.01), found
+
+
+ASYMMETRIC = """
+seed = 1
+duration = "30 s"
+tcp.linux.like = "linux"
+[[link]]
+name = "net"
+ends = ["server", "client"]
+rate = "10 Mbit/s"
+delay = "10 ms"
+queue = {{ discipline = "droptail", packets = 100 }}
+reverse.rate = "{back}"
+[[flow]]
+name = "download"
+from = "server"
+to = "client"
+tcp = "linux"
+app = "bulk"
+"""
+UPLOAD = """
+[[flow]]
+name = "upload"
+from = "client"
+to = "server"
+tcp = "linux"
+app = "bulk"
+"""
+
+
+def test_acknowledgments_behind_an_upload_make_the_window_the_limit() -> None:
+    """Data that have arrived keep no link busy while their acknowledgment waits."""
+    result = retx.run(ASYMMETRIC.format(back="1 Mbit/s") + UPLOAD)
+    found = shares(flat(result.summary["flows"][0]["limited_by"]))
+    busy = next(it for it in result.summary["links"] if it["direction"] == "forward")["utilisation"]
+    assert busy < 0.6
+    assert found["bottleneck"] < busy, found
+    assert found["window.congestion"] == max(found.values()), found
+
+
+def test_a_link_too_slow_for_the_acknowledgments_is_the_bottleneck() -> None:
+    """The acknowledgments keep the slow direction busy: a larger window would gain nothing."""
+    result = retx.run(ASYMMETRIC.format(back="100 kbit/s"))
+    found = shares(flat(result.summary["flows"][0]["limited_by"]))
+    ways = {it["direction"]: it["utilisation"] for it in result.summary["links"]}
+    assert ways["forward"] < 0.8 < 0.99 < ways["reverse"]
+    assert found["bottleneck"] >= ONLY, found
+
+
+SILENT = """
+seed = 1
+duration = "60 s"
+[tcp.ours]
+like = "sack"
+timestamps = true
+max_cwnd = 300000 # so that the window remains the limit
+spurious = "{spurious}"
+[[link]]
+name = "way"
+ends = ["server", "client"]
+rate = "100 Mbit/s"
+delay = "100 ms"
+queue = {{ discipline = "droptail", packets = 3000 }}
+schedule = [{{ at = "10 s", delay = "2 s" }}, {{ at = "10.1 s", delay = "100 ms" }}]
+[[flow]]
+name = "download"
+from = "server"
+to = "client"
+tcp = "ours"
+app = "bulk"
+"""
+
+
+def test_an_undone_reduction_counts_until_its_undo() -> None:
+    """One delay, one spurious timeout: with the undo of Linux the window is soon as before."""
+    found = {}
+    for name in ("none", "linux"):
+        result = retx.run(SILENT.format(spurious=name))
+        assert result.summary["flows"][0]["episodes"]["rto"]["spurious"] >= 1
+        found[name] = shares(flat(result.summary["flows"][0]["limited_by"]))["window.spurious"]
+    assert found["none"] > 0.7, found
+    assert found["linux"] < 0.05, found
+
+
+def test_a_timer_that_outlasts_a_recovery_has_its_cause() -> None:
+    """NewReno repairs one of many losses per round trip; its timer expires in between."""
+    result = retx.run(
+        NETWORK.format(**BASE | {"like": "newreno", "delay": "120 ms", "rate": "10 Mbit/s"})
+    )
+    flow = result.summary["flows"][0]
+    assert flow["episodes"]["rto"]["spurious"] >= 1
+    found = shares(flat(flow["limited_by"]))
+    assert sum(share for key, share in found.items() if key.endswith(".spurious")) == 0, found

@@ -13,7 +13,7 @@ use crate::results;
 use crate::summary::{EmulatedRow, Emulation, EmulationSummary, ProgramSummary};
 use retx_scenario::Scenario;
 use retx_sim::engine::Engine;
-use retx_sim::path::PathProduct;
+use retx_sim::path::{self, PathProduct};
 use retx_sim::plan::{FlowPlan, Plan, Sampling};
 use retx_sim::{Control, Options, Outcome};
 use retx_units::{Duration, Time};
@@ -112,9 +112,10 @@ pub fn emulate(
 }
 
 fn observed_flows(plan: &Plan, engine: &Engine<'_>) -> Flows {
+    let loaded = path::find_loaded(plan);
     let of = |(index, flow): (u32, &FlowPlan)| {
         let tcp = &plan.tcps[flow.tcp as usize].config;
-        let limiter = Limiter::new(flow.work.clone(), PathProduct::of(plan, flow), tcp);
+        let limiter = Limiter::new(flow.work.clone(), PathProduct::of(plan, flow, &loaded), tcp);
         (flow.initiator, tcp, engine.full_segment(index), limiter)
     };
     let every_ack = plan.sampling == Sampling::EveryAck;

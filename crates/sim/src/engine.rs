@@ -126,10 +126,11 @@ impl<'a> Engine<'a> {
         let mut ways = Ways { routes: Vec::new(), ports: Vec::new(), pipes: plan.pipes.len() };
         let starts: Vec<u32> = plan.routes.iter().map(|route| ways.lay(route)).collect();
         let tcps = prepared(plan, options);
+        let loaded = path::find_loaded(plan);
         let flow = |(index, flow): (usize, &crate::plan::FlowPlan)| {
             let first_hops = flow.routes.map(|route| starts[route as usize]);
             let mut new = Flow::new(index as u32, flow, &tcps[flow.tcp as usize], first_hops);
-            new.set_path(PathProduct::of(plan, flow));
+            new.set_path(PathProduct::of(plan, flow, &loaded));
             new
         };
         let mut flows: Vec<Flow> = plan.flows.iter().enumerate().map(flow).collect();

@@ -140,6 +140,9 @@ impl Flow {
         if let Some(leg) = &mut self.leg {
             leg.begin_connection();
         }
+        if let Some(path) = &mut self.path {
+            path.begin_connection();
+        }
         if let Some(reader) = &mut self.reader {
             reader.begin_connection(&mut self.app);
         }
@@ -334,6 +337,7 @@ impl Flow {
             Event::TimedOut(found) => {
                 self.record_episode(now, (EpisodeKind::Rto, found), recorder);
             }
+            Event::Undone => self.record.note_undo(now),
             Event::Recovered { .. } => self.record.end_episode(now, &mut recorder.tables),
             Event::EchoTaken { .. } => self.record.note_ecn_reduction(now),
             Event::Connected => self.connected = true,

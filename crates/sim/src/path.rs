@@ -5,10 +5,18 @@
 //! acknowledges every second segment adds one segment, as the first waits for the second
 //! (w = RTT·rate/segment + n − 1 with an acknowledgment for n segments). The product changes with
 //! the links. A path over a cell of stations, or over a link whose rate follows a trace, has none.
+//!
+//! *Acknowledgments.* Where a link carries fewer acknowledgments than the data need, the data that
+//! it can acknowledge are the slowest rate. Where acknowledgments pass a link that carries data of
+//! others, the time for which they wait there belongs to the round trip: data that have arrived and
+//! whose acknowledgment waits keep no bottleneck busy.
 
 use crate::plan::{FlowPlan, Hop, PipePlan, Plan, StagePlan};
+use ack_waits::AckWaits;
 use retx_link::channel::Model;
 use retx_units::{Duration, Rate, Time};
+
+mod ack_waits;
 
 /// TCP and IP headers without options, bytes: not included in the MSS.
 const HEADERS: u32 = 40;
@@ -28,55 +36,92 @@ pub struct PathProduct {
     until: Time,
     /// Bytes of this flow last added to the bottleneck's sum.
     pub counted: u64,
-    /// Product in bytes as a function of time, the first value at 0.
-    steps: Box<[(Time, u64)]>,
+    /// Product as a function of time, the first value at 0.
+    steps: Box<[Step]>,
+    /// Waiting times of acknowledgments; `None` where no data of others are on their way.
+    acks: Option<Box<AckWaits>>,
+}
+
+/// Product of a path from a time on.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    from: Time,
+    /// Product, bytes of payload.
+    bytes: u64,
+    /// Rate of the bottleneck, bits of payload per second.
+    rate: u64,
+    /// Time of an acknowledgment through empty queues.
+    back: Duration,
 }
 
 impl PathProduct {
-    /// Product of this flow's path, if defined.
-    pub fn of(plan: &Plan, flow: &FlowPlan) -> Option<Box<Self>> {
-        let [forward, reverse] = flow.routes.map(|route| pipes(plan, route));
-        let (forward, reverse) = (forward?, reverse?);
-        let segment = plan.tcps[flow.tcp as usize].config.mss + HEADERS;
-        let delayed = plan.tcps[flow.receiver_tcp as usize].config.delayed_ack.segments - 1;
-        let waiting = u64::from(delayed) * u64::from(segment - HEADERS);
-        let first = forward
+    /// Product of this flow's path, if defined. `loaded` tells which pipes carry data.
+    pub fn of(plan: &Plan, flow: &FlowPlan, loaded: &[bool]) -> Option<Box<Self>> {
+        let ways = flow.routes.map(|route| pipes(plan, route));
+        let [forward, reverse] = &ways;
+        let (forward, reverse) = (forward.as_ref()?, reverse.as_ref()?);
+        let (_, pipe) = forward
             .iter()
             .filter_map(|pipe| Some((plan.pipes[*pipe as usize].config.rate?, *pipe)))
             .min()?;
-        let all = forward.iter().chain(&reverse);
+        let all = forward.iter().chain(reverse);
         let changes = all.flat_map(|pipe| &plan.pipes[*pipe as usize].config.changes);
         let mut times: Vec<Time> = changes.map(|change| change.at).collect();
         times.push(Time::ZERO);
         times.sort_unstable();
         times.dedup();
-        let product = |at: Time| {
-            let mut base = Duration::ZERO;
-            let mut slowest = (u64::MAX, 0);
-            for (way, bytes) in [(&forward, segment), (&reverse, ACK)] {
-                for pipe in way {
-                    let (rate, delay) = at_time(&plan.pipes[*pipe as usize], at);
-                    let overhead = plan.pipes[*pipe as usize].config.overhead;
-                    base += delay;
-                    if let Some(rate) = rate {
-                        base += rate.duration_of(bytes + overhead);
-                        if bytes == segment {
-                            slowest = slowest.min((rate.as_bit_s(), overhead));
-                        }
-                    }
-                }
-            }
-            // Bytes in flight are counted without headers and without what the link adds.
-            let (rate, overhead) = slowest;
-            let frame = u128::from(segment + overhead);
-            let share = u128::from(segment - HEADERS) * 1_000_000_000 / frame;
-            let bytes = u128::from(rate) * u128::from(base.as_nanos()) / 8_000_000_000;
-            let bytes = bytes.saturating_mul(share) / 1_000_000_000;
-            (at, u64::try_from(bytes).unwrap_or(u64::MAX).saturating_add(waiting))
+        let sizes = Sizes {
+            payload: plan.tcps[flow.tcp as usize].config.mss,
+            segments: plan.tcps[flow.receiver_tcp as usize].config.delayed_ack.segments,
         };
-        let steps = times.into_iter().map(product).collect();
-        let (enough, until, is_shared) = (0, Time::ZERO, false);
-        Some(Box::new(Self { pipe: first.1, is_shared, enough, until, counted: 0, steps }))
+        let steps: Box<[_]> =
+            times.into_iter().map(|at| sizes.step(plan, (forward, reverse), at)).collect();
+        let is_bound_by_acks = steps.iter().any(|(_, by_acks)| *by_acks);
+        let waits = !is_bound_by_acks && reverse.iter().any(|pipe| loaded[*pipe as usize]);
+        Some(Box::new(Self {
+            pipe,
+            is_shared: false,
+            enough: 0,
+            until: Time::ZERO,
+            counted: 0,
+            steps: steps.into_iter().map(|(step, _)| step).collect(),
+            acks: waits.then(Box::default),
+        }))
+    }
+
+    /// Begins a connection, whose positions start again.
+    pub fn begin_connection(&mut self) {
+        if let Some(acks) = &mut self.acks {
+            **acks = AckWaits::default();
+        }
+    }
+
+    /// Handles the transmission of an acknowledgment of everything before `acked`.
+    #[inline(always)]
+    pub fn ack_is_sent(&mut self, now: Time, acked: impl FnOnce() -> u64) {
+        if let Some(acks) = &mut self.acks {
+            acks.sent(now, acked());
+        }
+    }
+
+    /// Handles what the sender knows: everything before `snd_una` is acknowledged.
+    #[inline(always)]
+    pub fn ack_has_come(&mut self, now: Time, snd_una: impl FnOnce() -> u64) {
+        if self.acks.is_some() {
+            self.note_wait(now, snd_una());
+        }
+    }
+
+    #[inline(never)]
+    fn note_wait(&mut self, now: Time, snd_una: u64) {
+        let Step { bytes, rate, back, .. } = self.current(now);
+        if let Some(acks) = &mut self.acks
+            && let Some(wait) = acks.come(now, snd_una, back)
+        {
+            let meanwhile = u128::from(rate) * u128::from(wait.as_nanos()) / 8_000_000_000;
+            let meanwhile = u64::try_from(meanwhile).unwrap_or(u64::MAX);
+            self.enough = busy_part(bytes.saturating_add(meanwhile));
+        }
     }
 
     /// True if `flight` bytes keep the bottleneck busy for at least 95 % of the time.
@@ -90,12 +135,83 @@ impl PathProduct {
 
     #[cold]
     fn step(&mut self, now: Time) {
-        let after = self.steps.partition_point(|(from, _)| *from <= now);
-        self.until = self.steps.get(after).map_or(Time::NEVER, |(from, _)| *from);
-        let product = self.steps[after.saturating_sub(1)].1;
-        // 95 % to the byte: a window is a number of segments, often within bytes of it.
-        self.enough = product / 20 * 19 + product % 20 * 19 / 20;
+        let after = self.steps.partition_point(|step| step.from <= now);
+        self.until = self.steps.get(after).map_or(Time::NEVER, |step| step.from);
+        self.enough = busy_part(self.current(now).bytes);
     }
+
+    fn current(&self, now: Time) -> Step {
+        let after = self.steps.partition_point(|step| step.from <= now);
+        self.steps[after.saturating_sub(1)]
+    }
+}
+
+/// 95 % of a product, to the byte: a window is a number of segments, often within bytes of it.
+const fn busy_part(product: u64) -> u64 {
+    product / 20 * 19 + product % 20 * 19 / 20
+}
+
+/// Sizes on which a product depends.
+#[derive(Debug, Clone, Copy)]
+struct Sizes {
+    /// Payload of a full segment, bytes.
+    payload: u32,
+    /// Number of segments that an acknowledgment waits for.
+    segments: u32,
+}
+
+impl Sizes {
+    /// Product of a path at a time; true if the acknowledgments bound it.
+    fn step(self, plan: &Plan, (forward, reverse): (&[u32], &[u32]), at: Time) -> (Step, bool) {
+        let segment = self.payload + HEADERS;
+        let payload = u64::from(self.payload);
+        // Bytes in flight are counted without headers and without what the link adds.
+        let (mut slowest, mut by_acks) = (u64::MAX, u64::MAX);
+        let [mut there, mut back] = [Duration::ZERO; 2];
+        for pipe in forward {
+            let (rate, delay, overhead) = at_time(&plan.pipes[*pipe as usize], at);
+            there += delay;
+            if let Some(rate) = rate {
+                there += rate.duration_of(segment + overhead);
+                slowest = slowest.min(part(rate, payload, segment + overhead));
+            }
+        }
+        for pipe in reverse {
+            let (rate, delay, overhead) = at_time(&plan.pipes[*pipe as usize], at);
+            back += delay;
+            if let Some(rate) = rate {
+                back += rate.duration_of(ACK + overhead);
+                let acknowledged = payload * u64::from(self.segments);
+                by_acks = by_acks.min(part(rate, acknowledged, ACK + overhead));
+            }
+        }
+        let rate = slowest.min(by_acks);
+        let base = there + back;
+        let bytes = u128::from(rate) * u128::from(base.as_nanos()) / 8_000_000_000;
+        let waiting = u64::from(self.segments - 1) * payload;
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).saturating_add(waiting);
+        (Step { from: at, bytes, rate, back }, by_acks < slowest)
+    }
+}
+
+/// Rate of `payload` bytes in frames of `frame` bytes, in bit/s.
+fn part(rate: Rate, payload: u64, frame: u32) -> u64 {
+    let rate = u128::from(rate.as_bit_s()) * u128::from(payload) / u128::from(frame);
+    u64::try_from(rate).unwrap_or(u64::MAX)
+}
+
+/// Tells for each pipe whether it carries data of some flow.
+pub fn find_loaded(plan: &Plan) -> Vec<bool> {
+    let mut loaded = vec![false; plan.pipes.len()];
+    let flows = plan.flows.iter().map(|flow| flow.routes[0]);
+    for route in flows.chain(plan.datagrams.iter().map(|flow| flow.route)) {
+        for hop in &plan.routes[route as usize] {
+            if let Hop::Pipe(pipe) = *hop {
+                loaded[pipe as usize] = true;
+            }
+        }
+    }
+    loaded
 }
 
 /// Determines which flows share a bottleneck.
@@ -132,10 +248,12 @@ fn pipes(plan: &Plan, route: u32) -> Option<Vec<u32>> {
     pipes.iter().all(is_known).then_some(pipes)
 }
 
-fn at_time(pipe: &PipePlan, at: Time) -> (Option<Rate>, Duration) {
+/// Rate, delay and overhead of a pipe at a time.
+fn at_time(pipe: &PipePlan, at: Time) -> (Option<Rate>, Duration, u32) {
     let config = &pipe.config;
     let passed = config.changes.iter().take_while(|change| change.at <= at);
-    passed.fold((config.rate, config.delay), |(rate, delay), change| {
+    let (rate, delay) = passed.fold((config.rate, config.delay), |(rate, delay), change| {
         (change.rate.or(rate), change.delay.unwrap_or(delay))
-    })
+    });
+    (rate, delay, config.overhead)
 }

@@ -34,7 +34,8 @@ Draws = Annotated[
         "--replications",
         metavar="N",
         min=1,
-        help="Make N draws of each remedy; by default as many as the ranking needs.",
+        help="Make N draws of each remedy, however long they take, or until --budget is spent; "
+        "by default as many as the ranking needs.",
     ),
 ]
 Html = Annotated[

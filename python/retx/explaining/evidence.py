@@ -10,6 +10,8 @@ from retx.explaining.situation import Situation
 from retx.explaining.units import rate_of, seconds_of
 from retx.quantities import count, rate, seconds, share, size
 
+_BY_WINDOW = ("receive_window", "send_buffer", "slow_start", "window", "recovery")
+"""Limits by the data in flight."""
 DEAD = 0.999
 """Share of the handshake in a life that has nothing else."""
 
@@ -25,9 +27,20 @@ def evidence(situation: Situation, key: str) -> str:
 
 def _product(situation: Situation) -> str:
     path = situation.path
+    over = seconds(path.rtt_s + situation.ack_wait_s)
+    return f"{rate(path.rate_bit_s)} over {over} take {size(situation.product_bytes)} in flight"
+
+
+def waiting_acks(situation: Situation, key: str) -> str:
+    """Sentence on acknowledgments that wait in a queue, where a window is the limit."""
+    if not situation.ack_wait_s or key.partition(".")[0] not in _BY_WINDOW:
+        return ""
+    hop = situation.queue_hop
     return (
-        f"{rate(path.rate_bit_s)} over {seconds(path.rtt_s)} take {size(path.product_bytes)} in "
-        "flight"
+        f"Its acknowledgments wait in the queue before {situation.queue_place(hop)}, behind "
+        f"{count(round(situation.queue_packets(hop)))} packets: the path takes "
+        f"{size(situation.product_bytes)} in flight to stay full, and not "
+        f"{size(situation.path.product_bytes)}."
     )
 
 

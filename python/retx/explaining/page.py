@@ -24,6 +24,8 @@ MOST_SHOWN = 10
 LONG_RUN_SEGMENTS = 300_000
 """Longest run with a ladder, in segments: of a longer one no segment's fate is recorded."""
 LEAST_SHARE = 0.001
+PATTERNS = {"": "", "////": "striped", "xxxx": "crossed", "....": "dotted"}
+"""Class of the style sheet by hatch of `--plot why`."""
 
 
 def page(answer: Answer) -> str:
@@ -65,19 +67,19 @@ def _parts(
     limited_by: Mapping[str, float], flows: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Parts of the bar: the colours are those of `--plot why`."""
-    from retx.plots.limits import KIND_HATCH, look
+    from retx.plots.limits import look
 
     found = []
     words = PHRASES | {key: it for flow in flows for key, it in flow["phrases"].items()}
     for key, share in ranked(shares(limited_by)):
         if share < LEAST_SHARE:
             continue
-        kind = key.partition(".")[0]
+        colour, hatch = look(key)
         found.append(
             {
                 "width": f"{100 * share:.2f}",
-                "colour": look(key)[0],
-                "kind": kind if KIND_HATCH.get(kind) else "",
+                "colour": colour,
+                "pattern": PATTERNS[hatch],
                 "share": per_cent(share),
                 "phrase": words.get(key, key),
                 "seconds": seconds(limited_by[key]),

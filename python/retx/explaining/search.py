@@ -102,6 +102,12 @@ class Search:
         """Seconds since the search began."""
         return time.monotonic() - self._begun
 
+    @property
+    def has_all_draws(self) -> bool:
+        """True if each remedy has as many draws as were asked for."""
+        draws = self.plan.draws or 0
+        return self.untried == 0 and all(len(trial.runs) >= draws for trial in self.singles)
+
     def gain(self, trial: Trial) -> Gain:
         """Gain of a trial over the runs without a change."""
         return trial.gain(self.baseline)

@@ -147,6 +147,20 @@ class Situation:
         long = self.queue_wait_s(longest) > STANDING * self.path.rtt_s
         return longest if long else self.path.bottleneck
 
+    @property
+    def ack_wait_s(self) -> float:
+        """Mean time for which acknowledgments wait in a long queue; 0 without one."""
+        hop = self.queue_hop
+        if hop in self.path.forward or hop.kind == "wlan":
+            return 0.0
+        # The queue holds small packets, too: it takes no longer than round trips show.
+        return min(self.queue_wait_s(hop), self.queueing_s)
+
+    @property
+    def product_bytes(self) -> float:
+        """Bytes in flight that fill the path while acknowledgments wait as long as they do."""
+        return self.path.rate_bit_s * (self.path.rtt_s + self.ack_wait_s) / 8
+
     def queue_place(self, hop: Hop) -> str:
         """Link whose queue is meant, with its direction where only acknowledgments pass."""
         if hop in self.path.forward or hop.kind != "link":

@@ -39,8 +39,8 @@ def why(
         budget: Time limit, as `"10 s"` or in seconds; by default as long as five million
             packets take, so that the answer does not depend on the machine. The first run is
             made in any case.
-        replications: So many draws of each remedy, without a limit unless `budget` is given;
-            without it, as many as it takes to tell the five best apart.
+        replications: So many draws of each remedy, however long they take, or until `budget` is
+            spent; without it, as many as it takes to tell the five best apart.
         seed: Takes the place of the scenario's.
         overrides: Values by their key in the scenario, as for `retx.run`.
         threads: Runs at a time; the number of cores by default.

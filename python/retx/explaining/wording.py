@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from retx.explaining.evidence import evidence, standing_queue
+from retx.explaining.evidence import evidence, standing_queue, waiting_acks
 from retx.explaining.phrases import phrase
 from retx.explaining.ranking import NEARLY, WHERE, WORTH, easiest, is_worth
 from retx.explaining.units import seconds_of
@@ -30,7 +30,7 @@ def stopped(search: Search) -> dict[str, Any]:
     plan, took = search.plan, search.took_s
     if search.is_separated and not plan.draws and search.untried == 0:
         rule, text = "separated", "the intervals tell the five best apart, or differ by under 2 %"
-    elif plan.draws and plan.budget_s is None:
+    elif plan.draws and search.has_all_draws:
         rule, text = "replications", f"{plan.draws} draws of each remedy are made"
     elif search.is_exhausted:
         rule, text = "draws", "more draws would not tell the five best apart"
@@ -150,6 +150,9 @@ def _limits(situation: Situation, of_life: Mapping[str, float], whole: str) -> s
     (first, most), (second, part) = ranked(of_life)[:2]
     sentence = f"For {per_cent(most)} {whole} it is limited {phrase(situation, first)}"
     sentence += _because(evidence(situation, first))
+    waiting = waiting_acks(situation, first)
+    if waiting:
+        sentence += f" {waiting}"
     if part >= LEAST_SECOND:
         # Limits with one cause have the same figures.
         alike = "." in first and first.rpartition(".")[2] == second.rpartition(".")[2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from retx.plots.flows import PlotError, check_span, within
+from retx.plots.flows import CHOOSE, PlotError, check_span, within
 from retx.plots.style import (
     BLACK,
     CAUSE_COLOUR,
@@ -51,7 +51,7 @@ def episodes(
         raise PlotError(f"there is no recovery episode{of_flow} to plot")
     flows = [str(name) for name in shown["flow"].unique(maintain_order=True)]
     if len(flows) > MOST_STRIPS:
-        raise PlotError(f"{len(flows)} flows are too many for strips: choose with flow=…")
+        raise PlotError(f"{len(flows)} flows are too many for strips: {CHOOSE}")
     # An episode that the run's end cut short has no end of its own.
     ends = np.maximum(shown["end_s"].fill_null(0.0), shown["start_s"])
     start, end = span or (0.0, float(ends.max()))

@@ -9,6 +9,7 @@ import polars as pl
 from retx.errors import UsageError
 
 MOST_PANELS = 6
+CHOOSE = "choose one by --flow NAME, in Python flow=…"
 
 
 class PlotError(UsageError):
@@ -30,8 +31,7 @@ def chosen_flows(table: pl.DataFrame, flow: str | None) -> list[str]:
         return [flow]
     if len(names) > MOST_PANELS:
         raise PlotError(
-            f"{len(names)} flows are too many for one figure: choose with flow=…, "
-            f"one of {_listed(names)}"
+            f"{len(names)} flows are too many for one figure: {CHOOSE}, one of {_listed(names)}"
         )
     return names
 
@@ -44,10 +44,7 @@ def one_flow(table: pl.DataFrame, flow: str | None) -> str:
     """
     names = chosen_flows(table, flow)
     if len(names) > 1:
-        raise PlotError(
-            f"this figure shows one flow: choose one by --flow NAME, in Python flow=…: "
-            f"{_listed(names)}"
-        )
+        raise PlotError(f"this figure shows one flow: {CHOOSE}: {_listed(names)}")
     return names[0]
 
 

@@ -30,7 +30,8 @@ from retx.shares import PHRASES, flat, per_cent, ranked, shares
 
 MOST_NAMED = 6
 BAR_INCHES, LINE_INCHES = 0.75, 0.18
-LEAST_LABELLED = 0.06
+LEAST_LABELLED, LEAST_NAMED = 0.06, 0.001
+"""Smallest shares with a figure in the bar, and in the legend."""
 
 LOOKS: dict[str, tuple[str, str]] = {
     "handshake": (SKY, "...."),
@@ -63,6 +64,7 @@ def why(
     episodes: pl.DataFrame | None,
     limited_by: Mapping[str, Mapping[str, Any] | None],
     *,
+    phrases: Mapping[str, str] | None = None,
     flow: str | None = None,
     span: tuple[float, float] | None = None,
     ax: Ax = None,
@@ -73,6 +75,7 @@ def why(
         samples: The `samples` table.
         episodes: The `episodes` table.
         limited_by: `limited_by` of each flow, by name.
+        phrases: Words of some keys that take the place of those in `PHRASES`.
         flow: Name of the flow; required if there are several.
         span: Start and end of the window's course, in seconds of the run.
         ax: Two axes to draw into, instead of a new figure.
@@ -98,14 +101,15 @@ def why(
         if span is not None:
             axes.set_xlim(span)
         shared_legend(axes.figure, [axes], ax)
-        draw_shares(bar, seconds, name, within=ax is not None)
+        draw_shares(bar, seconds, name, phrases=phrases, within=ax is not None)
     figure.data |= {"shares": share_table(seconds), "samples": within(own, "time_s", span)}
     return figure
 
 
 def bar_inches(seconds: Mapping[str, float]) -> float:
     """Height of a bar with the names of its parts, in inches."""
-    return BAR_INCHES + LINE_INCHES * min(MOST_NAMED, sum(it > 0 for it in seconds.values()))
+    named = sum(share >= LEAST_NAMED for share in shares(seconds).values())
+    return BAR_INCHES + LINE_INCHES * min(MOST_NAMED, named)
 
 
 def stacked(inches: Sequence[float], ax: Ax = None) -> tuple[Figure, Any, Any]:
@@ -128,16 +132,27 @@ def draw_shares(
     seconds: Mapping[str, float],
     name: str,
     *,
+    phrases: Mapping[str, str] | None = None,
     within: bool = False,
 ) -> None:
-    """Draws one bar of the flow's life; its legend lies below it, or `within` the axes."""
+    """Draws one bar of the flow's life; its legend lies below it, or `within` the axes.
+
+    Args:
+        axes: Axes of the bar.
+        seconds: By key of `limited_by`.
+        name: Name of the flow.
+        phrases: Words of some keys that take the place of those in `PHRASES`.
+        within: True to put the legend into the axes.
+    """
     left = 0.0
+    words = PHRASES | dict(phrases or {})
     parts = [(key, share) for key, share in ranked(shares(seconds)) if share > 0]
     for key, share in parts:
         colour, hatch = look(key)
+        label = f"{per_cent(share)} {words.get(key, key)}" if share >= LEAST_NAMED else None
         axes.barh(
             0, share, left=left, height=0.7, color=colour, hatch=hatch, edgecolor="white",
-            linewidth=0.8, label=f"{per_cent(share)} {PHRASES.get(key, key)}",
+            linewidth=0.8, label=label,
         )  # fmt: skip
         if share >= LEAST_LABELLED:
             dark = colour in (BLACK, BLUE, RED, GREEN)

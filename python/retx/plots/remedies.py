@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from textwrap import shorten
+from textwrap import shorten, wrap
 from typing import Any
 
 import polars as pl
@@ -12,9 +12,16 @@ from retx.explaining.ranking import is_worth
 from retx.plots.limits import bar_inches, draw_shares, share_table, stacked
 from retx.plots.style import BLUE, GREEN, GREY, Ax, Figure, label_decades, styled
 
+BOUNDS = {
+    "link": ("the link's limit", "--"),
+    "no_channel_losses": ("without channel losses", ":"),
+    "no_channel_delays": ("without channel delays", "-."),
+}
+"""Legend and line of each bound."""
 MOST_REMEDIES, LEAST_REMEDIES, MOST_COMBINED = 12, 6, 2
-ROW_INCHES, AROUND_INCHES = 0.27, 1.0
-LABEL_CHARACTERS = 56
+ROW_INCHES, AROUND_INCHES = 0.31, 1.0
+LABEL_CHARACTERS = 46
+"""Length of a line of a label, which has two at most."""
 
 
 def remedies(content: Mapping[str, Any], *, ax: Ax = None) -> Figure:
@@ -26,9 +33,12 @@ def remedies(content: Mapping[str, Any], *, ax: Ax = None) -> Figure:
     """
     rows = sorted(_shown(content), key=lambda row: row["gain"])
     inches = [bar_inches(content["limited_by"]), AROUND_INCHES + ROW_INCHES * len(rows)]
+    words = {key: it for flow in content["flows"] for key, it in flow["phrases"].items()}
     with styled():
         figure, bar, gains = stacked(inches, ax)
-        draw_shares(bar, content["limited_by"], content["flow"], within=ax is not None)
+        draw_shares(
+            bar, content["limited_by"], content["flow"], phrases=words, within=ax is not None
+        )
         if rows:
             draw_gains(gains, rows, content, within=ax is not None)
         else:
@@ -50,7 +60,9 @@ def _label(row: Mapping[str, Any]) -> str:
     if " + " in row["name"]:
         return str(row["name"])
     mark = "" if row["in_linux"] else " (in no kernel)"
-    return shorten(row["text"], LABEL_CHARACTERS - len(mark), placeholder=" …") + mark
+    lines = wrap(row["text"], LABEL_CHARACTERS, max_lines=2, placeholder=" …")
+    lines[-1] = shorten(lines[-1], LABEL_CHARACTERS - len(mark), placeholder=" …") + mark
+    return "\n".join(lines)
 
 
 def draw_gains(
@@ -71,9 +83,9 @@ def draw_gains(
             markerfacecolor="white" if single else None,
         )  # fmt: skip
     axes.axvline(1, color=GREY, lw=1.0)
-    for bound, line in zip(content["bounds"], ("--", ":"), strict=False):
+    for bound in content["bounds"]:
         if bound["gain"]:
-            label = {"link": "the link's limit"}.get(bound["name"], "without channel losses")
+            label, line = BOUNDS[bound["name"]]
             axes.axvline(bound["gain"], color=GREEN, lw=1.2, ls=line, label=label)
     axes.set_yticks(range(len(rows)), [_label(row) for row in rows])
     axes.set_ylim(-0.6, len(rows) - 0.4)

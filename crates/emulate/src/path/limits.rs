@@ -32,6 +32,8 @@ pub struct Limiter {
     arrived: Option<(Time, u64)>,
     /// Position that the receiver has acknowledged.
     acked: u64,
+    /// True if the client is connected, and its first request is what the sender waits for.
+    client_asks: bool,
 }
 
 /// Load of a bottleneck by the data in flight.
@@ -52,12 +54,22 @@ pub struct Moment<'s> {
     pub state: &'s SocketState,
     /// Bytes sent and not acknowledged cumulatively.
     pub flight_size: u64,
+    /// Position up to which everything is acknowledged.
+    pub acked: u64,
 }
 
 impl Limiter {
     /// Creates the limits of a flow that has not begun.
     pub fn new(work: Shared<Work>, path: Option<Box<PathProduct>>, tcp: &retx_tcp::Config) -> Self {
-        Self { work, path, paces: tcp.paces(), file: 0, arrived: None, acked: 0 }
+        Self {
+            work,
+            path,
+            paces: tcp.paces(),
+            file: 0,
+            arrived: None,
+            acked: 0,
+            client_asks: false,
+        }
     }
 
     /// Bandwidth-delay product of the path, if defined.
@@ -68,7 +80,10 @@ impl Limiter {
     /// Handles the opening of a connection; `number` counts from 1.
     pub fn begin_connection(&mut self, number: u32) {
         self.file = number.saturating_sub(1);
-        (self.arrived, self.acked) = (None, 0);
+        (self.arrived, self.acked, self.client_asks) = (None, 0, false);
+        if let Some(path) = &mut self.path {
+            path.begin_connection();
+        }
     }
 
     /// Position after the flow's last byte, if it comes on this connection and is known.
@@ -82,6 +97,17 @@ impl Limiter {
         if !moment.state.is_closed() {
             let limit = self.limit(moment, in_flight, record);
             record.limited_by(moment.now, limit);
+        }
+    }
+
+    /// Handles the end of the handshake at the receiver, which has opened the connection. On a
+    /// connection that had been open before, the sender would wait for its request as long.
+    pub fn client_connected(&mut self, now: Time, record: &mut FlowRecord) {
+        if self.work.asks() && !self.client_asks {
+            self.client_asks = true;
+            if record.counters.limited_by.limit() == FlowLimit::Handshake {
+                record.limited_by(now, FlowLimit::Application);
+            }
         }
     }
 
@@ -100,6 +126,9 @@ impl Limiter {
         record: &mut FlowRecord,
     ) {
         self.acked = acked;
+        if let Some(path) = &mut self.path {
+            path.ack_is_sent(now, || acked);
+        }
         let arrived = self.arrived.take();
         if let Some((from, before)) = arrived.filter(|(from, _)| now.since(*from) > PROMPT) {
             record.ack_is_held(from, before);
@@ -115,7 +144,7 @@ impl Limiter {
     ) -> FlowLimit {
         let state = moment.state;
         if state.is_opening() {
-            return FlowLimit::Handshake;
+            return if self.client_asks { FlowLimit::Application } else { FlowLimit::Handshake };
         }
         let load = self.load(moment, in_flight);
         let limits = &record.counters.limited_by;
@@ -179,6 +208,7 @@ impl Limiter {
             });
             return Load { by_itself: waits, with_others: waits };
         };
+        path.ack_has_come(moment.now, || moment.acked);
         let flight = state.pipe_segments * state.mss;
         let by_itself = path.is_filled(moment.now, flight);
         if !path.is_shared {

@@ -55,6 +55,8 @@ pub struct Loss {
     pub backoff: u32,
     /// Number of backoffs in the timeout now in force.
     pub backoff_now: u32,
+    /// True if the kernel was repairing: an undo restores the window before that, too.
+    pub same_window: bool,
 }
 
 /// Finding of a query.
@@ -64,8 +66,10 @@ pub enum Finding {
     Loss(Loss),
     /// The last recovery is over.
     Over(Time),
+    /// The kernel has restored the window before the last reduction.
+    Undone(Time),
     /// Window reduction by ECN-Echo.
-    Echo,
+    Echo(Time),
 }
 
 /// Retransmission that may be repairing a loss.
@@ -85,6 +89,8 @@ pub struct Watch {
     /// Recovery without an observed retransmission yet.
     pending: Option<Loss>,
     probe: Option<Probe>,
+    /// Slow start threshold before the open recovery.
+    ssthresh_before: Option<u64>,
 }
 
 impl Watch {
@@ -98,6 +104,9 @@ impl Watch {
     pub fn query(&mut self, state: &SocketState, wire: &Wire, found: &mut Vec<Finding>) {
         let Some(before) = self.last.replace(*state) else { return };
         // A simulation does not count timeouts of a SYN either.
+        if state.is_repairing() && !before.is_repairing() {
+            self.ssthresh_before = before.ssthresh;
+        }
         let timeouts = if before.is_opening() { 0 } else { state.timeouts_since(&before) };
         for _ in 0..timeouts {
             self.flush_pending(found);
@@ -118,12 +127,16 @@ impl Watch {
                 Some(loss(EpisodeKind::FastRetransmit, (&before, state), wire.at, wire.acked));
         } else if before.is_repairing() && !state.is_repairing() {
             self.flush_pending(found);
+            // `tcp_undo_cwnd_reduction` alone brings the threshold back.
+            if state.ssthresh != before.ssthresh && state.ssthresh == self.ssthresh_before {
+                found.push(Finding::Undone(wire.at));
+            }
             found.push(Finding::Over(wire.at));
         }
         // CWR without negotiated ECN stems from local congestion of the device, not from the path.
         let reduces = |state: &SocketState| state.loss_state == LossState::Cwr;
         if state.has_ecn() && reduces(state) && !reduces(&before) {
-            found.push(Finding::Echo);
+            found.push(Finding::Echo(wire.at));
         }
         if let Some(probe) = self.probe.filter(|probe| wire.acked > probe.sent_to) {
             self.probe = None;
@@ -208,6 +221,7 @@ fn loss(
         rto: before.rto,
         backoff: before.backoff,
         backoff_now: state.backoff,
+        same_window: before.is_repairing(),
     }
 }
 

@@ -44,6 +44,10 @@ pub struct EpisodeStart {
     pub backoff: u32,
     /// Number of backoffs in the timeout now in force.
     pub backoff_now: u32,
+    /// True if an undo restores the window before an earlier episode, too.
+    pub same_window: bool,
+    /// True if the timer that expired measured the recovery before: see [`Reduction`].
+    pub timed_recovery: bool,
 }
 
 impl FlowRecord {
@@ -61,7 +65,13 @@ impl FlowRecord {
         let (cause, sub_cause) = self.truth_mut().episode(belief, trigger, row, receiver);
         self.counters.episodes.add(belief, cause);
         let episode = self.truth_mut().episodes();
-        let reduction = Reduction { episode, cause, by_timer: belief.kind == EpisodeKind::Rto };
+        let reduction = Reduction {
+            episode,
+            cause,
+            by_timer: belief.kind == EpisodeKind::Rto,
+            same_window: start.same_window,
+            timed_recovery: start.timed_recovery,
+        };
         self.counters.limited_by.reduce(start.at, self.last_data, &reduction);
         if belief.kind == EpisodeKind::Rto {
             self.idle_end = IdleEnd::Rto;

@@ -9,89 +9,9 @@
 use crate::counters::Measure;
 use crate::reason::Cause;
 use retx_units::{Duration, Time};
+pub use times::{FlowLimit, LimitTimes};
 
-/// Limit of a flow. The order is that of the shares in a result.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum FlowLimit {
-    /// Connection not established yet.
-    Handshake,
-    /// No data to send.
-    #[default]
-    Application,
-    /// Send buffer full, and all of it sent.
-    SendBuffer,
-    /// Peer's window full or closed.
-    ReceiveWindow,
-    /// Link: the data in flight kept its queue from emptying.
-    Bottleneck,
-    /// Congestion window that was never reduced.
-    SlowStart,
-    /// Congestion window after a reduction with this cause.
-    Window(Cause),
-    /// Fast recovery with this cause.
-    Recovery(Cause),
-    /// Silence until the retransmission timer, with this cause.
-    Timeout(Cause),
-    /// Pacing delay of the next segment.
-    Pacing,
-    /// Nagle's algorithm or a cork.
-    Nagle,
-    /// Acknowledgment delayed by the peer.
-    DelayedAck,
-}
-
-/// Number of limits, with each cause counted.
-const COUNT: usize = 18;
-
-impl FlowLimit {
-    const fn index(self) -> usize {
-        match self {
-            Self::Handshake => 0,
-            Self::Application => 1,
-            Self::SendBuffer => 2,
-            Self::ReceiveWindow => 3,
-            Self::Bottleneck => 4,
-            Self::SlowStart => 5,
-            Self::Window(cause) => 6 + cause as usize,
-            Self::Recovery(cause) => 9 + cause as usize,
-            Self::Timeout(cause) => 12 + cause as usize,
-            Self::Pacing => 15,
-            Self::Nagle => 16,
-            Self::DelayedAck => 17,
-        }
-    }
-
-    /// True if an acknowledgment can end it.
-    const fn waits_for_ack(self) -> bool {
-        matches!(self, Self::SlowStart | Self::Window(_) | Self::Recovery(_) | Self::Nagle)
-    }
-}
-
-/// Time by limit.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LimitTimes([Duration; COUNT]);
-
-impl LimitTimes {
-    /// Time under a limit.
-    pub const fn of(&self, limit: FlowLimit) -> Duration {
-        self.0[limit.index()]
-    }
-
-    /// Sum of all times: the life of the flow.
-    pub fn total(&self) -> Duration {
-        self.0.iter().fold(Duration::ZERO, |sum, time| sum + *time)
-    }
-
-    fn add(&mut self, limit: FlowLimit, time: Duration) {
-        let place = &mut self.0[limit.index()];
-        *place += time;
-    }
-
-    fn take(&mut self, limit: FlowLimit, time: Duration) {
-        let place = &mut self.0[limit.index()];
-        *place = *place - time;
-    }
-}
+mod times;
 
 /// Reduction of the congestion window.
 #[derive(Debug, Clone, Copy)]
@@ -102,6 +22,19 @@ pub struct Reduction {
     pub cause: Cause,
     /// True if the retransmission timer has fired.
     pub by_timer: bool,
+    /// True if an undo takes back the reduction before, too.
+    pub same_window: bool,
+    /// True if the timer measured the recovery before, as partial ACKs had not restarted it. Its
+    /// cause counts then: a recovery of many losses outlasts the timer, whatever the fate of the
+    /// segment that happens to be first.
+    pub timed_recovery: bool,
+}
+
+impl Reduction {
+    /// Reduction without a timer, the first of its window.
+    pub const fn of(episode: u64, cause: Cause) -> Self {
+        Self { episode, cause, by_timer: false, same_window: false, timed_recovery: false }
+    }
 }
 
 /// Number of reductions whose cause may still be corrected: corrections come within a round trip.
@@ -170,6 +103,8 @@ pub struct Limits {
     claims: Vec<Claim>,
     /// Number of reductions of the window on this connection.
     reductions: u32,
+    /// Episode and cause of the reduction in force before those that an undo takes back.
+    before: Option<(u64, Cause)>,
 }
 
 impl Limits {
@@ -186,7 +121,7 @@ impl Limits {
         } else {
             self.bind(now, FlowLimit::Handshake, now);
         }
-        self.reductions = 0;
+        (self.reductions, self.before) = (0, None);
         self.claims.clear();
         // Timers of this connection must not reassign time before it.
         self.unclaimed.clear();
@@ -270,7 +205,13 @@ impl Limits {
     /// silence since the last data.
     pub fn reduce(&mut self, now: Time, last_data: Time, reduction: &Reduction) {
         self.close(now, last_data);
-        let Reduction { episode, cause, by_timer } = *reduction;
+        let Reduction { by_timer, same_window, timed_recovery, .. } = *reduction;
+        let in_force = self.claims.last().map(|claim| (claim.episode, claim.cause));
+        let (episode, cause) =
+            in_force.filter(|_| timed_recovery).unwrap_or((reduction.episode, reduction.cause));
+        if !same_window {
+            self.before = in_force;
+        }
         let silence = if by_timer { std::mem::take(&mut self.unclaimed) } else { Vec::new() };
         let mut claimed = Duration::ZERO;
         for span in silence {
@@ -278,6 +219,11 @@ impl Limits {
             self.take(&span, time);
             claimed += time;
         }
+        self.put_in_force(episode, cause);
+        self.add(FlowLimit::Timeout(cause), claimed);
+    }
+
+    fn put_in_force(&mut self, episode: u64, cause: Cause) {
         if self.claims.len() >= MOST_CLAIMS {
             self.claims.remove(0);
         }
@@ -285,7 +231,16 @@ impl Limits {
         let [window, recovery, timeout] = [Duration::ZERO; 3];
         let number = self.reductions;
         self.claims.push(Claim { number, episode, cause, window, recovery, timeout });
-        self.add(FlowLimit::Timeout(cause), claimed);
+    }
+
+    /// Records that the sender has restored the window: the reduction before, if any, is in force
+    /// again. Times under the reductions that it takes back stay theirs, and are still corrected.
+    pub fn undo(&mut self, now: Time, last_data: Time) {
+        self.close(now, last_data);
+        match self.before {
+            Some((episode, cause)) => self.put_in_force(episode, cause),
+            None => self.claims.clear(),
+        }
     }
 
     /// Records that the peer delayed the acknowledgment of all data sent, from `from` until now.
@@ -302,13 +257,24 @@ impl Limits {
 
     /// Corrects the cause of an episode.
     pub fn correct(&mut self, episode: u64, cause: Cause) {
-        let Some(claim) =
-            self.claims.iter_mut().find(|claim| episode > 0 && claim.episode == episode)
-        else {
+        if episode == 0 {
             return;
-        };
+        }
+        if let Some((_, known)) = self.before.as_mut().filter(|(before, _)| *before == episode) {
+            *known = cause;
+        }
+        // Several reductions may have the cause of one episode.
+        for index in 0..self.claims.len() {
+            if self.claims[index].episode == episode {
+                self.correct_claim(index, cause);
+            }
+        }
+    }
+
+    fn correct_claim(&mut self, index: usize, cause: Cause) {
+        let claim = &mut self.claims[index];
         let before = std::mem::replace(claim, Claim { cause, ..*claim });
-        let is_in_force = self.claims.last().is_some_and(|last| last.number == before.number);
+        let is_in_force = index + 1 == self.claims.len();
         let moves = [
             (FlowLimit::Window as fn(Cause) -> FlowLimit, before.window),
             (FlowLimit::Recovery, before.recovery),
@@ -363,9 +329,7 @@ impl Limits {
 impl Measure for Box<Limits> {
     fn since(&self, start: &Self) -> Self {
         let mut all = self.clone();
-        for (ours, theirs) in all.times.0.iter_mut().zip(&start.times.0) {
-            *ours = *ours - *theirs;
-        }
+        all.times.subtract(&start.times);
         all
     }
 

@@ -136,8 +136,13 @@ impl FlowRecord {
     /// Records a window reduction by ECN.
     pub fn note_ecn_reduction(&mut self, now: Time) {
         self.counters.ecn_reductions += 1;
-        let reduction = Reduction { episode: 0, cause: Cause::Congestion, by_timer: false };
+        let reduction = Reduction::of(0, Cause::Congestion);
         self.counters.limited_by.reduce(now, self.last_data, &reduction);
+    }
+
+    /// Records that the sender has restored the window before its last reduction.
+    pub fn note_undo(&mut self, now: Time) {
+        self.counters.limited_by.undo(now, self.last_data);
     }
 
     /// Records that the peer delays the acknowledgment of all data sent; it has acknowledged what

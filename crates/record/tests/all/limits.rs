@@ -1,7 +1,7 @@
 //! Accounting of limits: what later knowledge moves.
 
 use retx_record::flow::{FlowLimit, Limits, Reduction};
-use retx_record::reason::Cause::{Congestion, Wireless};
+use retx_record::reason::Cause::{Congestion, Spurious, Wireless};
 use retx_units::{Duration, Time};
 
 fn at(ms: u64) -> Time {
@@ -16,7 +16,7 @@ fn ms(ms: u64) -> Duration {
 /// still claim time under the first: that time remains with the first's cause.
 #[test]
 fn a_correction_moves_only_the_time_of_its_own_episode() {
-    let reduction = |episode| Reduction { episode, cause: Congestion, by_timer: false };
+    let reduction = |episode| Reduction::of(episode, Congestion);
     let mut limits = Limits::default();
     limits.begin_connection(at(0));
     limits.set(at(10), FlowLimit::SlowStart, at(10));
@@ -48,7 +48,7 @@ fn a_delayed_acknowledgment_does_not_keep_the_timer_from_its_silence() {
     limits.set(at(10), FlowLimit::SlowStart, at(10));
     limits.held_back(at(20), at(60));
     limits.set(at(70), FlowLimit::SlowStart, at(70));
-    let timer = Reduction { episode: 1, cause: Wireless, by_timer: true };
+    let timer = Reduction { by_timer: true, ..Reduction::of(1, Wireless) };
     limits.reduce(at(1070), at(70), &timer);
     limits.end(at(1070));
     let times = limits.times();
@@ -65,7 +65,7 @@ fn a_timer_claims_what_lies_before_and_after_a_lost_delayed_acknowledgment() {
     limits.begin_connection(at(0));
     limits.set(at(10), FlowLimit::SlowStart, at(10));
     limits.held_back(at(30), at(70));
-    let timer = Reduction { episode: 1, cause: Wireless, by_timer: true };
+    let timer = Reduction { by_timer: true, ..Reduction::of(1, Wireless) };
     limits.reduce(at(1010), at(10), &timer);
     limits.end(at(1010));
     let times = limits.times();
@@ -73,4 +73,65 @@ fn a_timer_claims_what_lies_before_and_after_a_lost_delayed_acknowledgment() {
     assert_eq!(times.of(FlowLimit::Timeout(Wireless)), ms(960));
     assert_eq!(times.of(FlowLimit::SlowStart), ms(0));
     assert_eq!(times.of(FlowLimit::Handshake), ms(10));
+}
+
+/// A timeout without a loss follows a reduction by congestion; its undo brings that window back.
+#[test]
+fn an_undo_ends_the_time_of_the_reduction_that_it_takes_back() {
+    let mut limits = Limits::default();
+    limits.begin_connection(at(0));
+    limits.set(at(0), FlowLimit::SlowStart, at(0));
+    limits.reduce(at(10), at(10), &Reduction::of(1, Congestion));
+    limits.set(at(10), FlowLimit::Window(Congestion), at(10));
+    let timer = |episode| Reduction { by_timer: true, ..Reduction::of(episode, Spurious) };
+    limits.reduce(at(30), at(30), &timer(2));
+    limits.set(at(30), FlowLimit::Window(Spurious), at(30));
+    // The timer fires again for the same window: one undo takes both back.
+    limits.reduce(at(40), at(40), &Reduction { same_window: true, ..timer(3) });
+    limits.undo(at(50), at(50));
+    limits.set(at(50), limits.window(), at(50));
+    assert_eq!(limits.limit(), FlowLimit::Window(Congestion));
+    // What is found out later about the first reduction holds for the restored window, too.
+    limits.correct(1, Wireless);
+    limits.end(at(80));
+    let times = limits.times();
+    assert_eq!(times.of(FlowLimit::Window(Wireless)), ms(50));
+    assert_eq!(times.of(FlowLimit::Window(Spurious)), ms(20));
+    assert_eq!(times.total(), ms(80));
+}
+
+/// The window counts again as one that was never reduced.
+#[test]
+fn an_undo_of_the_first_reduction_brings_slow_start_back() {
+    let mut limits = Limits::default();
+    limits.begin_connection(at(0));
+    limits.reduce(at(10), at(10), &Reduction::of(1, Spurious));
+    assert_eq!(limits.window(), FlowLimit::Window(Spurious));
+    limits.undo(at(20), at(20));
+    assert_eq!(limits.window(), FlowLimit::SlowStart);
+}
+
+/// The timer fires in a recovery from many losses that no partial ACK had restarted it in: its time
+/// is that of the recovery's cause, even if that turns out later.
+#[test]
+fn a_timer_that_measured_the_recovery_has_its_cause() {
+    let mut limits = Limits::default();
+    limits.begin_connection(at(0));
+    limits.set(at(0), FlowLimit::SlowStart, at(0));
+    limits.reduce(at(10), at(10), &Reduction::of(1, Congestion));
+    limits.set(at(10), limits.recovery(), at(10));
+    let timer = Reduction { by_timer: true, timed_recovery: true, ..Reduction::of(2, Spurious) };
+    limits.reduce(at(30), at(20), &timer);
+    limits.set(at(30), limits.window(), at(30));
+    limits.end(at(90));
+    let times = |cause| {
+        let limits = limits.times();
+        [FlowLimit::Recovery(cause), FlowLimit::Timeout(cause), FlowLimit::Window(cause)]
+            .map(|limit| limits.of(limit))
+    };
+    assert_eq!(times(Congestion), [ms(10), ms(10), ms(60)]);
+    let mut later = limits.clone();
+    later.correct(1, Wireless);
+    assert_eq!(later.times().of(FlowLimit::Window(Wireless)), ms(60));
+    assert_eq!(later.times().of(FlowLimit::Window(Congestion)), ms(0));
 }

@@ -20,10 +20,11 @@ impl Flow {
             Event::Closed => self.end_closed(now, recorder),
             Event::Reset => self.reset(now, Side::Receiver, recorder),
             // Events of the receiver's own sending half affect no result.
-            Event::Connected
-            | Event::LossFound(_)
+            Event::Connected => self.note_client_connected(now),
+            Event::LossFound(_)
             | Event::TimedOut(_)
             | Event::Recovered { .. }
+            | Event::Undone
             | Event::EchoTaken { .. }
             | Event::Rtt(_)
             | Event::EchoedRtt(_) => {}

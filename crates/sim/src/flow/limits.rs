@@ -4,7 +4,7 @@
 //! know: whether the application has more to write, whether the data in flight keep the bottleneck
 //! busy, and whether the peer delays the acknowledgment of all data sent.
 
-use super::{Flow, Phase, SENDER};
+use super::{Flow, Phase, RECEIVER, SENDER};
 use crate::path::PathProduct;
 use retx_record::flow::FlowLimit;
 use retx_tcp::{Connection, Limit};
@@ -48,6 +48,7 @@ impl Flow {
         let load = load(self.path.as_deref_mut(), now, sender, in_flight);
         let limits = &self.record.counters.limited_by;
         match sender.limit(now) {
+            Limit::Handshake if self.is_asked_next() => FlowLimit::Application,
             Limit::Handshake => FlowLimit::Handshake,
             Limit::Nagle if !self.app.has_more() => FlowLimit::Nagle,
             Limit::Data if !self.app.has_more() => FlowLimit::Application,
@@ -61,6 +62,29 @@ impl Flow {
             Limit::CongestionWindow | Limit::Deferral => limits.window(),
             Limit::Recovery => limits.recovery(),
             Limit::Pacing => FlowLimit::Pacing,
+        }
+    }
+
+    /// True if the sender, whose handshake is not complete, waits for the first request: its client
+    /// is connected. On a connection that had been open before, it would wait as long.
+    fn is_asked_next(&self) -> bool {
+        self.exchanges.is_some() && self.ends[RECEIVER].is_established()
+    }
+
+    /// Records that the client is connected, and asks next.
+    pub(super) fn note_client_connected(&mut self, now: Time) {
+        if self.is_asked_next() && self.ends[SENDER].limit(now) == Limit::Handshake {
+            self.record.limited_by(now, FlowLimit::Application);
+        }
+    }
+
+    /// Records that the receiver sends an acknowledgment.
+    #[inline(always)]
+    pub(super) fn ack_is_sent(&mut self, now: Time) {
+        let [sender, receiver] = &self.ends;
+        self.record.ack_is_sent(now, || sender.snd_una());
+        if let Some(path) = &mut self.path {
+            path.ack_is_sent(now, || receiver.last_ack_sent());
         }
     }
 
@@ -89,6 +113,7 @@ fn load(
         let waits = sender.waits_in_queues();
         return Load { by_itself: waits, with_others: waits };
     };
+    path.ack_has_come(now, || sender.snd_una());
     let by_itself = path.is_filled(now, flight);
     if !path.is_shared {
         return Load { by_itself, with_others: by_itself };

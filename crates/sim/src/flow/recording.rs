@@ -136,6 +136,8 @@ impl Flow {
             rto: found.rto,
             backoff: found.backoff,
             backoff_now: sender.backoff(),
+            same_window: found.same_window,
+            timed_recovery: found.timed_recovery,
         };
         self.record.begin_episode(start, &Receiver(receiver), &mut recorder.tables);
     }

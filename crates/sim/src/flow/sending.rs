@@ -1,6 +1,6 @@
 //! Sending by the ends of a flow.
 
-use super::{Flow, RECEIVER, SENDER};
+use super::{Flow, RECEIVER};
 use crate::packet::{Label, PacketMut, Transmission};
 use crate::plan::Side;
 use crate::recorder::Recorder;
@@ -27,7 +27,7 @@ impl Flow {
         let copy = match side {
             Side::Sender => self.record_sent_plain(now, sent),
             Side::Receiver => {
-                self.record.ack_is_sent(now, || self.ends[SENDER].snd_una());
+                self.ack_is_sent(now);
                 let pure = sent.segment.payload_bytes == 0;
                 self.record.counters.acks_sent += u64::from(pure);
                 0
@@ -76,7 +76,7 @@ impl Flow {
                 if transmit.retransmission {
                     packet.set_transmission(Transmission::Again);
                 }
-                self.record.ack_is_sent(now, || self.ends[SENDER].snd_una());
+                self.ack_is_sent(now);
                 let pure = packet.payload_bytes() == 0 && is_pure_ack(packet.flags);
                 self.record.counters.acks_sent += u64::from(pure);
                 recorder.acknowledging(now, &self.ends[RECEIVER], packet);

@@ -96,6 +96,8 @@ mod tests {
             cwnd_after: 9_000,
             rto: Duration::from_secs(1),
             backoff: 0,
+            same_window: false,
+            timed_recovery: false,
         };
         let mut events = Events::NONE;
         let timeout = Event::TimedOut(episode);

@@ -128,6 +128,11 @@ impl Connection {
         self.sender.pipe()
     }
 
+    /// True while both directions are open.
+    pub const fn is_established(&self) -> bool {
+        matches!(self.state, State::Established)
+    }
+
     /// True while the smoothed RTT is at least 1.5 times the smallest: segments are queued on the
     /// path.
     pub fn waits_in_queues(&self) -> bool {

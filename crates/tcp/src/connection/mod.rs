@@ -99,6 +99,8 @@ pub enum Event {
         /// Congestion window, bytes.
         cwnd: u64,
     },
+    /// The window before the last reduction is restored, as nothing was lost.
+    Undone,
     /// ECN-Echo has reduced the window (RFC 3168 §6.1.2).
     EchoTaken {
         /// Congestion window before, bytes.
@@ -130,6 +132,11 @@ pub struct Episode {
     pub rto: Duration,
     /// Number of backoffs in that timeout.
     pub backoff: u32,
+    /// True if an undo restores the window before an earlier recovery, too.
+    pub same_window: bool,
+    /// True if the timer that expired had been started before the last partial ACK, which did not
+    /// restart it (RFC 6582 §4): it measured the recovery, and not a segment.
+    pub timed_recovery: bool,
 }
 
 /// End of a TCP connection, without clock and without I/O.

@@ -139,12 +139,13 @@ impl Connection {
         let reduced = self.is_reduced_by_echo();
         let sender = &mut self.sender;
         let cwnd_before = sender.window.cwnd;
-        if repaired.is_some() && sender.loss_detection.as_linux() {
+        let same_window = if repaired.is_some() && sender.loss_detection.as_linux() {
             // `tcp_process_tlp_ack`: nothing new is remembered, but an earlier memory may restore
             // more.
             if let Some(undo) = &mut sender.repair.undo {
                 undo.window.cwnd = cwnd_before;
             }
+            true
         } else {
             let in_recovery = sender.snd_una < sender.timeout_recovery_end;
             let begins = Beginning {
@@ -153,13 +154,14 @@ impl Connection {
                 after_echo: self.ecn.is_reducing(),
                 recovery_point: self.next_recovery_point(),
             };
-            self.sender.begin_recovery(&begins);
+            let same_window = self.sender.begin_recovery(&begins);
             if self.sender.loss_detection.as_linux() {
                 // `tcp_enter_recovery`: the recovery after a timeout is over, and its reduction
                 // stands.
                 self.sender.timeout_recovery_end = 0;
             }
-        }
+            same_window
+        };
         let sender = &mut self.sender;
         let said = sender.cause_of_loss(now, false);
         if said == Cause::Congestion && !reduced {
@@ -191,6 +193,8 @@ impl Connection {
             cwnd_after: sender.window.cwnd,
             rto: self.rto(),
             backoff: self.sender.backoff.exponent(),
+            same_window,
+            timed_recovery: false,
         };
         self.events.push_back(Event::LossFound(episode));
     }

@@ -100,8 +100,9 @@ impl Connection {
         let cwnd_before = sender.window.cwnd;
         let in_fast_recovery = sender.loss_detection.in_recovery();
         // `tcp_enter_loss`: a timeout during a reduction by ECN-Echo concerns the same window.
+        let timed_recovery = sender.loss_detection.left_timer_running();
         let after_echo = self.ecn.is_reducing() && sender.snd_una < self.ecn.echo_recover();
-        sender.begin_recovery(&Beginning {
+        let same_window = sender.begin_recovery(&Beginning {
             by_timeout: true,
             in_recovery: repeated || in_fast_recovery || after_echo,
             after_echo,
@@ -129,6 +130,8 @@ impl Connection {
             cwnd_after: sender.window.cwnd,
             rto,
             backoff,
+            same_window,
+            timed_recovery,
         };
         self.events.push_back(Event::TimedOut(episode));
     }

@@ -24,12 +24,13 @@ pub(crate) struct Beginning {
 
 impl Sender {
     /// Called before the window is reduced: remembers it, and informs the detector of spurious
-    /// recoveries. A recovery within another concerns the same window.
-    pub fn begin_recovery(&mut self, begins: &Beginning) {
+    /// recoveries. A recovery within another concerns the same window: then returns true.
+    pub fn begin_recovery(&mut self, begins: &Beginning) -> bool {
         let &Beginning { by_timeout, in_recovery, after_echo, recovery_point } = begins;
         // The current timeout has been counted.
         let repeated = by_timeout && self.timeouts_in_row > 1;
-        if !in_recovery || self.repair.undo.is_none() {
+        let same_window = in_recovery && self.repair.undo.is_some();
+        if !same_window {
             let estimator = &self.estimator;
             let rtt = estimator.srtt().zip(estimator.rttvar()).filter(|_| by_timeout);
             let (window, flight_size) = (self.window, self.flight_size());
@@ -48,6 +49,7 @@ impl Sender {
             snd_una: self.snd_una,
             snd_max: self.snd_max,
         });
+        same_window
     }
 }
 
@@ -185,7 +187,11 @@ impl Connection {
         }
         sender.clamp_cwnd();
         sender.congestion_control.on_undo(&mut sender.window);
+        let is_restored = !before.keeps_reduction && sender.spurious.response().restores_window();
         if scope.ends {
+            if is_restored {
+                self.events.push_back(Event::Undone);
+            }
             self.events.push_back(Event::Recovered { cwnd: self.sender.window.cwnd });
         }
     }

@@ -166,6 +166,11 @@ pub trait LossDetection {
     /// True during fast recovery.
     fn in_recovery(&self) -> bool;
 
+    /// True if the last partial ACK of a fast recovery did not restart the retransmission timer.
+    fn left_timer_running(&self) -> bool {
+        false
+    }
+
     /// Handles the end of a recovery that was spurious.
     fn on_undo(&mut self) {}
 
@@ -278,6 +283,10 @@ impl LossDetection for State {
 
     fn in_recovery(&self) -> bool {
         dispatch!(self, it => it.in_recovery())
+    }
+
+    fn left_timer_running(&self) -> bool {
+        dispatch!(self, it => it.left_timer_running())
     }
 
     fn on_undo(&mut self) {

@@ -38,6 +38,8 @@ pub struct State {
     dupacks: Dupacks,
     in_recovery: bool,
     partial_ack_seen: bool,
+    /// True if the last partial ACK of this recovery did not restart the timer.
+    timer_left_running: bool,
 }
 
 impl State {
@@ -48,6 +50,7 @@ impl State {
             dupacks: Dupacks::default(),
             in_recovery: false,
             partial_ack_seen: false,
+            timer_left_running: false,
         }
     }
 
@@ -63,7 +66,9 @@ impl State {
         // Impatient: many holes take a round trip each, and a timeout may then be faster (RFC 6582
         // §4).
         let first = !std::mem::replace(&mut self.partial_ack_seen, true);
-        Reaction::PartialAck { restart_timer: first || self.timer == Timer::SlowButSteady }
+        let restart_timer = first || self.timer == Timer::SlowButSteady;
+        self.timer_left_running = !restart_timer;
+        Reaction::PartialAck { restart_timer }
     }
 }
 
@@ -78,7 +83,7 @@ impl LossDetection for State {
         // Duplicate ACKs of data sent before the last recovery or timeout start no other one.
         let reaction = self.dupacks.on_duplicate(ack, true, Reaction::FastRetransmit);
         self.in_recovery = reaction == Reaction::FastRetransmit;
-        self.partial_ack_seen = false;
+        (self.partial_ack_seen, self.timer_left_running) = (false, false);
         reaction
     }
 
@@ -101,5 +106,9 @@ impl LossDetection for State {
 
     fn in_recovery(&self) -> bool {
         self.in_recovery
+    }
+
+    fn left_timer_running(&self) -> bool {
+        self.in_recovery && self.timer_left_running
     }
 }

@@ -247,6 +247,10 @@ impl LossDetection for State {
         self.in_recovery || self.without.in_recovery()
     }
 
+    fn left_timer_running(&self) -> bool {
+        self.without.left_timer_running()
+    }
+
     fn as_linux(&self) -> bool {
         self.config.variant == Variant::Linux
     }

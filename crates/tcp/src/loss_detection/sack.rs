@@ -107,4 +107,8 @@ impl LossDetection for State {
     fn in_recovery(&self) -> bool {
         self.in_recovery || self.without.in_recovery()
     }
+
+    fn left_timer_running(&self) -> bool {
+        self.without.left_timer_running()
+    }
 }

@@ -27,6 +27,13 @@ pub enum Response {
     Conservative,
 }
 
+impl Response {
+    /// True if the window before the reduction comes back.
+    pub const fn restores_window(self) -> bool {
+        matches!(self, Self::FullUndo | Self::Rfc4015)
+    }
+}
+
 /// Start of a recovery.
 #[derive(Debug, Clone, Copy)]
 pub struct Begin {

@@ -106,8 +106,9 @@ impl Flow {
     pub fn note_limit(&mut self, now: Time, state: &SocketState, in_flight: &mut [u64]) {
         // The socket may have sent more than the path has seen so far.
         let sent_to = self.streams[Side::Sender as usize].sent_to.max(1 + state.sent_once);
-        let flight_size = sent_to - self.observed.acknowledged_to().min(sent_to);
-        let moment = Moment { now, state, flight_size };
+        let acked = self.observed.acknowledged_to();
+        let flight_size = sent_to - acked.min(sent_to);
+        let moment = Moment { now, state, flight_size, acked };
         self.limiter.note(&moment, in_flight, &mut self.observed.record);
     }
 
@@ -148,6 +149,9 @@ impl Flow {
         let initial = sender.initial.filter(|_| flags.contains(Flags::ACK))?;
         let position = |number: SeqNr| number.unwrap_near(initial, sender.sent_to).max(0) as u64;
         let ack = position(seen.segment.ack);
+        if self.opener == Side::Receiver && !flags.contains(Flags::SYN) {
+            self.limiter.client_connected(now, &mut self.observed.record);
+        }
         let snd_una = self.observed.acknowledged_to();
         self.limiter.acknowledged(now, (ack, snd_una), &mut self.observed.record);
         let mut selective = [(0, 0); 4];

@@ -46,7 +46,8 @@ impl ObservedFlow {
             match finding {
                 Finding::Loss(loss) => self.begin_episode(&loss, tables),
                 Finding::Over(at) => self.record.end_episode(at, tables),
-                Finding::Echo => self.record.counters.ecn_reductions += 1,
+                Finding::Undone(at) => self.record.note_undo(at),
+                Finding::Echo(at) => self.record.note_ecn_reduction(at),
             }
         }
         self.findings = findings;
@@ -64,6 +65,9 @@ impl ObservedFlow {
             rto: loss.rto,
             backoff: loss.backoff,
             backoff_now: loss.backoff_now,
+            same_window: loss.same_window,
+            // Linux restarts the timer at each partial ACK.
+            timed_recovery: false,
         };
         self.record.begin_episode(start, &self.open.received, tables);
     }

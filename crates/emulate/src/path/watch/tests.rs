@@ -72,6 +72,7 @@ fn fast_retransmit(at: u64, trigger: u64) -> Loss {
         rto: Duration::from_millis(240),
         backoff: 0,
         backoff_now: 0,
+        same_window: false,
     }
 }
 
@@ -86,7 +87,7 @@ fn fast_recovery_begins_with_its_first_retransmission() {
     assert_eq!(it.ack(recovery(), 9001), []);
     // Everything sent before is acknowledged, and the sender is still in recovery: another one.
     assert_eq!(it.ack(recovery(), 20_001), []);
-    let second = Loss { cwnd_before: 19 * MSS, ..fast_retransmit(6, 20_001) };
+    let second = Loss { cwnd_before: 19 * MSS, same_window: true, ..fast_retransmit(6, 20_001) };
     // Its retransmissions are not seen before it ends.
     let after = SocketState { cwnd: 10, ssthresh: Some(10), ..open() };
     let over = it.ack(after, 24_001);
@@ -122,6 +123,7 @@ fn each_timeout_is_an_episode() {
         cwnd_after: MSS,
         backoff: before.backoff,
         backoff_now,
+        same_window: before.is_repairing(),
         ..fast_retransmit(at, 1)
     };
     let [first, second] = [lost(1, 1), lost(2, 2)];
@@ -131,6 +133,21 @@ fn each_timeout_is_an_episode() {
     assert_eq!(it.again(second, 1001), []);
     let after = SocketState { loss_state: LossState::Open, ..second };
     assert_eq!(it.ack(after, 20_001), [Finding::Over(ms(5))]);
+}
+
+#[test]
+fn a_threshold_that_comes_back_is_an_undo() {
+    let mut it = Watched::new();
+    let lost = SocketState {
+        loss_state: LossState::Loss,
+        timeouts: Some(1),
+        cwnd: 1,
+        ssthresh: Some(10),
+        ..open()
+    };
+    it.again(lost, 1);
+    let restored = SocketState { timeouts: Some(1), ..open() };
+    assert_eq!(it.ack(restored, 20_001), [Finding::Undone(ms(2)), Finding::Over(ms(2))]);
 }
 
 #[test]
@@ -165,7 +182,7 @@ fn a_probe_is_an_episode_when_it_has_repaired_a_loss() {
 fn an_echo_is_no_loss() {
     let mut it = Watched::new();
     let echo = SocketState { loss_state: LossState::Cwr, options: 2 | 8, ..open() };
-    assert_eq!(it.ack(echo, 1001), [Finding::Echo]);
+    assert_eq!(it.ack(echo, 1001), [Finding::Echo(ms(1))]);
     assert_eq!(it.ack(echo, 2001), []);
     let local = SocketState { options: 2, ..echo };
     let mut it = Watched::new();

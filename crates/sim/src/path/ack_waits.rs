@@ -1,0 +1,29 @@
+//! Time for which acknowledgments wait in queues on their way.
+
+use retx_units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// Waiting times of the acknowledgments of a connection.
+#[derive(Debug, Clone, Default)]
+pub struct AckWaits {
+    /// Position that each acknowledgment on its way told of first, and the time at which it left.
+    sent: VecDeque<(u64, Time)>,
+}
+
+impl AckWaits {
+    /// Records that an acknowledgment of everything before `acked` is sent.
+    pub fn sent(&mut self, now: Time, acked: u64) {
+        if self.sent.back().is_none_or(|(last, _)| acked > *last) {
+            self.sent.push_back((acked, now));
+        }
+    }
+
+    /// Time beyond `least` that the newest acknowledgment took, if one of new data has come:
+    /// everything before `snd_una` is acknowledged.
+    pub fn come(&mut self, now: Time, snd_una: u64, least: Duration) -> Option<Duration> {
+        let count = self.sent.partition_point(|(acked, _)| *acked <= snd_una);
+        let (_, at) = *self.sent.get(count.checked_sub(1)?)?;
+        self.sent.drain(..count);
+        Some(now.since(at).saturating_sub(least))
+    }
+}
