@@ -215,3 +215,61 @@ def test_printed_rates_are_in_the_ratio_of_the_gain() -> None:
         ratio = row["goodput_bit_s"] / row["without"]["goodput_bit_s"]
         assert ratio == pytest.approx(row["gain"])
         assert row["without"]["goodput_bit_s"] == pytest.approx(answer.content["goodput_bit_s"])
+
+
+def trace(**values: list[Any]) -> dict[str, Any]:
+    """Table of two seconds that repeats: one value in the first, the other in the second."""
+    points = [{"at": f"{at} s", **{key: it[at] for key, it in values.items()}} for at in (0, 1)]
+    return {"model": "trace", "every": "2 s", "points": points}
+
+
+def test_bounds_of_a_trace_are_its_mean_rate_and_leave_out_its_losses_and_delays() -> None:
+    table = trace(rate=["2 Mbit/s", "10 Mbit/s"], loss=[0.02, 0.0], delay=["0 s", "30 ms"])
+    made = scenario("linux", forward={"channel": table})
+    del made["link"][0]["rate"]
+    answer = retx.why(made, replications=1)
+    found = bounds(answer)
+    # Over five seconds the first value holds for three; 1448 of 1538 bytes are payload.
+    assert found["link"]["goodput_bit_s"] == pytest.approx(5.2e6 * 1448 / 1538)
+    for name, key, none in (("losses", "loss", 0), ("delays", "delay", "0 s")):
+        without = {**table, "points": [{**point, key: none} for point in table["points"]]}
+        made["link"][0]["forward"] = {"channel": without}
+        run = retx.run(made, tables=False, segments=False)
+        bound = found[f"no_channel_{name}"]
+        own = run.summary["flows"][0]["goodput_bit_s"]
+        assert bound["goodput_bit_s"] == pytest.approx(own)
+        assert bound["goodput_bit_s"] > answer.content["goodput_bit_s"]
+
+
+def test_the_picture_has_the_words_and_the_bounds_of_the_text() -> None:
+    late = {"model": "random_delay", "share": 0.001, "law": "constant", "delay": "1 s"}
+    made = scenario(
+        {"like": "linux", "max_cwnd": "20 mss"}, rate="100 Mbit/s", forward={"channel": late}
+    )
+    figure = retx.why(made, replications=1).plot
+    written = {text.get_text() for legend in figure.legends for text in legend.get_texts()}
+    written |= {
+        text.get_text()
+        for part in figure.subfigs
+        for legend in part.legends
+        for text in legend.get_texts()
+    }
+    assert any("by the clamp of its congestion window" in text for text in written), written
+    assert not any("slow start" in text for text in written), written
+    assert {"the link's limit", "without channel delays"} <= written
+
+
+def test_draws_within_a_budget_that_suffices_end_the_search() -> None:
+    answer = retx.why(scenario(duration="1 s"), replications=1, budget="100 s")
+    assert answer.content["stopped"]["rule"] == "replications"
+
+
+def test_acknowledgments_behind_an_upload_are_named_with_what_the_path_takes() -> None:
+    made = scenario(duration="10 s", reverse={"rate": "1 Mbit/s"})
+    upload = {"name": "up", "from": "client", "to": "server", "app": "bulk", "tcp": "linux"}
+    made["flow"].append(upload)
+    answer = retx.why(made, replications=1)
+    assert "Its acknowledgments wait in the queue before net from client to server" in (
+        answer.summary
+    )
+    assert answer.content["fix"] in ("fq_codel", "codel", "pie", "ecn", "queue_size")

@@ -16,6 +16,7 @@ from retx.explaining.path import LATE, LOSING, Hop
 from retx.explaining.phrases import phrases_of
 from retx.explaining.search import Search
 from retx.explaining.trial import Gain, Trial, geometric
+from retx.explaining.units import seconds_of
 from retx.explaining.wording import paragraph, stopped
 from retx.shares import flat, line
 
@@ -212,8 +213,8 @@ def _bounds(search: Search) -> list[dict[str, Any]]:
         gain = limit / own if own else None
         bounds.append(_bound("link", text, limit, gain))
     hops = [*situation.path.forward, *situation.path.back]
-    for name, models in (("losses", LOSING), ("delays", LATE)):
-        removed = _without(hops, models)
+    for name, models, of_trace in (("losses", LOSING, "loss"), ("delays", LATE, "delay")):
+        removed = _without(hops, models, of_trace)
         trial = search.bound(removed) if removed else None
         if trial:
             text = f"the same without the {name} of the channels"
@@ -244,19 +245,32 @@ def _bound(
     }
 
 
-def _without(hops: Sequence[Hop], removed: Sequence[str]) -> dict[str, Any]:
-    """Overrides that remove all channel models of these names.
+def _without(hops: Sequence[Hop], removed: Sequence[str], of_trace: str) -> dict[str, Any]:
+    """Overrides that remove all channel models of these names, and this quantity of traces.
 
     Another model after one of them keeps its place, on which its draws depend.
     """
     overrides: dict[str, Any] = {}
     for hop in hops:
-        models = [dict(model) for model in hop.channel]
-        gone = [model["model"] in removed for model in models]
-        if all(gone):
-            kept = []
-        else:
-            kept = [NOTHING if goes else it for it, goes in zip(models, gone, strict=True)]
-        if any(gone):
+        before = [dict(model) for model in hop.channel]
+        after = [_mended(model, removed, of_trace) for model in before]
+        if after != before:
+            kept = [] if all(it is NOTHING for it in after) else after
             overrides[f"{hop.key}.channel"] = kept
     return overrides
+
+
+def _mended(model: dict[str, Any], removed: Sequence[str], of_trace: str) -> dict[str, Any]:
+    """Model of a channel without its losses or its delays."""
+    if model["model"] in removed:
+        return NOTHING
+    points = model.get("points") or ()
+    if not any(_amount(point.get(of_trace)) > 0 for point in points):
+        return model
+    none: Any = 0 if of_trace == "loss" else "0 s"
+    return model | {"points": [point | {of_trace: none} for point in points]}
+
+
+def _amount(value: float | str | None) -> float:
+    """Value of a trace: a share, or seconds of a duration."""
+    return seconds_of(value) if isinstance(value, str) else float(value or 0)

@@ -68,20 +68,35 @@ class Hop:
         return max(rates, default=None)
 
     def mean_rate_bit_s(self, begin_s: float, end_s: float) -> float | None:
-        """Mean rate over an interval under the schedule; `rate_bit_s` where there is none."""
-        if self.kind == "wlan" or not self.table.get("schedule") or not self.value("rate"):
+        """Mean rate over an interval, where it follows a schedule or a trace; else `rate_bit_s`."""
+        steps = [] if self.kind == "wlan" else self._rates_until(end_s)
+        if not steps or end_s <= begin_s:
             return self.rate_bit_s
-        steps = [(0.0, rate_of(self.value("rate")))]
-        for change in sorted(self.table["schedule"], key=lambda it: seconds_of(it["at"])):
-            rate = (change.get(self.direction) or {}).get("rate", change.get("rate"))
-            if rate:
-                steps.append((seconds_of(change["at"]), rate_of(rate)))
         ends = [*(at for at, _ in steps[1:]), end_s]
         bits = sum(
             rate * max(0.0, min(after, end_s) - max(at, begin_s))
             for (at, rate), after in zip(steps, ends, strict=True)
         )
-        return bits / (end_s - begin_s) if end_s > begin_s else self.rate_bit_s
+        return bits / (end_s - begin_s)
+
+    def _rates_until(self, end_s: float) -> list[tuple[float, float]]:
+        """Times and the rates from then on; empty where the rate does not change by a table."""
+        for model in self.channel:
+            points = [it for it in model.get("points") or () if it.get("rate")]
+            if points:
+                table = [(seconds_of(it["at"]), rate_of(it["rate"])) for it in points]
+                period = seconds_of(model["every"]) if model.get("every") else inf
+                turns = 1 if period == inf else int(end_s / period) + 1
+                starts = [turn * period if turn else 0.0 for turn in range(turns)]
+                return [(start + at, rate) for start in starts for at, rate in table]
+        if not self.table.get("schedule") or not self.value("rate"):
+            return []
+        steps = [(0.0, rate_of(self.value("rate")))]
+        for change in sorted(self.table["schedule"], key=lambda it: seconds_of(it["at"])):
+            rate = (change.get(self.direction) or {}).get("rate", change.get("rate"))
+            if rate:
+                steps.append((seconds_of(change["at"]), rate_of(rate)))
+        return steps
 
     @property
     def policer_bit_s(self) -> float | None:
@@ -110,6 +125,16 @@ class Hop:
             for point in model.get("points") or ()
         )
         return traced or any(model["model"] in LOSING for model in self.channel)
+
+    @property
+    def delays(self) -> bool:
+        """True when its channel delays frames."""
+        traced = any(
+            point.get("delay") and seconds_of(point["delay"]) > 0
+            for model in self.channel
+            for point in model.get("points") or ()
+        )
+        return traced or any(model["model"] in LATE for model in self.channel)
 
     @property
     def packet_bits(self) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from retx.explaining.path import LATE
 from retx.explaining.situation import Situation
 from retx.shares import PHRASES, phrases_of_marks
 
@@ -65,6 +64,6 @@ def is_idle_at_bottleneck(situation: Situation) -> bool:
 def _waiting(situation: Situation) -> str:
     if situation.queue_hop in situation.path.back:
         return "by acknowledgments that wait in a queue"
-    if any(model["model"] in LATE for hop in situation.hops for model in hop.channel):
+    if any(hop.delays for hop in situation.hops):
         return "by packets that the channel delays"
     return "by a window of one bandwidth-delay product"

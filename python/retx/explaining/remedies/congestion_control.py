@@ -25,6 +25,12 @@ PRICES = {
 }
 
 
+def use_command(module: str) -> str:
+    """Command that makes a congestion control the default; Reno is no module but part of TCP."""
+    load = "" if module == "reno" else f"modprobe tcp_{module}; "
+    return f"{load}sysctl -w net.ipv4.tcp_congestion_control={module}"
+
+
 def _propose(module: str, value: str | dict[str, Any], called: str) -> Propose:
     def changes(situation: Situation) -> list[Change]:
         now = situation.tcp["congestion_control"]
@@ -36,8 +42,7 @@ def _propose(module: str, value: str | dict[str, Any], called: str) -> Propose:
                 {f"{situation.tcp_key}.congestion_control": value},
                 f"{called}, on the same loss detection and timers",
                 (
-                    f"at the sender: modprobe tcp_{module}; sysctl -w "
-                    f"net.ipv4.tcp_congestion_control={module}",
+                    f"at the sender: {use_command(module)}",
                     f'for one program: setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "{module}", '
                     f"{len(module)})",
                     f"for one route: ip route change PREFIX via GATEWAY congctl {module}",

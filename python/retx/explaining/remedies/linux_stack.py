@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from retx.explaining.remedies.congestion_control import use_command
 from retx.explaining.remedy import LOSSES, Change, Propose, Remedy
 from retx.explaining.situation import Situation
 
@@ -52,8 +53,7 @@ def _propose(preset: str, keys: tuple[str, ...], text: str, apply: tuple[str, ..
 
 def _control(module: str) -> tuple[str, ...]:
     return (
-        f"at the sender, a Linux kernel: modprobe tcp_{module}; sysctl -w "
-        f"net.ipv4.tcp_congestion_control={module}",
+        f"at the sender, a Linux kernel: {use_command(module)}",
         f"with its default settings: {DEFAULTS}",
     )
 
