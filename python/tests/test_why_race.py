@@ -136,6 +136,6 @@ def test_the_bound_without_losses_has_the_same_delays() -> None:
     for channel, left in (([loses, delays], ["bernoulli", "random_delay"]), ([loses], [])):
         changed = link | {"forward": link["forward"] | {"channel": channel}}
         path = path_of(scenario | {"link": [changed]}, scenario["flow"][0])
-        found = _without(path.forward, LOSING)["link.sky.forward.channel"]
+        found = _without(path.forward, LOSING, "loss")["link.sky.forward.channel"]
         assert [model["model"] for model in found] == left
         assert all(model.get("p", 0) == 0 for model in found)
