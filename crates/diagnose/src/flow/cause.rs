@@ -94,6 +94,7 @@ impl Judgment {
     /// segments lost.
     pub fn with(self, rank: Option<f64>, lost: u32) -> Self {
         let by_rtt = (self.congestion / (1.0 - self.congestion)).ln();
+        // More segments than this tell an outage from a queue no better.
         let by_lost = f64::from(lost.clamp(1, LOST_MAX)).ln();
         let log_odds = OFFSET + BY_RTT * by_rtt + BY_RANK * rank.unwrap_or(0.5) + BY_LOST * by_lost;
         Self { congestion: 1.0 / (1.0 + (-log_odds).exp()), ..self }

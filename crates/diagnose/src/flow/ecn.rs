@@ -30,6 +30,7 @@ impl Ecn {
             return false;
         }
         // The echo is used up in any case: CWR is the response to it.
+        // One reduction answers all echoes of a round trip (RFC 3168 §6.1.2).
         let Some(echo) = self.echo.take().filter(|_| is_open) else { return false };
         if self.reductions == 0 {
             self.first = echo;

@@ -40,6 +40,8 @@ impl BlackHole {
         // A super-segment of the network card is longer than the segments on the path.
         let length = sent.payload_bytes.min(segment);
         match &mut self.stuck {
+            // The sender repeats the head until it is acknowledged; one that probes for the path
+            // MTU repeats a smaller piece of it (RFC 4821, `tcp_mtu_probing`).
             Some(stuck) if stuck.start == sent.start => {
                 if length >= stuck.length {
                     stuck.copies += 1;
@@ -65,6 +67,7 @@ impl BlackHole {
     pub fn on_ack(&mut self, ack: i64, passed_length: i64, time_ns: i64) {
         self.largest_passed = self.largest_passed.max(passed_length);
         let Some(stuck) = &mut self.stuck else { return };
+        // A path that is dead stays silent; a black hole lets ACKs and small segments through.
         if ack <= stuck.start {
             // Other packets of the receiver show that the path is not interrupted.
             stuck.is_heard |= time_ns > stuck.first.1;
@@ -77,6 +80,7 @@ impl BlackHole {
     fn keep(&mut self) {
         let Some(stuck) = self.stuck.take() else { return };
         // A segment of this length has passed, so that its size cannot be the reason.
+        // Where a segment of this length has arrived, something else lost the copies.
         if self.found.is_some() || stuck.length <= self.largest_passed {
             return;
         }

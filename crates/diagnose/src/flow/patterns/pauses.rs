@@ -84,6 +84,8 @@ impl Pauses {
         }
         if heard.payload_bytes > 0 && heard.is_all {
             // A request of several packets ends the pause with its first one.
+            // A request may come in several segments: the pause ends with the first, and the server
+            // can answer after the last.
             if self.request.is_none()
                 && let Some((since_ns, packet)) = self.idle
             {

@@ -110,6 +110,7 @@ impl Policing {
         if self.losses.len() < LOSSES_MIN {
             return None;
         }
+        // Retransmissions repair losses in another order than that in which they happened.
         self.losses.sort_by_key(|loss| loss.time_ns);
         let (events, segment) = self.events();
         let bursts = events.iter().filter(|event| event.is_loss).count();
@@ -155,6 +156,7 @@ impl Policing {
                     events.push(Event { time_ns: *time_ns, passed, is_loss: false });
                 }
             }
+            // A bucket that stays empty drops several segments in a row, which count once.
             let passed = (loss.sent - lost) as f64;
             if passed - last > segment {
                 events.push(Event { time_ns: loss.time_ns, passed, is_loss: true });
@@ -261,6 +263,7 @@ fn score(events: &[Event], segment: f64, rate: f64, size: f64) -> Score {
         before = *event;
         let is_empty = tokens <= SEGMENTS * segment + TOLERANCE * (event.passed - burst);
         if event.is_loss {
+            // Whatever the estimate has accumulated: the bucket was empty at this time.
             score.bursts += 1;
             score.hits += usize::from(is_empty);
             (tokens, burst) = (0.0, event.passed);
