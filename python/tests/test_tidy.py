@@ -397,8 +397,8 @@ def test_docstrings_open_with_their_subject() -> None:
 # Names that no source of the field knows; docs/decisions/0024 has what replaced them.
 HOUSE_NAMES = (
     "Air|Aside|at_issue|be_fed|beside_of|books|bring|choose_course|frr_count|happenings|in_air"
-    "|boxed_number|let_go|patience|Rhythm|settle|short_ways|state_of_losses|tell|told|turn_away|twins"
-    "|What"
+    "|boxed_number|let_go|patience|Rhythm|settle|short_ways|state_of_losses|take_question|tell|told"
+    "|turn_away|twins|What"
 )
 
 

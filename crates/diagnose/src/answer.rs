@@ -268,7 +268,7 @@ pub struct Flow {
     /// The capture has packets of one direction only.
     #[serde(skip)]
     pub is_one_way: bool,
-    /// The capture has cut options of a SYN.
+    /// True if the capture truncated the options of a SYN.
     #[serde(skip)]
     pub has_cut_syn: bool,
     /// Originals that passed the capture late and thus look like retransmissions.

@@ -75,9 +75,10 @@ pub struct Options {
     pub timestamps: Option<(u32, u32)>,
     /// SACK blocks of the segment.
     pub sack: Blocks,
-    /// True with an option of Multipath TCP: duplicate ACKs may concern another subflow.
+    /// True if the packet has an option of Multipath TCP: duplicate ACKs may concern another
+    /// subflow.
     pub multipath: bool,
-    /// The capture has cut the options.
+    /// True if the capture truncated the options.
     pub is_cut: bool,
 }
 

@@ -52,12 +52,12 @@ pub struct Picture {
 }
 
 impl Recorder {
-    /// Data pass.
+    /// Adds a data segment.
     pub fn data(&mut self, time_ns: i64, start: i64, end: i64) {
         self.data.push((time_ns as f64 * 1e-9, start, end));
     }
 
-    /// An acknowledgment passes.
+    /// Adds an acknowledgment.
     pub fn ack(&mut self, time_ns: i64, ack: i64, edge: i64) {
         self.acks.push((time_ns as f64 * 1e-9, ack, edge));
     }

@@ -69,7 +69,7 @@ impl Progress {
         self.flows_done.load(Ordering::Relaxed)
     }
 
-    /// Number of packets sent by each UDP flow that sends no more, by UDP flow index.
+    /// Number of packets sent by each finished UDP flow, by UDP flow index.
     pub fn all_sent(&self) -> BTreeMap<usize, u64> {
         self.all_sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -91,7 +91,7 @@ fn summary_of(report: &FlowReport, warmup: Time) -> ExchangeSummary {
 
 /// Table of exchanges in the order of their ends; `None` without exchanges.
 pub fn exchanges(plan: &Plan, reports: &[FlowReport]) -> Option<Exchanges> {
-    if !plan.flows.iter().any(|flow| flow.work.asks()) {
+    if !plan.flows.iter().any(|flow| flow.work.sends_requests()) {
         return None;
     }
     let of = |(flow, report): (usize, &FlowReport)| {

@@ -120,7 +120,7 @@ fn observed_flows(plan: &Plan, engine: &Engine<'_>) -> Flows {
     };
     let every_ack = plan.sampling == Sampling::EveryAck;
     let mut flows = Flows::new((0..).zip(&plan.flows).map(of), plan.pipes.len(), every_ack);
-    for (index, _) in (0..).zip(&plan.flows).filter(|(_, flow)| flow.work.asks()) {
+    for (index, _) in (0..).zip(&plan.flows).filter(|(_, flow)| flow.work.sends_requests()) {
         flows.answer_requests(index);
     }
     flows

@@ -59,9 +59,9 @@ pub struct Emulation {
     pub sysctls: BTreeMap<String, BTreeMap<String, String>>,
     /// Features of the hosts' devices that are switched off.
     pub offloads_off: Vec<String>,
-    /// Source of the senders' states: `tcp_info`, …
+    /// Source of the senders' states: `tcp_info`.
     pub states_from: &'static str,
-    /// … and the times at which they were read, in words.
+    /// Times at which the senders' states were read, in words.
     pub states_at: &'static str,
     /// Lateness of packets to the hosts.
     pub lateness: LatenessSummary,

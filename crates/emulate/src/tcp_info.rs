@@ -161,7 +161,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsFd;
 
-    /// Agrees with what is known of a connection over loopback.
+    /// The values are those expected of a connection over loopback.
     #[test]
     fn the_kernel_tells_what_was_sent() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");

@@ -58,7 +58,7 @@ impl<T: Copy + Default> Ring<T> {
         prefetch_index(&self.slots, self.place(self.head.wrapping_add(index)));
     }
 
-    /// Prefetches the slot that the item after `others` further ones will take.
+    /// Prefetches the slot of the item that will be pushed after `others` further items.
     #[inline(always)]
     pub fn prefetch_back(&self, others: u32) {
         prefetch_index(&self.slots, self.place(self.tail.wrapping_add(others)));

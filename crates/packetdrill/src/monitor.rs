@@ -184,7 +184,7 @@ impl Monitor {
         inner.machine.now
     }
 
-    /// Lets time pass.
+    /// Advances the clock, and handles the events until then.
     pub fn sleep(&self, duration: Duration) {
         let inner = self.lock();
         let to = inner.machine.now + duration;

@@ -18,7 +18,7 @@ impl Scenario {
     /// first flow.
     ///
     /// # Errors
-    /// No such link, or no such end of it.
+    /// The link does not exist, or has no such end.
     pub(crate) fn capture_points(
         &self,
         places: &[(String, String)],

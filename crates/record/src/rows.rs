@@ -117,7 +117,7 @@ impl FlowRows {
     }
 }
 
-/// Columns of the rows; without rows empty ones of this row's shape.
+/// Columns of the rows. If there are none, the columns of `row`, emptied.
 fn columns_or(rows: Rows, row: &impl Serialize) -> Vec<(String, Column)> {
     if !rows.is_unused() {
         return rows.into_columns();

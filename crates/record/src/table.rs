@@ -34,7 +34,7 @@ impl Column {
         }
     }
 
-    /// True without rows.
+    /// True if the table has no rows.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -111,7 +111,7 @@ pub struct Route {
     pub via: Vec<String>,
 }
 
-/// A flow, or `count` equal ones.
+/// A flow, or `count` equal flows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flow {
     /// Name, unique among flows; see [`ExpandedFlow::name`].
@@ -128,7 +128,7 @@ pub struct Flow {
     pub start: Duration,
     /// Number of equal flows, at least 1.
     pub count: u32,
-    /// Time between the starts of two successive ones.
+    /// Time between the starts of two successive flows.
     pub stagger: Duration,
     /// Path of the data, 1 to 255 hops.
     pub forward_path: Vec<Hop>,

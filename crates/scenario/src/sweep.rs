@@ -3,7 +3,7 @@
 //! Keys of the scenario, in quotes or not, with a list of values or a range; tables of such keys
 //! under `[[sweep.zip]]`, whose lists advance together; `[sweep.latin_hypercube]`, whose points are
 //! spread over all its keys at once; `[[sweep.case]]`, points with a name. The grid is the product
-//! of them all.
+//! of all of these.
 
 mod case;
 mod range;

@@ -155,7 +155,7 @@ static KEYS: LazyLock<Keys> = LazyLock::new(|| {
     }
 });
 
-/// Keys that may be absent; `"none"` unsets them, whatever the base sets.
+/// Keys that may be absent; `"none"` unsets a key that the base sets.
 pub fn optional_fields(schema: &Value) -> Vec<String> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let required = schema.get("required").and_then(Value::as_array);

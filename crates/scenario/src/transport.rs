@@ -13,10 +13,11 @@ use retx_units::Rate;
 /// IPv4 and TCP headers without options.
 const TCP_HEADERS: u32 = 40;
 
-/// Transport of a flow that suits its application.
+/// Reads a flow's transport, TCP or UDP.
 ///
 /// # Errors
-/// None or two transports, an unknown TCP, or an application of the other transport.
+/// The flow has no transport or both, its TCP is unknown, or its application requires the other
+/// transport.
 pub fn of(table: &FlowTable, tcps: &mut Tcps) -> Result<Transport, Problem> {
     let refuse = |key: &str, message: String| Err(Problem::new(message).within(key));
     let kind = table.app.name();

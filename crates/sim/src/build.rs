@@ -179,7 +179,7 @@ fn instant(since_the_beginning: Duration) -> Time {
     Time::ZERO + since_the_beginning
 }
 
-/// Both directions of a link. Successive equal ones share their configuration.
+/// Both directions of a link. Successive equal links share their configuration.
 fn pipes(link: &Link, nodes: &Nodes<'_>, last: &mut Option<Shared<pipe::Config>>) -> [PipePlan; 2] {
     let name: Arc<str> = link.name.as_str().into();
     let [left, right] = link.ends.each_ref().map(|end| nodes.name(end));

@@ -25,7 +25,7 @@ pub enum CapturePoint {
     Stage {
         /// Index of the stage.
         stage: u32,
-        /// Index of the place in it.
+        /// Index of the place in the stage.
         place: u16,
     },
 }

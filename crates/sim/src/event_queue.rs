@@ -36,9 +36,11 @@ const FIRST_WIDTH: u32 = 14;
 /// Number of events in the first period.
 const FIRST_PERIOD: u64 = 64;
 
-/// Number of events that suffices to measure their density; also the number of times that a period
-/// must exceed the pending events, because a new width moves all of them.
+/// Number of events that suffices to measure their density.
 const LONG_PERIOD: u64 = 4096;
+
+/// Number of times that the longest period exceeds the pending events, because a new width moves
+/// all pending events.
 const TIMES_PENDING: u64 = 8;
 
 /// Pending events.

@@ -333,7 +333,7 @@ impl Work {
     }
 
     /// True for requests and responses.
-    pub const fn asks(&self) -> bool {
+    pub const fn sends_requests(&self) -> bool {
         matches!(self, Self::Exchanges(_))
     }
 }

@@ -44,8 +44,9 @@ impl Recorder {
                 acks: options.segments.then(tables::Acks::default),
                 drops: options.drops.then(tables::Drops::default),
                 episodes: options.episodes.then(tables::Episodes::default),
-                exchanges: (options.episodes && plan.flows.iter().any(|flow| flow.work.asks()))
-                    .then(tables::Exchanges::default),
+                exchanges: (options.episodes
+                    && plan.flows.iter().any(|flow| flow.work.sends_requests()))
+                .then(tables::Exchanges::default),
             },
             capture,
             every_ack: plan.sampling == Sampling::EveryAck,

@@ -16,8 +16,8 @@ use retx_units::{Duration, History, StreamKey, Time};
 pub enum Stage {
     /// Cell of 802.11 stations.
     Wlan(Box<Cell>),
-    /// Relay that inspects segments. It holds no packets: the engine shows it those that pass, and
-    /// asks for its orders.
+    /// Relay that inspects segments. It holds no packets: the engine passes it each segment, and
+    /// carries out its verdicts and orders.
     Relay(Box<Relay>),
 }
 

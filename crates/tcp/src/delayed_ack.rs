@@ -189,12 +189,12 @@ impl PendingAck {
 
     /// Called after the application has read; `all` if nothing is left to read. True if the peer
     /// waits for an ACK: more than a full segment is unacknowledged, or a message has been read.
-    pub fn asks_after_read(&self, all: bool) -> bool {
-        let asks = |it: &LinuxAckState| {
+    pub fn ack_due_after_read(&self, all: bool) -> bool {
+        let is_due = |it: &LinuxAckState| {
             let message = it.pushed[1] || it.pushed[0] && !it.interactive;
             it.bytes > it.mss.into() || all && message
         };
-        self.segments > 0 && self.linux.as_deref().is_some_and(asks)
+        self.segments > 0 && self.linux.as_deref().is_some_and(is_due)
     }
 
     /// Handles the end of the delay.

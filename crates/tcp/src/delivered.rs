@@ -34,9 +34,10 @@ pub struct Delivered {
     pub twice_in_flight: u64,
     /// True if the ACK carries a SACK option.
     pub reported: bool,
-    /// Highest segment acknowledged cumulatively, …
+    /// Highest segment acknowledged cumulatively. Linux measures RACK's RTT by this segment and
+    /// `highest_sacked`.
     pub highest_acked: Option<Newest>,
-    /// … and selectively: Linux measures RACK's RTT by these.
+    /// Highest segment acknowledged selectively.
     pub highest_sacked: Option<Newest>,
     /// Transmission time of the first segment acknowledged cumulatively that was never
     /// retransmitted.

@@ -9,7 +9,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// A choice as read: the name it gives, and the parameters that came with it.
+/// A choice as read: its name and its parameters.
 #[derive(Debug)]
 pub struct Choice {
     name: String,

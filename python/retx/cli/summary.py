@@ -269,7 +269,7 @@ def _links(links: Iterable[dict[str, Any]]) -> Table:
         shown.append(link)
         known.update(reason for reason in REASONS if link["drops"][reason])
         beside.update(key for key in BESIDE if link[key])
-    # Reasons that no link knows are left out, but for the two usual ones.
+    # Reasons that cannot occur on any link are left out, except the two usual ones.
     reasons = [reason for reason in REASONS if reason in known]
     counts = [key for key in BESIDE if key in beside]
     columns = (

@@ -37,7 +37,7 @@ class LossFit:
 
     @property
     def used(self) -> Mapping[str, Any]:
-        """Model for the scenario: the chosen one, or the simplest of the plausible ones."""
+        """Model for the scenario: the chosen model, or the simplest plausible one."""
         names = [*self.content["contenders"], self.content["best"]]
         if self.prefers_time:
             names.sort(key=lambda name: not name.endswith("_time"))

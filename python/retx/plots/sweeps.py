@@ -174,7 +174,7 @@ class SweepPlot:
 
 
 def _points(values: pl.Series) -> list[object]:
-    """Values for which closed forms are calculated: the given ones, and some in between."""
+    """Values for which closed forms are calculated: the given values, and some in between."""
     unique = values.unique(maintain_order=True)
     if not unique.dtype.is_float():
         return list(unique)

@@ -119,7 +119,7 @@ def kept(
     """Results of a search, as stored in `base.toml`.
 
     Args:
-        trials: All of them.
+        trials: All trials.
         base: The frozen trial.
         left_out: Number of claims that agree if the base is chosen without one figure each, and of
             all.

@@ -69,7 +69,7 @@ def out_of_reach(
     """Claims that agree in no admitted trial, with the nearest trial.
 
     Args:
-        trials: All of them.
+        trials: All trials.
         published: Numbers of claims that have one; they rank trials of equal score.
     """
     admitted = [trial for trial in trials if not trial.broken]
@@ -116,11 +116,11 @@ def leave_one_out(trials: Sequence[Trial], figures: Mapping[str, Sequence[str]])
     """Claims that agree if each figure is judged at a base that was chosen without it.
 
     Args:
-        trials: All of them.
+        trials: All trials.
         figures: Ids of the calibrating claims of each figure or table.
 
     Returns:
-        Number of claims that agree, and of all.
+        Number of claims that agree, and number of all claims.
     """
     agree = 0
     for claims in figures.values():

@@ -39,7 +39,7 @@ class Display:
     def shown(plan: Plan, progress: Progress) -> Iterator[Display]:
         """Display that the caller requested."""
         if callable(progress):
-            yield _Told(progress)
+            yield _Callback(progress)
         elif progress or (progress is None and sys.stderr.isatty()):
             with Terminal(plan) as terminal:
                 yield terminal
@@ -65,7 +65,7 @@ class Log(Display):
         print(f"{_counted(execution)}, {left} left", file=sys.stderr, flush=True)
 
 
-class _Told(Display):
+class _Callback(Display):
     """Calls a function with the fraction done."""
 
     def __init__(self, report: Callable[[float], None]) -> None:

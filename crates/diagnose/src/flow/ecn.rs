@@ -15,7 +15,7 @@ pub struct Ecn {
 }
 
 impl Ecn {
-    /// An acknowledgment passes.
+    /// Records an echo of congestion (ECE).
     pub fn on_ack(&mut self, packet: &Packet) {
         // A SYN carries ECE to negotiate ECN (RFC 3168 §6.1.1), not to echo a mark.
         if self.is_agreed && packet.control.any(Control::ECE) && !packet.control.any(Control::SYN) {

@@ -3,10 +3,10 @@
 use crate::flow::watch::Observed;
 use serde::Serialize;
 
-/// Longest time after an acknowledgment in which a sender with more data sends them: a part of the
-/// round trip, …
+/// Longest time after an acknowledgment in which a sender with more data sends them, as a divisor
+/// of the RTT.
 const PAUSE_MIN: i64 = 8;
-/// … or this.
+/// Lower bound of that time.
 const PAUSE_MIN_NS: i64 = 2_000_000;
 
 /// Data that an application sent without a pause.

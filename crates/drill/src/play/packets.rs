@@ -158,7 +158,7 @@ impl Player<'_> {
     }
 }
 
-/// True if the segment continues the other one.
+/// True if `next` begins where `before` ends, and both could be one segment.
 fn continues(before: &Segment, next: &Segment) -> bool {
     let free = Flags::FIN.with(Flags::PSH).with(Flags::CWR).0;
     next.seq == before.seq.add(before.payload_bytes)

@@ -9,9 +9,9 @@ use retx_units::{Duration, Time};
 pub struct Due {
     /// Time that its relative times refer to.
     pub base: Time,
-    /// Earliest time, …
+    /// Earliest time.
     pub begin: Time,
-    /// … and latest time; equal for a single time.
+    /// Latest time; equal to `begin` for a single time.
     pub end: Time,
     /// True if any time is allowed.
     pub any: bool,

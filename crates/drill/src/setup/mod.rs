@@ -19,9 +19,10 @@ pub type Change = (String, String);
 pub struct Setup {
     /// The endpoint's configuration.
     pub config: Config,
-    /// Absolute tolerance of times, …
+    /// Absolute tolerance of times.
     pub tolerance: Duration,
-    /// … or, if larger, this percentage of the time since the previous event.
+    /// Relative tolerance, in percent of the time since the previous event; the larger tolerance
+    /// applies.
     pub tolerance_percent: f64,
     /// True if the script contains everything that the endpoint sends.
     pub exact: bool,

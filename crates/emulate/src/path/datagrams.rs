@@ -35,7 +35,7 @@ impl UnderWay {
 /// State of all UDP flows.
 #[derive(Debug, Default)]
 pub struct Datagrams {
-    /// Index of the first of them among all flows.
+    /// Index of the first UDP flow among all flows.
     first: u32,
     flows: Vec<Flow>,
     /// Number of flows that have ended.

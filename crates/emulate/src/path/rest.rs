@@ -25,7 +25,7 @@ impl Rest {
 
     pub fn slept(&mut self, from: Time, to: Time) {
         let due = Duration::from_nanos(from.since(self.woken).as_nanos() / REST);
-        // Running time uses the credit up, sleep adds to it.
+        // Running time uses the credit up, and sleep adds to the credit.
         let had = self.in_hand.saturating_sub(due) + to.since(from);
         *self = Self { woken: to, in_hand: had.min(REST_IN_HAND) };
     }

@@ -24,9 +24,9 @@ use retx_units::{Duration, Time};
 pub struct Wire {
     /// Time of the query.
     pub at: Time,
-    /// Position up to which the sender knew everything to have arrived before, …
+    /// First unacknowledged position before the packet that triggered the query.
     pub acked_before: u64,
-    /// … and knows now.
+    /// First unacknowledged position now.
     pub acked: u64,
     /// Position after the last one ever sent.
     pub sent_to: u64,

@@ -81,7 +81,7 @@ impl Datagrams {
         Ok(Self(all))
     }
 
-    /// Passes the emulator its ends of the sockets for reports.
+    /// Sends the emulator its ends of the sockets for reports.
     ///
     /// # Errors
     /// The emulator is gone.
@@ -156,9 +156,9 @@ struct Sending {
     sender: Sender,
     socket: UdpSocket,
     feedback: Option<UnixStream>,
-    /// Packets dropped by the first hop that have not been reported to the source yet. The source
-    /// would resend all of them at once, because it learns of the first drop only after sending the
-    /// others.
+    /// Packets dropped by the first hop that have not been reported to the source yet. If the
+    /// source were told of each drop, it would resend all of these packets at once, because it
+    /// learns of the first drop only after sending the others.
     refused: u32,
     /// Time of the next report.
     retry_at: Time,

@@ -160,7 +160,7 @@ impl Proxy {
                 self.messages.hand_over(self.sends, to.as_fd());
                 Ok([self.open((0, 1), *address)?, to])
             }
-            ways => unreachable!("a proxy is asked before it asks: {ways:?}"),
+            ways => unreachable!("a proxy accepts a connection before it opens one: {ways:?}"),
         }
     }
 

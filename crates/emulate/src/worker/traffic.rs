@@ -104,7 +104,7 @@ impl Traffic {
         Ok(Self { flows, proxies: order.proxies.clone(), datagrams })
     }
 
-    /// Passes the sockets through which sources are informed of their first hops.
+    /// Sends the emulator its ends of the sockets that report the state of the first hops.
     ///
     /// # Errors
     /// The emulator is gone.

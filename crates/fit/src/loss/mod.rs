@@ -45,7 +45,7 @@ pub fn names() -> Vec<&'static str> {
 /// Distance in BIC from the best model beyond which no profile interval is computed.
 const PROFILED_WITHIN: f64 = 2.0;
 
-/// Fits laws to a series; `None` if it can follow none of them. Any series can be Bernoulli's.
+/// Fits laws to a series; `None` if no law can be fitted. Bernoulli's can be fitted to any series.
 pub fn fit(series: &Series, options: &Options) -> Option<Answer> {
     let mut fitted: Vec<(Fitted, Option<String>)> = law::all()
         .into_iter()

@@ -29,7 +29,7 @@ checked!(Config);
 
 /// Largest number of states.
 const STATES_MAX: usize = 64;
-/// Rows may miss the sum 1 by so much, as printed figures do; they are scaled.
+/// Maximum difference of a row's sum and 1, such as from rounded figures; rows are scaled.
 const SUM_ERROR_MAX: f64 = 1e-3;
 
 impl Config {

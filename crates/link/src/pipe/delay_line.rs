@@ -47,7 +47,8 @@ struct Held {
     at: Time,
     /// Number of packets still to overtake it.
     packets: u32,
-    /// Time from the last of them to its arrival: a copy follows the held frame at this distance.
+    /// Time from the arrival of the last packet that overtakes it to its own: a copy follows the
+    /// held frame at this distance.
     behind: Duration,
 }
 
@@ -237,7 +238,7 @@ mod tests {
         id: u32,
         /// Number of packets still to overtake it.
         packets: u32,
-        /// Time from the last of them to its departure, in nanoseconds.
+        /// Time from the departure of the last packet that overtakes it to its own, in nanoseconds.
         behind: u64,
     }
 

@@ -37,9 +37,9 @@ pub struct Config {
     pub beta: f64,
     /// Length of bursts that pass without early drops.
     pub burst_allowance: Duration,
-    /// Mark ECN-capable packets instead of dropping them, …
+    /// Mark ECN-capable packets instead of dropping them, up to `ecn_threshold`.
     pub ecn: bool,
-    /// … up to this probability.
+    /// Drop probability up to which packets are marked.
     pub ecn_threshold: Probability,
     /// Mean packet size in bytes: no early drop while the queue holds at most two packets of this
     /// size.

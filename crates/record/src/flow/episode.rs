@@ -40,7 +40,7 @@ pub struct EpisodeStart {
     pub cwnd_after_bytes: u64,
     /// Retransmission timeout in force at detection.
     pub rto: Duration,
-    /// Number of backoffs included in it.
+    /// Number of backoffs included in `rto`.
     pub backoff: u32,
     /// Number of backoffs in the timeout now in force.
     pub backoff_now: u32,

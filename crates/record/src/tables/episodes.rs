@@ -30,12 +30,12 @@ pub struct Episode {
     pub cwnd_after_bytes: u64,
     /// Retransmission timeout in force.
     pub rto: Duration,
-    /// Number of backoffs in it.
+    /// Number of backoffs included in the RTO.
     pub backoff: u32,
-    /// Start of that segment. Not a column.
+    /// Start of the segment that is retransmitted first. Not a column.
     pub trigger: u64,
-    /// True if its newest copy is an earlier retransmission that may have arrived: the copy before
-    /// decides the cause. Not a column.
+    /// True if the newest copy of that segment is a retransmission that may have arrived: the
+    /// previous copy then determines the cause. Not a column.
     pub repaired: bool,
     /// First row of the `segments` table, if recorded, that was sent after the start of the
     /// episode. Not a column: it orders events at the same instant.

@@ -29,7 +29,7 @@ pub struct Sample {
     pub rttvar: Option<Duration>,
     /// Retransmission timeout in force, backoff included.
     pub rto: Duration,
-    /// Number of backoffs in it.
+    /// Number of backoffs included in the RTO.
     pub backoff: u32,
     /// State of the sender.
     pub state: SenderState,
@@ -55,7 +55,7 @@ impl Samples {
         self.packed.rows()
     }
 
-    /// True without rows.
+    /// True if the table has no rows.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }

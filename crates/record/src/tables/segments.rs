@@ -81,7 +81,7 @@ impl Segments {
         self.sent.len()
     }
 
-    /// True without rows.
+    /// True if the table has no rows.
     pub fn is_empty(&self) -> bool {
         self.sent.is_empty()
     }

@@ -183,8 +183,8 @@ impl Truth {
         self.watched.retain(|watched| !watched.is(&copy, exceptions));
     }
 
-    /// Records a discarded copy of which the network has made further ones that the receiver may
-    /// still accept.
+    /// Records a discarded copy. The network has duplicated it, and the receiver may still accept a
+    /// duplicate.
     pub fn refused_so_far(&mut self, copy: SegmentCopy) {
         if !self.has_refused(copy.number) {
             self.thrown_away.push(copy);

@@ -91,7 +91,7 @@ impl<'a> Map<'a> {
     /// Relays that serve a flow, in the order of its data.
     pub fn passages(&self, relays: &[Relay], flow: &Flow) -> Vec<Passage> {
         if flow.udp().is_some() {
-            // This kind of relay neither splits nor caches.
+            // Relays do not handle datagrams.
             return Vec::new();
         }
         if flow.tcp().is_none() {

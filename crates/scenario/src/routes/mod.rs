@@ -174,7 +174,7 @@ impl<'a> Network<'a> {
     }
 
     /// Refuses a path over one of two wlans that join the same stations, since the choice is
-    /// ambiguous; a configured route is explicit and passes.
+    /// ambiguous; a configured route is accepted.
     fn check_choice(&self, path: &[Hop]) -> Result<(), Problem> {
         if self.wlans.len() < 2 || self.written.values().any(|written| written == path) {
             return Ok(());

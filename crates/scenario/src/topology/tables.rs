@@ -64,7 +64,7 @@ pub struct Cross {
     /// Number of flows in the opposite direction.
     #[schemars(range(max = 10_000))]
     pub reverse: u32,
-    /// Keys of each of them; else 512-byte packets at a constant 100 kbit/s.
+    /// Keys of each UDP flow; by default 512-byte packets at a constant 100 kbit/s.
     pub flow: FlowKeys,
 }
 
@@ -97,7 +97,7 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// Links with the given keys, and otherwise the usual ones.
+    /// Links with the given keys, and the defaults of the topology for the others.
     pub fn links(origin: Origin, usual: Value, given: &LinkKeys) -> Result<Self, Problem> {
         Self::new(origin, usual, &given.0, LINK_OWN)
     }

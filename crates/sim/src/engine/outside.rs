@@ -190,7 +190,7 @@ impl<'a> Engine<'a> {
         self.agenda.next_time()
     }
 
-    /// Tables, to which only the ends can add some values.
+    /// Tables of the run. Values known only to the ends are added through this reference.
     pub const fn tables(&mut self) -> &mut Tables {
         &mut self.recorder.tables
     }

@@ -19,7 +19,7 @@ fn put_relays(plan: &mut Plan) {
         let at = 1 + stream.below(2) as usize;
         let buffer = pick(&mut stream, &[20_000, 100_000]);
         // No scenario splits a connection that carries requests.
-        if !plan.flows.iter().any(|flow| flow.work.asks()) {
+        if !plan.flows.iter().any(|flow| flow.work.sends_requests()) {
             split(plan, at, buffer);
         }
     }

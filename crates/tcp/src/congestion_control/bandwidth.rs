@@ -24,7 +24,7 @@ pub(crate) enum Filter {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Credit {
     pub now: Time,
-    /// Bytes newly delivered according to it.
+    /// Bytes that this acknowledgment newly reports as delivered.
     pub bytes: u64,
     /// Most recent raw RTT.
     pub rtt: Option<Duration>,

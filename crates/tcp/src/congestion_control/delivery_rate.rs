@@ -54,7 +54,7 @@ pub(crate) struct Sample {
     pub segments: u64,
     /// Time that they took, above zero.
     pub interval: Duration,
-    /// Segments delivered before the first of them.
+    /// Segments delivered before the first segment of this sample.
     pub prior_delivered: u64,
 }
 

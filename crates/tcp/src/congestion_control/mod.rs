@@ -151,22 +151,21 @@ pub struct Delivery {
     pub snd_una: u64,
     /// Segments newly delivered.
     pub segments: u64,
-    /// True if both ends use SACK, …
+    /// True if both ends use SACK.
     pub is_selective: bool,
-    /// … in which case this is the position after the most recently sent segment among those
-    /// delivered.
+    /// With SACK, end of the segment that was sent last among those newly delivered.
     pub newest: Option<u64>,
-    /// True if it acknowledges less than a full segment.
+    /// True if this ACK acknowledges less than a full segment.
     pub is_short: bool,
-    /// Segments newly marked lost by it.
+    /// Segments that this ACK marks lost.
     pub lost: u64,
     /// Segments marked lost since the start of the connection.
     pub lost_total: u64,
-    /// Segments in flight before it, …
+    /// Segments in flight before this ACK.
     pub flight_before: u64,
-    /// … and after it.
+    /// Segments in flight after this ACK.
     pub flight: u64,
-    /// Phase of the sender after it.
+    /// Phase of the sender after this ACK.
     pub phase: Phase,
     /// Raw RTT sample of the connection.
     pub rtt: Option<Duration>,

@@ -2,7 +2,7 @@
 //! difference is the backlog in queues, which Vegas keeps between `alpha` and `beta` segments.
 //!
 //! *Reference.* Brakmo & Peterson, JSAC 13(8), 1995. Read: ns-2.35 `tcp/tcp-vegas.cc`; INET's
-//! agrees but for the defaults 2, 4, 1.
+//! agrees, except for its defaults 2, 4, 1.
 //!
 //! *Equations.* Once per round trip, when a tagged segment is acknowledged, with rtt the mean of
 //! the round's samples: expected = window/baseRTT, actual = window/rtt, diff = (expected −

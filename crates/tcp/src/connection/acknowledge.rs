@@ -91,7 +91,7 @@ impl Connection {
     ) -> bool {
         let sender = &mut self.sender;
         if !sender.selective {
-            if sender.tracks {
+            if sender.uses_scoreboard {
                 let una = sender.snd_una.max(ack.max(0) as u64);
                 if let Some(board) = sender.board.made() {
                     board.acknowledge(una, &[], delivered);

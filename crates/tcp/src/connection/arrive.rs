@@ -260,7 +260,7 @@ impl Connection {
         self.receiver.sack = parameters.sack && options.sack_permitted;
         let detection = &self.sender.loss_detection;
         self.sender.selective = self.receiver.sack && detection.is_selective();
-        self.sender.tracks = self.sender.selective || detection.as_linux();
+        self.sender.uses_scoreboard = self.sender.selective || detection.as_linux();
         self.sender.without_times = !detection.reads_times();
         self.sender.counts_as_linux = detection.as_linux();
         self.receiver.scaling = parameters.window_scaling && options.window_scale.is_some();

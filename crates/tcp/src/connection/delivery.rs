@@ -15,7 +15,7 @@ impl Sender {
             return delivered.bytes
                 + twice.map_or(0, |(left, right)| smss * (right - left).div_ceil(smss));
         }
-        if self.tracks {
+        if self.uses_scoreboard {
             return smss * self.delivered_by_count(bytes_acked);
         }
         if bytes_acked == 0 {

@@ -16,8 +16,8 @@
 //!   do with an acknowledgment of new data ([`LossDetection::is_at_rest`]);
 //! - to receive: nothing waits beyond a gap, there is no FIN, and segments are simply counted
 //!   ([`super::receive::Receiver::is_simple`]);
-//! - with a gap: the same but for that (`beyond_gap`); in a recovery with SACK: it only waits for
-//!   acknowledgments (`repair`).
+//! - with a gap (`beyond_gap`): the same, except that data wait beyond a gap; in a recovery with
+//!   SACK (`repair`): the sender only waits for acknowledgments.
 //!
 //! *Why it is exact.* A fast path calls the same functions as the general path in the same order,
 //! without those that would have no effect; it leaves every case that it cannot recognize to the

@@ -42,11 +42,11 @@ pub struct Info {
     pub timestamps: bool,
     /// True if both ends use SACK.
     pub sack: bool,
-    /// True if both ends use window scaling, …
+    /// True if both ends use window scaling.
     pub window_scaling: bool,
-    /// … the peer with this shift, …
+    /// Shift of the peer's window field.
     pub snd_wscale: u8,
-    /// … and this end with this one.
+    /// Shift of this end's window field.
     pub rcv_wscale: u8,
     /// Largest segment of the peer so far, or an initial guess, if acknowledgments are delayed as
     /// in Linux.

@@ -114,7 +114,7 @@ impl Connection {
     /// congestion window.
     fn waits_to_repair(&self) -> bool {
         let sender = &self.sender;
-        sender.tracks
+        sender.uses_scoreboard
             && sender.board.lost_bytes() > 0
             && !sender.spurious.is_waiting()
             && !sender.repair.waits

@@ -49,7 +49,7 @@ impl Sender {
     /// True once everything sent before the last timeout is acknowledged. Without SACK Linux waits
     /// for more than that (`tcp_is_non_sack_preventing_reopen`).
     pub const fn timeout_recovery_is_over(&self) -> bool {
-        let prevents_reopen = self.tracks && !self.selective;
+        let prevents_reopen = self.uses_scoreboard && !self.selective;
         self.snd_una >= self.timeout_recovery_end + prevents_reopen as u64
     }
 

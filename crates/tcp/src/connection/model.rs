@@ -135,7 +135,7 @@ impl Connection {
     pub(super) fn note_timeout_for_model(&mut self) {
         let sender = &mut self.sender;
         // With a scoreboard, `board.losses` counts the segments as they are marked.
-        let lost = if sender.tracks { 0 } else { sender.in_segments(sender.pipe()) };
+        let lost = if sender.uses_scoreboard { 0 } else { sender.in_segments(sender.pipe()) };
         if let Some(model) = &mut sender.model {
             model.losses += lost;
             model.left_network = 0;
@@ -156,7 +156,7 @@ impl Connection {
         let sender = &mut self.sender;
         let segments = match selective {
             Some(delivered) => delivered.segments,
-            None if sender.tracks => sender.in_segments(ack.delivered),
+            None if sender.uses_scoreboard => sender.in_segments(ack.delivered),
             None => sender.delivered_without_sack(acked),
         };
         let newest = selective.and_then(|delivered| Some(delivered.newest?.end));

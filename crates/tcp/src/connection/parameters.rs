@@ -67,9 +67,9 @@ pub(super) struct Parameters {
     /// Sizes in bytes.
     pub send_buffer: u64,
     pub receive_buffer: u64,
-    /// Largest window to advertise, …
+    /// Largest window to advertise.
     pub largest_window: u64,
-    /// … which is the only one if this is true.
+    /// True if every advertised window is `largest_window`.
     pub holds_window: bool,
     /// Limits of the retransmission timeout.
     pub limits: Limits,

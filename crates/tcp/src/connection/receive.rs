@@ -151,7 +151,7 @@ impl Receiver {
                 self.memory.iter_mut().for_each(|memory| memory.on_read(&position));
             }
             // `tcp_cleanup_rbuf`: a read may send the ACK that the arrival delayed.
-            self.ack_now |= self.pending.asks_after_read(self.readable() == 0);
+            self.ack_now |= self.pending.ack_due_after_read(self.readable() == 0);
         }
         taken
     }

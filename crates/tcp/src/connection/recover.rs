@@ -125,7 +125,7 @@ impl Connection {
         if !sender.congestion_control.repeats_window() {
             return;
         }
-        if sender.tracks {
+        if sender.uses_scoreboard {
             sender.board.mark_all_lost();
         } else {
             sender.snd_nxt = sender.snd_una;

@@ -63,7 +63,7 @@ impl Reduction {
             limit.min(ack.ssthresh - ack.pipe)
         };
         if self.out == 0 && count == 0 {
-            // The fast retransmit is sent whatever the proportion.
+            // PRR may allow nothing yet, but the fast retransmit must be sent (RFC 9937 §6).
             count = ack.smss;
         }
         ack.pipe + count

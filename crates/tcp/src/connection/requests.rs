@@ -59,7 +59,7 @@ pub(crate) struct Requests {
     pub heard: Time,
     pub probes: u32,
     /// True if a keep-alive segment is due.
-    asks: bool,
+    keepalive_due: bool,
     /// Search for the largest segment, if enabled.
     pub mtu: Option<MtuProbe>,
 }
@@ -76,7 +76,7 @@ impl Nothing for Requests {
         keepalive: None,
         heard: Time::ZERO,
         probes: 0,
-        asks: false,
+        keepalive_due: false,
         mtu: None,
     };
 }
@@ -111,13 +111,16 @@ impl Sender {
     }
 
     /// True if a keep-alive segment is due.
-    pub fn asks(&self) -> bool {
-        self.repair.get().and_then(|repair| repair.requests.get()).is_some_and(|it| it.asks)
+    pub fn keepalive_due(&self) -> bool {
+        self.repair
+            .get()
+            .and_then(|repair| repair.requests.get())
+            .is_some_and(|it| it.keepalive_due)
     }
 
     /// True once if a keep-alive segment is due.
-    pub fn take_question(&mut self) -> bool {
-        self.requests_made().is_some_and(|requests| std::mem::take(&mut requests.asks))
+    pub fn take_keepalive(&mut self) -> bool {
+        self.requests_made().is_some_and(|requests| std::mem::take(&mut requests.keepalive_due))
     }
 
     /// Called when the application writes: the announcement of an earlier write ends.
@@ -302,9 +305,9 @@ impl Connection {
                 return;
             }
             // A probe that the device refuses does not count, and is repeated soon.
-            requests.asks = !requests.device_closed;
-            requests.probes += u32::from(requests.asks);
-            if requests.asks { keepalive.interval } else { DEVICE_PROBE_INTERVAL }
+            requests.keepalive_due = !requests.device_closed;
+            requests.probes += u32::from(requests.keepalive_due);
+            if requests.keepalive_due { keepalive.interval } else { DEVICE_PROBE_INTERVAL }
         };
         self.timers.set(|rare| &mut rare.keepalive, now + wait);
     }

@@ -10,10 +10,10 @@ impl Connection {
     pub(super) fn next_retransmission(&mut self) -> Option<Chunk> {
         let sender = &mut self.sender;
         let forced = std::mem::take(&mut sender.retransmit_first);
-        if sender.board.lost_bytes() == 0 && (sender.tracks || !forced) {
+        if sender.board.lost_bytes() == 0 && (sender.uses_scoreboard || !forced) {
             return None;
         }
-        if sender.tracks {
+        if sender.uses_scoreboard {
             // F-RTO waits for the acknowledgments of two new segments, `tcp_try_undo_partial` for
             // the next ACK.
             if !forced && (sender.spurious.is_waiting() || sender.repair.waits) {

@@ -118,9 +118,9 @@ impl Connection {
         self.events.push_back(Event::Rtt(rtt));
     }
 
-    /// Like [`Self::take_rtt_sample`], for a timestamp echo. If segments are timed, an echo
-    /// replaces them only for those that were sent twice, and is reported separately, because it
-    /// may not be a round trip.
+    /// Like [`Self::take_rtt_sample`], for a timestamp echo. If segments are timed, echoes are used
+    /// only for retransmitted segments. Such a sample is reported separately, because it may
+    /// differ from the RTT.
     pub(super) fn take_echoed_rtt(&mut self, rtt: Duration) {
         self.learn_rtt(rtt);
         self.events.push_back(match self.parameters.rtt_samples {

@@ -88,7 +88,7 @@ pub(crate) struct Sender {
     pub selective: bool,
     /// True if the segments in flight are on the scoreboard: `selective`, or loss detection counts
     /// duplicate ACKs there.
-    pub tracks: bool,
+    pub uses_scoreboard: bool,
 
     pub window: Window,
     /// Segment being timed (Karn).
@@ -187,7 +187,7 @@ impl Sender {
             estimator: config.rto.build(config),
             backoff: config.backoff.build(config),
             selective: false,
-            tracks: false,
+            uses_scoreboard: false,
             board: Late::NONE,
             without_times: false,
             counts_as_linux: false,
@@ -238,7 +238,7 @@ impl Sender {
     pub fn is_at_rest(&self) -> bool {
         let asked = self.tail_probe | self.retransmit_first;
         let is_unpaced = || self.pacer.as_ref().is_none_or(|pacer| pacer.opened().is_none());
-        self.snd_una == self.end() && !asked && is_unpaced() && !self.asks()
+        self.snd_una == self.end() && !asked && is_unpaced() && !self.keepalive_due()
     }
 
     /// True if the peer has acknowledged our FIN.
@@ -266,7 +266,7 @@ impl Sender {
 
     /// Like [`Self::pipe`], for a known FlightSize.
     pub fn pipe_of(&self, flight_size: u64) -> u64 {
-        if self.tracks {
+        if self.uses_scoreboard {
             return self.board.pipe(flight_size);
         }
         flight_size.saturating_sub(self.left_network())
@@ -298,7 +298,7 @@ impl Sender {
         });
     }
 
-    /// Handles the end of the handshake.
+    /// Resets the backoff of timeouts, when the handshake ends.
     pub fn backoff_reset(&mut self) {
         self.backoff.reset();
     }

@@ -151,7 +151,7 @@ impl Connection {
         sender.tail_probe = false;
         self.timers.set(|rare| &mut rare.reordering, Time::NEVER);
         self.timers.set(|rare| &mut rare.tail_loss_probe, Time::NEVER);
-        if sender.tracks {
+        if sender.uses_scoreboard {
             // RFC 6675 §5.1: selectively acknowledged data are not retransmitted.
             sender.board.mark_lost_at_timeout(|sent| sent + loss_age <= now);
             if sender.loss_detection.as_linux() {

@@ -48,7 +48,7 @@ impl Connection {
                 }
                 return due;
             }
-            State::TimeWait | State::FinWait2 if !self.sender.asks() => {}
+            State::TimeWait | State::FinWait2 if !self.sender.keepalive_due() => {}
             _ if self.sender.is_at_rest() => {}
             _ => {
                 if self.send_data(now, to) {
@@ -71,7 +71,7 @@ impl Connection {
             self.wait_for_device(now);
             return false;
         }
-        if self.sender.take_question() {
+        if self.sender.take_keepalive() {
             self.send(now, Chunk::nothing_at(self.sender.snd_una.wrapping_sub(1)), to);
             return true;
         }
@@ -164,14 +164,14 @@ impl Connection {
         let usable = sender.cwnd_room().min(offered);
         let queued = sender.written.saturating_sub(sender.snd_nxt);
         let length = queued.min(usable).min(most);
-        // RFC 9293 §3.8.6.2.1, sender's side: (1) a full segment, …
+        // RFC 9293 §3.8.6.2.1 (SWS avoidance of the sender). Case (1): a full segment.
         if length == most {
             return Some(length as u32);
         }
         let idle = sender.snd_nxt == sender.snd_una;
         if length == queued {
-            // … (2) and (3) the last data, unless Nagle's algorithm holds them back; a FIN goes
-            // with or after them, …
+            // Cases (2) and (3): the last data, unless Nagle's algorithm holds them back; a FIN
+            // goes with or after them.
             let short = !self.parameters.minshall || sender.bursts.short_end > sender.snd_una;
             let held = self.parameters.nagle && short;
             let held = held && !idle && !requests.overrides_nagle(sender.written)
@@ -179,12 +179,12 @@ impl Connection {
             let allowed = !held || sender.fin_queued;
             return (allowed && usable > 0).then_some(length as u32);
         }
-        // … the end of a burst, …
+        // The end of a burst of Linux.
         if let Some(end) = sender.bursts.burst.short_end(now, length) {
             return Some(end);
         }
-        // … or (3) half of the largest window so far, unless Nagle's algorithm holds it back. Linux
-        // treats such a segment as a full one (`tcp_bound_to_half_wnd`).
+        // Case (3): half of the largest window so far, unless Nagle's algorithm holds it back.
+        // Linux treats such a segment as a full one (`tcp_bound_to_half_wnd`).
         let held = self.parameters.nagle && !self.parameters.minshall && !idle;
         (length > 0 && length >= sender.max_snd_wnd / 2 && !held).then_some(length as u32)
     }
@@ -207,7 +207,7 @@ impl Connection {
         }
         self.note_probe();
         let sender = &self.sender;
-        if sender.tracks {
+        if sender.uses_scoreboard {
             // As in Linux: a sequence number from before the window, which asks for a response.
             let position = sender.snd_una - 1;
             self.start_persist_timer(now);
@@ -232,7 +232,8 @@ impl Connection {
     fn send_next(&mut self, now: Time, length: u32, to: &mut Transmit) {
         let sender = &mut self.sender;
         let position = sender.snd_nxt;
-        let again = position == sender.snd_una && position < sender.snd_max && !sender.tracks;
+        let again =
+            position == sender.snd_una && position < sender.snd_max && !sender.uses_scoreboard;
         let short = again && length > 1 && sender.spurious.shortens();
         let length = length - u32::from(short);
         sender.restart_model(now);
@@ -318,7 +319,7 @@ impl Connection {
     /// Records a transmission on the scoreboard.
     fn note_on_board(&mut self, now: Time, position: u64, space: u32) {
         let sender = &mut self.sender;
-        if !sender.tracks {
+        if !sender.uses_scoreboard {
             return;
         }
         if let Some(reduction) = sender.reduction() {

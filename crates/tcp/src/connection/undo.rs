@@ -88,7 +88,7 @@ impl Connection {
                 }
                 sender.forced_new = 0;
                 // Without a scoreboard everything in flight is sent again (go-back-N).
-                if !sender.tracks {
+                if !sender.uses_scoreboard {
                     sender.snd_nxt = sender.snd_una;
                 }
             }

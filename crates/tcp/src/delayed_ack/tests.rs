@@ -102,19 +102,19 @@ fn who_answers_does_not_acknowledge_at_once() {
 fn what_was_pushed_is_acknowledged_when_it_is_read() {
     let mut pending = settled();
     assert_eq!(take(&mut pending, &Arrival { push: true, ..full(16) }), Verdict::Within(ms(40)));
-    assert!(pending.asks_after_read(true));
-    assert!(!pending.asks_after_read(false), "the message goes on");
+    assert!(pending.ack_due_after_read(true));
+    assert!(!pending.ack_due_after_read(false), "the message goes on");
     let mut pending = settled();
     take(&mut pending, &full(16));
-    assert!(!pending.asks_after_read(true));
+    assert!(!pending.ack_due_after_read(true));
     take(&mut pending, &full(17));
     take(&mut pending, &Arrival { bytes: 100, ..full(18) });
-    assert!(pending.asks_after_read(true), "a short one");
+    assert!(pending.ack_due_after_read(true), "a short one");
     let mut pending = settled();
     pending.on_data(&full(16));
-    assert!(!pending.asks_after_read(false));
+    assert!(!pending.ack_due_after_read(false));
     pending.on_data(&full(17));
-    assert!(pending.asks_after_read(false), "more than a full segment");
+    assert!(pending.ack_due_after_read(false), "more than a full segment");
 }
 
 #[test]
@@ -123,6 +123,6 @@ fn fixed_counts_segments() {
     let mut pending = PendingAck::new(&config);
     assert_eq!(pending.count_simple(&config), Verdict::Within(ms(200)));
     assert_eq!(pending.count_simple(&config), Verdict::Within(ms(200)));
-    assert!(!pending.asks_after_read(true));
+    assert!(!pending.ack_due_after_read(true));
     assert_eq!(pending.count_simple(&config), Verdict::Now);
 }

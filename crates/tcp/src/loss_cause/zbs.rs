@@ -29,8 +29,8 @@ pub struct Config {
     /// Excess of the RTT over its minimum, in smallest spacings, below which the path counts as
     /// idle (`spike`).
     pub near: NotNegative,
-    /// Limits of the mean spacing, in smallest ones: below the first `zigzag`, then `mbiaz`, then
-    /// `zigzag`, above the last `spike`.
+    /// Limits of the mean spacing divided by the smallest: `zigzag` below the first, then `mbiaz`,
+    /// then `zigzag`, and `spike` above the last.
     pub limits: [f64; 3],
     /// The parameters of `spike`.
     pub spike: spike::Config,

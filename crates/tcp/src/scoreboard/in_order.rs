@@ -9,7 +9,7 @@ use retx_units::Time;
 pub(crate) struct InOrder {
     /// Bytes of whole segments.
     pub bytes: u64,
-    /// Transmission time of the first of them; `None` if one was retransmitted (Karn).
+    /// Transmission time of the first segment; `None` if any segment was retransmitted (Karn).
     pub first_sent: Option<Time>,
 }
 

@@ -48,8 +48,8 @@ impl Scoreboard {
                 self.mark_lost(index);
                 index += 1;
             }
-            // Nothing below can be newly found lost: each segment is examined once, whatever the
-            // number of ACKs.
+            // All below have been judged; the next ACK starts here, so that each segment is
+            // examined once, not once per ACK.
             self.examined = self.records.get(index).map_or(position, |record| record.start);
         }
         self.lost_bytes - before

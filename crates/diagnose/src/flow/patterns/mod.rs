@@ -74,7 +74,7 @@ fn follows_a_loss(record: &Record) -> bool {
 }
 
 impl Half {
-    /// Patterns of this direction, whose life is so long. `receiver_loop_ns` is the least time from
+    /// Patterns of this direction, which lasts `life_ns`. `receiver_loop_ns` is the least time from
     /// the capture to the receiver and back.
     pub fn patterns(&mut self, life_ns: i64, receiver_loop_ns: Option<i64>) -> Vec<Pattern> {
         let evidences = std::mem::take(&mut self.evidences);

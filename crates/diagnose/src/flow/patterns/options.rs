@@ -27,7 +27,7 @@ fn offered(options: &Options) -> [(&'static str, bool); 3] {
 }
 
 impl Negotiation {
-    /// A packet of this end passes.
+    /// Counts this end's packets without timestamps, and records its SYN.
     pub fn on_packet(&mut self, packet: &Packet, side: usize) {
         if packet.control.any(Control::SYN) {
             self.syns[side] = packet.number;

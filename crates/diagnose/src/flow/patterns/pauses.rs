@@ -72,7 +72,7 @@ pub struct Heard {
 }
 
 impl Pauses {
-    /// A packet of the receiver passes.
+    /// Observes the window, and any request, in a packet of the receiver.
     pub fn on_ack(&mut self, heard: &Heard) {
         let at = (heard.time_ns, heard.packet);
         self.last_ns = heard.time_ns;
@@ -100,7 +100,7 @@ impl Pauses {
         }
     }
 
-    /// Data pass.
+    /// Ends a pause of the sender with its next data.
     pub fn on_data(&mut self, sent: &Sent) {
         self.idle = None;
         if let Some((since_ns, packet)) = self.request.take().filter(|_| !sent.is_retransmission) {
@@ -108,7 +108,7 @@ impl Pauses {
         }
     }
 
-    /// The patterns of a flow whose life is so long. A client's next request is on its way to the
+    /// Patterns of a flow that lasts `life_ns`. A client's next request is on its way to the
     /// capture for a part of the pause.
     pub fn finish(mut self, life_ns: i64, receiver_loop_ns: Option<i64>) -> Vec<Pattern> {
         if let Some((since_ns, packet)) = self.closed.take() {

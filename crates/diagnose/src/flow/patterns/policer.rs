@@ -11,30 +11,33 @@
 use super::Sent;
 use crate::answer::Pattern;
 
-/// Losses without which there is no judgment (Flach et al. §3.1).
+/// Minimum number of losses for a judgment (Flach et al. §3.1).
 const LOSSES_MIN: usize = 15;
-/// Losses that come together count once; so many such bursts are needed.
+/// Minimum number of loss bursts, each of which counts once.
 const BURSTS_MIN: usize = 5;
-/// Tokens that count as none, in segments, …
+/// Number of segments below which the bucket counts as empty.
 const SEGMENTS: f64 = 2.0;
-/// … and as a part of the bytes that passed since the last loss, since the rate is an estimate.
+/// Fraction of the bytes forwarded since the last loss that is added to [`SEGMENTS`], because the
+/// rate is an estimate.
 const TOLERANCE: f64 = 0.01;
-/// Part of the bursts that must find the bucket empty.
+/// Minimum fraction of the bursts that find the bucket empty.
 const EMPTY: f64 = 0.8;
-/// Most probable chance with which bursts at random times would find it empty as often, with the
-/// best of all rates and sizes.
+/// Maximum probability that bursts at random times find the bucket empty as often, with the best
+/// of all rates and sizes.
 const CHANCE_MAX: f64 = 1e-3;
-/// Rates that are tried, from 0.95 times what passed up to three times, and closer to the best.
+/// Number of rates that are tried, from 0.95 to 3 times the forwarded rate, and then around the
+/// best one.
 const RATES: usize = 60;
 const CLOSER: usize = 21;
-/// Sizes of the bucket that are tried: from 4 segments on, each twice the one before.
+/// Number of bucket sizes that are tried: from 4 segments on, each twice the previous size.
 const SIZES: usize = 12;
-/// Rates explain the losses about as well if their gain is less by so much: a convention, as is …
+/// Difference of the gain up to which another rate explains the losses about as well: a
+/// convention.
 const SIMILAR: f64 = 0.02;
-/// … the ratio from which a range is printed.
+/// Ratio of the largest to the smallest rate from which a range is printed: a convention.
 const WIDE: f64 = 1.1;
-/// Part of the bucket's use that the wait before a loss may take, in bytes at the rate: packets
-/// that wait in a full queue wait for all of it.
+/// Maximum wait before a loss, in bytes at the rate, as a fraction of the tokens used: at a full
+/// queue, packets would wait for all of them.
 const WAIT_MAX: f64 = 0.3;
 
 /// Samples of the bytes sent: when they fill up, every second one is kept.
@@ -91,8 +94,8 @@ impl Policing {
         self.sent
     }
 
-    /// A retransmission repairs the copy that was sent at this time, with which the sender had
-    /// sent so many bytes.
+    /// Records the loss of the copy sent at `time_ns`, which a retransmission repairs. With that
+    /// copy the sender had sent `sent` bytes.
     pub fn on_loss(&mut self, record: u32, time_ns: i64, sent: i64, length: i64) {
         let length = length + HEADERS;
         self.losses.push(Loss { record, time_ns, sent: sent - length, length });

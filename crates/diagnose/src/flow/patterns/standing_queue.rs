@@ -3,9 +3,10 @@
 use crate::answer::Pattern;
 use crate::flow::cause::Rtts;
 
-/// The median RTT is so many times the least, …
+/// Minimum ratio of the median RTT to the least.
 const TIMES: f64 = 2.0;
-/// … and longer by so much: a delay that people notice (ITU-T G.114 allows 150 ms one way).
+/// Minimum difference of the median RTT and the least: a delay that people notice (ITU-T G.114
+/// allows 150 ms one way).
 const BEYOND_S: f64 = 0.1;
 
 /// The pattern, from the RTT samples.

@@ -60,7 +60,8 @@ impl Copies {
             tokens = bucket.min(tokens + rate * gap);
             count += usize::from((tokens >= *bytes) == *lost);
             if !lost {
-                // A packet that passed has had tokens, whatever the model says.
+                // The packet was forwarded, so that the bucket had enough tokens, even if the
+                // model has fewer.
                 tokens = (tokens - bytes).max(0.0);
             }
         }
@@ -146,8 +147,8 @@ fn axes(first: f64, largest: f64) -> (Axis, Axis) {
     (Axis { centre: first, factor: 1.4 }, Axis { centre: largest * 12.0, factor: 12.0 })
 }
 
-/// Searches rate and bucket: from a coarse grid to finer ones, then along the directions in which
-/// both matter together.
+/// Searches rate and bucket on a coarse grid, then on finer grids, then along the directions in
+/// which a change of one can compensate for a change of the other.
 fn refined(copies: &Copies, first: f64, largest: f64) -> Found {
     let (mut rate, mut bucket) = axes(first, largest);
     let mut found = best(copies, rate, bucket);

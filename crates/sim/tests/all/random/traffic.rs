@@ -73,7 +73,7 @@ pub fn flows(stream: &mut Stream, plan: &mut Plan, ways: &[Way]) {
             tcp,
             receiver_tcp: tcp,
             // Who asks opens the connection.
-            initiator: if work.asks() { Side::Receiver } else { either },
+            initiator: if work.sends_requests() { Side::Receiver } else { either },
             work: work.into(),
             start,
             routes: if swapped { [there + 1, there] } else { [there, there + 1] },

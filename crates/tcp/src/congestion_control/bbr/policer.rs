@@ -97,7 +97,7 @@ impl Policer {
         if self.rounds < SHORTEST {
             return Outcome::Nothing;
         }
-        // No loss for so long is not the work of a policer.
+        // A policer would have dropped packets within such an interval.
         if self.rounds > 4 * SHORTEST {
             self.reset();
             return Outcome::Nothing;

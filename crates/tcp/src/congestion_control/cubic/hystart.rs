@@ -11,9 +11,9 @@ const TRAIN: Duration = Duration::from_millis(2);
 const SAMPLES: u32 = 8;
 /// Minimum and maximum of the required RTT growth, which is otherwise an eighth.
 const DELAY: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(16)];
-/// Allowance for segments sent in bursts: four times 64 KB at Linux's pacing rate, …
+/// Allowance for segments sent in bursts: four times 64 KB at Linux's pacing rate.
 const BURST_BYTES: f64 = 4.0 * 65_536.0;
-/// … at most this long.
+/// Upper bound of the allowance.
 const LONGEST_BURST: Duration = Duration::from_millis(1);
 
 /// State of the current round.

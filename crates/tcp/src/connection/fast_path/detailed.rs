@@ -316,8 +316,8 @@ impl Connection {
             sender.timed = Timed::new(right, now);
         }
         sender.snd_max = right;
-        // A probe scheduled at this instant stays, but for what a lone segment allows for, and for
-        // what pacing adds.
+        // A probe scheduled at this instant keeps its time, unless a lone segment, which allows for
+        // a delayed ACK, or pacing changes it.
         let stays = sender.last_sent == now && sender.board.segments() > 2;
         let is_scheduled = stays && sender.pacer.is_none();
         sender.last_sent = now;

@@ -19,7 +19,7 @@ impl Sender {
         let counts = self.timeout_recovery_end
             | u64::from(self.forced_new | self.limited_credit | self.overdue_checks);
         self.loss_detection.only_repairs(self.selective)
-            && self.tracks == self.selective
+            && self.uses_scoreboard == self.selective
             && counts == 0
             && !asked
             && self.snd_nxt == self.snd_max
