@@ -51,7 +51,7 @@ impl BlackHole {
                 }
             }
             _ if sent.is_retransmission && length > ALWAYS_PASSES => {
-                self.keep();
+                self.keep(false);
                 let (start, first) = (sent.start, (sent.packet, sent.time_ns));
                 let last_ns = sent.time_ns;
                 // The original and this retransmission.
@@ -72,12 +72,12 @@ impl BlackHole {
             // Other packets of the receiver show that the path is not interrupted.
             stuck.is_heard |= time_ns > stuck.first.1;
         } else {
-            self.keep();
+            self.keep(true);
         }
     }
 
     /// Names the segment that was sent again and again, if it is one.
-    fn keep(&mut self) {
+    fn keep(&mut self, is_acked: bool) {
         let Some(stuck) = self.stuck.take() else { return };
         // A segment of this length has passed, so that its size cannot be the reason.
         // Where a segment of this length has arrived, something else lost the copies.
@@ -90,20 +90,17 @@ impl BlackHole {
              acknowledged (again from frame {} on)",
             stuck.length, stuck.copies, stuck.first.0
         );
-        let (confidence, evidence) = match stuck.smaller {
-            Some((length, packet)) if stuck.copies >= COPIES_BEFORE_SMALLER => {
-                let then = format!("; the first {length} of them in a smaller segment were");
-                (0.95, format!("{vanished}{then} (frame {packet})"))
-            }
-            None if stuck.copies >= COPIES_MIN && stuck.is_heard => {
-                let then = format!(
-                    "; smaller packets of the other end arrived meanwhile, and no segment of more \
-                     than {} bytes was ever acknowledged",
-                    self.largest_passed
-                );
-                (0.7, format!("{vanished}{then}"))
-            }
-            _ => return,
+        let confirms = |_: &(i64, u64)| is_acked && stuck.copies >= COPIES_BEFORE_SMALLER;
+        let (confidence, evidence) = if let Some((length, packet)) = stuck.smaller.filter(confirms)
+        {
+            let then = format!("the first {length} of them were, in the smaller segment of frame");
+            (0.95, format!("{vanished}; {then} {packet}"))
+        } else if !is_acked && stuck.copies >= COPIES_MIN && stuck.is_heard {
+            let then = "packets of the other end arrived meanwhile, and no segment of this size was \
+                        ever acknowledged";
+            (0.7, format!("{vanished}; {then}"))
+        } else {
+            return;
         };
         let packets = vec![stuck.first.0];
         self.found = Some(Pattern { name: "path_mtu_black_hole", evidence, packets, confidence });
@@ -111,7 +108,7 @@ impl BlackHole {
 
     /// The pattern, once the whole flow has been seen.
     pub fn finish(mut self) -> Option<Pattern> {
-        self.keep();
+        self.keep(false);
         self.found
     }
 }
