@@ -229,7 +229,7 @@ def fault_of(kind: str, cls: type) -> str | None:
 
 
 def _own_methods(kind: str, cls: type) -> list[str]:
-    """Methods of that kind that the class overrides."""
+    """Methods of the base class of this kind that the class overrides."""
     base = _BASES[kind]
     names = [name for name in vars(base) if not name.startswith("_")]
     return [

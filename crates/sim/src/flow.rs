@@ -42,7 +42,7 @@ pub struct Flow {
     ends: [Connection; 2],
     /// Index of the first hop from each end, in the engine's routes.
     first_hops: [u32; 2],
-    /// Words of these hops (`engine/routes.rs`).
+    /// Route entries of these hops, encoded as words (`engine/routes.rs`).
     first_words: [u32; 2],
     /// Next wake-up of each end scheduled with the engine, whatever the end has asked for since.
     woken: [Time; 2],
@@ -154,12 +154,12 @@ impl Flow {
         self.first_hops
     }
 
-    /// Looks up the first words, once the routes are complete.
+    /// Stores the route entry of each first hop, once the routes are complete.
     pub fn set_first_words(&mut self, routes: &[u32]) {
         self.first_words = self.first_hops.map(|hop| routes[hop as usize]);
     }
 
-    /// First word of the route from this end.
+    /// First entry of the route from this end, encoded as a word.
     #[inline(always)]
     pub const fn first_word(&self, side: Side) -> u32 {
         self.first_words[side as usize]

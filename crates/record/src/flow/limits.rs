@@ -77,7 +77,7 @@ struct Span {
 /// Time for which the peer held an acknowledgment back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Hold {
-    /// End of the one before under the same limit, or the start of that limit.
+    /// End of the previous hold under the same limit, or the start of that limit.
     free_from: Time,
     from: Time,
     to: Time,
@@ -168,7 +168,8 @@ impl Limits {
         if held == Duration::ZERO {
             self.leave_to_timer(since, now);
         } else {
-            // Data are sent between two of these attributions: only the last can be unclaimed.
+            // Data were sent after each earlier hold under this limit, so that a timer can claim
+            // time only around the last hold.
             let Hold { free_from, from, to } = self.hold;
             self.leave_to_timer(free_from, from);
             self.leave_to_timer(to, now);

@@ -12,7 +12,7 @@ use retx_tcp::{Connection, PlainTransmit, loss_cause};
 use retx_units::{Duration, Time};
 use retx_wire::Flags;
 
-/// Receiving end, as the verdicts query it.
+/// Receiving end, as [`Arrived`] queries it for the verdicts on retransmissions.
 struct Receiver<'a>(&'a Connection);
 
 impl Arrived for Receiver<'_> {

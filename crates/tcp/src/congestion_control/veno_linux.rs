@@ -211,7 +211,8 @@ mod tests {
             acks
         };
         assert_eq!(rounds(0), [10, 21, 33]);
-        // A window and the ACK after it; then a window of 11 and one more without effect.
+        // The ACK after each window counts: ACK 11 increases the window to 11, ACK 23 has no
+        // effect, and ACK 35 increases the window again.
         assert_eq!(rounds(6), [11, 35]);
         let (mut veno, mut window) = (veno(), window(10, 2));
         veno.samples = 3;

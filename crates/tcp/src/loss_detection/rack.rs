@@ -37,7 +37,7 @@ pub struct Config {
     pub tlp: bool,
     /// Allowance of a lone segment's probe for the peer's delayed ACK (§7.2).
     pub max_ack_delay: Duration,
-    /// Allowance of any other probe for timers: two ticks of 1 ms in Linux.
+    /// Allowance of any other probe for the coarseness of timers: two ticks of 1 ms in Linux.
     pub tlp_slack: Duration,
     /// Details of the RFC or of Linux.
     pub variant: Variant,

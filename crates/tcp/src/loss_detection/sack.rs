@@ -26,7 +26,8 @@ pub struct Config {}
 pub struct State {
     without: newreno::State,
     dupacks: u32,
-    /// `RecoveryPoint`, kept after recovery so that data sent before it start no other.
+    /// `RecoveryPoint`, kept after recovery, so that losses of data sent earlier start no further
+    /// recovery.
     recover: u64,
     in_recovery: bool,
 }

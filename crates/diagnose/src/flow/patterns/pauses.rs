@@ -44,7 +44,7 @@ impl Total {
 pub struct Pauses {
     /// Beginning of a closed window, and its frame.
     closed: Option<(i64, u64)>,
-    /// Time at which everything was acknowledged, and that frame.
+    /// Time and frame of the packet that acknowledged everything.
     idle: Option<(i64, u64)>,
     /// Data of the other end, while nothing was left to acknowledge: a request.
     request: Option<(i64, u64)>,

@@ -222,7 +222,7 @@ impl Found {
     }
 }
 
-/// Ends of the values that `holds` accepts around `value`.
+/// Smallest and largest value of the interval around `value` in which `holds` is true.
 fn range(value: f64, holds: impl Fn(f64) -> bool) -> (f64, f64) {
     let end = |sign: f64| {
         let mut step = 1e-6;
