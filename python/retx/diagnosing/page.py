@@ -49,12 +49,12 @@ def page(diagnosis: Diagnosis) -> str:
     findings = "".join(f"<li>{escape(it)}</li>" for it in diagnosis.findings)
     body = [
         *(f"<p>{escape(sentence)}</p>" for sentence in paragraph(flow)),
+        *_patterns(flow),
         f"<h2>The capture</h2><ul>{findings}</ul>" if findings else "",
         "<h2>What limited it</h2>",
         *_bar(flow),
         "<h2>Time and sequence</h2>",
         _picture(flow),
-        *_patterns(flow),
         "<h2>Episodes</h2>",
         *_episodes(flow["episodes"]),
         *_timeouts(flow["timeouts"]),
@@ -176,7 +176,7 @@ def _steps(points: Sequence[tuple[float, float]]) -> str:
 def _patterns(flow: Mapping[str, Any]) -> Iterator[str]:
     if not flow["patterns"]:
         return
-    yield "<h2>Faults and habits with a name</h2><ul>"
+    yield "<h2>What the packets show</h2><ul>"
     yield from (f"<li>{escape(sentence)}</li>" for sentence in sentences(flow))
     yield "</ul>"
 
