@@ -93,7 +93,7 @@ impl BlackHole {
         let confirms = |_: &(i64, u64)| is_acked && stuck.copies >= COPIES_BEFORE_SMALLER;
         let (confidence, evidence) = if let Some((length, packet)) = stuck.smaller.filter(confirms)
         {
-            let then = format!("the first {length} of them were, in the smaller segment of frame");
+            let then = format!("the first {length} of them were, in the segment of frame");
             (0.95, format!("{vanished}; {then} {packet}"))
         } else if !is_acked && stuck.copies >= COPIES_MIN && stuck.is_heard {
             let then = "packets of the other end arrived meanwhile, and no segment of this size was \
