@@ -13,7 +13,7 @@ import retx
 HEARING = LOSSY.replace('tcp = "newreno"', 'tcp = "hearing"\ncount = 2') + (
     '\n[tcp.hearing]\nlike = "newreno"\nloss_cause = { name = "spike", timeouts = true }\n'
 )
-TITLE = "by cause said and true cause"
+TITLE = "by inferred and true cause"
 KEYS = ["flow", "kind", "said_cause"]
 CAUSES = ["congestion", "wireless", "spurious"]
 

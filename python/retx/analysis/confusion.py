@@ -10,7 +10,7 @@ CAUSES = ("congestion", "wireless", "spurious")
 
 
 def confusion(flows: pl.DataFrame) -> pl.DataFrame:
-    """Episodes by flow, kind and cause said, counted by true cause.
+    """Episodes by flow, kind and inferred cause, counted by true cause.
 
     Columns: `flow kind said_cause congestion wireless spurious`, with `replication` before them
     where the table has it. A TCP flow has four rows: fast retransmits attributed to congestion and

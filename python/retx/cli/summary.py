@@ -40,7 +40,7 @@ def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
         _datagrams(flows.udp),
         _exchanges(flows.exchanges),
         _episodes(flows.episodes),
-        _confusion(flows.said),
+        _confusion(flows.inferred),
     ):
         if one.row_count:
             out.print(one)
@@ -80,9 +80,9 @@ def print_means(replications: Replications, written: list[Path]) -> None:
             f"All {len(replications)} runs are equal: no random draw has an effect in this "
             "scenario, and one run tells as much."
         )
-    said = _said_in_all(replications)
-    if len(said):
-        out.print(_confusion(said))
+    inferred = _inferred_in_all(replications)
+    if len(inferred):
+        out.print(_confusion(inferred))
     _print_written(out, written)
 
 
@@ -96,7 +96,7 @@ class _Flows:
 
     def __init__(self, scenario: dict[str, Any], flows: Iterable[dict[str, Any]]) -> None:
         self.tcp, self.udp, self.exchanges = First(), First(), First()
-        self.episodes, self.said = First(), First()
+        self.episodes, self.inferred = First(), First()
         for flow in flows:
             if flow["exchanges"]["count"]:
                 self.exchanges.append(flow)
@@ -107,7 +107,7 @@ class _Flows:
             for kind, label in KINDS.items():
                 if any(flow["episodes"][kind].values()):
                     self.episodes.append((flow["name"], label, flow["episodes"][kind]))
-            _add_said(self.said, scenario, flow)
+            _add_said(self.inferred, scenario, flow)
 
 
 def _flows(flows: First) -> Table:
@@ -191,16 +191,16 @@ def _episodes(rows: First) -> Table:
 
 def _add_said(rows: First, scenario: dict[str, Any], flow: dict[str, Any]) -> None:
     """Rows of a flow, if it distinguishes causes."""
-    if not _tells_causes(scenario, flow["tcp"]):
+    if not _distinguishes_causes(scenario, flow["tcp"]):
         return
     for kind, label in KINDS.items():
-        for said in SAID:
-            counts = [flow["said"][kind][said][cause] for cause in CAUSES]
+        for inferred in SAID:
+            counts = [flow["said"][kind][inferred][cause] for cause in CAUSES]
             if any(counts):
-                rows.append((flow["name"], label, said, counts))
+                rows.append((flow["name"], label, inferred, counts))
 
 
-def _said_in_all(replications: Replications) -> First:
+def _inferred_in_all(replications: Replications) -> First:
     """Rows of all flows that distinguish causes, summed over the replications."""
     import polars as pl
 
@@ -208,31 +208,31 @@ def _said_in_all(replications: Replications) -> First:
 
     rows = First()
     scenario = replications.scenario
-    telling = [tcp for tcp in scenario["tcp"] if _tells_causes(scenario, tcp)]
-    if not telling:
+    distinguishing = [tcp for tcp in scenario["tcp"] if _distinguishes_causes(scenario, tcp)]
+    if not distinguishing:
         return rows
-    chosen = replications.flows.filter(replications.flows["tcp"].is_in(telling))
+    chosen = replications.flows.filter(replications.flows["tcp"].is_in(distinguishing))
     counts = confusion(chosen).group_by("flow", "kind", "said_cause", maintain_order=True)
-    for flow, kind, said, *causes in counts.agg(*map(pl.sum, CAUSES)).rows():
+    for flow, kind, inferred, *causes in counts.agg(*map(pl.sum, CAUSES)).rows():
         if any(causes):
-            rows.append((flow, KINDS[kind], said, causes))
+            rows.append((flow, KINDS[kind], inferred, causes))
     return rows
 
 
-def _tells_causes(scenario: dict[str, Any], tcp: str | None) -> bool:
+def _distinguishes_causes(scenario: dict[str, Any], tcp: str | None) -> bool:
     return tcp is not None and bool(scenario["tcp"][tcp]["loss_cause"]["name"] != "none")
 
 
 def _confusion(rows: First) -> Table:
     """Table of the causes that senders reported for losses, and the true causes."""
     made = table(
-        "Recovery episodes by cause said and true cause",
-        "Flow", "kind", "said", *(f">{cause}" for cause in CAUSES),
+        "Recovery episodes by inferred and true cause",
+        "Flow", "kind", "inferred", *(f">{cause}" for cause in CAUSES),
     )  # fmt: skip
 
     def add(row: tuple[str, str, str, list[int]]) -> None:
-        name, label, said, counts = row
-        made.add_row(plain(name), label, said, *map(count, counts))
+        name, label, inferred, counts = row
+        made.add_row(plain(name), label, inferred, *map(count, counts))
 
     return shortened(made, rows, add)
 

@@ -58,7 +58,7 @@ class _Log:
 
     rtts: dict[int, float] = field(default_factory=dict)
     left: dict[int, float] = field(default_factory=dict)
-    said_lost: set[int] = field(default_factory=set)
+    reported_lost: set[int] = field(default_factory=set)
     not_understood: dict[int, str] = field(default_factory=dict)
     """Lines by the request that they are about."""
     duplicates: int = 0
@@ -95,7 +95,7 @@ def read(text: str, name: str, interval_s: float = 1.0) -> Series:
         WINDOWS_HEAD.search(text) or (not SEQUENCE.search(text) and _windows_reply(text))
     )
     (_read_windows if is_windows else _read_lines)(log, text)
-    understood = len(log.rtts) + len(log.said_lost)
+    understood = len(log.rtts) + len(log.reported_lost)
     if log.not_understood and len(log.not_understood) >= understood:
         first = next(iter(log.not_understood.values()))
         raise ValueError(
@@ -121,7 +121,7 @@ def _read_lines(log: _Log, text: str) -> None:
         size, rtt = BYTES.search(line), RTT.search(line)
         if NOT_YET in line or line.lstrip().startswith(TIMED_OUT) or UNREACHABLE.search(line):
             log.unreachable += bool(UNREACHABLE.search(line))
-            log.said_lost.add(number)
+            log.reported_lost.add(number)
             log.last = max(log.last, number)
         elif size and rtt:
             _reply(log, number, float(rtt[1].replace(",", ".")) / 1000, stamp)
@@ -131,7 +131,7 @@ def _read_lines(log: _Log, text: str) -> None:
             log.last = max(log.last, number)
         else:
             # A line about a request without size and RTT is no reply: an error, or none yet.
-            log.said_lost.add(number)
+            log.reported_lost.add(number)
             log.last = max(log.last, number)
 
 
@@ -160,7 +160,7 @@ def _read_windows(log: _Log, text: str) -> None:
             log.bytes = size + ICMP_BYTES
             waited_s = 1.0
         elif WINDOWS_LOST.search(line):
-            log.said_lost.add(number)
+            log.reported_lost.add(number)
             # Windows waits 4 s for a reply, and a second more.
             waited_s = 5.0
         elif reply or SENTENCE.search(line):
@@ -192,16 +192,16 @@ def _is_ipv6(line: str) -> bool:
 
 
 def _series(log: _Log, name: str, interval_s: float, *, spaced: bool) -> Series:
-    first = min([*log.rtts, *log.said_lost, *log.not_understood])
+    first = min([*log.rtts, *log.reported_lost, *log.not_understood])
     # Numbers begin at 0 (BSD, BusyBox) or 1 (iputils); earlier ones were sent, too.
     first = min(first, 1) if first <= 1 else (1 if log.sent and log.sent >= log.last else first)
     last = max(log.last, first + log.sent - 1 if log.sent else log.last)
     numbers = np.arange(first, last + 1)
     rtts = np.array([log.rtts.get(int(it), np.nan) for it in numbers])
     lost = np.isnan(rtts).astype(float)
-    for number in log.not_understood.keys() - log.rtts.keys() - log.said_lost:
+    for number in log.not_understood.keys() - log.rtts.keys() - log.reported_lost:
         lost[number - first] = np.nan
-    if lost[-1] and int(numbers[-1]) not in log.said_lost:
+    if lost[-1] and int(numbers[-1]) not in log.reported_lost:
         lost[-1] = np.nan  # it may still be under way
     known = [(index, log.left[int(it)]) for index, it in enumerate(numbers) if int(it) in log.left]
     if len(known) > 1:

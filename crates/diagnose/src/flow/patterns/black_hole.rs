@@ -63,7 +63,7 @@ impl BlackHole {
         }
     }
 
-    /// The receiver acknowledges everything up to `ack`, and segments of this length by it.
+    /// Handles an acknowledgment up to `ack` that newly covers segments of at most this length.
     pub fn on_ack(&mut self, ack: i64, passed_length: i64, time_ns: i64) {
         self.largest_passed = self.largest_passed.max(passed_length);
         let Some(stuck) = &mut self.stuck else { return };
@@ -96,8 +96,8 @@ impl BlackHole {
             let then = format!("the first {length} of them were, in the segment of frame");
             (0.95, format!("{vanished}; {then} {packet}"))
         } else if !is_acked && stuck.copies >= COPIES_MIN && stuck.is_heard {
-            let then = "packets of the other end arrived meanwhile, and no segment of this size was \
-                        ever acknowledged";
+            let then = "packets of the other end arrived meanwhile, and no segment of this size \
+                        was ever acknowledged";
             (0.7, format!("{vanished}; {then}"))
         } else {
             return;
