@@ -103,7 +103,7 @@ impl Limiter {
     /// Handles the end of the handshake at the receiver, which has opened the connection. On a
     /// connection that had been open before, the sender would wait for its request as long.
     pub fn client_connected(&mut self, now: Time, record: &mut FlowRecord) {
-        if self.work.asks() && !self.client_asks {
+        if self.work.sends_requests() && !self.client_asks {
             self.client_asks = true;
             if record.counters.limited_by.limit() == FlowLimit::Handshake {
                 record.limited_by(now, FlowLimit::Application);
