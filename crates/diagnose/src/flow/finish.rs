@@ -14,9 +14,9 @@ const NS: f64 = 1e-9;
 /// Shares of the round trip that count as being at an end.
 const AT_END: f64 = 0.12;
 
-/// Probability that the kind is right without SACK blocks, at the receiver's end, …
+/// Probability that the kind is right without SACK blocks, at the receiver's end.
 const RECEIVER_WITHOUT_SACK: f64 = 0.5;
-/// … and in the middle.
+/// Probability that the kind is right without SACK blocks, in the middle of the path.
 const MIDDLE_WITHOUT_SACK: f64 = 0.7;
 /// Probability that a retransmission after a timeout is recognised as one at the receiver's end,
 /// with timestamps: 61 of 91 on the flows 1000–1199, 3000–3199 and 5000–5199, rounded.

@@ -18,10 +18,10 @@ const DELAYED_MIN_NS: i64 = 500_000;
 /// Maximum number of intervals in which the receiver may delay its acknowledgment.
 const HELD_MAX: usize = 64;
 
-/// Longest time after an acknowledgment in which a sender with more data sends them: a fraction of
-/// the RTT, …
+/// Longest time after an acknowledgment in which a sender with more data sends them, as a divisor
+/// of the RTT.
 const PAUSE_MIN: i64 = 8;
-/// … or this.
+/// Lower bound of that time.
 const PAUSE_MIN_NS: i64 = 2_000_000;
 
 /// Longest time in which a sender sends the data that an acknowledgment releases: a convention,

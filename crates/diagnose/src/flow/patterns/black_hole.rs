@@ -79,8 +79,7 @@ impl BlackHole {
     /// Names the segment that was sent again and again, if it is one.
     fn keep(&mut self, is_acked: bool) {
         let Some(stuck) = self.stuck.take() else { return };
-        // A segment of this length has passed, so that its size cannot be the reason.
-        // Where a segment of this length has arrived, something else lost the copies.
+        // A segment of this length has arrived, so that the size cannot be the reason.
         if self.found.is_some() || stuck.length <= self.largest_passed {
             return;
         }
