@@ -5,8 +5,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: build demo announced test check wheel wheel-test lint lint-rust lint-python test-rust test-python test-slow tested \
-    tshark bench bench-peers bench-scale docs conformance certify clean
+.PHONY: build demo announced test check wheel wheel-test lint lint-rust lint-python test-rust test-rust-built \
+    test-python test-python-now test-slow tested tshark bench bench-peers bench-scale docs conformance certify clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -16,6 +16,8 @@ RUST := unset MAKEFLAGS MFLAGS; source tools/find-rust.sh;
 # crates/py builds against the interpreter of the virtual environment.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Hundreds of processes of the tests import retx: they find it compiled, whatever the shell says.
+export PYTHONDONTWRITEBYTECODE :=
 # The extension, its tests and clippy share one profile, and so their dependencies.
 DEVELOP := --profile develop --no-default-features --locked
 
@@ -36,10 +38,10 @@ announced:
 	    "half a minute for a question and a study."; fi
 
 # Everything but the reports of four studies and of the atlas, which take minutes each (test-slow).
-# Python's tests come last: they use all cores, and a machine emulates one thing at a time.
+# First what compiles, then all tests side by side: emulations, which take turns, mostly wait.
 test:
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint test-rust tested
-	$(MAKE) --no-print-directory test-python
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target tshark lint-rust tested test-rust-built
+	$(MAKE) --no-print-directory --jobs=3 --output-sync=target lint-python test-rust test-python-now
 
 # Lint and tests of what changed since BASE, where this branch left the main one; studies, and what is
 # far from the change, are for `make test`.
@@ -60,14 +62,23 @@ lint-python: $(VENV)/tested
 
 # Of the whole workspace, so that features, and with them dependencies, are those of the extension. Without
 # doc tests: there are none, and to find that out takes minutes.
+TEST_RUST := cargo test --workspace --tests $(DEVELOP)
 test-rust: $(BIN)/python tshark
-	$(RUST) cargo test --workspace --tests $(DEVELOP)
+	$(RUST) $(TEST_RUST)
 
-# Groups of tests on all cores; conftest.py says which belong together.
-PYTEST := $(BIN)/pytest -rs --numprocesses auto --no-loadscope-reorder
+test-rust-built: $(BIN)/python
+	$(RUST) $(TEST_RUST) --no-run
+
+# Groups of tests (conftest.py) on all cores, and on one more: the group that emulates mostly waits.
+PROCESSES = $$(($$($(BIN)/python -c 'import os; print(os.cpu_count())') + 1))
+PYTEST = $(BIN)/pytest -rs --numprocesses $(PROCESSES) --no-loadscope-reorder
 
 test-python: $(VENV)/tested tshark
 	$(PYTEST) -m 'not slow'
+
+# Shows each line at once, not all of them at the end.
+test-python-now:
+	@$(MAKE) --no-print-directory --output-sync=none test-python
 
 # What looks at the reports of the studies that take long.
 test-slow: $(VENV)/tested tshark

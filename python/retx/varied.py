@@ -24,6 +24,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+CHOSEN_BY = ("model", "name", "discipline", "kind")
+"""Keys that name the choice of a table."""
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 RANGE = re.compile(
     rf"\s*({NUMBER})\s*\.\.\s*({NUMBER})\s*([A-Za-zµ/%]*)\s*(:log)?\s*(?::(\d+))?\s*"
@@ -106,6 +108,19 @@ def plain_value(value: object) -> object:
         return tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         return str(value)
+
+
+def value_name(value: object) -> str:
+    """Value for a reader: `Aimd, decrease = 0.8` for a table that chooses a class of Python."""
+    table = plain_value(TomlText(str(value)))
+    if not isinstance(table, dict):
+        return str(value)
+    name = next((table.pop(key) for key in CHOSEN_BY if key in table), None)
+    if name == "python":
+        table.pop("file", None)
+        name = table.pop("class", name)
+    words = [str(name)] if name is not None else []
+    return ", ".join([*words, *(f"{key} = {it}" for key, it in table.items())])
 
 
 def quantity(value: object) -> tuple[float, str] | None:

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Generator
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 
@@ -120,6 +121,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.slow)
     first = ("high-ber", "emulations", *STUDIES)
     items.sort(key=lambda item: group_of(item.nodeid) not in first)
+
+
+@contextmanager
+def alone() -> Generator[None]:
+    """Holds the lock of emulations, which the tests of crates/emulate take too."""
+    import fcntl  # not on Windows, which does not emulate
+
+    (ROOT / "target").mkdir(exist_ok=True)
+    with (ROOT / "target" / "emulating").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Runs what may emulate while nothing else on this machine does."""
+    emulating = sys.platform == "linux" and group_of(item.nodeid) == "emulations"
+    with alone() if emulating else nullcontext():
+        return (yield)
 
 
 REQUIRED = required(os.environ.get("RETX_REQUIRE_ALL", ""))

@@ -456,6 +456,16 @@ def test_a_sweep_that_is_kept_knows_the_modules_that_code_imports(mine: Path, cl
     assert "not part of this sweep (another scenario, code" in done.stderr
 
 
+def test_a_sweep_names_a_class_in_figures_and_tables(mine: Path) -> None:
+    own = {"name": "python", "file": "reno.py", "class": "Reno", "reduction": 0.8}
+    key = "tcp.mine.congestion_control"
+    found = retx.sweep(mine, {key: [own, "cubic"]}, 1, progress=False)
+    rows = [line.split(" & ")[0] for line in found.to_latex().splitlines() if line[-2:] == r"\\"]
+    assert rows[1:] == ["Reno, reduction = 0.8", "cubic"]
+    drawn = found.plot.metric(key, "goodput_bit_s").axes[0].get_xticklabels()
+    assert [label.get_text() for label in drawn] == ["Reno, reduction = 0.8", "cubic"]
+
+
 def test_drills_have_no_code(tmp_path: Path) -> None:
     choice = {"name": "python", "class": "Reno"}
     script = tmp_path / "any.pkt"

@@ -8,6 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from retx.varied import value_name
+
 SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -169,7 +171,7 @@ def _agreement(row: Mapping[str, Any]) -> str:
 
 
 def _cell(value: object) -> str:
-    return f"${value:.4g}$" if isinstance(value, float) else escaped(value)
+    return f"${value:.4g}$" if isinstance(value, float) else escaped(value_name(value))
 
 
 def _scaled(value: float | None, scale: float) -> float | None:

@@ -10,13 +10,12 @@ from typing import Any
 
 from retx import _native
 from retx.plots.labels import Label, axis
+from retx.varied import CHOSEN_BY
 
 TABLES = {"link": "LinkTable", "flow": "FlowTable", "wlan": "WlanTable"}
 """Definitions of the schema that describe the keys of a section."""
 KINDS = {"app": "application", "arq": "repair", "fec": "repair"}
 """Keys whose choices `retx list` has under another name."""
-CHOSEN_BY = ("model", "name", "discipline", "kind")
-"""Keys that name the choice of a table."""
 SHORT = {
     "case": "case", "name": "flow", "seed": "seed", "tcp": "TCP", "app": "application",
     "retry_limit": "retry limit", "start": "start", "count": "number of flows", "queue": "queue",

@@ -22,6 +22,7 @@ from retx.plots.style import (
     shared_legend,
     styled,
 )
+from retx.varied import value_name
 
 MOST_CURVES = 12
 HEADROOM = 1.3
@@ -154,7 +155,7 @@ class Places:
 def short_names(values: Sequence[object]) -> list[str]:
     """Values as names: numbers with three digits, or six where three do not distinguish them."""
     for digits in (3, 6):
-        names = [f"{it:.{digits}g}" if isinstance(it, float) else str(it) for it in values]
+        names = [f"{it:.{digits}g}" if isinstance(it, float) else value_name(it) for it in values]
         if len(set(names)) == len(set(values)):
             return names
     return [str(value) for value in values]
@@ -164,7 +165,7 @@ def curve_label(key: str, value: object) -> str:
     """Legend text for a value of a key: a number is preceded by the key's name."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{key.rsplit('.', 1)[-1]} = {value:g}"
-    return str(value)
+    return value_name(value)
 
 
 def _curve(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from retx import _native
 from retx.analysis.latex import means_table, paired_table
 from retx.plots.keys import labels
 from retx.plots.labels import axis
+from retx.running import resolve
 
 if TYPE_CHECKING:
     from retx.sweeps.result import Sweep
@@ -44,7 +44,7 @@ def sweep_latex(
 def _heads(found: Sweep) -> dict[str, str]:
     """Heads of the columns of keys, equal to the labels of axes."""
     base = found.scenario_toml
-    scenario = json.loads(_native.parse(base, "", [], None).to_json()) if base else None
+    scenario = resolve(base) if base else None
     return {key: label.text() for key, label in labels(found.keys, scenario).items()}
 
 

@@ -5,6 +5,7 @@ use crate::build::{
 };
 use proptest::prelude::*;
 use std::io::Write;
+use std::sync::LazyLock;
 
 /// Data, some of them twice, and acknowledgments.
 fn frames(count: u32) -> Vec<Written> {
@@ -26,7 +27,8 @@ fn frames(count: u32) -> Vec<Written> {
     (0..count).map(frame).collect()
 }
 
-fn files() -> [Vec<u8>; 3] {
+/// A capture in three formats, written once: compressing it takes longer than reading it.
+static FILES: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
     let frames = frames(20);
     let order = Order::Little;
     let mut pcapng = [section(order), interface(order, None, 0)].concat();
@@ -35,14 +37,14 @@ fn files() -> [Vec<u8>; 3] {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(&pcap).expect("memory takes it");
     [pcap.clone(), pcapng, gzip.finish().expect("memory takes it")]
-}
+});
 
 /// Wherever a file is cut, the frames before the cut are there, and a warning unless the cut is
 /// between two records.
 #[test]
 fn truncated_files() {
-    for (kind, file) in files().into_iter().enumerate().take(2) {
-        let whole = read(&file).0;
+    for (kind, file) in FILES.iter().enumerate().take(2) {
+        let whole = read(file).0;
         assert_eq!(whole.len(), 20);
         let mut clean = 0;
         for length in 30..file.len() {
@@ -54,14 +56,14 @@ fn truncated_files() {
         // the length begins.
         assert!((19..=21).contains(&clean), "format {kind}: {clean} cuts without a warning");
     }
-    let [_, _, gzip] = files();
+    let [_, _, gzip] = &*FILES;
     let (packets, damage) = read(&gzip[..gzip.len() - 30]);
     assert!(packets.len() < 20 && damage.is_some(), "{damage:?}");
 }
 
 #[test]
 fn a_length_that_cannot_be() {
-    let [mut file, ..] = files();
+    let mut file = FILES[0].clone();
     // The captured length of the second record.
     let at = 24 + 16 + frames(1)[0].data.len() + 8;
     file[at..at + 4].fill(0xff);
@@ -80,7 +82,7 @@ proptest! {
         kind in 0usize..3,
         changes in proptest::collection::vec((any::<usize>(), any::<u8>(), 0u8..4), 1..12),
     ) {
-        let mut file = files()[kind].clone();
+        let mut file = FILES[kind].clone();
         for (place, value, action) in changes {
             let at = place % file.len();
             match action {
@@ -98,7 +100,7 @@ proptest! {
             let counted: u64 = answer.flows.iter().map(|flow| flow.packets).sum();
             prop_assert_eq!(counted, packets.len() as u64);
             prop_assert!(answer.flows.iter().all(|flow| flow.life_s >= 0.0));
-            let whole = &files()[0];
+            let whole = &FILES[0];
             let both = [file.as_slice(), whole.as_slice()];
             let pair = retx_diagnose::diagnose_pair(both, ["mutated", "whole"], None);
             prop_assert_eq!(pair.expect("both are captures").flows.len(), answer.flows.len());

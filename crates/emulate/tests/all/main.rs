@@ -10,15 +10,27 @@ mod traffic;
 use retx_emulate::{Backend, EmulateError, Emulated, LATENESS_BOUND, Launch, Settings, emulate};
 use retx_scenario::Scenario;
 use retx_sim::{Control, Options};
+use std::fs::File;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 /// Number of attempts on a machine that may be too busy to read packets in time.
 const CHANCES: usize = 3;
 
+/// Lock that the Python tests take too (conftest.py), held while the file is open.
+fn machine() -> File {
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    std::fs::create_dir_all(&target).expect("there is room for a folder");
+    let file = File::create(target.join("emulating")).expect("it is ours");
+    file.lock().expect("locks of files work here");
+    file
+}
+
 /// Runs emulations one at a time, because parallel ones would delay each other.
 fn emulate_alone(scenario: &Scenario, settings: &Settings) -> Result<Emulated, EmulateError> {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let _machine = machine();
     let mut result = emulate(scenario, settings, &Control::default());
     for _ in 1..CHANCES {
         if !result.as_ref().is_ok_and(was_too_slow) {
