@@ -16,6 +16,10 @@ RUST := unset MAKEFLAGS MFLAGS; source tools/find-rust.sh;
 # crates/py builds against the interpreter of the virtual environment.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Packages are installed once, and of SciPy and its like a small part is ever imported: to keep their
+# files twice and to compile them all would take 0.2 GB.
+export PIP_NO_CACHE_DIR := 1
+export PIP_COMPILE := 0
 # Hundreds of processes of the tests import retx: they find it compiled, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE :=
 # The extension, its tests and clippy share one profile, and so their dependencies.
