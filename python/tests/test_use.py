@@ -79,6 +79,7 @@ def test_help_names_every_command(cli) -> None:
         ("retx list cha", {"channel"}),
         ("retx list channel gilb", {"gilbert_elliott", "gilbert_elliott_time"}),
         ("retx study high", {"high-ber"}),
+        ("retx study al", {"all"}),
         ("retx init --like st", {"starlink"}),
         ("retx plot out h", {"heat_map"}),
         ("retx run lossy.toml --set link.cloud.del", {"link.cloud.delay="}),

@@ -58,8 +58,9 @@ def templates(incomplete: str) -> Described:
 
 
 def studies(incomplete: str) -> Described:
-    """Completes `retx study`."""
-    return _named("study", incomplete)
+    """Completes `retx study`, which also takes `all`."""
+    every = [("all", "every study")] if "all".startswith(incomplete) else []
+    return [*_named("study", incomplete), *every]
 
 
 def settings(ctx: typer.Context, incomplete: str) -> list[str]:
