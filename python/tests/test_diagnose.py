@@ -111,6 +111,17 @@ def test_shares_are_those_of_the_simulator(tmp_path: Path) -> None:
     assert right >= 0.93 * len(named)
 
 
+def test_an_undone_reduction_ends(tmp_path: Path) -> None:
+    """Linux undoes its only reduction, and slow start continues."""
+    (case,) = random_cases(1, first=1154)
+    result = case.run(tmp_path / "whole.pcapng")
+    _, _, path = next(captured(tmp_path, case))
+    flow = retx.diagnose(path).flows[0]
+    assert any(it["cause"] == "spurious" for it in flow["episodes"])
+    assert flow["limited_by"]["slow_start"] > 0.4 * flow["life_s"]
+    assert judge().share_error(flow, result) < 0.01
+
+
 def total(limits: Mapping[str, Any]) -> float:
     """Sum of all limits, in seconds."""
     return sum(total(it) if isinstance(it, Mapping) else it for it in limits.values())

@@ -72,6 +72,10 @@ pub struct EpisodeRecord {
     pub until: i64,
     /// Time of the end.
     pub end_ns: Option<i64>,
+    /// True if the sender had reduced its window before.
+    pub had_reduced: bool,
+    /// True if the sender has undone the reduction.
+    pub is_undone: bool,
 }
 
 /// A timeout: index of the retransmission, time waited, RTO predicted.
@@ -299,6 +303,15 @@ impl Half {
         self.sender.on_new(now.sent_ns, was_idle);
         let flight = self.board.end + payload_bytes - self.sender.una;
         self.sender.on_flight(flight, self.largest.max(payload_bytes));
+    }
+
+    /// Episode to which the time of a limit belongs: a small window is that of the last reduction
+    /// that was not undone.
+    pub(super) fn episode_of(&self, limit: Limit) -> Option<usize> {
+        match limit {
+            Limit::Window => self.episodes.iter().rposition(|episode| !episode.is_undone),
+            _ => self.episode_now(),
+        }
     }
 
     pub(super) fn episode_now(&self) -> Option<usize> {

@@ -87,6 +87,7 @@ impl Half {
             self.sender.was_needless |= trigger.needless == Needless::Yes;
         }
         self.undo(ack);
+        self.undo_timeout();
         self.release(ack);
         self.bound_queue(ack);
         self.set_limit(ack.effective_ns);
@@ -110,8 +111,19 @@ impl Half {
         };
         if own.next().is_some_and(is_known) && own.all(is_needless) {
             self.sender.state = State::Open;
-            episode.end_ns = Some(ack.effective_ns);
+            self.sender.has_reduced = episode.had_reduced;
+            (episode.end_ns, episode.is_undone) = (Some(ack.effective_ns), true);
             self.sender.rtts.rank(0);
+        }
+    }
+
+    /// F-RTO or timestamps have shown a Linux sender that its timeout was needless.
+    fn undo_timeout(&mut self) {
+        if std::mem::take(&mut self.sender.has_undone)
+            && let Some(episode) = self.episodes.last_mut()
+        {
+            self.sender.has_reduced = episode.had_reduced;
+            episode.is_undone = true;
         }
     }
 
@@ -128,7 +140,7 @@ impl Half {
     /// Ends an interval; records whether the receiver may be delaying its acknowledgment of
     /// everything.
     pub(super) fn pass(&mut self, time_ns: i64, limit: Limit) -> i64 {
-        let episode = self.episode_now();
+        let episode = self.episode_of(limit);
         let length = self.account.until(time_ns, limit, episode);
         if limit == self.decision.limit {
             self.weighing.add(self.decision, episode, length);
@@ -218,7 +230,7 @@ impl Half {
             // Later data were released by another acknowledgment.
             let is_all = held.end == self.board.end;
             if is_all && length > DELAYED_MIN_NS && may_wait(limit) && !is_gap {
-                let of = (limit, self.episode_now());
+                let of = (limit, self.episode_of(limit));
                 let moved = self.account.shift(length, of, Limit::DelayedAck);
                 self.shorten_tail(moved, of);
             }

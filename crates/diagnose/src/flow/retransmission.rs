@@ -53,6 +53,7 @@ impl Half {
             sent_to: self.board.end,
         };
         let since = self.sender.active_ns();
+        let had_reduced = self.sender.has_reduced;
         let verdict = self.sender.on_retransmission(&attempt);
         let index = self.records.all.len() as u32;
         let is_timeout = verdict.kind == Kind::Timeout;
@@ -74,6 +75,8 @@ impl Half {
                     start_ns,
                     until,
                     end_ns,
+                    had_reduced,
+                    is_undone: false,
                 };
                 self.episodes.push(episode);
             }

@@ -111,6 +111,8 @@ pub struct Sender {
     pub state: State,
     /// True once the sender has reduced its window.
     pub has_reduced: bool,
+    /// True once the sender has undone the reduction by its timeout, until the episode knows it.
+    pub has_undone: bool,
     /// True if the last reduction came from ECN.
     pub is_reduced_by_ecn: bool,
     /// RTT samples.
@@ -219,7 +221,7 @@ impl Sender {
             self.estimator.on_rtt(rtt, ack.ack, sent_to.min(i64::MAX - 1));
         }
         if ack.acks_original && self.detects_by_frto() {
-            self.state = State::Open;
+            (self.state, self.has_undone) = (State::Open, true);
         }
         if ack.ack > self.una {
             self.una = ack.ack;
