@@ -10,10 +10,11 @@ DIRECTORY holds scenarios (`NAME.toml`) and `emulated.csv`: `scenario`, `preset`
 A figure agrees if the simulated mean lies in the kernel's interval (`inside`), or is within 3 % of
 its mean (`3 %`), or if Welch's interval of the difference holds zero (`Welch`). Scenarios without
 random draws are perturbed (retx.comparing.perturbed). `goodput`, `response`, `resent` and `rtt`
-decide; of `fast_retransmit`, `rto`, `idle` and `exchange` it is only told. With `--emulate`, a
-scenario of which a figure that decides differs is emulated N times: the figure agrees if runs with
-the same draws do, by the paired t-test (`pairs`). That needs what `retx emulate` needs.  Exit code
-0: every figure that decides agrees. 1: one does not. 2: nothing could be judged.
+decide; of `fast_retransmit` (`frr` in earlier tables), `rto`, `idle` and `exchange` it is only
+told. With `--emulate`, a scenario of which a figure that decides differs is emulated N times: the
+figure agrees if runs with the same draws do, by the paired t-test (`pairs`). That needs what `retx
+emulate` needs. Exit code 0: every figure that decides agrees. 1: one does not. 2: nothing could be
+judged.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ METRICS: dict[str, tuple[str, float]] = {
     "resent": ("segments_retransmitted", 1.0),
     "rtt": ("rtt_mean_s", 1e3),
     "fast_retransmit": ("fast_retransmit_count", 1.0),
+    "frr": ("fast_retransmit_count", 1.0),
     "rto": ("rto_count", 1.0),
     "idle": ("idle_total_s", 1.0),
     "exchange": ("exchanges", 1.0),

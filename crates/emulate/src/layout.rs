@@ -72,6 +72,7 @@ pub fn lay(
         start: flow.start,
         files: files(&flow.work, draws(&flow.name)),
         read_rate: flow.read_rate.map(Rate::as_bit_s),
+        write_size: flow.write_size.into(),
         sockets: ends(flow).map(|kernel| kernel.socket.clone()),
     });
     let datagrams = plan.datagrams.iter().enumerate().map(|(index, flow)| DatagramOrder {

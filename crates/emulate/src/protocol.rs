@@ -109,6 +109,8 @@ pub struct FlowOrder {
     pub files: FileOrder,
     /// Rate at which the receiving program reads, bit/s; `None` without a limit.
     pub read_rate: Option<u64>,
+    /// Largest number of bytes that a program writes at once.
+    pub write_size: u64,
     /// Options of the sockets that send and receive the data.
     pub sockets: [SocketOptions; 2],
 }

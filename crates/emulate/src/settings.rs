@@ -260,7 +260,7 @@ fn route(config: &Config) -> Result<BTreeMap<String, String>, String> {
             config.mss
         )),
     };
-    let initial = segments("initial_window", config.initial_window)?;
+    let initial = segments("initial_window", config.initial_window.size(config.mss))?;
     let mut all = BTreeMap::from([
         ("initcwnd".to_owned(), initial.to_string()),
         ("advmss".to_owned(), config.mss.to_string()),
@@ -328,7 +328,7 @@ mod tests {
         // SYNs at constant intervals do not count, and 0 means the default.
         let few = Config { max_syn_retransmissions: Some(4), ..linux() };
         assert!(message(&few).contains("max_syn_retransmissions = 4"));
-        let odd = Config { initial_window: Size::Bytes(2000), ..linux() };
+        let odd = Config { initial_window: Size::Bytes(2000).into(), ..linux() };
         assert!(message(&odd).contains("initial_window = 2000"));
     }
 
@@ -340,7 +340,7 @@ mod tests {
             window_scaling: false,
             ecn: true,
             nagle: false,
-            initial_window: Size::Mss(2),
+            initial_window: Size::Mss(2).into(),
             max_cwnd: Some(Size::Mss(20)),
             advertised_window: Some(Size::Mss(6)),
             max_syn_retransmissions: Some(5),

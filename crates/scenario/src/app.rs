@@ -76,7 +76,13 @@ impl JsonSchema for App {
 /// has a packet waiting, and a limit in `udp` may end the flow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Bulk {}
+pub struct Bulk {
+    /// Largest number of bytes that the program passes to one write; 262144 by default. It matters
+    /// where a send buffer counted as memory is full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub write: Option<u32>,
+}
 
 /// A given number of bytes over one connection, which is then closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -84,6 +90,11 @@ pub struct Bulk {}
 pub struct Transfer {
     /// Bytes to send; 0 opens the connection and closes it.
     pub bytes: u64,
+    /// Largest number of bytes that the program passes to one write; 262144 by default. It matters
+    /// where a send buffer counted as memory is full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub write: Option<u32>,
 }
 
 /// Files one after another, as FTP's data connections carry them: each file opens a connection of
@@ -99,6 +110,11 @@ pub struct Ftp {
     /// Time from the end of one file to the start of the next.
     #[serde(default)]
     pub pause: Duration,
+    /// Largest number of bytes that the program passes to one write; 262144 by default. It matters
+    /// where a send buffer counted as memory is full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub write: Option<u32>,
 }
 
 /// A client at the receiving end sends requests, the other end answers each, and the client thinks
@@ -120,6 +136,11 @@ pub struct RequestResponse {
     /// Connection reuse: one for all exchanges, or one for each.
     #[serde(default)]
     pub connection: Reuse,
+    /// Largest number of bytes that the program passes to one write; 262144 by default. It matters
+    /// where a send buffer counted as memory is full.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub write: Option<u32>,
 }
 
 /// Reuse of connections.
@@ -253,7 +274,28 @@ impl RequestResponse {
     }
 }
 
+/// Default of `write`, bytes.
+const WRITE_SIZE: u32 = 256 << 10;
+/// Maximum of `write`, bytes.
+const WRITE_MAX: u32 = 16 << 20;
+
 impl App {
+    /// Value of `write`, if the application has one.
+    pub(crate) const fn write(&self) -> Option<u32> {
+        match self {
+            Self::Bulk(it) => it.write,
+            Self::Transfer(it) => it.write,
+            Self::Ftp(it) => it.write,
+            Self::RequestResponse(it) => it.write,
+            Self::Cbr(_) | Self::Poisson(_) | Self::OnOff(_) => None,
+        }
+    }
+
+    /// Largest number of bytes that the program passes to one write.
+    pub fn write_size(&self) -> u32 {
+        self.write().unwrap_or(WRITE_SIZE)
+    }
+
     /// True for applications over TCP only, false for those over UDP only; `None` for both.
     pub(crate) const fn is_of_tcp(&self) -> Option<bool> {
         match self {
@@ -273,6 +315,12 @@ impl App {
             }
             _ => Ok(()),
         };
+        let checked = checked.and_then(|()| match self.write() {
+            Some(bytes) if bytes == 0 || bytes > WRITE_MAX => {
+                Err(("write", format!("{bytes} bytes: from 1 to {WRITE_MAX} are allowed")))
+            }
+            _ => Ok(()),
+        });
         checked.map_err(|(key, message)| Problem::new(message).within(key))
     }
 }

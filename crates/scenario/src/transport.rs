@@ -133,9 +133,13 @@ fn check_round_trip(flow: &Flow, links: &[Link]) -> Result<(), Problem> {
 /// Default backlog of a saturating source in the first hop: one packet in transmission, one
 /// waiting, and on a link as many as are in flight at its highest rate.
 fn set_default_backlog(flow: &mut Flow, links: &[Link]) -> Result<(), Problem> {
-    let (Transport::Udp(udp), App::Bulk(_)) = (&mut flow.transport, &flow.app) else {
+    let (Transport::Udp(udp), App::Bulk(bulk)) = (&mut flow.transport, &flow.app) else {
         return Ok(());
     };
+    if bulk.write.is_some() {
+        let message = "a flow over UDP passes each packet on by itself";
+        return Err(Problem::new(message).within("write").within("app"));
+    }
     let Hop::Link { link, way } = flow.forward_path[0] else {
         udp.backlog.get_or_insert(2);
         return Ok(());

@@ -102,7 +102,7 @@ fn window(segments: u64, loss: f64, seconds: u64) -> Plan {
     tcp.config.window_scaling = true;
     tcp.config.send_buffer = Size::Mss(16 * segments);
     tcp.config.receive_buffer = Size::Mss(segments);
-    tcp.config.initial_window = Size::Mss(segments);
+    tcp.config.initial_window = Size::Mss(segments).into();
     if loss > 0.0 {
         link.forward = vec![bernoulli(loss)];
         keep_window(&mut tcp.config, segments, link.delay * 2);

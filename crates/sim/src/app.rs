@@ -2,6 +2,7 @@
 
 use crate::plan::{Shared, Work};
 use retx_tcp::Connection;
+use retx_units::Time;
 
 /// Both applications of a flow. The sender writes a file as the buffer accepts it and closes once
 /// all of it is acknowledged, like file servers that close after completion, so the FIN is a
@@ -117,9 +118,9 @@ impl App {
     /// Lets the sender act; called after every event of its connection, from the handshake on.
     /// Returns true if there is nothing more to send.
     #[inline]
-    pub fn send(&mut self, connection: &mut Connection) -> bool {
+    pub fn send(&mut self, now: Time, connection: &mut Connection) -> bool {
         if self.unwritten > 0 {
-            let written = connection.write(self.unwritten);
+            let written = connection.write(now, self.unwritten);
             // Bulk data never end.
             if self.unwritten != u64::MAX {
                 self.unwritten -= written;

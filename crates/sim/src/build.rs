@@ -101,6 +101,11 @@ fn add_flow(
             routes: leg.routes,
             nodes: leg.nodes,
             read_rate: expanded.flow.read_rate().filter(|_| is_last),
+            write_size: if place == 0 {
+                expanded.flow.app.write_size()
+            } else {
+                crate::plan::PROXY_BLOCK
+            },
         });
         if let Some((relay, buffer)) = leg.proxy {
             plan.proxies.push(ProxyPlan { relay, legs: [index - 1, index], buffer });

@@ -128,7 +128,7 @@ impl Exchanges {
             self.ask(now, app);
         }
         if self.unwritten > 0 {
-            self.unwritten -= connection.write(self.unwritten);
+            self.unwritten -= connection.write(now, self.unwritten);
         }
     }
 

@@ -127,6 +127,7 @@ impl Flow {
                 Connection::listen_as(tcp, initial)
             };
         }
+        self.ends.iter_mut().for_each(|end| end.set_write_size(plan.write_size.into()));
         self.phase = Phase::Open;
         self.connections += 1;
         self.connected = false;
@@ -316,7 +317,7 @@ impl Flow {
         if let Some(exchanges) = &mut self.exchanges {
             exchanges.drive_server(&mut self.app, sender);
         }
-        if self.app.send(sender) {
+        if self.app.send(now, sender) {
             self.record.set_drained(true);
         }
     }

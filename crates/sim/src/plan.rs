@@ -191,11 +191,16 @@ pub struct FlowPlan {
     pub nodes: [u32; 2],
     /// Rate at which the receiving program reads; `None` without a limit.
     pub read_rate: Option<Rate>,
+    /// Largest number of bytes that a program passes to one write.
+    pub write_size: u32,
 }
 
 /// Largest number of bytes that a program with a [`FlowPlan::read_rate`] reads at once, as in many
 /// copy loops.
 pub const READ_BLOCK: u64 = 16 << 10;
+
+/// Largest number of bytes that a proxy writes at once.
+pub const PROXY_BLOCK: u32 = 64 << 10;
 
 /// UDP flow.
 #[derive(Debug, Clone)]

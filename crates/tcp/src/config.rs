@@ -1,7 +1,8 @@
 //! Configuration of a TCP endpoint: the fields of a scenario's `[tcp.NAME]`.
 
 use crate::{
-    CwndValidation, Size, backoff, congestion_control, loss_cause, loss_detection, rto, spurious,
+    CwndValidation, InitialWindow, Size, backoff, congestion_control, loss_cause, loss_detection,
+    rto, spurious,
 };
 use retx_units::Duration;
 use schemars::JsonSchema;
@@ -28,8 +29,9 @@ pub struct Config {
     pub limited_transmit: bool,
     /// Largest payload of a segment, in bytes, options not counted (RFC 9293 §3.7.1).
     pub mss: u32,
-    /// Congestion window at the start (RFC 5681 §3.1, RFC 6928).
-    pub initial_window: Size,
+    /// Congestion window at the start: a size, or `rfc5681` (§3.1: two to four segments) or
+    /// `rfc6928` (ten segments, fewer of large ones).
+    pub initial_window: InitialWindow,
     /// Losses of the SYN or SYN/ACK after which the initial window is one segment.
     pub lost_syn: LostSyn,
     /// Slow start threshold at the start; by default as high as possible (RFC 5681 §3.1).
@@ -237,7 +239,7 @@ impl Config {
             return refuse("mss", format!("{} lies outside 1 … 65495 bytes", self.mss));
         }
         for (field, size) in [
-            ("initial_window", Some(self.initial_window)),
+            ("initial_window", Some(self.initial_window.size(self.mss))),
             ("initial_ssthresh", self.initial_ssthresh),
             ("max_cwnd", self.max_cwnd),
             ("send_buffer", Some(self.send_buffer)),

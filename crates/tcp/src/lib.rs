@@ -18,6 +18,7 @@ mod config;
 mod connection;
 mod delayed_ack;
 mod delivered;
+mod initial_window;
 mod late;
 mod memory;
 mod mul_div;
@@ -40,5 +41,6 @@ pub use connection::{
     Connection, CwndValidation, Episode, Event, Info, KeepAlive, Limit, LossState, PlainTransmit,
     Polled, Prepared, State, Transmit,
 };
+pub use initial_window::InitialWindow;
 pub use ranges::Ranges;
 pub use size::Size;

@@ -4,8 +4,9 @@ mod congestion;
 mod linux;
 
 use crate::{
-    AckPolicy, Buffers, Config, CwndValidation, DelayedAck, GiveUp, IdleRestart, LostSyn, Push,
-    RttSamples, Size, backoff, congestion_control, loss_cause, loss_detection, rto, spurious,
+    AckPolicy, Buffers, Config, CwndValidation, DelayedAck, GiveUp, IdleRestart, InitialWindow,
+    LostSyn, Push, RttSamples, Size, backoff, congestion_control, loss_cause, loss_detection, rto,
+    spurious,
 };
 use retx_units::Duration;
 
@@ -169,8 +170,7 @@ fn reno() -> Config {
         spurious: spurious::Config::none(Default::default()),
         limited_transmit: true,
         mss: 1460,
-        // RFC 5681 §3.1: three segments when 1095 < SMSS <= 2190.
-        initial_window: Size::Mss(3),
+        initial_window: InitialWindow::Rfc5681,
         initial_ssthresh: None,
         slow_start_after_idle: true,
         idle_restart: IdleRestart::InitialWindow,
@@ -250,7 +250,7 @@ fn threshold_reno() -> Config {
 fn riverbed_reno() -> Config {
     Config {
         limited_transmit: false,
-        initial_window: Size::Mss(2),
+        initial_window: Size::Mss(2).into(),
         // Not in the table: the paper's figure 2 (135,000 bytes after 3,425 delayed ACKs without a
         // loss) fits eq. 3 of RFC 5681 from 64 KB, but not unlimited slow start.
         initial_ssthresh: Some(Size::Bytes(65_535)),

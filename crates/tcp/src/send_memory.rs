@@ -7,16 +7,19 @@
 //! (`sk_stream_is_writeable`), `tcp_output.c` (`tcp_cwnd_validate`, for the time that counts).
 //!
 //! *Equations.* Unacknowledged data occupy their bytes, and 832 more for each burst in flight and
-//! each waiting block. A write continues while the sum is less than the buffer, and beyond that
-//! while its data are sent at once: the limit is checked only for a new block, and the last block
-//! is refilled as a part of it is sent. A write thus fills both windows even if they exceed the
-//! buffer. A write that found no room waits until a third of the buffer is free. Buffer: 2 (BBR: 3)
-//! · max(10, cwnd, reordering + 1) segments of 2304 bytes for an MSS of 1460, set when a write
-//! waits and the congestion window is not full; at most `send_autotuning`, unless the application
-//! has fixed it.
+//! each waiting block. A write checks the limit only when it begins a new block: the last block is
+//! refilled as a part of it is sent, a burst whenever it is full. A large write thus fills both
+//! windows even if they exceed the buffer. At the end of a write, and once for each half of the
+//! peer's largest window, all is sent that may be, except a short end that Nagle's algorithm holds;
+//! the next write may fill up its block. A write that found no room waits until a third of the
+//! buffer is free, and then continues. A new write, but not one that continues, marks a shortage of
+//! data for the delivery rate. Buffer: 2 (BBR: 3) · max(10, cwnd, reordering + 1) segments of 2304
+//! bytes for an MSS of 1460, set when a write waits and the congestion window is not full; at most
+//! `send_autotuning`, unless the application has fixed it.
 //!
-//! *Where we differ.* A burst of which a part was retransmitted still counts as one. Paced data do
-//! not refill a block.
+//! *Where we differ.* A burst of which a part was retransmitted still counts as one. Writes take no
+//! time: several of them may follow each other while a short end is held; the kernel's program is
+//! often still copying when the acknowledgment arrives that releases the short end.
 
 use crate::memory;
 use retx_units::{Duration, Time};
@@ -35,6 +38,14 @@ pub(crate) struct SendMemory {
     most: Option<u64>,
     /// True if a write waits for room (`SOCK_NOSPACE`).
     pub waits: bool,
+    /// Largest number of bytes that the program passes to one write.
+    pub write_size: u64,
+    /// Bytes of the current write that have found no room yet.
+    pub rest: u64,
+    /// Position at which the last block begins.
+    pub tail: u64,
+    /// Position after the last forced push (`pushed_seq`).
+    pub pushed: u64,
     /// Time since which a waiting write has been the sender's only limit.
     limits_since: Option<Time>,
     /// Duration of earlier such limits.
@@ -53,7 +64,17 @@ impl SendMemory {
     }
 
     const fn new(buffer: u64, most: Option<u64>) -> Self {
-        Self { buffer, most, waits: false, limits_since: None, limited: Duration::ZERO }
+        Self {
+            buffer,
+            most,
+            waits: false,
+            write_size: u64::MAX,
+            rest: 0,
+            tail: 1,
+            pushed: 1,
+            limits_since: None,
+            limited: Duration::ZERO,
+        }
     }
 
     /// Expands the buffer to `factor` windows of `segments` segments (`tcp_sndbuf_expand`).
@@ -63,10 +84,9 @@ impl SendMemory {
         self.buffer = self.buffer.max(wanted.min(most));
     }
 
-    /// Bytes that a new write may add when `taken` bytes of memory are in use, in whole blocks.
-    pub fn room(&self, taken: u64, block: u64) -> u64 {
-        let free = self.buffer.saturating_sub(taken);
-        free.div_ceil(block + memory::SMALLEST_PACKET) * block
+    /// True if no new block may be opened when `taken` bytes of memory are in use.
+    pub const fn is_full(&self, taken: u64) -> bool {
+        taken >= self.buffer
     }
 
     /// Wakes a waiting write when a third of the buffer is free.
@@ -117,14 +137,11 @@ mod tests {
         assert_eq!(SendMemory::fixed(1).buffer, 4_608);
     }
 
-    /// Blocks of 22 segments: a new block is accepted while anything is free.
     #[test]
-    fn a_block_goes_in_while_anything_is_free() {
+    fn a_block_is_opened_while_anything_is_free() {
         let memory = SendMemory::fixed(50_000);
-        let block = 22 * 1_448;
-        assert_eq!(memory.room(99_999, block), block);
-        assert_eq!(memory.room(100_000, block), 0);
-        assert_eq!(memory.room(0, block), 4 * block);
+        assert!(!memory.is_full(99_999));
+        assert!(memory.is_full(100_000));
     }
 
     #[test]

@@ -29,9 +29,13 @@ def rate_of(text: str) -> float:
 
 
 def bytes_of(value: int | str, mss: int) -> int:
-    """Bytes of a window, which may be a multiple of the MSS: `"10 mss"`."""
+    """Bytes of a window: a number, a multiple of the MSS, or a bound on the initial window."""
     if isinstance(value, int):
         return value
+    if value == "rfc5681":
+        return (2 if mss > 2190 else 3 if mss > 1095 else 4) * mss
+    if value == "rfc6928":
+        return min(10 * mss, max(2 * mss, 14_600))
     return int(value.split()[0].removesuffix("mss")) * mss
 
 

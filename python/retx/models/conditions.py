@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from retx.explaining.units import bytes_of
 from retx.models import bit_errors, gilbert_elliott
 from retx.models.arguments import ModelError
 
@@ -204,6 +205,4 @@ def _window(tcp: Table) -> float:
 
 
 def _bytes(size: int | str, mss: int) -> float:
-    if isinstance(size, str):
-        return float(size.split()[0]) * mss
-    return float(size)
+    return float(bytes_of(size, mss))

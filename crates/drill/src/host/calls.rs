@@ -248,9 +248,9 @@ impl Host {
         let target = &mut self.ends[end];
         let connection = &mut target.connection;
         let taken = if flags.contains(MessageFlags::MORE) {
-            connection.write_with_more(bytes)
+            connection.write_with_more(now, bytes)
         } else {
-            connection.write(bytes)
+            connection.write(now, bytes)
         };
         if taken == bytes && flags.contains(MessageFlags::END_OF_RECORD) {
             connection.end_record();

@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Largest number of bytes written or read at once.
+/// Largest number of bytes read at once.
 const CHUNK: usize = 256 << 10;
 
 /// State shared by the two ends of a flow.
@@ -127,7 +127,8 @@ impl End {
     pub fn new((flow, order): (u32, FlowOrder), way: Way, state: Shared, run: &Run) -> Self {
         let Run { clock, warmup, .. } = *run;
         let messages = run.messages.clone();
-        Self { flow, order, clock, warmup, messages, way, state, buffer: vec![0; CHUNK] }
+        let buffer = vec![0; CHUNK.max(order.write_size as usize)];
+        Self { flow, order, clock, warmup, messages, way, state, buffer }
     }
 
     /// Runs the end until it has finished.
@@ -218,7 +219,7 @@ impl End {
 
     fn write(&self, mut socket: &TcpStream, mut bytes: u64) -> io::Result<()> {
         while bytes > 0 {
-            let chunk = usize::try_from(bytes).unwrap_or(CHUNK).min(CHUNK);
+            let chunk = bytes.min(self.order.write_size) as usize;
             // Blocks while the send buffer is full, so that the kernel always has data to send.
             let written = socket.write(&self.buffer[..chunk])? as u64;
             // `u64::MAX` denotes an endless file.

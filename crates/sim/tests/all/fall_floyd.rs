@@ -23,7 +23,7 @@ fn tcp(name: &str, recover_test: bool) -> TcpPlan {
         congestion_control::Config::reno(_) | congestion_control::Config::tahoe(_)
     ));
     config.mss = 1000;
-    config.initial_window = Size::Mss(2);
+    config.initial_window = Size::Mss(2).into();
     config.advertised_window = Some(Size::Mss(28));
     config.window_scaling = false;
     config.limited_transmit = false;
@@ -90,6 +90,7 @@ fn run(tcp: TcpPlan, drops: &[u64]) -> (Vec<(i64, u64)>, Vec<i64>) {
             routes: [0, 1],
             nodes: [0, 2],
             read_rate: None,
+            write_size: 256 << 10,
         }],
         datagrams: vec![],
     };

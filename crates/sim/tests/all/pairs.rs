@@ -48,7 +48,7 @@ fn config(control: &str, column: &str) -> Config {
     } else {
         let detection = serde_json::from_value(column.into()).expect("a name from the list");
         let sack = matches!(column, "sack" | "rack");
-        let initial_window = Size::Mss(10);
+        let initial_window = Size::Mss(10).into();
         Config { loss_detection: detection, sack, initial_window, ..tcp("sack").config }
     };
     config.congestion_control = serde_json::from_value(control.into()).expect("a registered name");

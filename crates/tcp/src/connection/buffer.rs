@@ -3,6 +3,7 @@
 use super::{Connection, Sender, State};
 use crate::loss_detection::LossDetection;
 use crate::memory;
+use crate::send_memory::SendMemory;
 use retx_units::{Duration, Time};
 
 impl Sender {
@@ -19,63 +20,164 @@ impl Sender {
     }
 
     /// Bytes of new data that the windows allow.
-    fn open_room(&self) -> u64 {
+    pub fn open_room(&self) -> u64 {
         let offered = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt);
         self.cwnd_room().min(offered)
     }
+}
 
-    /// Bytes that a write may add now, if they are sent in bursts of `burst` bytes: first the data
-    /// that the windows allow at once, then the rest of the block from which those are taken, and
-    /// more blocks as long as there is room.
-    fn writable(&self, burst: u64) -> u64 {
-        let Some(memory) = self.bursts.memory else { return 0 };
-        let (block, unsent, taken) = (self.block(), self.unsent(), self.memory_taken());
-        let room = memory.room(taken, block);
-        let leaves = if self.pacer.is_some() { 0 } else { self.open_room() };
-        if leaves <= unsent {
-            return room;
+/// Write queue during the writes of an instant.
+struct WriteQueue {
+    /// Position after the data written.
+    written: u64,
+    /// Bytes that wait to be sent.
+    unsent: u64,
+    /// Bytes that are not acknowledged.
+    bytes: u64,
+    /// Number of bursts in flight.
+    bursts: u64,
+    /// Bytes that the windows and pacing still let go.
+    room: u64,
+    /// Position at which the last block begins.
+    tail: u64,
+    /// Position after the last forced push.
+    pushed: u64,
+    holds_short: bool,
+    nagle: bool,
+    block: u64,
+    burst: u64,
+    smss: u64,
+    half_window: u64,
+}
+
+impl WriteQueue {
+    fn taken(&self) -> u64 {
+        let blocks = self.bursts + self.unsent.div_ceil(self.block);
+        self.bytes + blocks * memory::SMALLEST_PACKET
+    }
+
+    fn send(&mut self, bytes: u64) {
+        self.unsent -= bytes;
+        self.room -= bytes.min(self.room);
+        self.bursts += bytes.div_ceil(self.burst);
+    }
+
+    /// Sends all that may go (`tcp_push`). Nagle's algorithm holds back a short end.
+    fn push(&mut self) {
+        let (most, short) = (self.unsent.min(self.room), self.unsent % self.smss);
+        if most < self.unsent || short == 0 {
+            self.send(most / self.smss * self.smss);
+        } else if self.holds_short {
+            self.send(most - short);
+        } else {
+            self.send(most);
+            self.holds_short = self.nagle;
         }
-        if room == 0 && (unsent == 0 || unsent >= block) {
-            return 0;
+        self.pushed = self.written;
+    }
+
+    /// Room of the last block, parts of which may have been sent.
+    fn room_of_tail(&self) -> u64 {
+        let begin = self.tail.max(self.written - self.unsent);
+        if self.unsent == 0 { 0 } else { self.block.saturating_sub(self.written - begin) }
+    }
+
+    /// Takes up to `bytes` of a write into blocks; returns how many there was room for.
+    fn fill(&mut self, bytes: u64, memory: &SendMemory) -> u64 {
+        let mut left = bytes;
+        while left > 0 {
+            let mut room = self.room_of_tail();
+            if room == 0 {
+                if memory.is_full(self.taken()) {
+                    break;
+                }
+                (self.tail, room) = (self.written, self.block);
+            }
+            let taken = room.min(left);
+            self.written += taken;
+            self.unsent += taken;
+            self.bytes += taken;
+            left -= taken;
+            if left > 0 && self.written > self.pushed + self.half_window {
+                self.push();
+            } else if left > 0 && self.tail <= self.written - self.unsent {
+                // The block at the head of the queue: one burst of it goes (`tcp_push_one`).
+                self.send(self.burst.min(self.room).min(self.unsent));
+            }
         }
-        let leaves = leaves - unsent;
-        let bursts = leaves.div_ceil(burst.max(1));
-        let taken = taken + leaves + bursts * memory::SMALLEST_PACKET;
-        leaves + memory.room(taken, block).max(block)
+        self.push();
+        bytes - left
     }
 }
 
 impl Connection {
     /// Writes up to `bytes` of the application's data; returns the number of bytes that fit into
     /// the send buffer.
-    pub fn write(&mut self, bytes: u64) -> u64 {
+    pub fn write(&mut self, now: Time, bytes: u64) -> u64 {
         if self.sender.fin_queued || matches!(self.state, State::Closed | State::TimeWait) {
             return 0;
         }
         self.sender.end_announcement();
         if self.sender.bursts.memory.is_some() {
-            return self.write_into_memory(bytes);
+            return self.write_into_memory(now, bytes);
         }
         self.sender.write(bytes, self.parameters.send_buffer)
     }
 
-    /// Writes data of the application; data without room wait.
-    pub(super) fn write_into_memory(&mut self, bytes: u64) -> u64 {
-        let waits = self.sender.bursts.memory.is_some_and(|memory| memory.waits);
-        if bytes == 0 || waits {
+    /// State of the write queue once all is sent that the windows, pacing and deferral let go.
+    fn write_queue(&self, now: Time, memory: &SendMemory) -> WriteQueue {
+        let (sender, parameters) = (&self.sender, &self.parameters);
+        let last_short = if parameters.minshall { sender.bursts.short_end } else { sender.snd_nxt };
+        let mut queue = WriteQueue {
+            written: sender.written,
+            unsent: sender.unsent(),
+            bytes: sender.written - sender.snd_una.max(1).min(sender.written),
+            bursts: sender.board.bursts(),
+            room: self.room_now(now),
+            tail: memory.tail,
+            pushed: memory.pushed.max(sender.bursts.pushed),
+            holds_short: parameters.nagle && last_short > sender.snd_una,
+            nagle: parameters.nagle,
+            block: sender.block(),
+            burst: self.enough(),
+            smss: sender.bounded_smss(),
+            half_window: sender.max_snd_wnd / 2,
+        };
+        queue.push();
+        queue
+    }
+
+    /// Writes data of the application, as many bytes at once as its program does; data without
+    /// room wait.
+    pub(super) fn write_into_memory(&mut self, now: Time, bytes: u64) -> u64 {
+        let Some(mut memory) = self.sender.bursts.memory else { return 0 };
+        if bytes == 0 || memory.waits {
             return 0;
         }
-        let burst = self.enough();
-        let sender = &mut self.sender;
-        sender.note_shortage();
-        let taken = bytes.min(sender.writable(burst));
-        sender.written += taken;
-        if taken < bytes
-            && let Some(memory) = &mut sender.bursts.memory
-        {
-            memory.waits = true;
+        let mut queue = self.write_queue(now, &memory);
+        let begin = queue.written;
+        let mut left = bytes;
+        while left > 0 && !memory.waits {
+            if memory.rest == 0 {
+                self.sender.note_shortage_of(queue.written - queue.unsent, queue.written);
+                memory.rest = memory.write_size.min(left);
+            }
+            let taken = queue.fill(memory.rest.min(left), &memory);
+            left -= taken;
+            memory.rest -= taken;
+            memory.waits = left > 0 && memory.rest > 0;
         }
-        taken
+        (memory.tail, memory.pushed) = (queue.tail, queue.pushed);
+        self.sender.written = queue.written;
+        self.sender.bursts.memory = Some(memory);
+        queue.written - begin
+    }
+
+    /// Sets the largest number of bytes that the program passes to one write.
+    pub fn set_write_size(&mut self, bytes: u64) {
+        if let Some(memory) = self.sender.bursts.made().and_then(|it| it.memory.as_mut()) {
+            memory.write_size = bytes;
+        }
     }
 
     /// Initialises the send buffer at the end of the handshake (`tcp_init_buffer_space`).
@@ -107,8 +209,7 @@ impl Connection {
         if !sender.bursts.memory.is_some_and(|memory| memory.waits) {
             return;
         }
-        let offered = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
-        let leaves = sender.unsent().min(offered);
+        let leaves = sender.unsent().min(self.room_now(now));
         if leaves + u64::from(sender.window.smss) <= sender.cwnd_room() {
             self.expand_send_memory();
         }

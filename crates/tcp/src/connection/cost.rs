@@ -27,7 +27,7 @@ impl Rig {
         }
         let config = Config {
             mss: SMSS as u32,
-            initial_window: Size::Mss(segments),
+            initial_window: Size::Mss(segments).into(),
             send_buffer: Size::Bytes(1 << 30),
             ..serde_json::from_value(base).expect("names")
         };
@@ -49,7 +49,7 @@ impl Rig {
         sender.handle_segment(now, &answer);
         // Overrides the initial window of the congestion control (Linux's Hybla).
         sender.sender.window.cwnd = segments * SMSS;
-        assert_eq!(sender.write(2 * segments * SMSS), 2 * segments * SMSS);
+        assert_eq!(sender.write(now, 2 * segments * SMSS), 2 * segments * SMSS);
         let mut rig = Self { sender, now, acks: 0 };
         rig.ack(0, &[]);
         // A paced sender has sent all of them before the first is acknowledged.

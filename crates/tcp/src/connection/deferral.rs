@@ -128,7 +128,7 @@ impl Connection {
         if room.packet <= smss {
             return false;
         }
-        if self.waits_for_more(now, &room, enough) {
+        if self.waits_for_more(now, self.last_departure(), &room, enough) {
             let in_use = self.sender.in_use(self.sender.flight_size());
             if room.congestion < room.offered {
                 self.sender.validation.on_deferral(&in_use);
@@ -185,13 +185,36 @@ impl Connection {
         ((in_time + nearby).min(BLOCK_MAX) / smss).max(least) * smss
     }
 
-    fn waits_for_more(&self, now: Time, room: &Room, enough: u64) -> bool {
+    /// Bytes of new data that the windows, pacing and deferral let go now, if that many are queued.
+    pub(super) fn room_now(&self, now: Time) -> u64 {
+        let (sender, smss, enough) = (&self.sender, self.segment_size(), self.enough());
+        let room = sender.open_room() / smss * smss;
+        let room = match &sender.pacer {
+            None => room,
+            Some(pacer) if pacer.closed_until(now).is_some() => 0,
+            // The gate closes behind a burst.
+            Some(_) => room.min(enough),
+        };
+        if !self.parameters.tso {
+            return room;
+        }
+        let half = (sender.window.cwnd / 2 / smss).max(1) * smss;
+        let rest = room % enough.min(half);
+        let last_sent = if rest < room { now } else { self.last_departure() };
+        let end = Room { congestion: rest, offered: rest, packet: u64::MAX, last: false };
+        if self.waits_for_more(now, last_sent, &end, enough) { room - rest } else { room }
+    }
+
+    /// Departure of the last data.
+    fn last_departure(&self) -> Time {
+        let sender = &self.sender;
+        // `tcp_wstamp_ns`, which pacing may set ahead of the clock.
+        sender.pacer.as_ref().and_then(|pacer| pacer.opened()).unwrap_or(sender.last_sent)
+    }
+
+    fn waits_for_more(&self, now: Time, last_sent: Time, room: &Room, enough: u64) -> bool {
         let sender = &self.sender;
         let recovers = sender.loss_detection.in_recovery() || sender.timeout_recovery_end > 0;
-        // `tcp_wstamp_ns` is the departure of the last packet, which pacing may set ahead of the
-        // clock.
-        let last_sent =
-            sender.pacer.as_ref().and_then(|pacer| pacer.opened()).unwrap_or(sender.last_sent);
         if recovers || now.since(last_sent.min(now)) > MILLISECOND {
             return false;
         }

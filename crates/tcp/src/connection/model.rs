@@ -46,12 +46,16 @@ impl Sender {
     /// (`tcp_rate_check_app_limited`).
     #[inline]
     pub fn note_shortage(&mut self) {
+        self.note_shortage_of(self.snd_nxt.max(1), self.written);
+    }
+
+    /// Like [`Self::note_shortage`], once the data before `next` of those `written` have been sent.
+    pub fn note_shortage_of(&mut self, next: u64, written: u64) {
         if self.model.is_none() {
             return;
         }
-        let queued = self.written.saturating_sub(self.snd_nxt.max(1));
-        let short = queued < u64::from(self.window.smss);
-        let flight = self.pipe();
+        let short = written.saturating_sub(next) < u64::from(self.window.smss);
+        let flight = self.pipe() + next.saturating_sub(self.snd_nxt.max(1));
         if short && flight < self.window.cwnd && self.board.lost_bytes() == 0 {
             let flight = self.in_segments(flight);
             self.congestion_control.on_app_limited(flight);

@@ -249,7 +249,7 @@ mod tests {
         let flags = Flags::SYN.with(Flags::ACK);
         let answer = Segment { ack: SeqNr(1), window, flags, options, ..Segment::default() };
         connection.handle_segment(at(100), &answer);
-        assert_eq!(connection.write(1000), 1000);
+        assert_eq!(connection.write(at(100), 1000), 1000);
         while connection.poll_transmit(at(100)).is_some() {}
         assert_eq!(connection.flight_size(), 1000);
         connection

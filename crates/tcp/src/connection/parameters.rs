@@ -3,7 +3,7 @@
 
 use super::abort::AbortLimits;
 use crate::rto::Limits;
-use crate::{Config, DelayedAck, IdleRestart, LostSyn, Push, RttSamples, Size};
+use crate::{Config, DelayedAck, IdleRestart, InitialWindow, LostSyn, Push, RttSamples};
 use retx_units::Duration;
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ pub(super) struct Parameters {
     pub persist_timeout: Duration,
     pub abort_limits: AbortLimits,
     pub time_wait: Duration,
-    pub initial_window: Size,
+    pub initial_window: InitialWindow,
     pub lost_syn: LostSyn,
     pub delayed_ack: DelayedAck,
     /// Sizes in bytes.

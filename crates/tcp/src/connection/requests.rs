@@ -164,9 +164,9 @@ impl Connection {
     }
 
     /// [`Self::write`] by an application that will write more soon (`MSG_MORE`).
-    pub fn write_with_more(&mut self, bytes: u64) -> u64 {
+    pub fn write_with_more(&mut self, now: Time, bytes: u64) -> u64 {
         // After `write`, which ends an earlier announcement.
-        let taken = self.write(bytes);
+        let taken = self.write(now, bytes);
         self.requests().more = true;
         taken
     }

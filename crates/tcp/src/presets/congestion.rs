@@ -3,7 +3,7 @@
 
 use super::{newreno, rack, reno, sack};
 use crate::congestion_control::Config as Control;
-use crate::{Config, CwndValidation, Size, backoff};
+use crate::{Config, CwndValidation, InitialWindow, Size, backoff};
 
 /// Vegas refines Reno's recovery, on which its paper is based.
 pub(super) fn vegas() -> Config {
@@ -14,7 +14,7 @@ pub(super) fn vegas() -> Config {
 fn kernel(congestion_control: Control) -> Config {
     Config {
         congestion_control,
-        initial_window: Size::Mss(10),
+        initial_window: Size::Mss(10).into(),
         cwnd_validation: CwndValidation::Linux,
         ..rack()
     }
@@ -83,7 +83,7 @@ pub(super) fn hybla() -> Config {
 pub(super) fn cubic() -> Config {
     Config {
         congestion_control: Control::cubic(Default::default()),
-        initial_window: Size::Mss(10),
+        initial_window: InitialWindow::Rfc6928,
         ..rack()
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn linux() -> Config {
         rto: rto::Config::linux(Default::default()),
         backoff: backoff::Config::linux(Default::default()),
         spurious: spurious::Config::linux(Default::default()),
-        initial_window: Size::Mss(10),
+        initial_window: Size::Mss(10).into(),
         lost_syn: LostSyn::Second,
         cwnd_validation: CwndValidation::Linux,
         timestamps: true,

@@ -178,7 +178,7 @@ fn row(pair: &Pair) -> Row {
 /// of new data.
 fn play(config: &Config, seconds: u64) -> (Pair, Vec<Row>) {
     let mut config = config.clone();
-    config.initial_window = Size::Mss(8);
+    config.initial_window = Size::Mss(8).into();
     config.initial_ssthresh = Some(Size::Mss(2));
     let mut pair = Pair::new(&config);
     pair.delay = MS(2);

@@ -57,7 +57,7 @@ fn windows_keep_their_bounds_and_runs_repeat() {
 fn after_using_little(control: &str, validation: CwndValidation) -> (u64, u64) {
     let mut config = with(control, "newreno");
     config.cwnd_validation = validation;
-    config.initial_window = Size::Mss(10);
+    config.initial_window = Size::Mss(10).into();
     let mut pair = pair(&config);
     pair.drive(seconds(0.1));
     let mut early = 0;
@@ -91,7 +91,7 @@ fn a_window_with_three_losses_is_reduced_once() {
     for control in congestion_control::Config::BUILT_IN {
         for detection in ["newreno", "sack", "rack"] {
             let mut config = with(control, detection);
-            config.initial_window = Size::Mss(20);
+            config.initial_window = Size::Mss(20).into();
             let mut pair = pair(&config);
             if *control == "hybla_linux" {
                 // Hybla's first window is RTT/25 ms segments, whatever the initial window.

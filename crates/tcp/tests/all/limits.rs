@@ -36,7 +36,8 @@ fn before_it_is_established_it_is_the_handshake() {
 
 #[test]
 fn with_all_sent_it_is_the_data() {
-    let mut pair = pair(&config("sack", |config| config.initial_window = Size::Mss(10)), 10_000);
+    let mut pair =
+        pair(&config("sack", |config| config.initial_window = Size::Mss(10).into()), 10_000);
     assert_eq!(limit_at(&mut pair, 0.151), Limit::Data);
     assert_eq!(limit_at(&mut pair, 5.0), Limit::Data);
 }
@@ -46,7 +47,7 @@ fn with_all_sent_it_is_the_data() {
 fn with_a_full_send_buffer_all_of_it_is_sent() {
     let config = config("sack", |config| {
         config.send_buffer = Size::Bytes(4000);
-        config.initial_window = Size::Mss(10);
+        config.initial_window = Size::Mss(10).into();
     });
     let mut pair = pair(&config, 100_000);
     assert_eq!(limit_at(&mut pair, 0.151), Limit::Data);
@@ -57,7 +58,7 @@ fn with_a_full_send_buffer_all_of_it_is_sent() {
 fn a_peer_with_a_small_buffer_limits_by_its_window() {
     let config = config("sack", |config| {
         config.receive_buffer = Size::Bytes(4000);
-        config.initial_window = Size::Mss(10);
+        config.initial_window = Size::Mss(10).into();
     });
     let mut pair = pair(&config, 1_000_000);
     for at in [0.151, 0.4, 0.9] {
@@ -82,7 +83,7 @@ fn so_does_one_that_does_not_read() {
 fn of_two_windows_the_peers_comes_first() {
     let config = config("sack", |config| {
         config.receive_buffer = Size::Bytes(10_000);
-        config.initial_window = Size::Mss(10);
+        config.initial_window = Size::Mss(10).into();
     });
     let mut pair = pair(&config, 1_000_000);
     assert_eq!(limit_at(&mut pair, 0.151), Limit::ReceiveWindow);
@@ -95,7 +96,7 @@ fn of_two_windows_the_peers_comes_first() {
 fn fast_recovery_is_told_apart() {
     for preset in ["newreno", "sack", "rack", "linux"] {
         let config = config(preset, |config| {
-            config.initial_window = Size::Mss(10);
+            config.initial_window = Size::Mss(10).into();
             config.timestamps = false;
         });
         let mut pair = pair(&config, 1_000_000);
@@ -111,7 +112,8 @@ fn fast_recovery_is_told_apart() {
 /// then it repairs.
 #[test]
 fn after_a_timeout_a_repair_is_no_lack_of_data() {
-    let mut pair = pair(&config("newreno", |config| config.initial_window = Size::Mss(4)), 4000);
+    let mut pair =
+        pair(&config("newreno", |config| config.initial_window = Size::Mss(4).into()), 4000);
     pair.lose_copies(End::Server, &[(3001, 0)]);
     // The third segment's acknowledgment is delayed until 0.45 s, which starts the timer again.
     assert_eq!(limit_at(&mut pair, 0.6), Limit::Data);
@@ -126,7 +128,7 @@ fn after_a_timeout_a_repair_is_no_lack_of_data() {
 #[test]
 fn with_room_and_a_closed_gate_it_is_pacing() {
     let config = config("sack", |config| {
-        config.initial_window = Size::Mss(12);
+        config.initial_window = Size::Mss(12).into();
         config.pacing = true;
     });
     let mut pair = pair(&config, 1_000_000);
@@ -136,7 +138,7 @@ fn with_room_and_a_closed_gate_it_is_pacing() {
 
 #[test]
 fn nagle_holds_what_is_less_than_a_segment() {
-    let config = config("sack", |config| config.initial_window = Size::Mss(10));
+    let config = config("sack", |config| config.initial_window = Size::Mss(10).into());
     let mut pair = pair(&config, 2500);
     assert_eq!(limit_at(&mut pair, 0.151), Limit::Nagle);
     assert_eq!(limit_at(&mut pair, 0.6), Limit::Data);
@@ -148,7 +150,7 @@ fn nagle_holds_what_is_less_than_a_segment() {
 #[test]
 fn the_peer_says_when_it_delays_its_acknowledgment() {
     let config = config("newreno", |config| {
-        config.initial_window = Size::Mss(1);
+        config.initial_window = Size::Mss(1).into();
         config.delayed_ack.segments = 2;
         config.delayed_ack.timeout = Duration::from_millis(200);
     });
@@ -193,4 +195,29 @@ fn linux_acknowledges_before_it_is_read() {
     let windows: Vec<u16> = acks.map(|sent| sent.transmit.segment.window).take(6).collect();
     assert_eq!(windows, [2_920, 2_920, 1_472, 2_896, 2_896, 2_896]);
     assert_eq!(pair.client.bytes_read, 20_000);
+}
+
+/// A program that writes 20,000 bytes at once: with a send buffer of 16,384 bytes of memory the
+/// second write waits. A single large write fills the peer's window, whatever the buffer holds, as
+/// the part of a block that has been sent makes room for more (`tcp_sendmsg_locked`).
+#[test]
+fn a_new_write_waits_for_a_full_send_buffer() {
+    let first_flight = |write_size| {
+        let mut config = preset("linux");
+        config.initial_window = Size::Mss(100).into();
+        config.send_buffer = Size::Bytes(8_192);
+        config.send_autotuning = None;
+        let mut pair = Pair::new(&config);
+        pair.server.connection.set_write_size(write_size);
+        pair.server.to_write = 1_000_000;
+        pair.drive(seconds(20.0));
+        assert_eq!(pair.client.bytes_read, 1_000_000);
+        let sent = |from| pair.sent.iter().filter(move |sent| sent.from == from);
+        let first = sent(End::Server).map(|sent| (sent.at, sent.transmit.segment.payload_bytes));
+        let begin = first.clone().find(|(_, bytes)| *bytes > 0).expect("data").0;
+        let same_time = first.filter(|(at, _)| *at == begin);
+        same_time.map(|(_, bytes)| u64::from(bytes)).sum::<u64>()
+    };
+    assert_eq!(first_flight(20_000), 20_000);
+    assert_eq!(first_flight(u64::MAX), 43 * 1_448);
 }

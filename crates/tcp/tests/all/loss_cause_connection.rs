@@ -15,7 +15,7 @@ const fn position(segment: u64) -> u64 {
 fn hearing(name: &str, rule: &str) -> Config {
     let mut config = preset(name);
     config.loss_cause = serde_json::from_str(rule).expect("a rule");
-    config.initial_window = Size::Mss(10);
+    config.initial_window = Size::Mss(10).into();
     config.initial_ssthresh = Some(Size::Mss(5));
     config.delayed_ack.segments = 1;
     // Their option would make segments shorter.

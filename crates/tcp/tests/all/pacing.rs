@@ -20,7 +20,7 @@ fn gaps(times: &[f64]) -> Vec<f64> {
 fn paced(window: u64) -> Config {
     let mut config = preset("sack");
     config.mss = 1000;
-    config.initial_window = Size::Mss(window);
+    config.initial_window = Size::Mss(window).into();
     config.pacing = true;
     config
 }

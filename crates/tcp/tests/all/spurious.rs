@@ -9,7 +9,7 @@ use retx_units::Duration;
 /// expire once in that time.
 fn spike(change: impl Fn(&mut Config)) -> Pair {
     let mut config = preset("newreno");
-    config.initial_window = Size::Mss(10);
+    config.initial_window = Size::Mss(10).into();
     config.advertised_window = Some(Size::Mss(20));
     config.delayed_ack.segments = 1;
     config.limited_transmit = false;
@@ -153,7 +153,7 @@ fn a_real_loss_is_repaired_all_the_same() {
         let mut config = preset("newreno");
         config.sack = sack;
         config.loss_detection = serde_json::from_value(detection.into()).expect("a name");
-        config.initial_window = Size::Mss(10);
+        config.initial_window = Size::Mss(10).into();
         detector("frto", "full_undo")(&mut config);
         let mut pair = Pair::new(&config);
         pair.server.to_write = 200_000;

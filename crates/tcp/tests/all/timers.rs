@@ -149,7 +149,7 @@ fn timestamps_end_the_backoff_at_once() {
     config.timestamps = true;
     config.limited_transmit = false;
     config.delayed_ack.segments = 1;
-    config.initial_window = Size::Mss(2);
+    config.initial_window = Size::Mss(2).into();
     let mut pair = Pair::new(&config);
     pair.lose_copies(End::Server, &losing(1, 3));
     pair.server.to_write = 1_448 * 4;

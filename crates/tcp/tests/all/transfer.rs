@@ -27,7 +27,7 @@ fn a_clean_download() {
 #[test]
 fn initial_window_then_slow_start() {
     let mut config = preset("reno");
-    config.initial_window = Size::Mss(2);
+    config.initial_window = Size::Mss(2).into();
     config.delayed_ack.segments = 1;
     let mut pair = Pair::new(&config);
     pair.server.to_write = 1460 * 30;
@@ -170,7 +170,7 @@ fn nagle_holds_small_segments_back() {
 #[test]
 fn delayed_acks() {
     let mut config = preset("reno");
-    config.initial_window = Size::Mss(3);
+    config.initial_window = Size::Mss(3).into();
     let mut pair = Pair::new(&config);
     pair.server.to_write = 3 * 1460;
     pair.drive(seconds(1.0));
@@ -191,7 +191,7 @@ fn recovery_does_not_spoil_rtt_samples() {
     for name in ["tahoe", "reno", "newreno"] {
         let mut config = preset(name);
         config.delayed_ack.segments = 1;
-        config.initial_window = Size::Mss(20);
+        config.initial_window = Size::Mss(20).into();
         let mut pair = Pair::new(&config);
         pair.server.to_write = 400_000;
         let lost = [1_461, 4_381, 5_841, 10_221, 14_601].map(|position| (position, 0));

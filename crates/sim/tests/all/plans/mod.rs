@@ -101,6 +101,7 @@ pub fn one_flow(links: &[LinkOf], tcp: TcpPlan, work: Work) -> Plan {
             routes: [0, 1],
             nodes: [0, count],
             read_rate: None,
+            write_size: 256 << 10,
         }],
         datagrams: vec![],
     }
@@ -141,6 +142,7 @@ pub fn dumbbell(count: u32, end: Duration) -> Plan {
             routes: [2 * index, 2 * index + 1],
             nodes: [2 * index, 2 * index + 1],
             read_rate: None,
+            write_size: 256 << 10,
             ..flow.clone()
         });
     }

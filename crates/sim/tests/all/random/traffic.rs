@@ -79,6 +79,7 @@ pub fn flows(stream: &mut Stream, plan: &mut Plan, ways: &[Way]) {
             routes: if swapped { [there + 1, there] } else { [there, there + 1] },
             nodes: [2 * index as u32, 2 * index as u32 + 1],
             read_rate: None,
+            write_size: 256 << 10,
         });
     }
 }

@@ -73,7 +73,7 @@ fn config(stream: &mut Stream) -> Config {
     };
     let mut config = (presets::find(name).expect("a preset").config)();
     config.mss = pick(stream, &[100, 536, 1_460]);
-    config.initial_window = Size::Mss(1 + stream.below(10));
+    config.initial_window = Size::Mss(1 + stream.below(10)).into();
     config.delayed_ack.segments = 1 + stream.below(3) as u32;
     if stream.below(if name == "sack" { 2 } else { 4 }) == 0 {
         // Configuration for the fast paths of a recovery, and for those with details.
@@ -253,7 +253,10 @@ impl World {
             3..=20 => drop(self.both(end, |it| it.read(bytes))),
             21..=40 => drop(self.both(end, |it| it.read(u64::MAX))),
             _ if end == 1 && self.stream.below(4) > 0 => {}
-            _ => drop(self.both(end, |it| it.write(bytes))),
+            _ => {
+                let now = self.now;
+                self.both(end, |it| it.write(now, bytes));
+            }
         }
     }
 }

@@ -196,7 +196,7 @@ impl Pair {
         if host.connection.state() == State::Listen {
             return;
         }
-        host.to_write -= host.connection.write(host.to_write);
+        host.to_write -= host.connection.write(now, host.to_write);
         let open = host.connection.state() != State::SynSent;
         if host.to_write == 0 && host.close_when_written && open {
             host.connection.close();
