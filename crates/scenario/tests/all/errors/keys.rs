@@ -32,7 +32,7 @@ fn unknown_keys() {
         "bytes =",
         "byts =",
         "s.toml:19: flow.download.app.byts: unknown key; did you mean \"bytes\"? (keys here: \
-         bytes)",
+         bytes, write)",
     );
     refuse(
         "like =",
@@ -168,4 +168,16 @@ fn what_is_missing() {
         "s.toml: no flow: write at least one [[flow]] with `name`, `from`, `to`, `tcp` or `udp`, \
          and `app`"
     );
+}
+
+#[test]
+fn sizes_of_writes() {
+    let refused = "from 1 to 16777216 are allowed";
+    for bytes in ["0", "16777217"] {
+        refuse(
+            "bytes =",
+            &format!("write = {bytes}, bytes ="),
+            &format!("s.toml:19: flow.download.app.write: {bytes} bytes: {refused}"),
+        );
+    }
 }
