@@ -130,7 +130,7 @@ impl Sender {
     /// True if new data up to `end` include one of the pushes for each half of the peer's largest
     /// window: Linux `forced_push`, at the ends of blocks of at most half that window
     /// (`tcp_bound_to_half_wnd`) and 64 KiB.
-    pub fn pushes(&mut self, end: u64) -> bool {
+    pub fn pushes(&mut self, now: Time, end: u64) -> bool {
         // The usual case: half a window, of which the blocks are at least, has not been sent yet.
         if end <= self.bursts.pushed + self.max_snd_wnd / 2 {
             return false;
@@ -142,7 +142,8 @@ impl Sender {
         if due {
             self.bursts.pushed = end;
         }
-        due
+        // Segmentation leaves PSH on the last segment of a burst alone, which carries it anyway.
+        due && !self.bursts.burst.is_open(now)
     }
 
     /// Reduces the window after a pause longer than the RTO, when the ACK clock is lost.

@@ -272,7 +272,8 @@ impl Connection {
         }
         let end = position + u64::from(length);
         let is_new = length > 0 && position == self.sender.snd_max;
-        let forced = self.parameters.push == Push::HalfWindow && is_new && self.sender.pushes(end);
+        let forced =
+            self.parameters.push == Push::HalfWindow && is_new && self.sender.pushes(now, end);
         let ends_burst = is_new && self.sender.bursts.burst.ends(now);
         let ends_write = length > 0 && end == self.sender.written;
         if forced || ends_burst || ends_write && self.sender.repair.requests.pushes_end() {

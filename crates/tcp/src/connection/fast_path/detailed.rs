@@ -306,7 +306,7 @@ impl Connection {
         let right = position + u64::from(length);
         // Linux pushes whenever more than half of the largest window was sent without PSH
         // (`forced_push`).
-        let forced = self.parameters.push == Push::HalfWindow && sender.pushes(right);
+        let forced = self.parameters.push == Push::HalfWindow && sender.pushes(now, right);
         let pushed = forced || sender.bursts.burst.ends(now) || right == sender.written;
         sender.put_on_board(now, position, length);
         if sender.bursts.memory.is_some() && !sender.bursts.burst.goes_on(now) {
