@@ -30,8 +30,14 @@ KERNEL: dict[str, dict[str, str]] = {
         "tcp": 'send_buffer = 20000\nsend_autotuning = "none"',
         "rate": "100 Mbit/s",
     },
-    # No kernel can be told to believe every timeout.
-    "spurious timeouts": {"tcp": ""},
+    # No kernel can be told to believe every timeout: short files, after each of which nothing is
+    # left of an undone one, and no queue that overflows.
+    "spurious timeouts": {
+        "tcp": "",
+        "app": '{ kind = "ftp", files = 1000, bytes = 100000 }',
+        "link": 'forward.channel = { model = "random_delay", share = 0.01, law = "constant", '
+        'delay = "3 s" }',
+    },
 }
 """Keys of the scenarios that differ on a kernel."""
 SUM = 0.001

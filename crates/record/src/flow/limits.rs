@@ -222,6 +222,11 @@ impl Limits {
         }
         self.put_in_force(episode, cause);
         self.add(FlowLimit::Timeout(cause), claimed);
+        // An emulation looks at its sender again only after the next acknowledgment.
+        if self.limit.is_congestion_window() {
+            let repairs = !by_timer && reduction.episode > 0;
+            self.limit = if repairs { self.recovery() } else { self.window() };
+        }
     }
 
     fn put_in_force(&mut self, episode: u64, cause: Cause) {

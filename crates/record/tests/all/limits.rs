@@ -135,3 +135,19 @@ fn a_timer_that_measured_the_recovery_has_its_cause() {
     assert_eq!(later.times().of(FlowLimit::Window(Wireless)), ms(60));
     assert_eq!(later.times().of(FlowLimit::Window(Congestion)), ms(0));
 }
+
+/// Nobody looks at the sender between a timeout and the next acknowledgment: that time is no longer
+/// slow start.
+#[test]
+fn a_reduction_ends_slow_start_by_itself() {
+    let mut limits = Limits::default();
+    limits.begin_connection(at(0));
+    limits.set(at(0), FlowLimit::SlowStart, at(10));
+    let timer = Reduction { by_timer: true, ..Reduction::of(1, Spurious) };
+    limits.reduce(at(30), at(10), &timer);
+    limits.end(at(70));
+    let times = limits.times();
+    assert_eq!(times.of(FlowLimit::SlowStart), ms(10));
+    assert_eq!(times.of(FlowLimit::Timeout(Spurious)), ms(20));
+    assert_eq!(times.of(FlowLimit::Window(Spurious)), ms(40));
+}

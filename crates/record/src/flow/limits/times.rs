@@ -54,6 +54,11 @@ impl FlowLimit {
         }
     }
 
+    /// True for the congestion window, reduced or not, and in a recovery.
+    pub(super) const fn is_congestion_window(self) -> bool {
+        matches!(self, Self::SlowStart | Self::Window(_) | Self::Recovery(_))
+    }
+
     /// True if an acknowledgment can end it.
     pub(super) const fn waits_for_ack(self) -> bool {
         matches!(self, Self::SlowStart | Self::Window(_) | Self::Recovery(_) | Self::Nagle)
