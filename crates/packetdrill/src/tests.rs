@@ -208,6 +208,6 @@ fn information_is_laid_out_as_linux_does() {
     let number = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
     assert_eq!(bytes[0], 1, "TCP_ESTABLISHED");
     assert_eq!(number(16), 700, "tcpi_snd_mss");
-    assert_eq!(number(80), 3, "tcpi_snd_cwnd");
+    assert_eq!(number(80), 4, "tcpi_snd_cwnd");
     assert_eq!(number(76), 0x7fff_ffff, "tcpi_snd_ssthresh");
 }
