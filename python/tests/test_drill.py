@@ -90,7 +90,7 @@ def test_trace_and_print(cli: Cli, script: Path) -> None:
     result = cli("drill", script, "--trace")
     assert result.returncode == 0
     assert "  0.000000 > S. 0:0(0) ack 1 win 65535 <mss 1460>\n" in result.stdout
-    assert "  print: 3\n" in result.stdout
+    assert "  print: 4\n" in result.stdout
 
 
 def test_json(cli: Cli, script: Path) -> None:

@@ -63,7 +63,7 @@ def in_namespace(script: str) -> subprocess.CompletedProcess[str]:
 def test_the_kernel_takes_every_command(lines: set[str]) -> None:
     tools = ("unshare", "ip", "tc", "sysctl")
     if not all(map(shutil.which, tools)) or in_namespace(SET_UP).returncode:
-        pytest.skip("no namespace of the network can be made here")
+        pytest.skip("this machine does not let anybody make a namespace of the network")
     whole = [match for line in lines for match in re.findall(COMMAND, line)]
     # No module is loaded for a test: a congestion control that is not there is not judged.
     commands = sorted({re.sub(r"modprobe \w+; ", "", it).strip() for it in whole})
