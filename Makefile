@@ -34,7 +34,7 @@ build: $(VENV)/released
 COMPILED := target/develop target/maturin target/CACHEDIR.TAG target/.rustc_info.json
 demo: announced
 	@fresh=$$([ -e target ] || echo yes); $(MAKE) --no-print-directory $(VENV)/built; \
-	    if [ "$$fresh" ]; then rm -rf $(COMPILED); rmdir target || true; fi
+	    if [ "$$fresh" ]; then rm -rf $(COMPILED); rmdir target 2> /dev/null || true; fi
 	mkdir -p out
 	$(BIN)/retx why scenarios/why-satellite.toml --html out/why-satellite.html --plot why=out/why-satellite.png
 	$(BIN)/retx study high-ber --quick --emulations 0
