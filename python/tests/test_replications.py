@@ -74,7 +74,7 @@ def test_runs_without_random_draws_are_called_equal(cli: Cli, lossy: Path) -> No
     said = "All 3 runs are equal"
     assert said in cli("run", lossy, "--replications", 3, *without).stdout
     assert said not in cli("run", lossy, "--replications", 3).stdout
-    # Of a single run there is nothing to compare.
+    # A single run has no other to be equal to.
     assert "equal" not in cli("run", lossy, "--replications", 1, *without).stdout
     assert retx.replicate(UDP_ALONE, 2, overrides={"link.cloud.channel": []}).are_equal
     assert not retx.replicate(UDP_ALONE, 2).are_equal

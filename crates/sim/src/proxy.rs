@@ -7,7 +7,8 @@
 //!
 //! *How it works.* Both connections are ordinary ones ([`crate::flow`]). When one is established at
 //! the proxy it opens the other, as a program does that is woken by `accept` and calls `connect`.
-//! It holds at most `buffer` bytes: read from one connection and not yet acknowledged on the other.
+//! The proxy holds at most `buffer` bytes, read from one connection and not yet acknowledged on the
+//! other.
 //! Data that do not fit stay in the receiving connection, whose window closes. The proxy passes a
 //! FIN on after all data before it, in both directions; when a connection is aborted it resets the
 //! other.

@@ -91,7 +91,7 @@ fn an_undo_ends_the_time_of_the_reduction_that_it_takes_back() {
     limits.undo(at(50), at(50));
     limits.set(at(50), limits.window(), at(50));
     assert_eq!(limits.limit(), FlowLimit::Window(Congestion));
-    // What is found out later about the first reduction holds for the restored window, too.
+    // A cause of the first reduction that is corrected later holds for the restored window, too.
     limits.correct(1, Wireless);
     limits.end(at(80));
     let times = limits.times();

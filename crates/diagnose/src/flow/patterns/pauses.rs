@@ -91,7 +91,7 @@ impl Pauses {
             {
                 self.requests.add(heard.time_ns - since_ns, packet);
             }
-            // What the answer takes on its way is not the server's time.
+            // The time that the answer takes on its way is not the server's.
             self.request = Some((heard.time_ns + heard.sender_loop_ns, heard.packet));
         }
         if heard.is_all {
