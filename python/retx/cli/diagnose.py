@@ -13,6 +13,8 @@ from retx.cli.run import print_json
 from retx.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from retx.diagnosing.diagnosis import Diagnosis
 
 Capture = Annotated[
@@ -137,6 +139,13 @@ def _print(diagnosis: Diagnosis, *, is_whole: bool) -> None:
         _flow(flow, out)
 
 
+def _show(rows: Table, left_out: int, out: Any) -> None:  # noqa: ANN401
+    """Prints a table, and how many rows it leaves out."""
+    out.print(rows)
+    if left_out > 0:
+        out.print(f"and {left_out} more: see --json")
+
+
 def _overview(flows: list[Any], out: Any) -> None:  # noqa: ANN401
     from retx.cli.tables import plain, table
     from retx.diagnosing.wording import largest
@@ -150,9 +159,7 @@ def _overview(flows: list[Any], out: Any) -> None:  # noqa: ANN401
             str(flow["number"]), plain(flow["name"]), seconds(flow["life_s"]), str(flow["bytes"]),
             str(len(resent)), str(needless), str(len(flow["timeouts"])), largest(flow),
         )  # fmt: skip
-    out.print(rows)
-    if len(flows) > MOST_FLOWS:
-        out.print(f"and {len(flows) - MOST_FLOWS} more: see --json")
+    _show(rows, len(flows) - MOST_FLOWS, out)
 
 
 def _episodes(episodes: list[Any], out: Any) -> None:  # noqa: ANN401
@@ -174,9 +181,7 @@ def _episodes(episodes: list[Any], out: Any) -> None:  # noqa: ANN401
             it["cause"], f"{it['confidence']:.2f}", str(it["retransmitted"]),
             plain("; ".join(it["evidence"])),
         )  # fmt: skip
-    out.print(rows)
-    if len(episodes) > MOST_EPISODES:
-        out.print(f"and {len(episodes) - MOST_EPISODES} more: see --json")
+    _show(rows, len(episodes) - MOST_EPISODES, out)
 
 
 def _timeouts(timeouts: list[Any], out: Any) -> None:  # noqa: ANN401
@@ -191,9 +196,7 @@ def _timeouts(timeouts: list[Any], out: Any) -> None:  # noqa: ANN401
             str(it["packet"]), f"{it['time_s']:.6f}", str(it["number"]), seconds(it["waited_s"]),
             seconds(it["rto_s"]),
         )  # fmt: skip
-    out.print(rows)
-    if len(timeouts) > MOST_EPISODES:
-        out.print(f"and {len(timeouts) - MOST_EPISODES} more: see --json")
+    _show(rows, len(timeouts) - MOST_EPISODES, out)
 
 
 def _flow(flow: Any, out: Any) -> None:  # noqa: ANN401
@@ -218,6 +221,4 @@ def _flow(flow: Any, out: Any) -> None:  # noqa: ANN401
             str(it["packet"]), f"{it['time_s']:.6f}", str(it["seq"]), str(it["length_bytes"]),
             what(it), it["needless"], reason(it), f"{it['confidence']:.2f}",
         )  # fmt: skip
-    out.print(rows)
-    if len(resent) > MOST_RETRANSMISSIONS:
-        out.print(f"and {len(resent) - MOST_RETRANSMISSIONS} more: see --json")
+    _show(rows, len(resent) - MOST_RETRANSMISSIONS, out)
