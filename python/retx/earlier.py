@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 TABLES = (
     "flows", "links", "wlans", "stations", "relays",
     "samples", "link_samples", "segments", "acks", "drops", "episodes",
-    "exchanges",
+    "exchanges", "limits",
 )  # fmt: skip
 """The tables of a run, in the order of the documentation."""
 

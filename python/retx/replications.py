@@ -103,6 +103,11 @@ class Replications:
         """Exchanges of all replications; see `Result.exchanges`."""
         return self._joined("exchanges")
 
+    @cached_property
+    def limits(self) -> pl.DataFrame:
+        """Limits of all replications over time; see `Result.limits`."""
+        return self._joined("limits")
+
     def confusion(self) -> pl.DataFrame:
         """Reported and true causes, with rows for each replication; see `Result.confusion`."""
         from retx.analysis.confusion import confusion

@@ -31,6 +31,7 @@ HOW_TO_RECORD = {
     "drops": "run with tables=True",
     "episodes": "run with tables=True",
     "exchanges": "run with tables=True, and a flow whose app is request_response",
+    "limits": SAMPLING,
 }
 
 
@@ -157,6 +158,18 @@ class Result:
     def exchanges(self) -> pl.DataFrame:
         """One row per answered request of flows whose app is `request_response`."""
         return self._table("exchanges")
+
+    @cached_property
+    def limits(self) -> pl.DataFrame:
+        """One row per stretch of a flow's life under one limit; recorded together with the samples.
+
+        Columns: `flow start_s end_s limit`, where `limit` is a key of `limited_by`, such as
+        `window.congestion`. The rows of a flow cover its life without gaps.
+
+        Raises:
+            NotRecordedError: The scenario has no `sample_interval`.
+        """
+        return self._table("limits")
 
     def confusion(self) -> pl.DataFrame:
         """Reported and true causes: how well each sender distinguished corruption from congestion.

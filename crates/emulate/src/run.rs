@@ -102,6 +102,11 @@ pub fn emulate(
     let to = Time::from_nanos((outcome.engine.simulated_s * 1e9) as u64);
     let relays = &mut outcome.relays;
     results::add_proxies(relays, layout.plan.proxies.iter().zip(&report.proxies));
+    if let Some(limits) = &mut outcome.tables.limits {
+        let courses = (0..).zip(seen.counts.iter().map(|counts| counts.limited_by.course()));
+        courses
+            .for_each(|(flow, course)| course.iter().for_each(|it| limits.push(flow, it.spans())));
+    }
     if settings.record.drops {
         outcome.tables.exchanges = results::exchanges(&layout.plan, &report.flows);
     }
@@ -122,6 +127,9 @@ fn observed_flows(plan: &Plan, engine: &Engine<'_>) -> Flows {
     let mut flows = Flows::new((0..).zip(&plan.flows).map(of), plan.pipes.len(), every_ack);
     for (index, _) in (0..).zip(&plan.flows).filter(|(_, flow)| flow.work.sends_requests()) {
         flows.answer_requests(index);
+    }
+    if plan.sampling != Sampling::Off {
+        flows.record_courses();
     }
     flows
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 #[pyclass(module = "retx._native")]
 pub struct RawResult {
     scenario: Arc<retx_scenario::Scenario>,
-    recorded: [(&'static str, bool); 7],
+    recorded: [(&'static str, bool); 8],
     outcome: Outcome,
     /// Summary of an emulation; `None` for a simulation.
     summary: Option<Value>,
@@ -42,6 +42,7 @@ impl RawResult {
                 ("drops", tables.drops.is_some()),
                 ("episodes", tables.episodes.is_some()),
                 ("exchanges", tables.exchanges.is_some()),
+                ("limits", tables.limits.is_some()),
             ],
             outcome,
             summary: None,
@@ -83,6 +84,7 @@ impl RawResult {
             "drops" => tables.drops.take().map(|rows| rows.table(names)),
             "episodes" => tables.episodes.take().map(|rows| rows.table(names)),
             "exchanges" => tables.exchanges.take().map(|rows| rows.table(names)),
+            "limits" => tables.limits.take().map(|rows| rows.table(names)),
             _ => None,
         }
     }

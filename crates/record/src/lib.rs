@@ -10,6 +10,7 @@ pub mod distribution;
 mod drops;
 pub mod flow;
 mod json;
+mod limit;
 pub mod pcapng;
 pub mod reason;
 mod relay;

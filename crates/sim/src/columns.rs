@@ -80,6 +80,7 @@ impl Outcome {
             "drops" => tables.drops.as_ref().map(|rows| rows.table(names)),
             "episodes" => tables.episodes.as_ref().map(|rows| rows.table(names)),
             "exchanges" => tables.exchanges.as_ref().map(|rows| rows.table(names)),
+            "limits" => tables.limits.as_ref().map(|rows| rows.table(names)),
             _ => None,
         }
     }
@@ -141,6 +142,7 @@ impl Columns {
             tables.drops.map(|rows| rows.table(&names)),
             tables.episodes.map(|rows| rows.table(&names)),
             tables.exchanges.map(|rows| rows.table(&names)),
+            tables.limits.map(|rows| rows.table(&names)),
         ];
         for table in kept.into_iter().flatten() {
             self.append(&run, table);

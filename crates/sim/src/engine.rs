@@ -131,6 +131,9 @@ impl<'a> Engine<'a> {
             let first_hops = flow.routes.map(|route| starts[route as usize]);
             let mut new = Flow::new(index as u32, flow, &tcps[flow.tcp as usize], first_hops);
             new.set_path(PathProduct::of(plan, flow, &loaded));
+            if plan.sampling != Sampling::Off {
+                new.record.record_course();
+            }
             new
         };
         let mut flows: Vec<Flow> = plan.flows.iter().enumerate().map(flow).collect();

@@ -47,6 +47,7 @@ impl Recorder {
                 exchanges: (options.episodes
                     && plan.flows.iter().any(|flow| flow.work.sends_requests()))
                 .then(tables::Exchanges::default),
+                limits: (plan.sampling != Sampling::Off).then(tables::LimitSpans::default),
             },
             capture,
             every_ack: plan.sampling == Sampling::EveryAck,

@@ -12,7 +12,7 @@ use retx_record::summary::{
     Cost, DropSummary, EngineSummary, FlowFrame, FlowSummary, LinkSummary, RelaySummary, Summary,
     WlanSummary,
 };
-use retx_record::tables::Tables;
+use retx_record::tables::{LimitSpans, Tables};
 use retx_record::{FlowRow, Names};
 use retx_tcp::user::Faults;
 use retx_units::{Duration, Time};
@@ -100,7 +100,7 @@ impl Outcome {
             warning: warning(plan, now),
             engine: EngineSummary { events, simulated_s: now.as_secs_f64(), wall_s: None },
             names: Names { flows: names.cloned().collect(), places: places(plan) },
-            tables: engine.recorder.tables,
+            tables: Tables { limits: limit_spans(&engine), ..engine.recorder.tables },
             capture: engine.recorder.capture.map(|capture| capture.into_buffer()),
         }
     }
@@ -227,6 +227,17 @@ fn flow_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<FlowSummary> {
     };
     // A run for packets from outside has no flows.
     plan.flows.iter().take(engine.flows.len()).enumerate().map(summary).collect()
+}
+
+/// Limits of all flows over time, if they are recorded.
+fn limit_spans(engine: &Engine<'_>) -> Option<LimitSpans> {
+    let mut spans = engine.recorder.tables.limits.clone()?;
+    for index in 0..engine.flows.len() {
+        if let Some(course) = relaying::end_to_end(engine, index).counters.limited_by.course() {
+            spans.push(index as u32, course.spans());
+        }
+    }
+    Some(spans)
 }
 
 fn datagram_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<DatagramSummary> {

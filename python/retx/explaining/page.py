@@ -67,7 +67,7 @@ def _parts(
     limited_by: Mapping[str, float], flows: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Parts of the bar: the colours are those of `--plot why`."""
-    from retx.plots.limits import look
+    from retx.plots.looks import look
 
     found = []
     words = PHRASES | {key: it for flow in flows for key, it in flow["phrases"].items()}
@@ -116,19 +116,27 @@ class Scale:
 
 def _figures(answer: Answer) -> list[Figure]:
     """Figures of draw 0: the congestion window over time, and the longest episode."""
+    from retx.plots.course import course
     from retx.study.figures import Figure
 
     result = answer.detailed(LONG_RUN_SEGMENTS)
     flow = str(result.flows["name"][0]) if len(answer.flows) == 1 else answer.first_connection
     found = []
+    words: dict[str, str] = next(
+        (row["phrases"] for row in answer.flows if row["name"] == flow), {}
+    )
     with suppress(PlotError):
+        drawn = course(
+            result.samples, result.limits, result.tables.get("episodes"), phrases=words, flow=flow
+        )
         found.append(
             Figure(
                 "window",
-                result.plot.cwnd(flow=flow),
-                f"Congestion window of {flow} in the first draw; recoveries stand along the top, "
-                "coloured by their true cause.",
-                f"Congestion window of {flow} against time",
+                drawn,
+                f"Congestion window of {flow} in the first draw. The band below it shows what "
+                "limited the flow at each moment, in the colours of the bar above; the marks "
+                "along the top are recoveries, coloured by their true cause.",
+                f"Congestion window of {flow} against time, above a band of its limits",
             )
         )
     ladder = _ladder(result, flow)

@@ -172,13 +172,14 @@ class Plot:
         return fairness(self._result.samples, interval_s=interval_s, span=span, ax=ax)
 
     def why(self, *, flow: str | None = None, span: Span | None = None, ax: Ax = None) -> Figure:
-        """Window of a flow over time, and a bar of its limits."""
+        """Window of a flow over time with a band of its limits, and a bar of their shares."""
         from retx.plots.limits import why
 
         result = self._result
         limits = {row["name"]: row.get("limited_by") for row in result.summary["flows"]}
         episodes = result.tables.get("episodes")
-        return why(result.samples, episodes, limits, flow=flow, span=span, ax=ax)
+        spans = result.tables.get("limits")
+        return why(result.samples, episodes, limits, limits=spans, flow=flow, span=span, ax=ax)
 
     def confusion(self, *, flow: str | None = None, ax: Ax = None) -> Figure:
         """Causes that senders reported for losses, compared with the true causes."""

@@ -7,18 +7,15 @@ from typing import Any
 
 import polars as pl
 
-from retx.plots.cwnd import draw_window, mark_episodes
+from retx.plots.course import draw_course
 from retx.plots.flows import check_span, of_flow, one_flow, within
+from retx.plots.looks import LEAST_NAMED, MOST_NAMED, look
 from retx.plots.style import (
     BLACK,
     BLUE,
     GREEN,
-    GREY,
-    ORANGE,
     PANEL_INCHES,
-    PURPLE,
     RED,
-    SKY,
     WIDTH_INCHES,
     Ax,
     Figure,
@@ -28,35 +25,9 @@ from retx.plots.style import (
 )
 from retx.shares import PHRASES, flat, per_cent, ranked, shares
 
-MOST_NAMED = 6
 BAR_INCHES, LINE_INCHES = 0.75, 0.18
-LEAST_LABELLED, LEAST_NAMED = 0.06, 0.001
-"""Smallest shares with a figure in the bar, and in the legend."""
-
-LOOKS: dict[str, tuple[str, str]] = {
-    "handshake": (SKY, "...."),
-    "application": ("#DDDDDD", ""),
-    "send_buffer": (ORANGE, "////"),
-    "receive_window": (ORANGE, ""),
-    "bottleneck": (GREEN, ""),
-    "slow_start": (SKY, ""),
-    "congestion": (BLACK, ""),
-    "wireless": (RED, ""),
-    "spurious": (PURPLE, ""),
-    "pacing": (BLUE, "...."),
-    "nagle": (BLUE, "////"),
-    "delayed_ack": (BLUE, ""),
-}
-"""Colour and hatch of a key, or of its cause."""
-KIND_HATCH = {"window": "", "recovery": "////", "timeout": "xxxx"}
-
-
-def look(key: str) -> tuple[str, str]:
-    """Colour and hatch of a key of `limited_by`: colour by cause, hatch by kind."""
-    kind, _, cause = key.partition(".")
-    if cause:
-        return LOOKS.get(cause, (GREY, ""))[0], KIND_HATCH.get(kind, "")
-    return LOOKS.get(key, (GREY, ""))
+LEAST_LABELLED = 0.06
+"""Smallest share with a figure in the bar."""
 
 
 def why(
@@ -64,17 +35,19 @@ def why(
     episodes: pl.DataFrame | None,
     limited_by: Mapping[str, Mapping[str, Any] | None],
     *,
+    limits: pl.DataFrame | None = None,
     phrases: Mapping[str, str] | None = None,
     flow: str | None = None,
     span: tuple[float, float] | None = None,
     ax: Ax = None,
 ) -> Figure:
-    """Window of one flow over time, and below it the limits over its whole life.
+    """Window of one flow over time with a band of its limits, and their shares of its whole life.
 
     Args:
         samples: The `samples` table.
         episodes: The `episodes` table.
         limited_by: `limited_by` of each flow, by name.
+        limits: The `limits` table; without it there is no band.
         phrases: Words of some keys that take the place of those in `PHRASES`.
         flow: Name of the flow; required if there are several.
         span: Start and end of the window's course, in seconds of the run.
@@ -87,19 +60,13 @@ def why(
     own = of_flow(samples, name)
     check_span(span, [within(own, "time_s", span)])
     marked = None if episodes is None else of_flow(episodes, name)
+    spans = None if limits is None else of_flow(limits, name)
     seconds = flat(limited_by.get(name))
     inches = [PANEL_INCHES, bar_inches(seconds)]
     with styled():
         figure, axes, bar = stacked(inches, ax)
-        draw_window(axes, own, marked, span)
-        if marked is not None:
-            mark_episodes(axes, within(marked, "start_s", span))
+        draw_course(axes, own, marked, spans, span=span)
         axes.set_title(name, pad=16)
-        axes.set_ylabel("window (kB)")
-        axes.set_xlabel("time (s)")
-        axes.set_ylim(bottom=0)
-        if span is not None:
-            axes.set_xlim(span)
         shared_legend(axes.figure, [axes], ax)
         draw_shares(bar, seconds, name, phrases=phrases, within=ax is not None)
     figure.data |= {"shares": share_table(seconds), "samples": within(own, "time_s", span)}

@@ -108,6 +108,11 @@ class RunTables:
         """Exchanges of the run; see `Result.exchanges`."""
         return self._events("exchanges")
 
+    @property
+    def limits(self) -> pl.DataFrame:
+        """Limits of the flows over time; see `Result.limits`."""
+        return self._events("limits")
+
     def _summary(self, name: str) -> pl.DataFrame:
         import polars as pl
 

@@ -28,7 +28,15 @@ FIRST_REPLICATIONS = 10
 KEY_DIGITS = 32
 WITHOUT_WARMUP = 'warmup = "0 s"\n'
 """Line for no warm-up in a scenario with every value written out."""
-TABLES = ("samples", "link_samples", "segments", "acks", "drops", "episodes", "exchanges")
+TABLES = (
+    "samples", "link_samples", "segments", "acks", "drops", "episodes", "exchanges", "limits",
+)  # fmt: skip
+TOGETHER = (
+    ("samples", "link_samples", "limits"),
+    ("segments", "acks"),
+    ("episodes", "exchanges"),
+)
+"""Tables that are recorded together."""
 """Tables that can be kept besides the summaries."""
 
 
@@ -286,12 +294,11 @@ def checked_tables(tables: Sequence[str], scenario: Mapping[str, Any]) -> tuple[
     for name in tables:
         if name not in TABLES:
             raise UsageError(f"tables: no table {name!r} to keep; there is {', '.join(TABLES)}")
-    sampled = {"samples", "link_samples"} & {*tables}
+    sampled = {*TOGETHER[0]} & {*tables}
     if sampled and not scenario.get("sample_interval"):
         raise UsageError("tables: samples need a `sample_interval` in the scenario")
-    # These tables are recorded together.
     wanted = {*tables}
-    for together in (("samples", "link_samples"), ("segments", "acks"), ("episodes", "exchanges")):
+    for together in TOGETHER:
         if wanted & {*together}:
             wanted |= {*together}
     return tuple(name for name in TABLES if name in wanted)

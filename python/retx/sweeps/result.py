@@ -117,6 +117,11 @@ class Sweep:
         return self._table("exchanges")
 
     @cached_property
+    def limits(self) -> pl.DataFrame:
+        """Limits of all runs over time; see `Result.limits`. Kept with `tables=["samples"]`."""
+        return self._table("limits")
+
+    @cached_property
     def derived(self) -> pl.DataFrame:
         """One row per run with the results of `derive`, one column for each name."""
         if not self._plan.derived:

@@ -72,8 +72,8 @@ def sweep(
             "relative_half_width": 0.05, "confidence": 0.95, "max_replications": 500}`.
         seed: Seed that replaces the scenario's.
         overrides: Values by their key in the scenario, at every point.
-        tables: Additional tables to keep of every run: `samples` (with `link_samples`), `segments`
-            (with `acks`), `drops`, `episodes` (with `exchanges`).
+        tables: Additional tables to keep of every run: `samples` (with `link_samples` and
+            `limits`), `segments` (with `acks`), `drops`, `episodes` (with `exchanges`).
         cases: Named points, each with values of several keys, crossed with the other varied values;
             they replace the scenario's `[[sweep.case]]`.
         derive: Function from the tables of one run to numbers by name, which become the table

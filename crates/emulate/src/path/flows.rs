@@ -100,6 +100,11 @@ impl Flows {
         self.flows[flow as usize].observed.answer_requests();
     }
 
+    /// Records the limits of each flow over time, too.
+    pub fn record_courses(&mut self) {
+        self.flows.iter_mut().for_each(|flow| flow.observed.record.record_course());
+    }
+
     /// Begins statistics.
     pub fn begin_statistics(&mut self, now: Time) {
         let flows = self.flows.iter_mut();

@@ -7,10 +7,13 @@
 //! it did; and the true cause of an episode may turn out when a copy is dropped.
 
 use crate::counters::Measure;
+use crate::limit::FlowLimit;
 use crate::reason::Cause;
+pub use course::Course;
 use retx_units::{Duration, Time};
-pub use times::{FlowLimit, LimitTimes};
+pub use times::LimitTimes;
 
+mod course;
 mod times;
 
 /// Reduction of the congestion window.
@@ -50,6 +53,8 @@ struct Claim {
     window: Duration,
     recovery: Duration,
     timeout: Duration,
+    /// First part of the recorded course that this reduction can limit.
+    first_part: usize,
 }
 
 impl Claim {
@@ -105,6 +110,8 @@ pub struct Limits {
     reductions: u32,
     /// Episode and cause of the reduction in force before those that an undo takes back.
     before: Option<(u64, Cause)>,
+    /// Limits over time, if they are recorded.
+    course: Option<Box<Course>>,
 }
 
 impl Limits {
@@ -113,11 +120,22 @@ impl Limits {
         self.limit
     }
 
+    /// Records the limits over time, too. Called before the flow begins.
+    pub fn record_course(&mut self) {
+        self.course = Some(Box::default());
+    }
+
+    /// Limits over time, if they are recorded.
+    pub fn course(&self) -> Option<&Course> {
+        self.course.as_deref()
+    }
+
     /// Begins a connection; the first one begins the life of the flow.
     pub fn begin_connection(&mut self, now: Time) {
         if self.since.is_none() {
             self.since = Some(now);
             self.limit = FlowLimit::Handshake;
+            self.course.iter_mut().for_each(|course| **course = Course::new(now));
         } else {
             self.bind(now, FlowLimit::Handshake, now);
         }
@@ -161,6 +179,7 @@ impl Limits {
         let held = std::mem::take(&mut self.held).min(now.since(since));
         self.times.add(FlowLimit::DelayedAck, held);
         self.add(self.limit, now.since(since) - held);
+        self.extend_course(now, self.limit);
         self.unclaimed.retain(|span| span.to > last_data);
         if matches!(self.limit, FlowLimit::Handshake) {
             return;
@@ -173,6 +192,12 @@ impl Limits {
             let Hold { free_from, from, to } = self.hold;
             self.leave_to_timer(free_from, from);
             self.leave_to_timer(to, now);
+        }
+    }
+
+    fn extend_course(&mut self, to: Time, limit: FlowLimit) {
+        if let Some(course) = self.course.as_mut().filter(|_| !self.is_over) {
+            course.extend(to, limit, self.claims.last().map_or(0, |claim| claim.number));
         }
     }
 
@@ -215,13 +240,17 @@ impl Limits {
         }
         let silence = if by_timer { std::mem::take(&mut self.unclaimed) } else { Vec::new() };
         let mut claimed = Duration::ZERO;
-        for span in silence {
+        for span in &silence {
             let time = span.to.since(span.from.max(last_data));
-            self.take(&span, time);
+            self.take(span, time);
             claimed += time;
         }
         self.put_in_force(episode, cause);
         self.add(FlowLimit::Timeout(cause), claimed);
+        if let (Some(course), Some(claim)) = (&mut self.course, self.claims.last_mut()) {
+            let limit = (FlowLimit::Timeout(cause), claim.number);
+            claim.first_part = course.claim(&silence, last_data, limit);
+        }
         // An emulation looks at its sender again only after the next acknowledgment.
         if self.limit.is_congestion_window() {
             let repairs = !by_timer && reduction.episode > 0;
@@ -236,7 +265,8 @@ impl Limits {
         self.reductions += 1;
         let [window, recovery, timeout] = [Duration::ZERO; 3];
         let number = self.reductions;
-        self.claims.push(Claim { number, episode, cause, window, recovery, timeout });
+        let first_part = self.course.as_ref().map_or(0, |course| course.next_part());
+        self.claims.push(Claim { number, episode, cause, window, recovery, timeout, first_part });
     }
 
     /// Records that the sender has restored the window: the reduction before, if any, is in force
@@ -258,6 +288,8 @@ impl Limits {
             let free_from = if self.held == Duration::ZERO { since } else { self.hold.to };
             self.hold = Hold { free_from, from, to: now };
             self.held += now.since(from);
+            self.extend_course(from, self.limit);
+            self.extend_course(now, FlowLimit::DelayedAck);
         }
     }
 
@@ -280,6 +312,7 @@ impl Limits {
     fn correct_claim(&mut self, index: usize, cause: Cause) {
         let claim = &mut self.claims[index];
         let before = std::mem::replace(claim, Claim { cause, ..*claim });
+        self.course.iter_mut().for_each(|course| course.correct(&before, cause));
         let is_in_force = index + 1 == self.claims.len();
         let moves = [
             (FlowLimit::Window as fn(Cause) -> FlowLimit, before.window),
@@ -315,6 +348,11 @@ impl Limits {
     /// Adds the time of a handshake elsewhere, before the flow's own life.
     pub fn add_handshake(&mut self, time: Duration) {
         self.times.add(FlowLimit::Handshake, time);
+    }
+
+    /// Lets the recorded course begin earlier, with a handshake elsewhere.
+    pub fn begin_course_at(&mut self, start: Time) {
+        self.course.iter_mut().for_each(|course| course.precede(start, FlowLimit::Handshake));
     }
 
     /// Times so far.

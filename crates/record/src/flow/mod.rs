@@ -11,9 +11,10 @@ mod limits;
 mod parts;
 mod sending;
 
+pub use crate::limit::{FlowLimit, LimitedSpan};
 pub use columns::{FlowCounters, FlowFrame, FlowSummary};
 pub use episode::EpisodeStart;
-pub use limits::{FlowLimit, LimitTimes, Limits, Reduction};
+pub use limits::{Course, LimitTimes, Limits, Reduction};
 pub use parts::{
     BeliefSummary, CauseSummary, EpisodeSummary, ExchangeSummary, IdleSummary, LimitCauses,
     LimitSummary, SaidSummary,
@@ -90,6 +91,11 @@ impl FlowRecord {
         let mut record = Self::new(flow);
         record.counters.limited_by.leave_out();
         record
+    }
+
+    /// Records the limits over time, too. Called before the flow begins.
+    pub fn record_course(&mut self) {
+        self.counters.limited_by.record_course();
     }
 
     /// Index of the flow.

@@ -2,7 +2,8 @@
 
 use crate::counters::{Episodes, IdleTimes};
 use crate::distribution::{Distribution, DistributionSummary};
-use crate::flow::limits::{FlowLimit, LimitTimes};
+use crate::flow::limits::LimitTimes;
+use crate::limit::FlowLimit;
 use crate::reason::{Belief, Cause, EpisodeKind, SaidCause};
 use serde::Serialize;
 

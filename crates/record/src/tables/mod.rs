@@ -4,6 +4,7 @@ mod acks;
 mod drops;
 mod episodes;
 mod exchanges;
+mod limits;
 mod link_samples;
 mod samples;
 mod segments;
@@ -13,6 +14,7 @@ pub use acks::{Ack, Acks};
 pub use drops::{Drop, Drops};
 pub use episodes::{Episode, Episodes};
 pub use exchanges::{Exchange, Exchanges};
+pub use limits::LimitSpans;
 pub use link_samples::{LinkSample, LinkSamples};
 pub use samples::{Sample, Samples};
 pub use segments::{Segment, Segments, Unacked};
@@ -37,6 +39,8 @@ pub struct Tables {
     pub episodes: Option<Episodes>,
     /// Every request with a complete response.
     pub exchanges: Option<Exchanges>,
+    /// Limits of the flows over time; recorded together with the samples.
+    pub limits: Option<LimitSpans>,
 }
 
 /// Packet number of the segment at `position`, as ns-2 counts: SYN 0, first data segment 1.

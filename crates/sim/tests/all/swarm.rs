@@ -5,12 +5,15 @@
 use crate::plans::{insert_agent, split};
 use crate::random::{self, pick};
 use retx_link::relay::{self, snoop};
-use retx_record::flow::{FlowSummary, LimitCauses};
+use retx_record::flow::{FlowLimit, FlowSummary, LimitCauses, LimitedSpan};
 use retx_record::reason::EpisodeKind;
 use retx_record::summary::{WlanCounts, WlanSummary};
-use retx_sim::plan::{Plan, Work};
+use retx_record::tables::LimitSpans;
+use retx_sim::plan::{Plan, Sampling, Work};
 use retx_sim::{CapturePoint, Control, Options, Outcome, run_plan};
 use retx_units::{Duration, StreamKey};
+use serde_json::Value;
+use std::collections::HashMap;
 
 /// Puts an agent on some paths, and splits others once or twice.
 fn put_relays(plan: &mut Plan) {
@@ -82,9 +85,42 @@ fn check_datagrams(plan: &Plan, outcome: &Outcome) {
     }
 }
 
+/// The course of a flow's limits covers its life without gaps, and has each limit for as long as
+/// the summary says, to the nanosecond.
+fn check_course(index: usize, flow: &FlowSummary, spans: &LimitSpans) {
+    let own: Vec<LimitedSpan> = spans
+        .rows()
+        .iter()
+        .filter(|(of, _)| *of as usize == index)
+        .map(|(_, span)| *span)
+        .collect();
+    if own.is_empty() {
+        assert_eq!(flow.start_s, flow.finish_s, "a life without rows");
+        return;
+    }
+    let ends = [own.first().map(|span| span.start), own.last().map(|span| span.end)];
+    let life = [flow.start_s, flow.finish_s].map(|time| time.map(nanos));
+    assert_eq!(ends.map(|time| time.map(|time| time.as_nanos() as i64)), life);
+    assert!(own.windows(2).all(|pair| pair[0].end == pair[1].start), "{own:?}");
+    assert!(own.windows(2).all(|pair| pair[0].limit != pair[1].limit), "{own:?}");
+    let mut times = HashMap::new();
+    for span in &own {
+        *times.entry(span.limit.key()).or_default() += span.end.since(span.start).as_nanos() as i64;
+    }
+    let limits = serde_json::to_value(flow.limited_by).expect("plain data");
+    for key in FlowLimit::KEYS {
+        let known = limits.pointer(&format!("/{}", key.replace('.', "/"))).and_then(Value::as_f64);
+        let known = nanos(known.expect("a number"));
+        assert_eq!(times.get(key).copied().unwrap_or(0), known, "{key}: {flow:?} {own:?}");
+    }
+}
+
+fn nanos(seconds: f64) -> i64 {
+    (1e9 * seconds).round() as i64
+}
+
 /// The times by limit sum to the life of the flow, to the nanosecond.
 fn check_limits(flow: &FlowSummary) {
-    let nanos = |seconds: f64| (1e9 * seconds).round() as i64;
     let limits = &flow.limited_by;
     let by_cause = |of: LimitCauses| [of.congestion, of.wireless, of.spurious];
     let single = [
@@ -128,6 +164,9 @@ fn check(plan: &Plan, outcome: &Outcome) {
         assert!(own().all(|row| row.unnecessary <= row.retransmitted && row.start <= row.end));
         assert!(own().map(|row| row.start).is_sorted());
         check_limits(flow);
+        if let Some(spans) = &tables.limits {
+            check_course(index, flow, spans);
+        }
         let idle = flow.idle.rto_s + flow.idle.window_s;
         assert!((flow.idle_total_s - idle).abs() < 1e-6 && flow.idle_max_s <= idle + 1e-9);
     }
@@ -195,6 +234,9 @@ fn check_cell(cell: &WlanSummary) {
 fn seed(seed: u64) {
     let mut plan = random::plan(seed);
     put_relays(&mut plan);
+    if seed.is_multiple_of(2) {
+        plan.sampling = Sampling::Every(Duration::from_secs(1));
+    }
     let point = CapturePoint::Link { link: 0, right: true };
     let capture = if plan.pipes.is_empty() { vec![] } else { vec![point] };
     let options = Options {

@@ -304,8 +304,8 @@ fn run(case: &Case) -> Pair {
     let mut pair = Pair::with(&config, &config, case.iss.map(SeqNr));
     let mut stream = StreamKey { seed: case.seed, replication: 0 }.stream("wire");
     let trouble = case.trouble;
-    // A FIN that is repeated every 8 s must get through before the peer leaves TIME-WAIT after 60 s,
-    // which may have begun at once. A closed peer answers with a reset, and rightly so.
+    // A FIN that is repeated every 8 s must get through before the peer leaves TIME-WAIT, which
+    // takes 60 s and may begin at once. A closed peer answers with a reset, and rightly so.
     let loss_ends = seconds(45.0);
     pair.channel = Box::new(move |sent| {
         if sent.at >= loss_ends {

@@ -1,0 +1,103 @@
+//! Course of the limits of a flow over time.
+//!
+//! The rows divide the flow's life without gaps, and their lengths by limit are its
+//! [`LimitTimes`](super::LimitTimes): whatever moves time from one limit to another relabels the
+//! rows of that time.
+
+use super::{Claim, Span};
+use crate::limit::{FlowLimit, LimitedSpan};
+use crate::reason::Cause;
+use retx_units::Time;
+
+/// Part of a life under one limit; it starts at the end of the part before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Part {
+    end: Time,
+    limit: FlowLimit,
+    /// Reduction of the window in force, see [`Claim::number`]; 0 for none.
+    reduction: u32,
+}
+
+/// Limits of a flow in order of time.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Course {
+    start: Time,
+    parts: Vec<Part>,
+}
+
+impl Course {
+    /// Creates the course of a life that starts now.
+    pub const fn new(start: Time) -> Self {
+        Self { start, parts: Vec::new() }
+    }
+
+    /// Index of the next part.
+    pub(super) const fn next_part(&self) -> usize {
+        self.parts.len()
+    }
+
+    fn end(&self) -> Time {
+        self.parts.last().map_or(self.start, |part| part.end)
+    }
+
+    /// Extends the course to `end`.
+    pub fn extend(&mut self, end: Time, limit: FlowLimit, reduction: u32) {
+        if end <= self.end() {
+            return;
+        }
+        match self.parts.last_mut() {
+            Some(part) if (part.limit, part.reduction) == (limit, reduction) => part.end = end,
+            _ => self.parts.push(Part { end, limit, reduction }),
+        }
+    }
+
+    /// Inserts the time from `start` to the present start of the course.
+    pub(super) fn precede(&mut self, start: Time, limit: FlowLimit) {
+        if start < self.start {
+            self.parts.insert(0, Part { end: self.start, limit, reduction: 0 });
+            self.start = start;
+        }
+    }
+
+    /// Relabels the time of these spans after `from`, which a retransmission timer claims. Returns
+    /// the index of the first part concerned.
+    pub(super) fn claim(&mut self, silence: &[Span], from: Time, to: (FlowLimit, u32)) -> usize {
+        // The spans lie at the end of the course: only parts after the last data are looked at.
+        let first = self.parts.iter().rposition(|part| part.end <= from).map_or(0, |it| it + 1);
+        let tail = self.parts.split_off(first);
+        for part in tail {
+            for span in silence.iter().filter(|span| span.to > from) {
+                let begin = span.from.max(from).min(part.end);
+                if part.limit != FlowLimit::DelayedAck && begin < span.to.min(part.end) {
+                    self.extend(begin, part.limit, part.reduction);
+                    self.extend(span.to.min(part.end), to.0, to.1);
+                }
+            }
+            self.extend(part.end, part.limit, part.reduction);
+        }
+        first
+    }
+
+    /// Corrects the cause of a reduction.
+    pub(super) fn correct(&mut self, before: &Claim, cause: Cause) {
+        for part in self.parts.iter_mut().skip(before.first_part) {
+            if part.reduction == before.number {
+                part.limit = part.limit.corrected(before.cause, cause);
+            }
+        }
+    }
+
+    /// Stretches of time under one limit, in order.
+    pub fn spans(&self) -> impl Iterator<Item = LimitedSpan> + '_ {
+        let mut start = self.start;
+        let mut parts = self.parts.iter().peekable();
+        std::iter::from_fn(move || {
+            let limit = parts.peek()?.limit;
+            let mut end = start;
+            while let Some(part) = parts.next_if(|part| part.limit == limit) {
+                end = part.end;
+            }
+            Some(LimitedSpan { start: std::mem::replace(&mut start, end), end, limit })
+        })
+    }
+}
