@@ -249,3 +249,18 @@ def test_values_of_lines_lie_apart_and_inside() -> None:
     assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
     assert all(frame.x0 < it.x0 and it.x1 < frame.x1 for it in boxes)
     assert all(frame.y0 < it.y0 and it.y1 < frame.y1 for it in boxes)
+
+
+@pytest.mark.parametrize("columns", [(0.001, 0.1), (1, 2), (1, 2, 3, 4, 5)])
+def test_lines_across_two_columns_or_rows_have_values(columns: tuple[float, ...]) -> None:
+    """A line there has no vertices but its ends, at the frame of the axes."""
+    height = 10 / (max(columns) - min(columns))
+    points = [
+        {"replication": 0, "x": x, "y": y, "z": height * x + y / 8}
+        for x in columns
+        for y in (10, 80)
+    ]
+    figure = contour(pl.DataFrame(points), "x", "y", "z")
+    FigureCanvasAgg(figure).draw()
+    texts = [it for it in figure.axes[0].texts if it.get_label() == LINE_LABEL]
+    assert len([it for it in texts if it.get_visible()]) >= 5

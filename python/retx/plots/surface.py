@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from matplotlib.path import Path
 from matplotlib.patheffects import withStroke
 
 from retx.analysis.groups import means, needed
@@ -124,6 +125,7 @@ def contour(
 
 def _label_lines(axes: Any, lines: Any, areas: Any) -> None:  # noqa: ANN401
     """Writes its value onto each line; where there is no room, the drawing leaves it out."""
+    _add_middles(axes, lines)
     behind = areas.cmap(areas.norm(lines.levels))
     bright = behind[:, :3] @ LUMINANCE > BRIGHT
     # A gap in the line would stay where it is when the figure gets another width; an outline in
@@ -140,6 +142,26 @@ def _label_lines(axes: Any, lines: Any, areas: Any) -> None:  # noqa: ANN401
         colour = behind[np.argmin(np.abs(lines.levels - float(text.get_text())))]
         text.set_path_effects([withStroke(linewidth=2.5, foreground=colour)])
         text.set_label(LINE_LABEL)
+
+
+def _add_middles(axes: Any, lines: Any) -> None:  # noqa: ANN401
+    """Adds a vertex in the middle of each line that has none but its ends.
+
+    A value is written at a vertex. Lines across a grid of two columns or rows may end at the frame
+    of the axes and have no other vertices, so that their values would find no room.
+    """
+    shown, kept = axes.transData, axes.transData.inverted()
+    paths = []
+    for pieces in lines.allsegs:
+        parts = []
+        for piece in pieces:
+            if len(piece) == 2:
+                # On a logarithmic axis the middle is that of the drawn line.
+                middle = kept.transform(shown.transform(piece).mean(axis=0))
+                piece = np.insert(piece, 1, middle, axis=0)
+            parts.append(Path(piece))
+        paths.append(Path.make_compound_path(*parts))
+    lines.set_paths(paths)
 
 
 def _grid(
