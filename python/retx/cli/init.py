@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,8 @@ from retx import templates
 from retx.cli import completion
 from retx.errors import UsageError
 
+FIRST = Path(__file__).parents[1] / "scenario.toml"
+"""Scenario that is written without `--like`."""
 SCHEMA = "scenario.schema.json"
 
 Like = Annotated[
@@ -44,10 +45,7 @@ def command(file: File = Path("scenario.toml"), like: Like = None, force: Force 
         raise UsageError(f"{file}: a scenario is a TOML file: let the name end in .toml")
     if file.exists() and not force:
         raise UsageError(f"{file}: is there already: choose another name, or add --force")
-    if like is None:
-        text = files("retx").joinpath("scenario.toml").read_text(encoding="utf-8")
-    else:
-        text = templates.text(like)
+    text = FIRST.read_text(encoding="utf-8") if like is None else templates.text(like)
     if write_schema(file.with_name(SCHEMA)):
         text = f"#:schema ./{SCHEMA}\n{text}"
     with new_file(file) as path:

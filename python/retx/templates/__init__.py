@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from retx.errors import UsageError
@@ -37,9 +37,8 @@ def describe() -> list[dict[str, Any]]:
 
 
 def _files() -> Iterator[tuple[str, str]]:
-    for file in files(__name__).iterdir():
-        if file.name.endswith(SUFFIX):
-            yield file.name.removesuffix(SUFFIX), file.read_text(encoding="utf-8")
+    for file in Path(__file__).parent.glob(f"*{SUFFIX}"):
+        yield file.stem, file.read_text(encoding="utf-8")
 
 
 def _summary(found: str) -> str:
