@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: build demo announced test check wheel wheel-test lint lint-rust lint-python test-rust test-rust-built \
+.PHONY: build demo announced test check wheel wheel-test lint lint-rust lint-python test-rust \
     test-python test-python-now test-slow tested tshark bench bench-peers bench-scale docs conformance certify clean
 
 PYTHON ?= python3
@@ -46,9 +46,10 @@ announced:
 	    "half a minute for a question and a study."; fi
 
 # Everything but the reports of four studies and of the atlas, which take minutes each (test-slow).
-# First what compiles, then all tests side by side: emulations, which take turns, mostly wait.
+# First what Python's tests need, with clippy while pip installs; then Rust's tests are compiled and run
+# while Python's run: emulations, which take turns, mostly wait.
 test:
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target tshark lint-rust tested test-rust-built
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target tshark lint-rust tested
 	$(MAKE) --no-print-directory --jobs=3 --output-sync=target lint-python test-rust test-python-now
 
 # Lint and tests of what changed since BASE, where this branch left the main one; studies, and what is
@@ -73,9 +74,6 @@ lint-python: $(VENV)/tested
 TEST_RUST := cargo test --workspace --tests $(DEVELOP)
 test-rust: $(BIN)/python tshark
 	$(RUST) $(TEST_RUST)
-
-test-rust-built: $(BIN)/python
-	$(RUST) $(TEST_RUST) --no-run
 
 # Groups of tests (conftest.py) on all cores, and on one more: the group that emulates mostly waits.
 PROCESSES = $$(($$($(BIN)/python -c 'import os; print(os.cpu_count())') + 1))
@@ -169,7 +167,7 @@ PROFILE := $(DEVELOP)
 define install
 tools/packages.sh cc=build-essential
 $(BIN)/python -m pip install --quiet 'maturin>=1.9,<2'
-$(RUST) $(BIN)/maturin develop $(PROFILE)
+$(RUST) $(BIN)/maturin develop $(PROFILE) $(EXTRAS)
 touch $@
 endef
 
@@ -181,7 +179,9 @@ $(VENV)/released: $(RUST_SOURCES) pyproject.toml | $(BIN)/python
 	$(install)
 	touch $(VENV)/built
 
-# What the tests need on top: retx itself is there already, so pip adds what its extra names.
+# What the tests need on top. Where retx is still to be built, its packages come with it, while clippy
+# holds the lock of the compiler; where it is there already, pip adds them.
+$(VENV)/tested: EXTRAS := --extras test
 $(VENV)/tested: $(VENV)/built
 	$(BIN)/python -m pip install --quiet 'retx[test]'
 	touch $@
