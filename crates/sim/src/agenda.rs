@@ -91,8 +91,8 @@ mod tests {
     }
 
     proptest! {
-        /// Few targets with many wake-ups, so that events are superseded in every place, and
-        /// requested again at the time of a superseded one.
+        /// Few targets have many wake-ups, so events are superseded at every position, and some
+        /// wake-ups are requested again at the time of a superseded event.
         #[test]
         fn wakes_as_wished(
             steps in prop::collection::vec((0u32..4, 0u64..8, 0u32..8), 0..2000),

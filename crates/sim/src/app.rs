@@ -17,7 +17,7 @@ pub struct App {
     /// Largest number of bytes that the receiver reads now: the room in a proxy, or the block of a
     /// slow program.
     room: u64,
-    /// Available bytes of the file not written yet.
+    /// Bytes of the file that are available and not written yet.
     unwritten: u64,
     /// Number of the file, from 0.
     file: u32,
@@ -27,7 +27,7 @@ pub struct App {
     /// True for a proxy as sender, which sends only the bytes that its other connection has
     /// received.
     is_fed: bool,
-    /// True if a proxy reads.
+    /// True for a proxy as receiver, which passes on the bytes that it reads.
     feeds: bool,
     work: Shared<Work>,
 }
@@ -84,7 +84,7 @@ impl App {
         self.unwritten += bytes;
     }
 
-    /// Makes the data available over time.
+    /// Starts the supply of a file whose data become available over time.
     pub const fn open_supply(&mut self) {
         self.is_open = true;
     }

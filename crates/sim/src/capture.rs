@@ -50,8 +50,8 @@ pub struct Capture {
     /// Opening side of each flow.
     initiators: Vec<Side>,
     packets: Vec<PacketId>,
-    /// Retransmissions assumed unnecessary, by flow, copy and packet id, because the network may
-    /// have copied the packet.
+    /// Retransmissions assumed unnecessary. The key is flow, copy and packet id; the id is part of
+    /// it because the network may have duplicated the packet.
     unnecessary: BTreeMap<(u32, u64, u32), PacketId>,
 }
 

@@ -86,7 +86,7 @@ impl Outcome {
     }
 }
 
-/// A table of the summaries of runs, each with the numbers that name it.
+/// Summary table `name` of several runs; each row begins with the numbers that identify its run.
 fn summed_up<'a>(
     name: &str,
     runs: impl Iterator<Item = (&'a [(&'static str, u64)], &'a Outcome)>,

@@ -8,10 +8,11 @@ use retx_record::datagrams::DatagramCounters;
 use retx_units::{Duration, StreamKey, Time};
 
 /// Time that a saturating source waits after the first hop has dropped its packet, unless another
-/// of its packets leaves that hop before.
+/// of its packets leaves that hop earlier.
 pub const RETRY: Duration = Duration::from_millis(1);
 
-/// Value of a packet's `row` until one of its copies has arrived; there is no table of datagrams.
+/// Value of `row` in a packet of a UDP flow until one of its copies has arrived. (UDP packets have
+/// no table, so the field is free.)
 pub const AWAITED: u32 = 0;
 
 /// Sending end: a machine without a clock, for the engine and for emulations.
@@ -27,7 +28,7 @@ pub struct Sender {
     /// No packet of a saturating source is sent before this time.
     not_before: Time,
     in_first_hop: u32,
-    /// Number of packets sent, which is the number of the last one.
+    /// Number of packets sent, which is also the number of the last packet sent.
     sent: u64,
     planned_start: Time,
     /// Start of the flow.
@@ -127,8 +128,8 @@ impl Sender {
         }
     }
 
-    /// Called after all events of an instant: a packet allowed for long is sent now, or not before
-    /// the end.
+    /// Called after all events of an instant. From then on a saturating source sends nothing at an
+    /// earlier time than this one, even if its packet was allowed earlier.
     pub fn finish_instant(&mut self, now: Time) {
         self.not_before = self.not_before.max(now);
     }

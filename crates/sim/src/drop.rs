@@ -10,7 +10,7 @@ use retx_units::Time;
 pub struct Drop {
     /// Time of the drop.
     pub at: Time,
-    /// Index of a pipe, or after all pipes of a place of another stage.
+    /// Index of a pipe; the indices after those of all pipes are places of other stages.
     pub place: u32,
     /// Reason of the drop.
     pub reason: DropReason,

@@ -92,7 +92,7 @@ struct Counts {
     copied: u64,
     received: u64,
     dropped: u64,
-    /// Copies held by relays and freed.
+    /// Copies held by relays and freed since.
     forgotten: u64,
 }
 

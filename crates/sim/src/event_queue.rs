@@ -39,8 +39,8 @@ const FIRST_PERIOD: u64 = 64;
 /// Number of events that suffices to measure their density.
 const LONG_PERIOD: u64 = 4096;
 
-/// Number of times that the longest period exceeds the pending events, because a new width moves
-/// all pending events.
+/// Length of the longest period, as a multiple of the number of pending events. A new width moves
+/// all pending events, so it must not be chosen more often.
 const TIMES_PENDING: u64 = 8;
 
 /// Pending events.
@@ -55,8 +55,8 @@ pub struct EventQueue {
     /// Number of events of the period still to be removed.
     left: u64,
     began: Time,
-    /// Binary logarithm of the factor by which slots are narrower than the mean time between events
-    /// requires.
+    /// Binary logarithm of the additional factor by which slots are narrower than the mean time
+    /// between events suggests.
     narrower: u32,
 }
 
@@ -104,7 +104,7 @@ impl EventQueue {
     /// Inserts an event: wake `target` at `time`.
     ///
     /// # Panics
-    /// If 2^40 events have been so far ahead, when inserted, that they did not fit into the wheel.
+    /// If 2^40 events have been inserted that lay beyond the wheel's range.
     #[inline]
     pub fn push(&mut self, time: Time, target: Target) {
         self.inserted += 1;
@@ -198,7 +198,8 @@ impl EventQueue {
         self.taken += self.period;
         let (width, wanted) = (self.wheel.width(), widest - self.narrower);
         if wanted < width || wanted > width + 1 {
-            // Hysteresis against fluctuations of the mean: a width of half the wanted one may stay.
+            // Hysteresis against fluctuations of the mean: a width that is half of the wanted one
+            // is kept.
             self.wheel.set_width(wanted, now);
         }
         let longest = LONG_PERIOD.max(TIMES_PENDING * (self.inserted - self.taken));

@@ -9,8 +9,8 @@ use retx_record::tables::Exchange;
 use retx_tcp::Connection;
 use retx_units::{Duration, Law, Stream, StreamKey, Time};
 
-/// Sizes of requests and responses, drawn in order: equal at both ends, whenever each learns of the
-/// other.
+/// Sizes of requests and responses, drawn in the order of the exchanges. Both ends draw equal
+/// sizes, at whatever time each of them begins an exchange.
 #[derive(Debug, Clone)]
 pub struct Script {
     plan: ExchangePlan,
@@ -84,7 +84,7 @@ pub struct Exchanges {
     /// Time of the client's next request on the open connection.
     pub think_until: Time,
     answered: u32,
-    /// Bytes of responses written on this connection.
+    /// Bytes of responses that the server has written on this connection.
     pub given: u64,
     /// Times from the request to the last byte of the response.
     pub times: Distribution,

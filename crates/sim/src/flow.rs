@@ -29,12 +29,12 @@ enum Phase {
     Waiting,
     /// Opened, and not closed by both ends yet.
     Open,
-    /// No further connection follows.
+    /// The last connection is over.
     Done,
 }
 
-/// A flow. Fields used for each segment are adjacent, after the ends: the first cache line there
-/// serves both, the second begins with shared fields, too.
+/// A flow. Fields used for each segment are adjacent and follow the two connections: the first
+/// cache line after these, and the start of the second, serve both ends.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Flow {
@@ -44,7 +44,8 @@ pub struct Flow {
     first_hops: [u32; 2],
     /// Route entries of these hops, encoded as words (`engine/routes.rs`).
     first_words: [u32; 2],
-    /// Next wake-up of each end scheduled with the engine, whatever the end has asked for since.
+    /// Next wake-up of each end that is scheduled with the engine; the end may have asked for
+    /// another time since.
     woken: [Time; 2],
     /// Number of connections opened.
     connections: u32,
@@ -52,7 +53,7 @@ pub struct Flow {
     initiator: Side,
     /// True once the sender's handshake is complete.
     connected: bool,
-    /// True if the connection is over and the engine has not handled that yet.
+    /// True if the connection has ended and the engine has not handled its end yet.
     has_closed: bool,
     /// Requests and responses; `None` for other applications.
     pub exchanges: Option<Box<Exchanges>>,
@@ -160,7 +161,7 @@ impl Flow {
         self.first_words = self.first_hops.map(|hop| routes[hop as usize]);
     }
 
-    /// First entry of the route from this end, encoded as a word.
+    /// Entry of the first hop from this end, encoded as a word.
     #[inline(always)]
     pub const fn first_word(&self, side: Side) -> u32 {
         self.first_words[side as usize]
@@ -330,7 +331,8 @@ impl Flow {
     fn handle_sender_event(&mut self, now: Time, event: &Event, recorder: &mut Recorder) {
         match event {
             Event::Rtt(rtt) => self.record.counters.rtt.add(*rtt),
-            // Emulations have no such samples, and they may not be round trips.
+            // Not recorded: in an emulation such samples are not available, and they may include
+            // more than a round trip.
             Event::EchoedRtt(_) => {}
             Event::LossFound(found) => {
                 self.record_episode(now, (EpisodeKind::FastRetransmit, found), recorder);

@@ -61,7 +61,7 @@ pub fn run_many_within(
     let (scenario, options) = (Arc::clone(scenario), options.clone());
     pool.submit(Job { label: 0, kind: 0, options, scenario, first, count });
     let (parts, mut failures) = pool.finish();
-    // A run that failed by itself, rather than by cancellation.
+    // First the runs that failed by themselves: the others were cancelled because of them.
     failures.sort_by_key(|(_, replication, error)| (*error == RunError::Cancelled, *replication));
     if let Some((_, _, error)) = failures.into_iter().next() {
         return Err(error);

@@ -68,8 +68,8 @@ const PLAIN: u8 = !(NOTED | TIMED);
 
 const _: () = assert!(size_of::<Packet>() == 32);
 
-/// Converts a length, at most that of an IP packet. (A segment of that length could not have
-/// options.)
+/// Converts a length in bytes to 16 bits. A larger length, which no IP packet can have, becomes
+/// 65535.
 const fn length(bytes: u32) -> u16 {
     if bytes < u16::MAX as u32 { bytes as u16 } else { u16::MAX }
 }
@@ -79,7 +79,8 @@ impl Packet {
     #[inline]
     fn new(segment: &Segment, ecn: Ecn) -> Self {
         let kind = kind_of(&segment.options);
-        // Few packets have other options; only for these the length is computed.
+        // Few packets have options other than timestamps; only for these the length of the options
+        // is computed.
         let headers = match kind {
             HAS_OPTIONS => segment.packet_bytes() - segment.payload_bytes,
             TIMED => IPV4_HEADER_BYTES + TCP_HEADER_BYTES + TIMESTAMPS_BYTES,
@@ -129,7 +130,7 @@ impl Packet {
         }
     }
 
-    /// True if a queue may mark it.
+    /// True if a queue may mark it with congestion experienced.
     #[inline]
     pub const fn is_ecn_capable(&self) -> bool {
         self.bits >> ECN_SHIFT != Ecn::NotEct as u8
@@ -166,7 +167,8 @@ impl Packet {
         if self.carries_data_direction() { Side::Receiver } else { Side::Sender }
     }
 
-    /// Sets the notice of a relay that the segment it asks for was lost on a bad channel.
+    /// Sets a relay's notice: the segment that this acknowledgment asks for was lost on a bad
+    /// channel.
     pub const fn notice_loss(&mut self) {
         self.bits |= LOSS_NOTICE;
     }
@@ -210,7 +212,8 @@ const fn kind_of(options: &Options) -> u8 {
     }
 }
 
-/// Buffer for an unpacked segment, reused: most segments have no options, and need none written.
+/// Reusable buffer for an unpacked segment. Most segments have no options, so that these need not
+/// be written.
 #[derive(Debug, Clone, Default)]
 pub struct Unpacked {
     segment: Segment,

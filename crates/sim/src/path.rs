@@ -30,7 +30,7 @@ pub struct PathProduct {
     pub pipe: u32,
     /// True if other flows share the bottleneck.
     pub is_shared: bool,
-    /// Bytes in flight that keep it busy now: 95 % of the product.
+    /// Bytes in flight that keep the bottleneck busy now: 95 % of the product.
     enough: u64,
     /// End of its validity.
     until: Time,
@@ -146,7 +146,8 @@ impl PathProduct {
     }
 }
 
-/// 95 % of a product, to the byte: a window is a number of segments, often within bytes of it.
+/// 95 % of a product, exact to the byte, because a window of whole segments often differs from it
+/// by a few bytes only.
 const fn busy_part(product: u64) -> u64 {
     product / 20 * 19 + product % 20 * 19 / 20
 }
@@ -248,7 +249,7 @@ fn pipes(plan: &Plan, route: u32) -> Option<Vec<u32>> {
     pipes.iter().all(is_known).then_some(pipes)
 }
 
-/// Rate, delay and overhead of a pipe at a time.
+/// Rate, delay and overhead of a pipe at the time `at`.
 fn at_time(pipe: &PipePlan, at: Time) -> (Option<Rate>, Duration, u32) {
     let config = &pipe.config;
     let passed = config.changes.iter().take_while(|change| change.at <= at);

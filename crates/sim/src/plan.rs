@@ -23,7 +23,7 @@ pub struct Plan {
     pub samples_max: u64,
     /// Both directions of each link: link i forward is pipe 2i, reverse 2i + 1.
     pub pipes: Vec<PipePlan>,
-    /// Stages other than pipes.
+    /// Stages other than pipes: cells of stations, and relays.
     pub stages: Vec<StagePlan>,
     /// Routes through the network, each of at least one hop.
     pub routes: Vec<Vec<Hop>>,
@@ -95,8 +95,9 @@ const _: () = assert!(size_of::<PipePlan>() <= 72 && size_of::<FlowPlan>() <= 88
 pub enum StagePlan {
     /// Cell of 802.11 stations.
     Wlan(WlanPlan),
-    /// Relay that inspects segments. It has one place, at which packets pass; the exit of a port
-    /// states whether the flow's data leave over the hop (0) or arrive over it (1).
+    /// Relay that inspects segments. It has a single place. The exit of a port tells on which side
+    /// of the lossy hop the data sender is: 0 if its data leave over the hop, 1 if they arrive over
+    /// it.
     Relay(AgentPlan),
 }
 
@@ -131,7 +132,7 @@ impl StagePlan {
         }
     }
 
-    /// Places where packets enter and leave it, by the index in [`Port`].
+    /// Names of the places where packets enter and leave the stage, indexed as in [`Port`].
     pub fn places(&self) -> impl Iterator<Item = &str> {
         let (stations, node): (&[String], _) = match self {
             Self::Wlan(plan) => (&plan.config.stations, None),

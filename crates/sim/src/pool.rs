@@ -104,7 +104,8 @@ struct Task {
     cost: AtomicU64,
 }
 
-/// Exceeds any cost, because possibly long runs go first.
+/// Cost of a task of which no run has ended: above any other, because runs of unknown cost may be
+/// long and therefore go first.
 const UNKNOWN: u64 = u64::MAX;
 /// Events in a block of short runs, which a thread takes at once: about ten milliseconds.
 const BLOCK_EVENTS: u64 = 200_000;
@@ -186,7 +187,8 @@ impl<C: Collect> Pool<C> {
             drop(state);
             resume_unwind(panic);
         }
-        // Read before the parts are taken, so that no result can arrive in between.
+        // `idle` is read before the parts are taken: a result that arrives in between is then not
+        // missed.
         let (idle, failures) = (state.is_idle(), take(&mut state.failures));
         drop(state);
         let parts = self.shared.found.iter().map(|part| take(&mut *locked(part))).collect();
@@ -277,13 +279,14 @@ impl State {
     }
 
     fn fail(&mut self, label: u64, replication: u64, error: RunError) {
-        // The other runs are cancelled because of the first failure.
+        // Only the first failure is reported: the other runs are cancelled because of it.
         if error != RunError::Cancelled || self.failures.is_empty() {
             self.failures.push((label, replication, error));
         }
     }
 
-    /// Next block of work: first a single run of each task, then the most expensive task.
+    /// Next block of work: first a single run of each task, to learn its cost; then runs of the
+    /// most expensive task.
     fn next(&mut self, threads: u64) -> Option<(Arc<Task>, u64, u64)> {
         if let Some(task) = self.fresh.pop_front() {
             return Some(self.give(task, 1));

@@ -5,13 +5,12 @@
 //! (consequences for end-to-end reliability); PEPsal, a proxy in user space that accepts, connects
 //! and copies between two sockets.
 //!
-//! *How it works.* Both connections are ordinary ones ([`crate::flow`]). When one is established at
-//! the proxy it opens the other, as a program does that is woken by `accept` and calls `connect`.
-//! The proxy holds at most `buffer` bytes, read from one connection and not yet acknowledged on the
-//! other.
-//! Data that do not fit stay in the receiving connection, whose window closes. The proxy passes a
-//! FIN on after all data before it, in both directions; when a connection is aborted it resets the
-//! other.
+//! *How it works.* Both connections are ordinary ones ([`crate::flow`]). When one connection is
+//! established at the proxy, the proxy opens the other, like a program that is woken by `accept`
+//! and calls `connect`. The proxy holds at most `buffer` bytes, read from one connection and not
+//! yet acknowledged on the other. Data that do not fit stay in the receiving connection, whose
+//! window closes. The proxy forwards a FIN after all data before it, in both directions; when one
+//! connection is aborted, the proxy resets the other.
 //!
 //! *Where we differ.* I-TCP connects to the fixed host when the mobile requests it; here either end
 //! may open first, and the proxy then opens the other connection. Reading and writing take no time.

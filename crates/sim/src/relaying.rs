@@ -71,8 +71,8 @@ pub struct EndToEnd {
     pub finish: Option<Time>,
 }
 
-/// Results of a flow. The first leg of a chain stands for the whole chain: opened by its initiator,
-/// delivered where the data are read.
+/// Results of a flow. The first leg of a chain gets the results of the whole chain: from the
+/// opening by the initiator to the delivery at the receiving application.
 pub fn end_to_end(engine: &Engine<'_>, index: usize) -> EndToEnd {
     let of = |index: usize| {
         let record = &engine.flows[index].record;
@@ -84,8 +84,8 @@ pub fn end_to_end(engine: &Engine<'_>, index: usize) -> EndToEnd {
     let Some(chain) = chain.filter(|chain| chain.first as usize == index) else { return own };
     let last = of(chain.last as usize);
     let mut limited_by = last.counters.limited_by;
-    // Until the last leg is opened, the path is incomplete: the whole connection counts as being
-    // set up.
+    // Until the last leg is opened, the path is incomplete, and the whole time counts as connection
+    // setup.
     if let (Some(own), Some(last)) = (own.start, last.start) {
         let from = own.max(engine.baseline.at);
         limited_by.add_handshake(last.since(from));

@@ -167,8 +167,8 @@ mod tests {
         (0..count).map(|_| packet()).collect()
     }
 
-    /// A constant rate does not drift: 1000 bytes at 3 Mbit/s are a packet every 8/3 ms, and the
-    /// 3,000,001st comes at exactly 8000 s.
+    /// A constant rate does not drift: packets of 1000 bytes at 3 Mbit/s are due every 8/3 ms, and
+    /// the 3,000,001st at exactly 8000 s.
     #[test]
     fn a_constant_rate_does_not_drift() {
         let rate = Rate::from_bit_s(3_000_000);
@@ -267,7 +267,7 @@ mod tests {
         let sizes: Vec<u32> = (0..10_000).map(|_| source.take()).collect();
         assert_eq!(sizes.iter().min(), Some(&28));
         assert_eq!(sizes.iter().max(), Some(&1500));
-        // The share of sizes above 1500 is exp(-1.5) = 0.223.
+        // Sizes are rounded to whole bytes: the share that becomes 1500 is exp(-1.4995) = 0.223.
         let cut = sizes.iter().filter(|size| **size == 1500).count() as f64;
         let p = f64::exp(-1.4995);
         assert!((cut - 1e4 * p).abs() < 4.0 * (1e4 * p * (1.0 - p)).sqrt(), "{cut}");

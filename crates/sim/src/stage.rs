@@ -171,7 +171,8 @@ impl Snapshot {
         }
     }
 
-    /// True if packets in = delivered + dropped + inside, at each port.
+    /// True if packets in = delivered + dropped + inside at each station; for a relay, if it holds
+    /// bytes exactly when it holds packets.
     pub fn is_conserved(&self) -> bool {
         match self {
             Self::Wlan(cell) => cell.stations.iter().all(wlan::Statistics::is_conserved),

@@ -51,13 +51,13 @@ fn station(name: &str, (start, end): (&Statistics, &Statistics), span: f64) -> S
     }
 }
 
-/// Share of the time; `None` if the run ended in its warm-up.
+/// Share `part` of the time `span`; `None` if the run ended in its warm-up.
 fn share(part: f64, span: f64) -> Option<f64> {
     (span > 0.0).then(|| part / span)
 }
 
 fn counts(of: &Counters, span: f64) -> WlanCounts {
-    // Frames are counted at their end: after a warm-up more may end than are sent.
+    // Frames are counted when they end: after a warm-up, more frames may end than are sent.
     let ended = of.frames_ended;
     let on_air = |time: Duration| share(time.as_nanos() as f64, span);
     let (heard, spoilt) = (ended - of.frames_collided, of.frames_erroneous - of.frames_collided);

@@ -140,8 +140,9 @@ pub enum AckPolicy {
     #[default]
     Fixed,
     /// As in Linux: the first ACKs at once, up to 16 or half a window of segments, and more while
-    /// the window grows; later delays of 40 ms up to `timeout` that follow the peer's rhythm;
-    /// `segments` counts full segments, the last of which need not be full.
+    /// the window grows; later ACKs after a delay of 40 ms up to `timeout`, which adapts to the
+    /// intervals between the peer's segments; `segments` counts full segments, the last of which
+    /// need not be full.
     Linux,
 }
 

@@ -6,8 +6,8 @@
 //! (`tcp_delack_timer_handler`), `tcp.c` (`__tcp_cleanup_rbuf`), `include/net/tcp.h`
 //! (`tcp_dec_quickack_mode`).
 //!
-//! *Equations (`linux`).* Quick ACKs: the next min(rcv_wnd/(2·MSS), 16) ACKs are immediate at the
-//! start, after a pause of an RTO and after repeated data. A segment that makes the window grow
+//! *Equations (`linux`).* Quick ACKs: at the start, after a pause of an RTO, and after repeated
+//! data, the next min(rcv_wnd/(2·MSS), 16) ACKs are immediate. A segment that makes the window grow
 //! increases an even number of remaining quick ACKs by one; the number becomes 0 while less than
 //! half of the window is free, and is ignored while this end responds to data. MSS: the largest
 //! segment so far, or the length of two consecutive shorter segments; at most 536 at first. Wait
@@ -114,7 +114,8 @@ impl PendingAck {
         self.linux.as_mut().is_some_and(|linux| linux.on_data(arrival))
     }
 
-    /// True if a FIN may wait for this end's own (Linux `tcp_fin`: `inet_csk_enter_pingpong_mode`).
+    /// True if the acknowledgment of a FIN may wait for this end's own FIN (Linux `tcp_fin`:
+    /// `inet_csk_enter_pingpong_mode`).
     pub fn expects_answer(&self) -> bool {
         self.is_linux()
     }
@@ -127,8 +128,9 @@ impl PendingAck {
         }
     }
 
-    /// Decision for the waiting data; without Linux's policy they have been counted. If less than a
-    /// whole window could be offered again, a full segment waits to be read.
+    /// Decision about the acknowledgment of waiting data, without Linux's policy always
+    /// [`Verdict::Now`]. `offers_as_much` returns true if the ACK would advertise at least the
+    /// window in force; otherwise an ACK for a full segment waits until the data are read.
     pub fn verdict(
         &self,
         arrival: &Arrival,
@@ -187,8 +189,8 @@ impl PendingAck {
         }
     }
 
-    /// Called after the application has read; `all` if nothing is left to read. True if the peer
-    /// waits for an ACK: more than a full segment is unacknowledged, or a message has been read.
+    /// Called after the application has read; `all` if nothing is left to read. True if an ACK is
+    /// due: more than a full segment is unacknowledged, or a whole message has been read.
     pub fn ack_due_after_read(&self, all: bool) -> bool {
         let is_due = |it: &LinuxAckState| {
             let message = it.pushed[1] || it.pushed[0] && !it.interactive;

@@ -74,9 +74,9 @@ impl Newest {
 }
 
 impl Delivered {
-    /// Transmission time of the segment that times this acknowledgment: by Karn's rule (RFC 6298
-    /// §3) none that is acknowledged together with a retransmitted one, then one selectively
-    /// acknowledged.
+    /// Transmission time of the segment that gives this acknowledgment's RTT sample: the first one
+    /// acknowledged cumulatively, unless any of these had been retransmitted (Karn's rule, RFC 6298
+    /// §3); otherwise the first one acknowledged selectively.
     pub fn timed(&self) -> Option<Time> {
         self.first_acked.filter(|_| !self.acked_retransmitted).or(self.first_sacked)
     }

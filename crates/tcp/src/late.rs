@@ -14,7 +14,7 @@ pub(crate) trait Nothing: Default + 'static {
 pub(crate) struct Late<T>(Option<Box<T>>);
 
 impl<T> Late<T> {
-    /// Not allocated yet.
+    /// Value that has not been allocated.
     pub const NONE: Self = Self(None);
 
     /// Value, if allocated.

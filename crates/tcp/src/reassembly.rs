@@ -16,7 +16,8 @@ struct Arrival {
 pub(crate) struct Reassembly {
     ranges: Ranges,
     /// Latest arrivals that began new ranges, newest first, each with the range that now contains
-    /// it, which may be shared. The order of the SACK option (RFC 2018 §4).
+    /// it, which may be shared. They determine the order of the blocks in the SACK option (RFC 2018
+    /// §4).
     recent: [Arrival; 4],
 }
 
@@ -53,7 +54,8 @@ impl Reassembly {
 
     /// Delivers an arrival at `rcv_nxt` and the ranges that it connects; returns the new `RCV.NXT`.
     /// The other ranges keep their places in the order of the SACK option (RFC 2018 §4; Linux,
-    /// `tcp_sack_remove`): an arrival in order is not a block, so that it must not displace any.
+    /// `tcp_sack_remove`): an arrival in order does not become a block, so it must not displace
+    /// one.
     pub fn fill(&mut self, rcv_nxt: u64, right: u64) -> u64 {
         self.ranges.insert(rcv_nxt, right);
         let end = self.ranges.take_in_order(rcv_nxt);

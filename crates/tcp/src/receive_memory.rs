@@ -269,7 +269,7 @@ impl ReceiveMemory {
     /// Increases the window after a segment, with `waiting` bytes in the buffer
     /// (`tcp_grow_window`); true if it has grown.
     pub fn grow(&mut self, bytes: u32, waiting: u64, at: &Position) -> bool {
-        // The usual case, in which what is free need not be known.
+        // The usual case, which does not depend on the free space.
         if self.window >= self.clamp || bytes < SMALLEST {
             return false;
         }

@@ -93,8 +93,8 @@ pub struct Scoreboard {
     assumed: Assumed,
     /// Lost segments not yet retransmitted, lowest first; entries may be out of date.
     to_retransmit: BinaryHeap<Reverse<u64>>,
-    /// Transmissions in order of time, as (time, first position), not known to be overtaken;
-    /// entries may be out of date.
+    /// Transmissions in order of time, as (time, first position), not known to be overtaken by
+    /// later ones; entries may be out of date.
     by_time: VecDeque<(Time, u64)>,
     /// Earlier transmissions that were in flight when a later one had arrived; entries may be out
     /// of date.

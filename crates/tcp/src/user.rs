@@ -1,5 +1,5 @@
-//! User code behind a decision: trait objects, and the only place where calls are dispatched at run
-//! time.
+//! User code for a decision of the sender. It is called through trait objects; everywhere else
+//! calls are dispatched at compile time.
 //!
 //! The [`Loader`] passed by the caller knows the language and the location of the code, and how it
 //! is called.
@@ -73,7 +73,7 @@ const NO_INTERPRETER: &str = "code in Python needs an interpreter, and there is 
      simulate it with `retx run` or `retx.run`";
 
 impl NoLoader {
-    /// Refusal of every request.
+    /// Refusal that answers every request of this loader.
     pub fn refusal() -> Refusal {
         Refusal { key: "name".into(), message: NO_INTERPRETER.into() }
     }
@@ -165,7 +165,8 @@ impl<T: ?Sized> Debug for Loaded<T> {
     }
 }
 
-/// Programs are compared by file, class and parameters, which are stored next to them.
+/// Loaded programs always compare equal: file, class and parameters are stored beside them and
+/// compared there.
 impl<T: ?Sized> PartialEq for Loaded<T> {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -206,7 +207,8 @@ impl<T: ?Sized> Instance<T> {
         if self.faults.first().is_some() { None } else { self.running.as_deref_mut() }
     }
 
-    /// Handles transmitted data: returns the instance, and the transmissions to report in order.
+    /// Handles transmitted data: returns the instance, and the transmissions to report to it, in
+    /// order.
     pub(crate) fn sending(&mut self, sent: &Sent) -> Option<(&mut T, [Option<Sent>; 2])> {
         if self.running.is_none() {
             if sent.position == 0 || (sent.bytes == 1 && self.early.is_none()) {
@@ -221,8 +223,8 @@ impl<T: ?Sized> Instance<T> {
         Some((self.running_mut()?, [early, Some(*sent)]))
     }
 
-    /// Handles an acknowledgment or a loss: returns the instance, and a transmission not reported
-    /// yet.
+    /// Handles an acknowledgment or a loss: returns the instance, and a transmission that has not
+    /// been reported to it yet.
     pub(crate) fn started(&mut self) -> Option<(&mut T, Option<Sent>)> {
         let early = self.early.take();
         if early.is_some() && self.faults.first().is_none() {

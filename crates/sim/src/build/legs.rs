@@ -10,7 +10,7 @@ use std::ops::Range;
 /// Part of a flow's path with a connection of its own.
 #[derive(Debug, Clone)]
 pub(super) struct Leg {
-    /// Suffix of its name after that of the flow.
+    /// Suffix that its name adds to the name of the flow.
     pub suffix: String,
     /// TCPs of its data sender and of its data receiver.
     pub tcps: [u32; 2],
@@ -18,7 +18,7 @@ pub(super) struct Leg {
     pub routes: [u32; 2],
     /// First and last node.
     pub nodes: [u32; 2],
-    /// Relay that sends it, and the buffer limit of that relay; `None` for the first leg.
+    /// Relay whose proxy sends on this leg, and the limit of its buffer; `None` for the first leg.
     pub proxy: Option<(u32, u64)>,
 }
 

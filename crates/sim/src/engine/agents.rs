@@ -1,4 +1,5 @@
-//! Relays that inspect segments: showing them packets, and sending the copies that they keep.
+//! Relays that inspect segments: the engine shows them passing packets, and sends the copies that
+//! they keep.
 
 use super::Engine;
 use crate::drop::Drop;
@@ -93,8 +94,8 @@ impl Engine<'_> {
     /// Frees a copy held by a relay. If it was the last one of its packet, the packet is lost.
     fn forget(&mut self, id: u32) {
         self.counts.forgotten += 1;
-        // The sender learns nothing from this; but if all other copies were dropped, the truth
-        // about the losses has to be completed now.
+        // The sender does not learn of this event. But if all other copies were dropped, the packet
+        // is lost from now on, and the recorded truth about losses has to say so.
         let lost = self.packets.end_kept(id);
         let packet = self.packets.get(id);
         let flow = self.flows.get_mut(packet.flow() as usize);

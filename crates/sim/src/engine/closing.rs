@@ -16,7 +16,7 @@ use retx_units::Time;
 /// State at the start of the statistics, the end of the warm-up.
 #[derive(Debug, Clone, Default)]
 pub struct Baseline {
-    /// Time of the snapshot.
+    /// Time at which the snapshot was taken.
     pub at: Time,
     /// Counters of each flow; empty if nothing has been counted yet.
     flows: Vec<FlowCounters>,

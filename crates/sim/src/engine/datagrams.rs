@@ -54,7 +54,7 @@ impl Engine<'_> {
     /// another.
     pub(super) fn leave_first_hop(&mut self, id: u32) {
         let outside = self.report_first_hop(id);
-        // The packet stands at the word `SOURCE`; its route continues behind that word.
+        // The packet's position is the word `SOURCE`; its route continues after that word.
         self.packets.set_hop(id, self.packets.hop(id) + 1);
         let packet = self.packets.get(id);
         if !outside {

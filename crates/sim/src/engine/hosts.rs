@@ -1,5 +1,5 @@
-//! Hosts: packets that reach the ends of flows, and packets that these send. Code executed for each
-//! packet is instantiated once for each side.
+//! Hosts: the engine delivers packets to the ends of flows, and sends the packets of these ends.
+//! Functions called for each packet are compiled once for each side.
 
 use super::Engine;
 use super::owners::Owner;

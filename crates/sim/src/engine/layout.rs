@@ -45,8 +45,8 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// Appends a route; with `notifies_source` its source learns when a packet leaves the first
-    /// hop. Returns the index of its first word.
+    /// Appends a route; with `notifies_source`, the sender is notified when a packet leaves the
+    /// first hop. Returns the index of its first word.
     pub fn lay_for(&mut self, route: &[Hop], notifies_source: bool) -> u32 {
         let start = self.lay(route);
         if notifies_source {

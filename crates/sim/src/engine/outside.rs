@@ -1,5 +1,5 @@
 //! Packets from outside: programs of a real host send them, and receive them after they have passed
-//! the network. The engine has no flows then; the caller that hands packets in sets its clock.
+//! the network. Such an engine has no flows; its clock is set by the caller that hands packets in.
 //!
 //! Packets that leave the engine are queued in order of departure. The id of a packet is free once
 //! it has left, so the queue has to be emptied before the next packet enters.
@@ -234,7 +234,7 @@ impl<'a> Engine<'a> {
         }
         // A packet absorbed by a relay is not lost.
         let lost = packet.others() == Others::None && drop.reason != DropReason::Suppressed;
-        // Routes are laid one after another, so `starts` is sorted.
+        // Routes are stored one after another, so `starts` is sorted.
         let in_first_hop = outside.starts.binary_search(&packet.hop()).is_ok();
         outside.left.push_back(Left::Dropped { id, drop: *drop, lost, in_first_hop });
         self.packets.remove(id);

@@ -42,15 +42,16 @@ pub(super) fn chains(plan: &Plan, flows: &mut [Flow]) -> Vec<Chain> {
 }
 
 impl Engine<'_> {
-    /// Handles a flow that has reached the end of a connection, or is connected to proxies.
+    /// Handles a flow whose connection has ended, or that begins or ends at a proxy.
     #[cold]
     pub(super) fn attend(&mut self, index: u32) {
         if self.flows[index as usize].has_closed() {
             self.note_close(index);
         }
         if let Some(chain) = self.flows[index as usize].chain() {
-            // Data that one proxy forwards may reach the next at the same instant, and free buffer
-            // space at the one before: repeated until nothing changes.
+            // Data that one proxy forwards may reach the next proxy at the same instant, and free
+            // buffer space at the previous one. The step is therefore repeated until nothing
+            // changes.
             while self.run_proxies(chain) {}
             self.note_undelivered(chain);
         }
@@ -88,7 +89,7 @@ impl Engine<'_> {
         if is_complete {
             undelivered.unset(self.now);
         } else {
-            // Bytes may have arrived although their acknowledgment was lost.
+            // If an acknowledgment was lost, more bytes may have arrived than are acknowledged.
             undelivered.set(self.now, acked.saturating_sub(delivered));
         }
     }

@@ -56,7 +56,7 @@ pub(super) const fn is_end(word: u32) -> bool {
     word >= END && word != SOURCE
 }
 
-/// End that all packets at this word are for; `None` if they differ.
+/// End to which all packets at this word are addressed; `None` if their destinations differ.
 #[inline(always)]
 pub(super) const fn end_of(word: u32) -> Option<u32> {
     if word & END == 0 || word >= SOURCE { None } else { Some(word ^ END) }
@@ -81,7 +81,8 @@ pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
             user = users[at];
         }
         if let Some((count, place)) = found.get_mut(routes[at] as usize) {
-            // Flows other than TCP read the positions of their packets.
+            // Packets that belong to no TCP flow hold their position themselves: count such a use
+            // twice, so that the pipe is not private.
             *count += if user.is_none() { 2 } else { 1 };
             *place = at as u32;
         } else if routes[at] == HOST {

@@ -37,7 +37,7 @@ impl Engine<'_> {
         let most = self.plan.samples_max;
         let instants = most / places;
         let at = Duration::from_nanos(interval.as_nanos().saturating_mul(instants));
-        // A run that may end with its flows has no certain number of samples.
+        // If the run ends with its flows, the number of samples is not known in advance.
         let lasts = self.plan.to_the_end || self.unfinished == 0;
         if lasts && at < self.plan.end.since(Time::ZERO) {
             return Err(RunError::TooManySamples { interval, most, at });

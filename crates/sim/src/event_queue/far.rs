@@ -20,7 +20,7 @@ impl Far {
     /// Inserts an event.
     ///
     /// # Panics
-    /// If the numbers that keep the order of insertion are exhausted: after 2^40 events.
+    /// After 2^40 insertions, when the numbers that keep their order are exhausted.
     pub fn push(&mut self, time: Time, target: Target) {
         assert!(self.entered >> NUMBER_BITS == 0, "more than 2^40 events in the far future");
         // A single comparison of 128 bits then orders by time and breaks ties by insertion.

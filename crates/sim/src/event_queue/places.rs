@@ -10,7 +10,7 @@ pub(super) type Node = u32;
 /// End of a list.
 const NONE: Node = Node::MAX;
 
-// The size is a power of two, so that an index is converted to an address by a shift.
+// The size is a power of two: an index is converted to an address by a shift.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 struct Place {
@@ -87,8 +87,8 @@ impl Places {
         node
     }
 
-    /// Separates the first event of a list; returns its time, and the remaining events, which may
-    /// only be split further or moved out.
+    /// Separates the first event of a list; returns its time and the list of the remaining events,
+    /// on which only this function and [`Self::move_out`] may be called.
     #[inline]
     pub fn split(&mut self, list: Node) -> (Time, Option<Node>) {
         let place = &mut self.places[list as usize];

@@ -57,7 +57,7 @@ impl Ring {
         let word = &mut self.bits[(number / 64 % WORDS) as usize];
         let place = &mut self.lists[(number % PLACES) as usize];
         let with = *word | 1 << (number % 64);
-        // A bit that was set already leaves the word as it was.
+        // If the bit had been set before, the word is unchanged.
         if *word == with {
             return Err(*place);
         }

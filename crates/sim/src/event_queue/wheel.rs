@@ -35,7 +35,7 @@ pub(super) struct Wheel {
     width: u32,
     /// No event is in an earlier word.
     word: u64,
-    /// Number of words, from that one on, in the ring of slots.
+    /// Number of words in the ring of slots, counted from `word` on.
     span: u64,
     slots: Ring,
     pub places: Places,
@@ -119,7 +119,8 @@ impl Wheel {
     fn insert_and_look(&mut self, slot: u64, list: Node, node: Node) {
         let passed = self.insert(slot, list, node);
         self.load.passed += passed;
-        // At once instead of at the end of the period: until then every insertion would be as slow.
+        // The slots are narrowed at once and not at the end of the period: until then every
+        // insertion would be equally slow.
         if passed >= CROWD && self.width > 0 {
             let width = self.width.saturating_sub(NARROWER);
             self.load = Load { passed: 0, narrowed: self.load.narrowed + self.width - width };
@@ -159,7 +160,7 @@ impl Wheel {
 
     /// Removes and returns the first event in the usual case: it is alone in its slot, in its
     /// target's place, and its target is to be woken by it. Clears that wake-up.
-    // Inlined where the queue's method is.
+    // Inlined into the queue's method of the same purpose.
     #[inline(always)]
     pub fn pop_simple(&mut self) -> Option<(Time, Target)> {
         let word = self.slots.word(self.word);
@@ -206,8 +207,8 @@ impl Wheel {
             Some(word) => {
                 self.span -= word - self.word;
                 self.word = word;
-                // The ring of slots has room for two turns: with one left, the next must be
-                // distributed before an event is inserted there.
+                // The ring of slots has room for two turns. If only one is left in it, the next
+                // turn has to be distributed before an event is inserted into that turn.
                 if self.span <= TURN_WORDS {
                     self.deal_out();
                 }
@@ -225,8 +226,8 @@ impl Wheel {
             Some(turn) => turn,
             None => self.slot_of(self.far.first()?.0) / TURN,
         };
-        // The ring then holds this turn, and the second call below adds the next one, as between
-        // any two events.
+        // The first call below adds this turn to the ring, and the second adds the next one:
+        // between two events the ring always holds both.
         self.word = turn * TURN_WORDS;
         self.set_turn(turn);
         self.deal_out();
@@ -249,8 +250,8 @@ impl Wheel {
             if let Err(list) = self.slots.put_if_free(slot, node)
                 && self.insert(slot, list, node) >= CROWD
             {
-                // One by one, the events of a crowded slot would take quadratic time; sorted, none
-                // passes another.
+                // Inserting the events of a crowded slot one by one would take quadratic time;
+                // after sorting, none has to pass another.
                 return self.deal_out_in_order(turn, rest);
             }
         }
@@ -288,8 +289,8 @@ impl Wheel {
         self.span = turn * TURN_WORDS - self.word;
         let width = self.width;
         let near = |time: Time| (time.as_nanos() >> width) / TURN < turn + PLACES;
-        // Events enter the ring of turns as soon as it reaches them: one inserted later at the same
-        // time then finds them in front.
+        // Events move from the heap to the ring of turns as soon as the ring covers their time. An
+        // event inserted later for an equal time then comes after them.
         while let Some((time, target)) = self.far.pop_if(near) {
             self.put(time, target);
         }
@@ -308,7 +309,7 @@ impl Wheel {
         self.word = self.slot_of(now) / 64;
         self.turn = self.word / TURN_WORDS + 2;
         self.put_all(events);
-        // Events from the heap are later than all of these.
+        // Events that come from the heap are later than all events that the rings held before.
         self.set_turn(self.turn);
     }
 }

@@ -7,7 +7,8 @@ use retx_tcp::Event;
 use retx_units::Time;
 
 impl Flow {
-    /// Handles an event of the receiver's connection; few matter but its end.
+    /// Handles an event of the receiver's connection. Only the handshake and the end of the
+    /// connection have an effect.
     #[inline(never)]
     pub(super) fn handle_receiver_event(
         &mut self,
@@ -81,7 +82,7 @@ impl Flow {
         self.record.counters.cwnd.unset(now);
         self.connected = false;
         self.earlier_bytes = match self.app.work() {
-            // Data that were read count, even if the last acknowledgment was lost.
+            // All data that were read count as delivered, even if the last acknowledgment was lost.
             work @ Work::Files { .. } if !self.reset => {
                 self.earlier_bytes + work.file_bytes(self.app.file()).unwrap_or(0)
             }

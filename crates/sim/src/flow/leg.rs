@@ -1,5 +1,5 @@
-//! Flow that is a leg of a longer path: it begins or ends at a proxy, which forwards the data that
-//! it reads ([`crate::proxy`]).
+//! Flow that is a leg of a longer path: it begins or ends at a proxy, which forwards the data
+//! ([`crate::proxy`]).
 
 use super::{Context, Flow, Phase, RECEIVER, SENDER};
 use crate::plan::Side;
@@ -14,7 +14,7 @@ pub(super) struct Leg {
     chain: u32,
     /// For the data sender and the data receiver, whether the end is a proxy's.
     at_proxy: [bool; 2],
-    /// True if a proxy opens its connections, on request.
+    /// True if its sender is a proxy, which opens its connections.
     waits: bool,
     /// For each end that is a proxy's, whether its peer has closed.
     peer_closed: [bool; 2],
@@ -38,12 +38,12 @@ impl Leg {
         self.aborted[side as usize]
     }
 
-    /// True if its data cannot arrive, however it ends.
+    /// True if its data cannot reach the receiver, whatever its own connection still does.
     pub const fn cannot_arrive(&self) -> bool {
         self.doomed
     }
 
-    /// True if a proxy opens its connections on request.
+    /// True if its sender is a proxy, which opens its connections.
     pub const fn waits(&self) -> bool {
         self.waits
     }
@@ -139,7 +139,7 @@ impl Flow {
         self.record.counters.bytes_delivered
     }
 
-    /// Opens the next connection at the proxy's request.
+    /// Opens the next connection, on behalf of the proxy that sends on it.
     pub fn open_now(&mut self, now: Time, context: &Context<'_>) {
         self.open(now, context);
     }

@@ -1,8 +1,8 @@
 //! Limits of a flow, reported whenever its sender has nothing more to send.
 //!
-//! The sender's connection knows which of its windows is full; this module adds what it cannot
-//! know: whether the application has more to write, whether the data in flight keep the bottleneck
-//! busy, and whether the peer delays the acknowledgment of all data sent.
+//! The sender's connection knows which of its windows is full; this module adds information that a
+//! connection does not have: whether the application has more to write, whether the data in flight
+//! keep the bottleneck busy, and whether the peer delays the acknowledgment of all data sent.
 
 use super::{Flow, Phase, RECEIVER, SENDER};
 use crate::path::PathProduct;
@@ -65,13 +65,14 @@ impl Flow {
         }
     }
 
-    /// True if the sender, whose handshake is not complete, waits for the first request: its client
-    /// is connected. On a connection that had been open before, it would wait as long.
+    /// True if the sender waits for the first request: the client is connected, though the sender's
+    /// handshake is not complete. This time counts as a limit by the application, because the
+    /// sender would wait for the request just as long if the connection had been open before.
     fn is_asked_next(&self) -> bool {
         self.exchanges.is_some() && self.ends[RECEIVER].is_established()
     }
 
-    /// Records that the client is connected, and asks next.
+    /// Records that the client is connected: the sender now waits for its first request.
     pub(super) fn note_client_connected(&mut self, now: Time) {
         if self.is_asked_next() && self.ends[SENDER].limit(now) == Limit::Handshake {
             self.record.limited_by(now, FlowLimit::Application);

@@ -18,7 +18,7 @@ impl Flow {
         }
     }
 
-    /// Prefetches the sender's segments in flight. (Receivers of data have hardly any.)
+    /// Prefetches the sender's list of segments in flight. (A data receiver has hardly any.)
     #[inline]
     pub fn prefetch_board(&self, side: Side) {
         if side == Side::Sender {
@@ -26,7 +26,7 @@ impl Flow {
         }
     }
 
-    /// Prefetches the first and the last cache line.
+    /// Prefetches the sender's first and last records of segments in flight.
     #[inline]
     pub fn prefetch_records(&self, side: Side) {
         if side == Side::Sender {

@@ -13,14 +13,14 @@ use retx_units::{Rate, Time};
 #[derive(Debug, Clone)]
 pub(super) struct Reader {
     rate: Rate,
-    /// End of its work on the last block; [`Time::NEVER`] while it waits for data.
+    /// Time at which its work on the last block ends; [`Time::NEVER`] while it waits for data.
     busy_until: Time,
     /// True once the peer has closed while data were still to be read.
     peer_closed: bool,
 }
 
 impl Reader {
-    /// Creates a program that reads at this rate, before its first connection.
+    /// Creates a program that reads at this rate. It has no connection yet.
     pub const fn new(rate: Rate) -> Self {
         Self { rate, busy_until: Time::NEVER, peer_closed: false }
     }
@@ -55,7 +55,7 @@ impl Flow {
             self.record.note_finish(now);
         }
         if let Some(reader) = &mut self.reader {
-            // At most one block.
+            // `read` fits into 32 bits: it is at most one block.
             reader.busy_until = now + reader.rate.duration_of(read as u32);
             self.app.set_room(0);
         }

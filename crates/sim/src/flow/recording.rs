@@ -21,8 +21,8 @@ impl Arrived for Receiver<'_> {
     }
 }
 
-/// Longest time without data that is not a pause. Before the first RTT sample this is the initial
-/// RTO, backed off if the SYN was lost.
+/// Longest time without data that does not count as a pause: the RTO. Before the first RTT sample
+/// this is the initial RTO, doubled for each loss of the SYN.
 #[inline]
 fn longest_pause(sender: &Connection) -> Duration {
     sender.srtt().unwrap_or_else(|| sender.rto())
@@ -88,8 +88,8 @@ impl Flow {
         }
     }
 
-    /// Records a segment of the data sender that has reached the receiver, which may have discarded
-    /// it.
+    /// Records that a segment of the data sender has reached the receiver. The receiver may have
+    /// discarded it.
     // Inlined where segments arrive: nearly all are accepted, without a query.
     #[inline(always)]
     pub(super) fn record_arrival(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
@@ -185,7 +185,7 @@ impl Flow {
         if packet.seq_len() > 0 {
             let copy = copy_of(&packet, packet.copy());
             let necessary = if packet.others() == Others::Arrived {
-                // The receiver had discarded the other copy.
+                // Another copy had arrived before, and the receiver had discarded it.
                 self.record.refused(copy, &mut recorder.tables)
             } else {
                 self.record.dropped(copy, drop.cause, &mut recorder.tables)

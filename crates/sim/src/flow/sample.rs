@@ -43,7 +43,7 @@ impl Flow {
         }
         let file = self.app.work().file_bytes(self.app.file()).unwrap_or(0);
         let file = self.exchanges.as_ref().map_or(file, |exchanges| exchanges.given);
-        // SYN and FIN are not bytes.
+        // SYN and FIN occupy positions, but are not bytes of data.
         self.earlier_bytes + self.ends[SENDER].snd_una().saturating_sub(1).min(file)
     }
 }

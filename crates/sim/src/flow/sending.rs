@@ -85,7 +85,7 @@ impl Flow {
     }
 }
 
-/// True if none of SYN, FIN and RST is set.
+/// True if none of the flags SYN, FIN and RST is set.
 const fn is_pure_ack(flags: Flags) -> bool {
     flags.contains(Flags::ACK)
         && !flags.contains(Flags::SYN)

@@ -18,7 +18,7 @@ pub(super) struct Copies {
     captured: u32,
 }
 
-/// State of a packet without copies.
+/// State of a packet of which the network has made no copy.
 const ALONE: Copies = Copies { alive: 1, arrived: false, last_drop: None, captured: NONE };
 
 /// Other copies of a packet that has reached its end.
@@ -64,8 +64,8 @@ impl Packets {
         }
     }
 
-    /// Ends a copy that was held by a relay. If it was the last, and none has arrived, the packet
-    /// is lost, by the drop that is returned.
+    /// Ends a copy that was held by a relay. If it was the last copy and none has arrived, the
+    /// packet is lost; the drop that caused this is returned.
     pub fn end_kept(&mut self, id: u32) -> Option<Drop> {
         let group = self.get(id).group() as usize;
         let last_drop = self.copies[group].last_drop;

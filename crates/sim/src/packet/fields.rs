@@ -8,11 +8,11 @@ use std::ops::{Deref, DerefMut};
 /// Origin and position of a packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Trail {
-    /// See [`PacketRef::copy`].
+    /// Origin: see [`PacketRef::copy`].
     pub copy: u64,
-    /// See [`PacketRef::hop`].
+    /// Position on the route: see [`PacketRef::hop`].
     pub hop: u32,
-    /// See [`PacketRef::row`].
+    /// Row in a table: see [`PacketRef::row`].
     pub row: u32,
 }
 
@@ -59,8 +59,9 @@ pub struct PacketRef<'a> {
 }
 
 impl PacketRef<'_> {
-    /// Copy for a rare call that is not inlined. Its argument lies in memory; without a copy, so
-    /// would the original, which every packet needs.
+    /// Copy for the argument of a rare call that is not inlined. Such an argument is stored in
+    /// memory; passing the original would keep the original in memory, too, on the path of every
+    /// packet.
     #[inline(always)]
     pub const fn for_rare_call(self) -> Self {
         let Self { packet, id, packets } = self;

@@ -1,10 +1,10 @@
-//! Allocation of packet indices in ascending order: packets sent in succession are then adjacent in
-//! memory, and since most packets arrive in the order of sending, arrivals are adjacent, too.
+//! Allocation of packet indices in ascending order. Packets sent in succession are then adjacent in
+//! memory; most packets arrive in the order of sending, so successive arrivals are adjacent, too.
 //! Reusing indices in the order of their release would scatter them before long; with more packets
 //! than a cache holds, each access would then wait for its cache line, and for its page.
 
-/// A new round starts only if a quarter of the indices is free; otherwise free ones are scattered
-/// and lose locality.
+/// A new round starts only if one index in this many is free; with fewer, free indices would be
+/// scattered, and successive packets not adjacent.
 const FREE_OF: usize = 4;
 
 /// Bitmap of free indices, 64 to a word.
@@ -13,8 +13,8 @@ pub(super) struct Free {
     words: Vec<u64>,
     /// Word from which indices are allocated.
     word: usize,
-    /// Bits of that word not allocated yet. Indices released to it meanwhile wait for the next
-    /// round.
+    /// Bits of that word not allocated in this round. Indices that are released to the word during
+    /// the round wait for the next one.
     left: u64,
 }
 

@@ -8,16 +8,16 @@ use retx_tcp::{Connection, PlainTransmit};
 use retx_units::Time;
 use retx_wire::{IPV4_HEADER_BYTES, PlainSegment, TCP_HEADER_BYTES, Timestamps};
 
-/// Destination and owner of a packet.
+/// Destination, connection and position of a packet.
 #[derive(Debug, Clone, Copy)]
 pub struct Label {
-    /// See [`PacketRef::copy`].
+    /// Number of the copy: see [`PacketRef::copy`].
     pub copy: u64,
-    /// See [`PacketRef::hop`].
+    /// Position on the route: see [`PacketRef::hop`].
     pub hop: u32,
-    /// See [`Packet`].
+    /// Destination end: see [`Packet::to`].
     pub to: u32,
-    /// See [`Packet`].
+    /// Connection of the flow: see [`Packet::connection`].
     pub connection: u32,
 }
 
@@ -78,7 +78,7 @@ pub struct Arriving<'a> {
 }
 
 impl PacketRef<'_> {
-    /// Header without notice, and without options but timestamps.
+    /// Segment of a packet without loss notice, and without options other than timestamps.
     #[inline(always)]
     fn plain(self) -> PlainSegment {
         let Packet { seq, ack, window, flags, .. } = *self.packet;

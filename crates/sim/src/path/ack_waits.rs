@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 /// Waiting times of the acknowledgments of a connection.
 #[derive(Debug, Clone, Default)]
 pub struct AckWaits {
-    /// Position that each acknowledgment on its way told of first, and the time at which it left.
+    /// Acknowledgments in transit that acknowledged new data: the position up to which each
+    /// acknowledged, and its time of transmission.
     sent: VecDeque<(u64, Time)>,
 }
 
@@ -18,8 +19,9 @@ impl AckWaits {
         }
     }
 
-    /// Time beyond `least` that the newest acknowledgment took, if one of new data has come:
-    /// everything before `snd_una` is acknowledged.
+    /// Waiting time of the newest acknowledgment that has arrived: its time in transit minus
+    /// `least`. Everything before `snd_una` is acknowledged; `None` if no further acknowledgment
+    /// has arrived.
     pub fn come(&mut self, now: Time, snd_una: u64, least: Duration) -> Option<Duration> {
         let count = self.sent.partition_point(|(acked, _)| *acked <= snd_una);
         let (_, at) = *self.sent.get(count.checked_sub(1)?)?;

@@ -5,7 +5,7 @@
 //! error channels*, §2 and table II; Linux 2.2, `net/ipv4/tcp_input.c` (`tcp_ack_saw_tstamp`),
 //! where the loss state ends when nothing is outstanding.
 //!
-//! *Equations.* Wait = RTO·2^exponent; every ACK recomputes RTO, under the old exponent.
+//! *Equations.* Wait = RTO·2^exponent; every ACK recomputes RTO and keeps the exponent.
 //!
 //! *Where we differ.* Nowhere with timestamps, which the paper uses: the ACK that ends the loss
 //! state is an RTT sample as well. Without timestamps the exponent is kept, as in that kernel,

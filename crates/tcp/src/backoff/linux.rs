@@ -5,8 +5,8 @@
 //! valid RTT measurement") and `net/ipv4/tcp_timer.c` (`tcp_retransmit_timer`); its
 //! `Documentation/networking/ip-sysctl.rst` for `tcp_syn_linear_timeouts` (since 6.5).
 //!
-//! *Equations.* Wait = RTO·2^exponent. With timestamps the ACK of a retransmission is a valid
-//! sample (RFC 7323 §4.1), without them only that of data sent once (Karn).
+//! *Equations.* Wait = RTO·2^exponent. With timestamps, the ACK of a retransmission gives a valid
+//! sample (RFC 7323 §4.1); without them, only an ACK of data sent once does (Karn).
 //!
 //! *Where we differ.* Nowhere; `rfc6298` differs from it in the timeouts of a SYN only.
 

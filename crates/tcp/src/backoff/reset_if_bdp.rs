@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Largest window for which losses leave room, in bytes.
+    /// `cwnd_max` of the paper, in bytes: a timeout resets the backoff if the bandwidth-delay
+    /// product exceeds half of it.
     pub cwnd_max: u64,
 }
 

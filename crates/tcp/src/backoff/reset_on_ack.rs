@@ -1,5 +1,5 @@
-//! *What it does.* Doubles the wait at each timeout, until the segment that timed out is
-//! acknowledged: any ACK of new data acknowledges it.
+//! *What it does.* Doubles the wait at each timeout; the first ACK of new data, which acknowledges
+//! the segment that timed out, removes all doublings.
 //!
 //! *Reference.* García, Agüero & Muñoz, *On the unsuitability of TCP RTO estimation over bursty
 //! error channels*, §2 and §3: the modification that they propose.

@@ -57,7 +57,7 @@ pub(crate) struct Bandwidth {
     filter: Filter,
     /// Bytes credited to duplicate ACKs, and not covered by a cumulative ACK yet.
     by_duplicates: u64,
-    /// Most recent raw RTT.
+    /// Most recent raw RTT; `None` before the first sample.
     pub rtt: Option<Duration>,
     pub range: Option<Range>,
 }
@@ -95,7 +95,7 @@ impl Bandwidth {
             self.by_duplicates = self.by_duplicates.saturating_add(ack.delivered);
             return ack.delivered;
         }
-        // The missing segment, for which no duplicate ACK has counted.
+        // The ACK covers only the missing segment, for which no duplicate ACK has counted.
         if ack.bytes_acked <= smss {
             return ack.bytes_acked;
         }

@@ -47,7 +47,7 @@ use serde::{Deserialize, Serialize};
 const UNIT: u64 = 256;
 /// 2/ln 2: the smallest gain that doubles the rate every round.
 const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
-/// Gain that drains within a round the queue built up in startup.
+/// Gain that drains the queue of startup within one round.
 const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
 /// Twice the bandwidth-delay product tolerates delayed and stretched ACKs.
 const CWND_GAIN: u64 = 2 * UNIT;
@@ -101,13 +101,13 @@ struct Bbr {
     /// Pacing rate in bytes per second.
     pacing_rate: u64,
     has_seen_rtt: bool,
-    /// True if sending has restarted after a shortage of data.
+    /// True if sending has restarted after the application had no data to send.
     restarted: bool,
     /// End of the minimum RTT probe, known once the data in flight are few enough, and whether a
     /// round has passed.
     probe_end: Option<Time>,
     probe_round: bool,
-    /// Window to return to, in segments.
+    /// Window to restore after a recovery or a minimum RTT probe, in segments.
     prior_cwnd: u64,
     losses: Phase,
     conserves: bool,
@@ -159,7 +159,7 @@ impl Bbr {
     /// `bbr_init_pacing_rate_from_rtt`: a window per RTT, or per nominal millisecond.
     fn init_pacing_rate(&mut self, cwnd: u64, rtt: Option<Duration>) {
         self.has_seen_rtt |= rtt.is_some();
-        // No RTT is 0: the rate would be infinite.
+        // An RTT of 0 would make the rate infinite.
         let rtt = rtt.unwrap_or(Duration::from_millis(1)).max(Duration::from_micros(1));
         self.pacing_rate = Bandwidth::of(cwnd, self.smss, rtt).pacing_rate(HIGH_GAIN);
     }
@@ -185,22 +185,24 @@ impl Bbr {
         (bytes / self.smss).max(least).min(LARGEST_BURST.1)
     }
 
-    /// `bbr_bdp`.
+    /// Segments in flight for a bandwidth at the minimum RTT, times a gain (`bbr_bdp`).
     fn in_flight(&self, bandwidth: Bandwidth, gain: u64) -> u64 {
         let rtt = self.least_rtt.value;
         rtt.map_or(INITIAL_WINDOW, |rtt| bandwidth.in_flight(rtt, gain, self.smss))
     }
 
-    /// `bbr_quantization_budget`.
+    /// Adds to a window what offloads and probing need (`bbr_quantization_budget`).
     fn with_budget(&self, cwnd: u64) -> u64 {
         // An even number, because a receiver that delays ACKs acknowledges segments in pairs.
         let even = cwnd.saturating_add(3 * self.burst()).saturating_add(1) & !1;
-        // Rounding must not keep the probing phase from sending more than before.
+        // Two more segments while probing, so that even with a small bandwidth-delay product more
+        // is in flight than before.
         let probes = self.mode == Mode::ProbeBandwidth && self.phase == 0;
         even.saturating_add(if probes { 2 } else { 0 })
     }
 
-    /// `bbr_inflight`.
+    /// Segments in flight for the largest measured bandwidth, times a gain, with room for bursts
+    /// (`bbr_inflight`).
     fn target(&self, gain: u64) -> u64 {
         self.with_budget(self.in_flight(self.rounds.bandwidth(), gain))
     }
@@ -224,7 +226,7 @@ impl CongestionControl for State {
         true
     }
 
-    /// `bbr_init`.
+    /// Sets the initial pacing rate from the handshake's RTT (`bbr_init`).
     fn on_connected(&mut self, window: &mut Window, start: &Start) {
         let bbr = &mut *self.0;
         // The handshake may have lowered the MSS.
@@ -244,7 +246,7 @@ impl CongestionControl for State {
         self.0.rate.on_app_limited(flight);
     }
 
-    /// `bbr_cwnd_event`.
+    /// Handles the restart after a pause of the application (`bbr_cwnd_event`).
     fn on_restart(&mut self, window: &mut Window, now: Time) {
         let bbr = &mut *self.0;
         // Only a pause that the application caused is a restart; other pauses belong to the path.
@@ -254,14 +256,14 @@ impl CongestionControl for State {
         bbr.restarted = true;
         bbr.aggregation.restart(now);
         match bbr.mode {
-            // Not faster than the estimated bandwidth.
+            // Restarts at the estimated bandwidth, without the gain of the current phase.
             Mode::ProbeBandwidth => bbr.set_pacing_rate(UNIT, segments::cwnd(window), None),
             Mode::ProbeRtt => bbr.check_probe_end(window, now),
             Mode::Startup | Mode::Drain => {}
         }
     }
 
-    /// `bbr_main`.
+    /// Updates the model, and sets pacing rate and window from it (`bbr_main`).
     fn on_delivery(&mut self, window: &mut Window, delivery: &Delivery) {
         let bbr = &mut *self.0;
         bbr.update(window, delivery);
@@ -276,7 +278,8 @@ impl CongestionControl for State {
         self.0.save_cwnd(window);
     }
 
-    /// `bbr_ssthresh`, `tcp_enter_loss`, `bbr_set_state`.
+    /// Sets the window to one segment, and restarts the measurements that losses may have
+    /// invalidated (`bbr_ssthresh`, `tcp_enter_loss`, `bbr_set_state`).
     fn on_timeout(&mut self, window: &mut Window, _: &Loss, repeated: bool) {
         let bbr = &mut *self.0;
         if !repeated && bbr.losses != Phase::Recovery {
@@ -284,14 +287,14 @@ impl CongestionControl for State {
         }
         window.cwnd = window.smss.into();
         bbr.losses = Phase::Loss;
-        // Losses may have lowered the bandwidth: the comparison begins anew.
+        // Losses may have lowered the bandwidth: the detection of a full pipe starts anew.
         bbr.full.forget_best();
         // `bbr_set_state` counts a timeout as the end of a round for the policer detection.
         bbr.rounds.start = true;
         bbr.watch_for_policer(true, false);
     }
 
-    /// `bbr_undo_cwnd`.
+    /// Restarts the measurements after a recovery without a loss (`bbr_undo_cwnd`).
     fn on_undo(&mut self, _: &mut Window) {
         self.0.full.restart();
         self.0.policer.reset();

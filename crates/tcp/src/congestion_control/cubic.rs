@@ -186,14 +186,14 @@ impl Avoidance {
 impl CongestionControl for State {
     fn on_connected(&mut self, _: &mut Window, start: &congestion_control::Start) {
         if start.samples_segments {
-            // `on_segments_acked` passes the samples then.
+            // The samples come from `on_segments_acked`.
             self.times = None;
         }
     }
 
     fn on_sent(&mut self, sent: &Sent) {
-        // Nothing else is in flight: the pause before is no part of the epoch (§5.8;
-        // `CA_EVENT_TX_START`).
+        // Nothing else is in flight: the pause before this transmission does not count as time of
+        // the epoch (§5.8; `CA_EVENT_TX_START`).
         if sent.flight_size <= u64::from(sent.bytes) {
             match &mut self.avoidance {
                 Avoidance::Rfc(curve) => curve.skip_to(sent.now),
@@ -226,7 +226,7 @@ impl CongestionControl for State {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        // `observe` was called for the same acknowledgment just before.
+        // `observe`, which measures the RTT, is called before `on_ack` for each acknowledgment.
         let rtt = self.rtt.take();
         if window.in_slow_start() {
             self.look_for_exit(window, ack, rtt);

@@ -111,13 +111,13 @@ pub struct State {
     abw: Abw,
     ceiling: Ceiling,
     srtt: Option<Duration>,
-    /// Time of the last acknowledgment.
+    /// Arrival time of the last acknowledgment.
     heard: Time,
     reduction: Reduction,
     loss_rate: LossRate,
 }
 
-/// Eq. 5.
+/// Window that a loss rate allows (eq. 5).
 #[derive(Debug, Clone, Copy)]
 struct Reduction {
     alpha: f64,
@@ -137,7 +137,7 @@ impl Reduction {
     }
 }
 
-/// Eq. 2 to 4.
+/// Smoothed loss rate (eqs. 2 to 4).
 #[derive(Debug, Clone, Copy, Default)]
 struct LossRate {
     sent: u64,

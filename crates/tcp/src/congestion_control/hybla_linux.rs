@@ -26,13 +26,13 @@ pub struct Config {}
 
 /// Reference RTT (`rtt0`).
 const RTT0: Duration = Duration::from_millis(25);
-/// `hybla_fraction`: 128·2^(n/8).
+/// 128·2^(n/8) for n = 0 … 7 (`hybla_fraction`).
 const FRACTIONS: [u64; 8] = [128, 139, 152, 165, 181, 197, 215, 234];
 /// A segment in units of growth.
 const SEGMENT: u64 = 128;
 /// The largest exponent of slow start.
 const EXPONENT_MAX: u64 = 16;
-/// `snd_cwnd_clamp`, in segments.
+/// Largest window, in segments (`snd_cwnd_clamp`).
 const CWND_MAX: u64 = 65_535;
 /// Keeps ρ² within 64 bits: an RTT of about 40 days.
 const RHO_MAX: u64 = 1 << 30;
@@ -55,7 +55,7 @@ impl State {
         Self { segments: Segments::default(), least: Duration::MAX, rho_eighths: 8, fraction: 0 }
     }
 
-    /// `hybla_recalc_param`.
+    /// Takes an SRTT, and recomputes ρ if it is the smallest (`hybla_recalc_param`).
     fn take(&mut self, srtt: Duration) {
         self.least = srtt;
         let eighths = srtt.as_nanos().saturating_mul(8) / RTT0.as_nanos();

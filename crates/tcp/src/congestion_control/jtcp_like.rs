@@ -133,8 +133,8 @@ impl CongestionControl for State {
         let congestion = self.is_congestion(window.smss);
         self.reno.on_timeout(window, loss, repeated);
         if !congestion {
-            // The timeout has set one segment: without congestion half of the flight is kept, but
-            // never more than before.
+            // The timeout has reduced the window to one segment. Without congestion it becomes half
+            // of the data in flight instead, but not more than before.
             window.ssthresh = half_of_flight(window, loss);
             window.cwnd = window.ssthresh.min(cwnd);
         }
@@ -192,7 +192,7 @@ mod tests {
         let (mut jtcp, mut path) = after_adding(0);
         jtcp.on_timeout(&mut path.window, &loss(path.now, 20), false);
         assert_eq!((path.window.cwnd, path.window.ssthresh), (10_000, 10_000));
-        // Measurements before the timeout say nothing about the next one.
+        // Measurements from before the first timeout do not count for the next one.
         jtcp.on_timeout(&mut path.window, &loss(path.now, 10), true);
         assert_eq!((path.window.cwnd, path.window.ssthresh), (1_000, 10_000));
         let (mut jtcp, mut path) = after_adding(4);

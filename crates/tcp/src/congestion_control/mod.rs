@@ -235,8 +235,8 @@ pub trait CongestionControl {
         false
     }
 
-    /// For models: the application has left the sender without data, with `flight` segments in
-    /// flight, although the window had room.
+    /// For models: the sender has no data to send although the window has room; `flight` segments
+    /// are in flight.
     fn on_app_limited(&mut self, flight: u64) {
         let _ = flight;
     }
@@ -251,8 +251,8 @@ pub trait CongestionControl {
         let _ = (window, delivery);
     }
 
-    /// Pacing rate. An algorithm returns a rate always or never (`None`); without a rate
-    /// acknowledgments clock the segments, or `pacing` of the configuration.
+    /// Pacing rate. An algorithm returns a rate always or never (`None`); without a rate, segments
+    /// are clocked by acknowledgments, or paced as the configuration's `pacing` says.
     fn pacing_rate(&self, window: &Window, srtt: Option<Duration>) -> Option<Rate> {
         let _ = (window, srtt);
         None

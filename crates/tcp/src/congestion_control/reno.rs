@@ -60,7 +60,7 @@ impl State {
         }
         match self.growth {
             Growth::PerAck => {
-                // No overflow: SMSS is less than 2^16, so the product is less than 2^48.
+                // SMSS is less than 2^16, so the product is less than 2^48 and cannot overflow.
                 let added = u64::from(self.fraction) + smss * smss * ONE_BYTE / window.cwnd;
                 window.cwnd += added / ONE_BYTE;
                 self.fraction = (added % ONE_BYTE) as u32;

@@ -35,10 +35,10 @@ pub(crate) fn slow_start(window: &mut Window, acked: u64) -> u64 {
 }
 
 impl Segments {
-    /// Adds one segment for each `per` acknowledged.
+    /// Adds one segment to the window for every `per` segments acknowledged.
     pub fn additive(&mut self, window: &mut Window, per: u64, acked: u64) {
         if self.count >= per {
-            // Credit gathered at a larger window is spent slowly.
+            // A count gathered while `per` was larger yields one segment at most.
             self.count = 0;
             window.cwnd = window.cwnd.saturating_add(window.smss.into());
         }

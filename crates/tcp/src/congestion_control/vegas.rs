@@ -68,7 +68,7 @@ pub struct State {
     base: Option<Duration>,
     round: Option<Round>,
     growth: Growth,
-    /// bytes·SMSS acknowledged that have not yet made up a byte of growth.
+    /// Remainder of the growth that is less than a byte, in units of 1/cwnd bytes.
     credit: u64,
     timer: Option<FineTimer>,
     last_cut: Option<Time>,
@@ -189,7 +189,7 @@ impl State {
         }
     }
 
-    /// Discards the measurements so far, which span the loss.
+    /// Discards the measurements of the current round, which span the loss.
     fn restart(&mut self) {
         self.round = None;
         self.growth = Growth::Hold;

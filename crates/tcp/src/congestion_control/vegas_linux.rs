@@ -188,7 +188,8 @@ mod tests {
             let mut vegas = vegas();
             let mut path = Path::new(MS, MS * 20, window(1, 1));
             path.rounds(&mut vegas, 2);
-            // A window of one segment sends each into an idle connection; not so from here on.
+            // A window of one segment means that each segment is sent into an idle connection; a
+            // larger window does not.
             path.window = window(start, 1);
             path.rounds(&mut vegas, 80);
             let queued = path.window.cwnd / u64::from(SMSS) - 20;

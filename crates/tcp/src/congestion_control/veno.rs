@@ -46,7 +46,7 @@ pub struct State {
     round_end: u64,
     sum: Duration,
     samples: u64,
-    /// baseRTT/RTT as last computed; N is the window's remaining share.
+    /// baseRTT/RTT as last computed; N = cwnd·(1 − ratio).
     ratio: f64,
     /// True if the last new ACK did not count.
     skipped: bool,

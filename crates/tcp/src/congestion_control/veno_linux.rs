@@ -45,7 +45,7 @@ pub struct State {
     samples: u64,
     /// Twice N.
     twice_backlog: u64,
-    /// True if the next full window counts, near congestion.
+    /// Near congestion: true if the next window of ACKs increases cwnd, false if it is skipped.
     increase: bool,
 }
 

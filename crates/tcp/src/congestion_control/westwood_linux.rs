@@ -75,7 +75,7 @@ impl State {
         }
     }
 
-    /// `westwood_update_window`.
+    /// Ends the sample's interval if it is long enough (`westwood_update_window`).
     fn end_interval(&mut self, now: u64) {
         let interval = now - self.began;
         if interval <= self.rtt.max(INTERVAL_MIN) {
@@ -93,14 +93,14 @@ impl State {
         (self.credited, self.began) = (0, now);
     }
 
-    /// `westwood_acked_count`.
+    /// Bytes credited to an acknowledgment (`westwood_acked_count`).
     fn credit(&mut self, bytes_acked: u64, smss: u64) -> u64 {
         if bytes_acked == 0 {
             self.by_duplicates = self.by_duplicates.saturating_add(smss);
             return smss;
         }
         if std::mem::take(&mut self.is_first) {
-            // Counting starts at the first acknowledged position.
+            // The first acknowledgment only sets the position from which bytes are counted.
             return 0;
         }
         if bytes_acked <= smss {
@@ -113,7 +113,7 @@ impl State {
         bytes_acked - std::mem::take(&mut self.by_duplicates)
     }
 
-    /// `tcp_westwood_bw_rttmin`.
+    /// Threshold: bandwidth times minimum RTT, at least two segments (`tcp_westwood_bw_rttmin`).
     fn set_ssthresh(&self, window: &mut Window) {
         let carried = self.bandwidth.saturating_mul(self.least_rtt) / u64::from(window.smss);
         window.ssthresh = segments::bytes(window, carried.max(2));
@@ -157,7 +157,7 @@ impl CongestionControl for State {
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        // `CA_EVENT_LOSS`.
+        // Linux does this at `CA_EVENT_LOSS`.
         if !self.segments.timed_out(window, loss, repeated) {
             self.set_ssthresh(window);
             self.renew_least_rtt = true;
@@ -165,7 +165,7 @@ impl CongestionControl for State {
     }
 
     fn on_recovery_end(&mut self, window: &mut Window, _: Time) {
-        // `CA_EVENT_COMPLETE_CWR`.
+        // Linux does this at `CA_EVENT_COMPLETE_CWR`.
         self.set_ssthresh(window);
         window.cwnd = window.ssthresh;
     }

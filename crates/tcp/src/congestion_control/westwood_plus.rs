@@ -103,7 +103,8 @@ mod tests {
                 let mut window = window(50, 99);
                 state.on_loss(&mut window, &loss(at(10_000), 50));
                 assert_eq!(window.cwnd, window.ssthresh);
-                // An interval begins and ends within a burst of 20 at the least.
+                // Each interval begins and ends at a burst of 20 ACKs, so it may hold up to one
+                // burst too many.
                 assert!((30_000..=32_000).contains(&window.cwnd), "{}", window.cwnd);
                 state.on_timeout(&mut window, &loss(at(10_000), 50), false);
                 assert_eq!(window.cwnd, 1000);

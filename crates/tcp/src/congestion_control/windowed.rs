@@ -94,8 +94,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against the definition: never above the largest value of the window, never below the
-        /// newest, and exact while that is the largest since the filter's best.
+        /// Compares with the definition: the result is never above the largest value of the window,
+        /// never below the newest, and exact while the newest is the largest since the filter's
+        /// best.
         #[test]
         fn bounds(samples in proptest::collection::vec((0..4_u64, 0..1000_u64), 1..200)) {
             let (mut filter, mut at) = (WindowedMax::new(10), 0);

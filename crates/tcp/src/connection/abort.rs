@@ -35,7 +35,7 @@ pub(crate) struct Silence {
     pub first_retransmission: Time,
     /// Time of the last acknowledgment since then, or while a closed window was probed.
     last_response: Time,
-    /// Probes of a closed window since the last acknowledgment, and the data received by then.
+    /// Number of probes of a closed window since the last response, and `RCV.NXT` at that time.
     probes: u32,
     rcv_nxt: u64,
 }
@@ -74,7 +74,7 @@ impl AbortLimits {
     }
 }
 
-/// `tcp_model_timeout`.
+/// Time that this many retransmissions take (`tcp_model_timeout`).
 fn model_timeout(retransmissions: u32, max_rto: Duration) -> Duration {
     let doublings = (max_rto.as_nanos() / BASE.as_nanos()).checked_ilog2().unwrap_or(0);
     let growing = BASE.saturating_mul((2 << retransmissions.min(doublings)) - 1);
@@ -95,14 +95,16 @@ impl Connection {
         let Some((limit, closed)) = abort_limits.linux.filter(|_| !opens) else {
             return again >= abort_limits.count_in(self.state);
         };
-        // `retransmits_timed_out` is false before the first retransmission.
+        // As in Linux, no time limit applies before the first retransmission
+        // (`retransmits_timed_out`).
         if again == 0 {
             return false;
         }
         let closed_window = self.sender.snd_wnd == 0;
         let silence = self.note_received_data(now);
         if closed_window {
-            // Retransmissions act as probes then.
+            // Into a closed window, retransmissions act as probes: the time counts from the peer's
+            // last response.
             return now.since(silence.first_retransmission.max(silence.last_response)) > closed;
         }
         now.since(silence.first_retransmission) >= limit
@@ -115,8 +117,8 @@ impl Connection {
             && self.note_received_data(now).probes >= abort_limits.retransmissions
     }
 
-    /// Counts data of the peer as responses. They may arrive on a fast path, so they are noticed
-    /// only here.
+    /// Treats new data of the peer as a response. Data that arrive on a fast path are not reported,
+    /// so `RCV.NXT` is compared here.
     fn note_received_data(&mut self, now: Time) -> &Silence {
         let received = self.receiver.rcv_nxt;
         let silence = &mut self.sender.repair.silence;

@@ -17,8 +17,8 @@ impl Connection {
     pub(super) fn process_ack(&mut self, now: Time, segment: &Segment, position: i64) -> bool {
         let sender = &mut self.sender;
         let ack = segment.ack.unwrap_near(sender.iss, sender.snd_una);
-        // RFC 5961 §5.2: an ACK of data never sent, or older than anything that can still be in
-        // flight, is answered and dropped.
+        // RFC 5961 §5.2: an ACK of data never sent, or an ACK older than any that can still be in
+        // flight, is answered by an ACK and dropped.
         let oldest = sender.snd_una as i64 - sender.max_snd_wnd as i64;
         if ack > sender.snd_max as i64 || ack < oldest {
             self.receiver.ack_now = true;
@@ -28,7 +28,7 @@ impl Connection {
         let mut delivered = Delivered::default();
         if ack < sender.snd_una as i64 {
             self.ignore_echo();
-            // Its SACK blocks and its data may still be valid.
+            // The SACK blocks and the data of an old acknowledgment may still be valid.
             let selective = self.take_selective(segment, ack, &mut delivered);
             self.take_old_or_duplicate(now, segment, selective.then_some(&delivered), false);
             return true;
@@ -62,8 +62,8 @@ impl Connection {
         u64::from(field) << self.sender.snd_wscale
     }
 
-    /// Handles an acknowledgment of no new data: a `duplicate`, or one with other news (a SACK
-    /// block, a segment that arrived twice).
+    /// Handles an acknowledgment of no new data: a `duplicate`, or one with other information (a
+    /// SACK block, a segment that arrived twice).
     fn take_old_or_duplicate(
         &mut self,
         now: Time,
@@ -113,14 +113,15 @@ impl Connection {
             std::mem::replace(&mut **sender.board.last_sack.get_or_insert_default(), *sack)
         };
         for (index, block) in sack.as_slice().iter().enumerate() {
-            // Nearly always the first block has the news, if there is any; it may be a DSACK.
+            // Blocks after the first have nearly always been reported before. The first one is
+            // always evaluated, as it may be a DSACK.
             if index > 0 && last_sack.contains(block) {
                 continue;
             }
             let left = block.left.unwrap_near(sender.iss, sender.snd_una);
             let right = block.right.unwrap_near(sender.iss, sender.snd_una);
             if left < 1 || left >= right || right > sender.snd_max as i64 {
-                // No block, or one of data never sent.
+                // The ACK has no block, or a block of data never sent.
                 sender.board.last_sack = None;
                 continue;
             }
@@ -133,7 +134,7 @@ impl Connection {
                 count += 1;
             }
         }
-        // In an old ACK, part of it may lie below SND.UNA.
+        // In an old ACK, part of the block may lie below SND.UNA.
         let una = sender.snd_una.max(ack.max(0) as u64);
         let twice = delivered.dsack.filter(|_| sender.loss_detection.as_linux());
         if let Some(board) = sender.board.made() {
@@ -218,7 +219,8 @@ impl Connection {
             loss_state_over: ack >= sender.timeout_recovery_end,
         });
         let delivered = sender.delivered(bytes_acked, selective);
-        // Filled in place: copying what was just written costs more than the rest.
+        // The struct is filled in place: copying values that were just written would cost more than
+        // computing them.
         let mut ack = sender.ack_summary(now, rtt);
         ack.bytes_acked = bytes_acked;
         ack.delivered = delivered;
@@ -227,7 +229,7 @@ impl Connection {
         sender.validation.on_ack(&ack);
         self.judge(segment, previous_una, selective);
         let sender = &mut self.sender;
-        // The window restored by an undo may be large enough.
+        // An undo may have restored a window that no longer limits the sender.
         ack.cwnd_limited = sender.validation.allows_growth(&sender.window);
         self.decide(&ack, selective);
         let sender = &mut self.sender;

@@ -97,7 +97,7 @@ impl Connection {
         }
     }
 
-    /// True for payload beyond what has arrived in order.
+    /// True if the segment has payload beyond the data that have arrived in order.
     fn brings_new_data(&self, segment: &Segment, position: i64) -> bool {
         position + i64::from(segment.payload_bytes) > self.receiver.rcv_nxt as i64
     }
@@ -176,7 +176,8 @@ impl Connection {
         let next = receiver.rcv_nxt as i64;
         let edge = receiver.edge.max(receiver.rcv_nxt) as i64;
         let end = position + i64::from(segment.seq_len());
-        // One position of slack at a closed window admits acknowledgments, resets and probes.
+        // At a closed window one position beyond it is accepted, so that acknowledgments, resets
+        // and probes are.
         let inside = if segment.seq_len() == 0 {
             (next..=edge).contains(&position)
         } else {
@@ -254,7 +255,7 @@ impl Connection {
         self.receiver.peer_smss = smss;
         self.ecn.negotiate(segment.flags);
         if self.sender.syn_retransmissions > 0 && self.sender.loss_detection.as_linux() {
-            // `tcp_enter_loss`.
+            // Linux requests CWR after a lost SYN, too (`tcp_enter_loss`).
             self.ecn.on_lost_syn();
         }
         self.receiver.sack = parameters.sack && options.sack_permitted;

@@ -36,7 +36,7 @@ struct WriteQueue {
     bytes: u64,
     /// Number of bursts in flight.
     bursts: u64,
-    /// Bytes that the windows and pacing still let go.
+    /// Bytes that the windows and pacing still allow to be sent.
     room: u64,
     /// Position at which the last block begins.
     tail: u64,
@@ -62,7 +62,7 @@ impl WriteQueue {
         self.bursts += bytes.div_ceil(self.burst);
     }
 
-    /// Sends all that may go (`tcp_push`). Nagle's algorithm holds back a short end.
+    /// Sends all data that may be sent (`tcp_push`). Nagle's algorithm holds back a short end.
     fn push(&mut self) {
         let (most, short) = (self.unsent.min(self.room), self.unsent % self.smss);
         if most < self.unsent || short == 0 {
@@ -82,7 +82,8 @@ impl WriteQueue {
         if self.unsent == 0 { 0 } else { self.block.saturating_sub(self.written - begin) }
     }
 
-    /// Takes up to `bytes` of a write into blocks; returns how many there was room for.
+    /// Takes up to `bytes` of a write into blocks; returns the number of bytes for which there was
+    /// room.
     fn fill(&mut self, bytes: u64, memory: &SendMemory) -> u64 {
         let mut left = bytes;
         while left > 0 {
@@ -101,7 +102,8 @@ impl WriteQueue {
             if left > 0 && self.written > self.pushed + self.half_window {
                 self.push();
             } else if left > 0 && self.tail <= self.written - self.unsent {
-                // The block at the head of the queue: one burst of it goes (`tcp_push_one`).
+                // The last block is at the head of the queue: one burst of it is sent
+                // (`tcp_push_one`).
                 self.send(self.burst.min(self.room).min(self.unsent));
             }
         }
@@ -124,7 +126,8 @@ impl Connection {
         self.sender.write(bytes, self.parameters.send_buffer)
     }
 
-    /// State of the write queue once all is sent that the windows, pacing and deferral let go.
+    /// State of the write queue after all data have been sent that the windows, pacing and deferral
+    /// allow.
     fn write_queue(&self, now: Time, memory: &SendMemory) -> WriteQueue {
         let (sender, parameters) = (&self.sender, &self.parameters);
         let last_short = if parameters.minshall { sender.bursts.short_end } else { sender.snd_nxt };
@@ -147,7 +150,7 @@ impl Connection {
         queue
     }
 
-    /// Writes data of the application, as many bytes at once as its program does; data without
+    /// Writes data of the application in writes of `write_size` bytes; data for which there is no
     /// room wait.
     pub(super) fn write_into_memory(&mut self, now: Time, bytes: u64) -> u64 {
         let Some(mut memory) = self.sender.bursts.memory else { return 0 };

@@ -166,7 +166,8 @@ fn of_every_loss_detection() {
     }
 }
 
-/// Loss detections retransmit different segments, which affects the transmission times.
+/// Tested with several loss detections: they retransmit different segments, which changes the order
+/// of transmission times.
 #[test]
 fn of_every_congestion_control() {
     for congestion_control in congestion_control::Config::BUILT_IN {

@@ -33,7 +33,8 @@ use retx_units::{Duration, Rate, Time};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// Rate below which a model of the path is content with one segment (`bbr_min_tso_rate`).
+/// Pacing rate below which a congestion control that models the path sends bursts of one segment
+/// (`bbr_min_tso_rate`).
 const SLOW: Rate = Rate::from_bit_s(1_200_000);
 
 /// Burst that may be sent without another check.
@@ -42,7 +43,7 @@ pub(crate) struct Burst {
     at: Time,
     /// Bytes left of the burst.
     bytes: u64,
-    /// True if the next segment is not its first.
+    /// True if the segment being sent is not the first of the burst.
     goes_on: bool,
 }
 
@@ -58,12 +59,12 @@ impl Burst {
         self.goes_on
     }
 
-    /// Rest of the burst if it is less than `length`, which the windows allow.
+    /// Rest of the burst, if it is at most the `length` bytes that the windows allow.
     pub fn short_end(&self, now: Time, length: u64) -> Option<u32> {
         (self.is_open(now) && self.bytes <= length).then_some(self.bytes as u32)
     }
 
-    /// True if more of it can be sent.
+    /// True if part of the burst has not been sent and may be sent now.
     pub fn is_open(&self, now: Time) -> bool {
         self.bytes > 0 && self.at == now
     }
@@ -136,7 +137,8 @@ impl Connection {
             return true;
         }
         let most = enough.min(half).min(room.congestion).min(room.packet);
-        // The peer's window ends a burst within a segment, unless Nagle's algorithm holds that one.
+        // The peer's window may cut a burst off within a segment, unless Nagle's algorithm holds
+        // back that short segment.
         let bytes = if room.offered < most && !self.holds_short() {
             room.offered
         } else {
@@ -148,14 +150,15 @@ impl Connection {
         false
     }
 
-    /// True if Nagle's algorithm holds a short segment that more data follow (`tcp_nagle_check`).
+    /// True if Nagle's algorithm holds back a short segment that is followed by more data
+    /// (`tcp_nagle_check`).
     fn holds_short(&self) -> bool {
         let sender = &self.sender;
         let unacknowledged = sender.bursts.short_end > sender.snd_una;
         self.parameters.nagle && unacknowledged || sender.repair.requests.holds(sender.written)
     }
 
-    /// Room, if at most `most` bytes are sent at once.
+    /// Room for new data if at most `most` bytes are sent at once.
     fn room(&self, most: u64) -> Room {
         let (sender, smss) = (&self.sender, self.segment_size());
         let queued = sender.written.saturating_sub(sender.snd_nxt);
@@ -172,7 +175,8 @@ impl Connection {
         }
     }
 
-    /// Bytes that are worth sending at once: those of a millisecond, and more on a short path.
+    /// Goal for the bytes of a burst (`tcp_tso_autosize`): a millisecond at the pacing rate, and
+    /// more on a path with a short RTT.
     pub(super) fn enough(&self) -> u64 {
         let (sender, smss) = (&self.sender, self.segment_size());
         let rate = self.pacing_rate();
@@ -185,14 +189,15 @@ impl Connection {
         ((in_time + nearby).min(BLOCK_MAX) / smss).max(least) * smss
     }
 
-    /// Bytes of new data that the windows, pacing and deferral let go now, if that many are queued.
+    /// Bytes of new data that the windows, pacing and deferral allow to be sent now, if that many
+    /// are queued.
     pub(super) fn room_now(&self, now: Time) -> u64 {
         let (sender, smss, enough) = (&self.sender, self.segment_size(), self.enough());
         let room = sender.open_room() / smss * smss;
         let room = match &sender.pacer {
             None => room,
             Some(pacer) if pacer.closed_until(now).is_some() => 0,
-            // The gate closes behind a burst.
+            // Pacing delays the data after one burst.
             Some(_) => room.min(enough),
         };
         if !self.parameters.tso {
@@ -232,7 +237,8 @@ impl Connection {
         if first + srtt > now + MILLISECOND.min(srtt / 2) {
             return false;
         }
-        // Data limited by a window wait for it, other data only for further writes.
+        // Data that a window limits wait for the window; other data wait only if the application
+        // may write more.
         limit <= room.packet || !(room.last && sender.fin_queued)
     }
 }

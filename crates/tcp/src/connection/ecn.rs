@@ -47,9 +47,9 @@ pub(super) struct Notification {
 /// Positions whose acknowledgment ends the most recently reduced window.
 #[derive(Debug, Clone, Copy, Default)]
 struct Reductions {
-    /// Reduction for any reason.
+    /// Position that ends the window reduced for any reason.
     recover: u64,
-    /// Reduction by ECN-Echo.
+    /// Position that ends the window reduced by ECN-Echo.
     echo_recover: u64,
 }
 
@@ -131,7 +131,7 @@ impl Notification {
         self.held
     }
 
-    /// Handles the expiry of the timer: true if new data waited for it.
+    /// Handles the expiry of the retransmission timer. True if new data waited for it.
     pub const fn release(&mut self) -> bool {
         std::mem::replace(&mut self.held, false)
     }
@@ -164,8 +164,9 @@ impl Notification {
         self.reduced = false;
     }
 
-    /// Evaluates data that have arrived within the window: others do not count (§6.1.5). True for
-    /// the first mark to echo, and for data that are not ECN-capable after others that were.
+    /// Evaluates the ECN field of data within the window; data outside it do not count (§6.1.5).
+    /// True for the first mark to echo, and for data that are not ECN-capable after others that
+    /// were.
     const fn on_data(&mut self, flags: Flags) -> bool {
         // CWR comes first: a mark on the packet that carries it is a new one, to be echoed
         // (§6.1.3).

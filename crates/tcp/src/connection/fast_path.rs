@@ -56,8 +56,9 @@ pub(super) enum Short {
     Unknown,
 }
 
-/// Copy for a function that is not inlined. Its argument lies in memory; without a copy, so would
-/// the original, which the plain paths keep in registers.
+/// Copy for the argument of a function that is not inlined. Such an argument is stored in memory;
+/// passing the original would keep the original in memory, too, instead of in registers, as the
+/// plain paths do.
 #[inline(always)]
 const fn for_detailed_path(segment: PlainSegment) -> PlainSegment {
     let PlainSegment { seq, ack, window, flags, payload_bytes } = segment;
@@ -74,8 +75,8 @@ impl Sender {
         board.push(now, position, length);
     }
 
-    /// True if `room` for less than a segment is not used: neither the last data fit nor half of
-    /// the peer's window, and the acknowledgment of data in flight will bring more room.
+    /// True if `room`, which is less than a segment, is left unused: it holds neither the last data
+    /// nor half of the peer's window, and the acknowledgment of data in flight will make more room.
     #[inline(always)]
     fn waits_with(&self, room: u64, queued: u64) -> bool {
         room < queued.min(self.window.smss.into()) && room < self.max_snd_wnd / 2
@@ -125,7 +126,7 @@ impl Connection {
         if flags != Flags::ACK.0 {
             return false;
         }
-        // These are not the next data: they lie beyond a gap, or need the general path.
+        // The segment is not the next in order: it lies beyond a gap, or needs the general path.
         if segment.seq != self.acknowledgment() {
             let PlainSegment { seq, ack, window, payload_bytes, .. } = segment;
             return self.fast_paths.receiving == Receiving::BeyondGap
@@ -267,8 +268,8 @@ impl Connection {
         let smss = u64::from(sender.window.smss);
         let flight = sender.flight_size();
         let room = sender.window.cwnd.min(sender.snd_wnd).saturating_sub(flight);
-        // A full segment never waits for Nagle's algorithm, and the window need not restart after a
-        // short pause.
+        // A full segment is never held back by Nagle's algorithm, and after a short pause the
+        // window is not reduced.
         if queued.min(room) >= smss && (flight > 0 || self.goes_on_after_pause(now)) {
             let more = self.fast_paths.observed || !sender.waits_with(room - smss, queued - smss);
             return Short::Sent(PlainTransmit { more, ..self.send_next_segment(now) });
@@ -359,7 +360,7 @@ impl Connection {
         // The last segment that the application has written carries PSH (RFC 9293 §3.9.1.2).
         let is_last = length > 0 && position + u64::from(length) == self.sender.written;
         let receiver = &self.receiver;
-        // Repeating the same values changes nothing.
+        // If nothing has changed since the last segment, window and edge are those of that segment.
         let again =
             !receiver.ack_now && receiver.pending.is_idle() && receiver.has_advertised_window();
         let (window, edge) = if again {

@@ -22,18 +22,20 @@ pub enum Limit {
     Handshake,
     /// All data written have been sent, and no loss is being repaired.
     Data,
-    /// Peer's window full or closed, and no retransmission waits for the congestion window.
+    /// The peer's window is full or closed, and no retransmission waits for room in the congestion
+    /// window.
     ReceiveWindow,
-    /// Congestion window full, or in recovery after a timeout.
+    /// The congestion window is full, or the sender recovers from a timeout.
     CongestionWindow,
-    /// Fast recovery, which leaves no room.
+    /// The congestion window of a fast recovery is full.
     Recovery,
     /// Pacing delay of the next segment.
     Pacing,
-    /// Less than a segment is left, which waits for more data or for an acknowledgment (Nagle,
-    /// cork).
+    /// Less than a full segment is left, and is held back until more data or an acknowledgment
+    /// arrive (Nagle, cork).
     Nagle,
-    /// Segment that waits for room for several (Linux `tcp_tso_should_defer`).
+    /// A segment is held back until the windows have room for several (Linux
+    /// `tcp_tso_should_defer`).
     Deferral,
 }
 
@@ -133,8 +135,8 @@ impl Connection {
         matches!(self.state, State::Established)
     }
 
-    /// True while the smoothed RTT is at least 1.5 times the smallest: segments are queued on the
-    /// path.
+    /// True while the smoothed RTT is at least 1.5 times the minimum RTT, which means that segments
+    /// are queued on the path.
     pub fn waits_in_queues(&self) -> bool {
         let least = self.sender.least_rtt;
         self.srtt().is_some_and(|srtt| srtt.as_nanos() / 3 >= least.as_nanos() / 2)

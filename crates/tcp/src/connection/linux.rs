@@ -74,8 +74,8 @@ impl Sender {
         }
     }
 
-    /// True if data sent before the first retransmission were selectively acknowledged, and RACK's
-    /// timer does not run: the retransmission timer is restarted (`tcp_clean_rtx_queue`).
+    /// True if data sent before the first retransmission were selectively acknowledged and RACK's
+    /// timer does not run. The retransmission timer is then restarted (`tcp_clean_rtx_queue`).
     pub fn heard_of_earlier(&self, selective: Option<&Delivered>) -> bool {
         let earliest = selective.and_then(|delivered| delivered.first_sacked);
         let is_earlier = earliest.zip(self.board.first_sent()).is_some_and(|(it, head)| it < head);
@@ -93,8 +93,8 @@ impl Sender {
 
     /// Lets the congestion control grow the window, if the window is the limit.
     pub fn widen(&mut self, ack: &congestion_control::Ack) {
-        // The algorithm is called even if the window does not limit, because it also measures
-        // (HyStart); its growth is discarded then, a reduction is kept.
+        // The algorithm is called even if the window is not the limit, because it also measures
+        // (HyStart). Its growth is then discarded; a reduction is kept.
         let before = self.window.cwnd;
         match &mut self.congestion_control {
             // The most common algorithm, called directly rather than by dispatch over all.
@@ -127,11 +127,12 @@ impl Sender {
         ((self.max_snd_wnd / 2).min(BLOCK_MAX) / smss).max(1) * smss
     }
 
-    /// True if new data up to `end` include one of the pushes for each half of the peer's largest
-    /// window: Linux `forced_push`, at the ends of blocks of at most half that window
-    /// (`tcp_bound_to_half_wnd`) and 64 KiB.
+    /// True if a segment that ends at `end` carries PSH because more than half of the peer's
+    /// largest window was sent since the last PSH (Linux `forced_push`). This happens at the ends
+    /// of blocks, which hold at most half of that window (`tcp_bound_to_half_wnd`) and 64 KiB.
     pub fn pushes(&mut self, now: Time, end: u64) -> bool {
-        // The usual case: half a window, of which the blocks are at least, has not been sent yet.
+        // The usual case: at most half of the peer's largest window has been sent since the last
+        // push.
         if end <= self.bursts.pushed + self.max_snd_wnd / 2 {
             return false;
         }
@@ -142,7 +143,7 @@ impl Sender {
         if due {
             self.bursts.pushed = end;
         }
-        // Segmentation leaves PSH on the last segment of a burst alone, which carries it anyway.
+        // Within a burst only the last segment carries PSH, as after segmentation offload.
         due && !self.bursts.burst.is_open(now)
     }
 
@@ -161,7 +162,8 @@ impl Sender {
                 // `tcp_current_ssthresh`: slow start may return to three quarters of the former
                 // window.
                 window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
-                // `tcp_cwnd_restart` halves as long as more than another RTO of the pause is left.
+                // `tcp_cwnd_restart` halves the window once for each RTO of the pause, as long as
+                // more than one RTO is left.
                 let halvings = (pause.as_nanos() - 1) / rto.as_nanos();
                 let segments = (window.cwnd / u64::from(window.smss)) >> halvings.min(63);
                 window.cwnd = restart.max(segments * u64::from(window.smss));

@@ -85,7 +85,7 @@ pub enum Event {
     Connected,
     /// The peer has closed its direction; the data sent before can be read.
     PeerClosed,
-    /// Both directions are closed, and the peer knows of it (TIME-WAIT counts as closed).
+    /// Both directions are closed, and the peer has acknowledged this (TIME-WAIT counts as closed).
     Closed,
     /// The connection was reset by the peer, or aborted.
     Reset,
@@ -99,7 +99,7 @@ pub enum Event {
         /// Congestion window, bytes.
         cwnd: u64,
     },
-    /// The window before the last reduction is restored, as nothing was lost.
+    /// The window before the last reduction has been restored, because nothing had been lost.
     Undone,
     /// ECN-Echo has reduced the window (RFC 3168 §6.1.2).
     EchoTaken {
@@ -132,7 +132,8 @@ pub struct Episode {
     pub rto: Duration,
     /// Number of backoffs in that timeout.
     pub backoff: u32,
-    /// True if an undo restores the window before an earlier recovery, too.
+    /// True if the episode concerns the same window of data as an earlier recovery; an undo then
+    /// restores the window before that recovery.
     pub same_window: bool,
     /// True if the timer that expired had been started before the last partial ACK, which did not
     /// restart it (RFC 6582 §4): it measured the recovery, and not a segment.
@@ -162,7 +163,8 @@ pub struct Connection {
     ecn: ecn::Notification,
 }
 
-// A flow has two connections, and a run may have a hundred thousand flows.
+// A run may have a hundred thousand flows with two connections each, so the size of a connection is
+// limited.
 const _: () = {
     const LINE: usize = 64;
     assert!(size_of::<Connection>() <= 10 * LINE);
@@ -225,7 +227,7 @@ impl Connection {
         self.next_timer()
     }
 
-    // Not inlined, because the caller is in a loop.
+    // Not inlined, so that the loop of the caller stays small.
     #[inline(never)]
     fn next_timer(&self) -> Time {
         self.timers.next()
@@ -297,8 +299,8 @@ impl Connection {
         self.sender.snd_una
     }
 
-    /// Start of the segment that a tail loss probe has retransmitted, acknowledged or not, as long
-    /// as the probe may turn out to have repaired a loss.
+    /// Start of the segment that a tail loss probe has retransmitted, until it is known whether the
+    /// probe has repaired a loss.
     pub fn open_probe(&self) -> Option<u64> {
         self.sender.loss_detection.open_probe()
     }

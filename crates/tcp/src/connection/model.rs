@@ -90,7 +90,8 @@ impl Sender {
             model.left_network = (model.left_network + smss).min(most);
             return 1;
         }
-        // The first fills the hole, the others may have been counted on arrival.
+        // The first segment fills the hole; duplicate ACKs may have counted the others when they
+        // arrived.
         let segments = in_segments;
         let counted = model.left_network / smss;
         model.left_network = model.left_network.saturating_sub((segments - 1) * smss);
@@ -102,7 +103,7 @@ impl Sender {
         self.end_reduction();
         let Some(model) = &mut self.model else { return };
         self.window.cwnd = cwnd;
-        // Limited transmit would exceed the window, which is the decision of the model alone.
+        // No limited transmit: only the model decides how much is sent.
         self.limited_credit = 0;
         match reaction {
             Reaction::FastRetransmit | Reaction::PartialAck { .. } | Reaction::GoBackN => {

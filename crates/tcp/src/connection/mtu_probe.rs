@@ -4,7 +4,7 @@
 //! acknowledged, all segments get that size; if it is lost, they do not.
 //!
 //! *Reference.* RFC 4821; Linux 6.18, `net/ipv4/tcp_output.c`: `tcp_mtu_probe`; `tcp_input.c`:
-//! `tcp_mtup_probe_success`, `tcp_mtup_probe_failed`, `tcp_fastretrans_alert`; on where
+//! `tcp_mtup_probe_success`, `tcp_mtup_probe_failed`, `tcp_fastretrans_alert`; used if
 //! `net.ipv4.tcp_mtu_probing` is 2.
 //!
 //! *Equations.* The probe has the mean of the largest size known to pass, at first `tcp_base_mss`,
@@ -67,8 +67,8 @@ impl Connection {
         let size = mtu.low.midpoint(mtu.high);
         let reordering =
             sender.loss_detection.reordering().unwrap_or(self.parameters.dupack_threshold);
-        // `size_needed`: the segments behind the probe cause the duplicate ACKs that detect its
-        // loss without a timeout.
+        // Enough data must follow the probe to cause the duplicate ACKs that detect its loss
+        // without a timeout (`size_needed`).
         let needed = u64::from(size) + u64::from(reordering + 1) * smss;
         let waiting = sender.written.saturating_sub(sender.snd_nxt);
         let offered = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);

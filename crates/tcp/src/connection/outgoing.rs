@@ -95,7 +95,8 @@ impl Connection {
         sender.loss_cause.on_sent(sent);
     }
 
-    /// Next segment to send now, or `None`. Polling more often changes nothing.
+    /// Next segment to send now, or `None`. Polling again without an event in between changes
+    /// nothing.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         let mut transmit = Transmit::default();
         match self.poll_transmit_into(now, &mut transmit) {
@@ -153,7 +154,8 @@ impl Connection {
             return Outcome::Nothing;
         }
         let sent = self.next_transmit(now, to);
-        // While no fast path is open, the next arrival or timeout is early enough to look.
+        // While no fast path is open, they are recomputed only at the next arrival or timeout, not
+        // after each transmission.
         if self.fast_paths.is_open() {
             self.recompute_fast_paths();
         }

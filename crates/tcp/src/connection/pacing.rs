@@ -28,9 +28,10 @@ const UNPACED_SEGMENTS: u32 = 10;
 /// Gate at which data wait.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pacer {
-    /// Time at which the gate opens; if in the past, it has been open since then.
+    /// Time at which the gate opens, or has opened if that is in the past; `None` before any data
+    /// are sent.
     opens: Option<Time>,
-    /// Data segments that have passed, counted as long as it matters.
+    /// Number of data segments sent, counted up to the first that is paced.
     segments: u32,
     /// Bytes of the current burst sent before pacing began.
     unpaced: u32,
@@ -61,7 +62,7 @@ impl Pacer {
         self.opens.filter(|opens| *opens > now && !self.ignored_once)
     }
 
-    /// Time at which it opened, or will open.
+    /// Time at which the gate opened or will open; `None` before any data are sent.
     pub fn opened(&self) -> Option<Time> {
         self.opens
     }
@@ -107,7 +108,7 @@ impl Pacer {
 }
 
 impl Connection {
-    /// True if data have to wait; the timer is then set to the end of the wait.
+    /// True if pacing delays data; a timer is then set to the end of the delay.
     #[inline]
     pub(super) fn is_paced_out(&mut self, now: Time) -> bool {
         let Some(pacer) = &self.sender.pacer else { return false };
@@ -138,8 +139,8 @@ impl Connection {
             return Some(Rate::from_bit_s(rate.as_bit_s().max(1)));
         }
         let srtt = srtt.filter(|srtt| !srtt.is_zero())?;
-        // More than cwnd per SRTT, so that pacing does not keep the window from growing; less of it
-        // in the last doubling of slow start.
+        // The rate exceeds cwnd per SRTT, so that pacing does not keep the window from growing; it
+        // exceeds it by less in the last doubling of slow start.
         let percent = if window.cwnd < window.ssthresh / 2 { 200 } else { 120 };
         // After a reduction more may be in flight than cwnd allows (`packets_out`).
         let bytes = window.cwnd.max(sender.snd_max - sender.snd_una);

@@ -7,8 +7,8 @@ use std::mem::offset_of;
 
 const LINE: usize = 64;
 
-/// Cache lines of a connection: where the state of both directions begins, where that of sending
-/// begins, and where it ends.
+/// Indices of cache lines within a connection: first line with state of both directions, first line
+/// of the sender's state, and the end of the connection.
 const NEXT: usize = offset_of!(Connection, receiver.rcv_nxt) / LINE;
 const SENDER: usize = offset_of!(Connection, sender) / LINE;
 const END: usize = size_of::<Connection>() / LINE;
@@ -28,7 +28,7 @@ impl Connection {
     // The number of lines is a constant, which avoids a loop.
     #[inline(always)]
     fn prefetch_lines<const FROM: usize, const TO: usize>(&self) {
-        // In words, from the first on.
+        // Addresses are counted in words of the size of `reply`, the first field.
         let words = std::slice::from_ref(&self.reply);
         for line in FROM..TO {
             prefetch_index(words, line * LINE / size_of_val(words));

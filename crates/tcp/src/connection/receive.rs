@@ -27,7 +27,7 @@ pub(crate) struct Receiver {
     pub fin: Option<NonZeroU64>,
     /// Receive buffer, if it is counted as memory.
     pub memory: Option<Box<ReceiveMemory>>,
-    /// Duplicate ACKs that wait for each other.
+    /// State of duplicate ACKs that are held back to be merged into one.
     compression: Late<SackCompression>,
     /// `TS.Recent` (RFC 7323 §4.3).
     pub ts_recent: u32,
@@ -46,7 +46,7 @@ pub(crate) struct Receiver {
     pub edge: u64,
     /// `Last.ACK.sent` (RFC 7323 §4.3).
     pub last_ack_sent: u64,
-    /// Sum of `RCV.NXT` and the read position when `advertised_field` was computed.
+    /// Sum of `RCV.NXT` and the read position at the time at which `advertised_field` was computed.
     advertised_at: u64,
     /// Data received in order and not yet acknowledged.
     pub pending: PendingAck,
@@ -140,7 +140,8 @@ impl Receiver {
         let taken = bytes.min(self.readable());
         self.read += taken;
         if taken > 0 {
-            // Linux acknowledges a segment as it arrives, before it wakes the application.
+            // Linux acknowledges a segment when it arrives, before it wakes the application: the
+            // window of an ACK that is due does not include the bytes read here.
             if self.ack_now
                 && let Some(memory) = &mut self.memory
             {
@@ -211,8 +212,8 @@ impl Receiver {
         }
     }
 
-    /// True if arriving segments only have to be counted while in order, and stored while not:
-    /// their timing does not matter, and the application will read them.
+    /// True if segments that arrive in order only have to be counted, and others only stored: their
+    /// arrival times do not matter, and the application will read them.
     #[inline]
     pub fn is_simple(&self) -> bool {
         let watched = self.memory.is_some() || self.pending.is_linux();
@@ -285,8 +286,8 @@ impl Connection {
         if in_order {
             receiver.rcv_nxt = right;
         } else if left < right {
-            // Linux joins a segment to the data that wait before it; otherwise its memory counts
-            // only later.
+            // Linux merges a segment with waiting data that directly precede it; the memory of
+            // other segments is counted later.
             let joins = receiver.out_of_order.contains(left - 1, left);
             receiver.take_with_gap(left, right);
             if receiver.pending.is_linux() && left != old_nxt {
@@ -314,7 +315,7 @@ impl Connection {
     }
 
     /// Acknowledges data out of order, or that fill a gap, at once (RFC 5681 §4.2); as in Linux,
-    /// duplicate ACKs after the third wait for each other.
+    /// duplicate ACKs after the third are held back and merged.
     fn acknowledge_gap(&mut self, now: Time, old_nxt: u64) {
         let receiver = &mut self.receiver;
         receiver.pending.on_gap();

@@ -10,10 +10,10 @@ use crate::loss_detection::{LossDetection, Reaction};
 use crate::scoreboard::Scoreboard;
 use retx_units::Time;
 
-/// Progress by an acknowledgment; zero for a timer.
+/// Progress made by an acknowledgment; all zero when a timer has expired.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Progress {
-    /// Bytes acknowledged for the first time.
+    /// Bytes newly acknowledged.
     pub bytes_acked: u64,
     /// Bytes newly delivered (`DeliveredData`).
     pub delivered: u64,
@@ -33,7 +33,8 @@ impl Connection {
             }
             Reaction::FastRetransmit => {
                 self.on_loss(now, None);
-                // RFC 5681 §3.2, step 3: inflate by the segments that have left the network.
+                // RFC 5681 §3.2, step 3: inflate the window by the segments that have left the
+                // network.
                 let left = self.sender.duplicates.min(self.parameters.dupack_threshold);
                 self.sender.window.cwnd += u64::from(left) * smss;
                 self.sender.retransmit_first = true;
@@ -50,11 +51,11 @@ impl Connection {
                 self.sender.snd_nxt = self.sender.snd_una;
                 self.sender.timeout_recovery_end = self.sender.snd_max;
             }
-            // Step 4.
+            // RFC 5681 §3.2, step 4: inflate the window by one segment.
             Reaction::Inflate => self.sender.window.cwnd += smss,
             Reaction::PartialAck { .. } => {
                 let window = &mut self.sender.window;
-                // RFC 6582 §3.2, step 3.
+                // RFC 6582 §3.2, step 3: deflate the window by the data acknowledged.
                 window.cwnd = window.cwnd.saturating_sub(progress.bytes_acked).max(smss);
                 if progress.bytes_acked >= smss {
                     window.cwnd += smss;
@@ -66,7 +67,7 @@ impl Connection {
                 self.react(now, Reaction::SelectiveRecovery, progress);
             }
             Reaction::EndRecovery => {
-                // RFC 5681 §3.2, step 6.
+                // RFC 5681 §3.2, step 6: deflate the window to ssthresh.
                 let sender = &mut self.sender;
                 sender.return_to_threshold();
                 sender.end_reduction();
@@ -107,9 +108,9 @@ impl Connection {
         if self.ecn.is_reducing() { self.ecn.echo_recover() } else { self.sender.snd_max }
     }
 
-    /// Handles new data acknowledged: on the first two ACKs after a fast retransmit Vegas checks
-    /// whether the segment that is now first is overdue, too; the window has been reduced for it
-    /// already (Brakmo & Peterson 1995, §3.1).
+    /// Handles an acknowledgment of new data. On the first two after a fast retransmit Vegas checks
+    /// whether the segment that is first now is overdue, too. If so, it is retransmitted, without
+    /// another reduction of the window (Brakmo & Peterson 1995, §3.1).
     pub(super) fn look_again(&mut self, overdue: bool) {
         let sender = &mut self.sender;
         if sender.overdue_checks == 0 {
@@ -140,8 +141,8 @@ impl Connection {
         let sender = &mut self.sender;
         let cwnd_before = sender.window.cwnd;
         let same_window = if repaired.is_some() && sender.loss_detection.as_linux() {
-            // `tcp_process_tlp_ack`: nothing new is remembered, but an earlier memory may restore
-            // more.
+            // `tcp_process_tlp_ack`: the window is not saved for an undo. If one was saved before,
+            // an undo now restores at least the present window.
             if let Some(undo) = &mut sender.repair.undo {
                 undo.window.cwnd = cwnd_before;
             }
@@ -208,8 +209,8 @@ impl Connection {
         let ssthresh = repair.cwnd_after_recovery;
         let Some(reduction) = &mut repair.reduction else { return };
         if progress.delivered == 0 && reduction.out > 0 {
-            // RFC 9937 §6: an ACK that delivers nothing changes nothing. Segments allowed by an
-            // earlier ACK may not have been sent yet.
+            // RFC 9937 §6: an ACK that delivers no data leaves the window as it is, because
+            // segments that an earlier ACK allowed may not have been sent yet.
             return;
         }
         sender.window.cwnd = reduction.cwnd(&RecoveryAck {

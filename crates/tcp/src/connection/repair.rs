@@ -16,8 +16,8 @@ pub(crate) struct Undo {
     pub flight_size: u64,
     /// SRTT and RTTVAR, if a timeout caused the reduction.
     pub rtt: Option<(Duration, Duration)>,
-    /// True if ECN-Echo arrived since, or the window was being reduced for it: it is not restored
-    /// (Linux: `prior_ssthresh` is 0).
+    /// True if the window is not to be restored, because ECN-Echo has arrived since, or was
+    /// reducing the window already (Linux: `prior_ssthresh` is 0).
     pub keeps_reduction: bool,
 }
 
@@ -61,12 +61,12 @@ pub(crate) struct Repair {
     /// Segments retransmitted, and segments that the peer reported as arrived twice.
     pub retransmissions: u64,
     pub arrived_twice: u64,
-    /// Time without a response of the peer.
+    /// State of a peer that does not respond.
     pub silence: Silence,
     /// Position that a relay most recently reported as lost on a bad channel.
     pub noticed: u64,
-    /// Requests of the application. They are unrelated to losses, but stored here because they are
-    /// rarer, and a connection has no room for another pointer.
+    /// Requests of the application. They have nothing to do with losses; they are stored here
+    /// because they are rare, and a pointer of their own would make every connection larger.
     pub requests: Late<Requests>,
 }
 

@@ -55,7 +55,7 @@ pub(crate) struct Requests {
     pub probing_since: Option<Time>,
     pub device_closed: bool,
     pub keepalive: Option<KeepAlive>,
-    /// Time of the last arrival, and probes sent since.
+    /// Time at which the last segment arrived, and number of probes sent since.
     pub heard: Time,
     pub probes: u32,
     /// True if a keep-alive segment is due.
@@ -97,7 +97,7 @@ impl Requests {
         self.push >= written
     }
 
-    /// Bytes from `position` to the end of its record, if something follows that.
+    /// Bytes from `position` to the end of its record; `None` if no data follow that record.
     pub fn to_end_of_record(&self, position: u64, written: u64) -> Option<u64> {
         let next = self.records.iter().find(|end| **end > position)?;
         (*next < written).then(|| next - position)
@@ -229,8 +229,9 @@ impl Connection {
         wait.min(left.max(Duration::from_millis(1)))
     }
 
-    /// Schedules the next attempt while the device refuses packets: unsent data are retried like a
-    /// closed window is probed, data in flight once the device may accept them.
+    /// Schedules the next attempt while the device refuses packets: unsent data are retried in the
+    /// way in which a closed window is probed; data in flight are retransmitted as soon as the
+    /// device may accept them.
     pub(super) fn wait_for_device(&mut self, now: Time) {
         let sender = &self.sender;
         if sender.snd_una < sender.snd_max {

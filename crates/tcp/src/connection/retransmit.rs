@@ -39,8 +39,8 @@ impl Connection {
         Some(self.again(position, (length + fin) as u32))
     }
 
-    /// Retransmission of the segment with `space` sequence numbers at `position`: as much of it as
-    /// fits beside SACK blocks (Linux `__tcp_retransmit_skb`).
+    /// Retransmission of the segment with `space` sequence numbers at `position`: as much of the
+    /// segment as fits beside SACK blocks (Linux `__tcp_retransmit_skb`).
     pub(super) fn again(&mut self, position: u64, space: u32) -> Chunk {
         let fin = position + u64::from(space) > self.sender.written;
         let length = space - u32::from(fin);
@@ -55,8 +55,8 @@ impl Connection {
     }
 
     /// Speculative retransmission in recovery, with room left and nothing lost or new to send (RFC
-    /// 6675 §4, `NextSeg`, rules 3 and 4): a segment that may be lost; and once the last one, after
-    /// an acknowledgment beyond the first retransmission.
+    /// 6675 §4, `NextSeg`, rules 3 and 4): a segment that may be lost, or, once per recovery and
+    /// after an acknowledgment beyond the first retransmission, the last segment.
     pub(super) fn speculative_retransmission(&mut self) -> Option<Chunk> {
         let sender = &mut self.sender;
         let possible = sender.selective

@@ -118,9 +118,9 @@ impl Connection {
         self.events.push_back(Event::Rtt(rtt));
     }
 
-    /// Like [`Self::take_rtt_sample`], for a timestamp echo. If segments are timed, echoes are used
-    /// only for retransmitted segments. Such a sample is reported separately, because it may
-    /// differ from the RTT.
+    /// Like [`Self::take_rtt_sample`], for a timestamp echo. If every segment is timed, echoes are
+    /// used for retransmitted segments only; such a sample is then reported as a separate event,
+    /// because it may exceed the RTT.
     pub(super) fn take_echoed_rtt(&mut self, rtt: Duration) {
         self.learn_rtt(rtt);
         self.events.push_back(match self.parameters.rtt_samples {

@@ -108,7 +108,7 @@ pub(crate) struct Sender {
     pub backoff: backoff::State,
     /// Largest window that the peer has offered.
     pub max_snd_wnd: u64,
-    /// Segments in flight; empty unless `tracks`.
+    /// Segments in flight; empty unless `uses_scoreboard`.
     pub board: Late<Scoreboard>,
     /// State of losses and retransmissions, allocated for the first one.
     pub repair: Late<Repair>,
@@ -139,7 +139,7 @@ pub(crate) struct Sender {
     pub tail_probe: bool,
     /// True if the order of transmissions is not needed.
     pub without_times: bool,
-    /// True if the scoreboard counts data in flight as Linux does.
+    /// True if the data in flight are counted by the scoreboard with Linux's rules.
     pub counts_as_linux: bool,
     pub spurious: spurious::State,
 
@@ -233,8 +233,9 @@ impl Sender {
         self.written + u64::from(self.fin_queued)
     }
 
-    /// True if all written data are acknowledged, and no probe is requested: there are no data to
-    /// send. A paced sender checks its gate first, if it has ever sent data.
+    /// True if there is nothing to send: all written data are acknowledged, and no probe is
+    /// requested. False for a paced sender that has sent data, because its gate has to be checked
+    /// first.
     pub fn is_at_rest(&self) -> bool {
         let asked = self.tail_probe | self.retransmit_first;
         let is_unpaced = || self.pacer.as_ref().is_none_or(|pacer| pacer.opened().is_none());
@@ -289,7 +290,7 @@ impl Sender {
         if exponent == 0 { rto } else { rto.saturating_mul(1 << exponent).min(max_rto) }
     }
 
-    /// Handles an RTT sample of a selective acknowledgment.
+    /// Passes the RTT sample of a selective acknowledgment to the backoff.
     pub fn backoff_sampled(&mut self) {
         self.backoff.on_ack(&backoff::Ack {
             advances: false,
@@ -298,7 +299,7 @@ impl Sender {
         });
     }
 
-    /// Resets the backoff of timeouts, when the handshake ends.
+    /// Resets the backoff at the end of the handshake.
     pub fn backoff_reset(&mut self) {
         self.backoff.reset();
     }
@@ -321,10 +322,10 @@ impl Sender {
         }
     }
 
-    /// Loss as passed to the congestion control. FlightSize includes selectively acknowledged data,
-    /// and may be many times the window while SACK repairs a loss, so that half of it would be no
-    /// reduction. RFC 5681 §3.1 requires an ssthresh of at most half of it; Linux takes half of
-    /// cwnd.
+    /// Loss as passed to the congestion control, with FlightSize limited to the window. FlightSize
+    /// includes selectively acknowledged data and may be many times the window while SACK repairs a
+    /// loss; half of it would then be no reduction. RFC 5681 §3.1 requires an ssthresh of at most
+    /// half of FlightSize; Linux takes half of cwnd.
     pub fn loss(&self, now: Time) -> congestion_control::Loss {
         let flight_size = self.flight_size().saturating_sub(self.limited_bytes);
         congestion_control::Loss {
@@ -355,8 +356,8 @@ impl Sender {
         self.loss_cause.cause(&loss)
     }
 
-    /// True if, after a timeout, new data wait until those sent before it are acknowledged,
-    /// regardless of the window (`linux24`).
+    /// True if, after a timeout, no new data are sent until the data sent before the timeout are
+    /// acknowledged, even if the window has room (`linux24`).
     pub fn holds_new_data(&self) -> bool {
         self.timeout_recovery_end > 0
             && self.snd_nxt >= self.timeout_recovery_end

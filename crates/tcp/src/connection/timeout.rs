@@ -118,7 +118,8 @@ impl Connection {
             // The window to keep excludes the temporary inflation of recovery.
             sender.return_to_threshold();
         }
-        // Proportional rate reduction may have left less than the loss window (RFC 5681 §3.1).
+        // Proportional rate reduction may have left less than the loss window of one segment (RFC
+        // 5681 §3.1).
         sender.window.cwnd = sender.window.cwnd.max(sender.window.smss.into());
         self.take_for_lost(now);
         let sender = &self.sender;
@@ -136,7 +137,7 @@ impl Connection {
         self.events.push_back(Event::TimedOut(episode));
     }
 
-    /// Marks everything outstanding at a timeout as lost, and ends earlier recoveries.
+    /// Marks all outstanding data as lost at a timeout, and ends earlier recoveries.
     fn take_for_lost(&mut self, now: Time) {
         let sender = &mut self.sender;
         let loss_age = sender.loss_detection.loss_age_at_timeout();
@@ -169,8 +170,8 @@ impl Connection {
         sender.timeout_recovery_end = sender.snd_max;
     }
 
-    /// Starts the persist timer: nothing is in flight and nothing may be sent, although there is
-    /// something to send. Probes follow at growing intervals (RFC 9293 §3.8.6.1).
+    /// Starts the persist timer: nothing is in flight, and no data may be sent although there are
+    /// some. Probes follow at growing intervals (RFC 9293 §3.8.6.1).
     pub(super) fn start_persist_timer(&mut self, now: Time) {
         let base = self.rto().max(self.parameters.persist_timeout);
         let doublings = self.parameters.abort_limits.probe_doublings();

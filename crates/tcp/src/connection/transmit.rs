@@ -179,7 +179,7 @@ impl Connection {
             let allowed = !held || sender.fin_queued;
             return (allowed && usable > 0).then_some(length as u32);
         }
-        // The end of a burst of Linux.
+        // Last segment of a burst, as Linux sends it.
         if let Some(end) = sender.bursts.burst.short_end(now, length) {
             return Some(end);
         }
@@ -208,7 +208,8 @@ impl Connection {
         self.note_probe();
         let sender = &self.sender;
         if sender.uses_scoreboard {
-            // As in Linux: a sequence number from before the window, which asks for a response.
+            // As in Linux, the probe has a sequence number before the window, to which the peer
+            // responds with an ACK.
             let position = sender.snd_una - 1;
             self.start_persist_timer(now);
             self.send(now, Chunk::nothing_at(position), to);

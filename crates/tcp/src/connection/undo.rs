@@ -23,11 +23,12 @@ pub(crate) struct Beginning {
 }
 
 impl Sender {
-    /// Called before the window is reduced: remembers it, and informs the detector of spurious
-    /// recoveries. A recovery within another concerns the same window: then returns true.
+    /// Called before the window is reduced: saves the window for an undo, and informs the detector
+    /// of spurious recoveries. Returns true for a recovery within another one, which concerns the
+    /// same window of data.
     pub fn begin_recovery(&mut self, begins: &Beginning) -> bool {
         let &Beginning { by_timeout, in_recovery, after_echo, recovery_point } = begins;
-        // The current timeout has been counted.
+        // `timeouts_in_row` includes the current timeout.
         let repeated = by_timeout && self.timeouts_in_row > 1;
         let same_window = in_recovery && self.repair.undo.is_some();
         if !same_window {
@@ -161,8 +162,8 @@ impl Connection {
             sender.board.made().into_iter().for_each(Scoreboard::undo);
         }
         let was_repairing = matches!(state, LossState::Recovery | LossState::Loss);
-        // Linux may undo a reduction by a late DSACK, in states that repair nothing: its loss
-        // detection has nothing to leave then.
+        // In Linux a late DSACK may undo a reduction after the recovery has ended: there is then no
+        // recovery to leave.
         if scope.ends && (was_repairing || !as_linux) {
             sender.loss_detection.on_undo();
             sender.timeout_recovery_end = 0;
@@ -180,7 +181,7 @@ impl Connection {
             self.restore_window(&before, bytes_acked);
         }
         let sender = &mut self.sender;
-        // A reduction in progress has nothing left to reduce.
+        // If a reduction is in progress, its target becomes the restored threshold.
         sender.repair.cwnd_after_recovery = sender.window.ssthresh;
         if sender.model.is_some() {
             sender.window.cwnd = cwnd;

@@ -12,13 +12,13 @@ use crate::late::Nothing;
 pub(crate) struct Usage {
     /// True if the window was used up.
     limited: bool,
-    /// Maximum of the data in flight, bytes.
+    /// Maximum of the data in flight in the round trip, bytes.
     most: u64,
     /// Position whose acknowledgment ends the round trip.
     end: u64,
 }
 
-/// Sender just after a transmission, in positions and bytes.
+/// State of a sender just after a transmission, in positions and bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InUse {
     pub snd_una: u64,

@@ -39,7 +39,7 @@ pub(crate) struct Validation {
     policy: CwndValidation,
     /// True if the window was full at some time since the last ACK of new data.
     full: bool,
-    /// For `rfc7661`: true if a sample may be out of date.
+    /// For `rfc7661`: true if there is more than one sample, so that the oldest may be out of date.
     several: bool,
     /// Bytes acknowledged in this round trip, at most a window and the data after it: below 2^31.
     round_bytes: u32,
@@ -66,8 +66,8 @@ impl Validation {
         Self { policy, full: false, several: false, round_bytes: 0, round_end: 0, past: Late::NONE }
     }
 
-    /// Records the use of the window just after a transmission or an ACK: it is full if it has no
-    /// room for another segment.
+    /// Records the use of the window just after a transmission or an ACK. A window without room for
+    /// another segment counts as full.
     pub fn on_flight(&mut self, in_use: &InUse, window: &Window, sent: bool) {
         if self.policy == CwndValidation::None {
             return;
@@ -151,8 +151,8 @@ impl Validation {
 
 impl Past {
     fn add(&mut self, now: Time, bytes: u64) {
-        // An older and smaller sample cannot become the maximum again; without it the front is the
-        // maximum.
+        // An older and smaller sample cannot become the maximum any more. After its removal the
+        // front of the queue is the maximum.
         while self.samples.back().is_some_and(|sample| sample.1 <= bytes) {
             work::steps(1);
             self.samples.pop_back();

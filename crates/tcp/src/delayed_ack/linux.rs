@@ -59,7 +59,8 @@ impl LinuxAckState {
         } else if gap < self.wait {
             self.wait = (self.wait / 2 + gap).min(arrival.rto);
         } else if gap > arrival.rto {
-            // The sender did not restart its window: it needs ACKs.
+            // After so long a gap, the sender has apparently failed to restart its window: it needs
+            // ACKs quickly.
             self.enter_quickack(arrival.window, QUICK_MAX);
         }
         self.last_arrival = arrival.now;

@@ -16,7 +16,7 @@ use crate::congestion_control::{Ack, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Corruption when a relay has said so (explicit loss notification, Balakrishnan & Katz).
+/// Corruption if a relay has reported it (explicit loss notification, Balakrishnan & Katz).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {

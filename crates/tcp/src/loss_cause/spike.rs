@@ -25,9 +25,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// A spike begins above this share of the way from the smallest RTT to the largest.
+    /// A spike begins above this share of the range from the smallest RTT to the largest.
     pub start: Probability,
-    /// And ends below this one.
+    /// A spike ends below this share of the range.
     pub end: Probability,
     /// Judge timeouts too; else they are congestion.
     pub timeouts: bool,

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Gain of the share of rising RTTs.
     pub gain: Probability,
-    /// Above this share delays are rising.
+    /// Share of rising RTTs above which delays count as rising.
     pub threshold: Probability,
     /// Judge timeouts too; else they are congestion.
     pub timeouts: bool,

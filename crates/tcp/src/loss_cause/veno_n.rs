@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Segments in queues from which on a loss is congestion.
+    /// Number of queued segments from which on a loss counts as congestion.
     pub beta: NotNegative,
     /// Forget the base RTT with each loss.
     pub reset_base_rtt: bool,

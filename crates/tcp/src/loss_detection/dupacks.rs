@@ -16,7 +16,7 @@ impl Dupacks {
         self.count = 0;
     }
 
-    /// True if no duplicate ACK has arrived since.
+    /// True if no duplicate ACK has arrived since the last acknowledgment of new data.
     pub fn is_none(&self) -> bool {
         self.count == 0
     }

@@ -32,7 +32,8 @@ pub struct Ack<'a> {
     pub snd_max: u64,
     /// Position whose acknowledgment ends a recovery that begins now.
     pub recovery_point: u64,
-    /// True if nothing is to be marked lost because of it (Linux `tcp_try_undo_partial`).
+    /// True if no segment is to be marked lost by this acknowledgment (Linux
+    /// `tcp_try_undo_partial`).
     pub waits: bool,
     /// Number of duplicate ACKs that indicate a loss.
     pub dupack_threshold: u32,
@@ -174,8 +175,8 @@ pub trait LossDetection {
     /// Handles the end of a recovery that was spurious.
     fn on_undo(&mut self) {}
 
-    /// Handles a hole filled by a delayed original after its retransmission: it lies `distance`
-    /// bytes below the highest segment selectively acknowledged, or below the ACK.
+    /// Handles a hole that was filled by a delayed original after its retransmission. The hole lies
+    /// `distance` bytes below the highest segment selectively acknowledged, or below the ACK.
     fn on_late_original(&mut self, distance: u64, smss: u32) {
         let _ = (distance, smss);
     }

@@ -68,8 +68,9 @@ impl Default for Config {
 
 /// Number of recoveries for which a widened reordering window is kept (§6.2, step 4).
 const PERSIST: u32 = 16;
-/// Linux's `TCP_TIMEOUT_MIN_US`, and `tcp_max_reordering`.
+/// Addition to the reordering timer in Linux (`TCP_TIMEOUT_MIN_US`).
 const SLACK: Duration = Duration::from_millis(2);
+/// Upper bound of DupThresh in Linux, in segments (`tcp_max_reordering`).
 const MAX_REORDERING: u64 = 300;
 
 /// State of RACK.
@@ -145,8 +146,8 @@ impl State {
         self.note_delivery(ack, board);
         self.sampled_since_probe |= ack.sampled;
         let was_in_recovery = self.in_recovery;
-        // Judged before new losses are marked: those may start the next recovery, but do not
-        // prolong this one.
+        // Evaluated before new losses are marked: new losses may start the next recovery, but do
+        // not prolong this one.
         let recovery_ends =
             (was_in_recovery || self.in_timeout_recovery) && ack.snd_una >= self.recover;
         if self.as_linux() {
@@ -229,7 +230,7 @@ impl LossDetection for State {
 
     fn on_undo(&mut self) {
         self.without.on_undo();
-        // There was no recovery: new losses need not wait for its end.
+        // Nothing had to be recovered: new losses may start a recovery at once.
         self.recover = 0;
         self.in_recovery = false;
         self.probe = None;
@@ -263,7 +264,8 @@ impl LossDetection for State {
         self.probe.filter(|probe| probe.is_retransmission).map(|probe| probe.position)
     }
 
-    /// §6.3; Linux does not use the reordering window at a timeout (`tcp_timeout_mark_lost`).
+    /// RACK.rtt plus the reordering window (§6.3); in Linux without that window
+    /// (`tcp_timeout_mark_lost`).
     fn loss_age_at_timeout(&self) -> Duration {
         if self.as_linux() { self.rtt } else { self.rtt + self.window }
     }
@@ -289,9 +291,10 @@ impl LossDetection for State {
         if lost && !self.in_recovery { self.enter(recovery_point) } else { Reaction::Nothing }
     }
 
-    /// §7.2.
+    /// Probe timeout of §7.2.
     fn probe_timeout(&self, flight: &Flight) -> Option<Duration> {
-        // §7.3: one probe at a time, and none until the RTT has been measured again.
+        // §7.3: no second probe while one is unacknowledged, and none before the RTT has been
+        // measured again.
         let unfit = self.probe.is_some() || !self.sampled_since_probe;
         if !self.config.tlp || self.in_recovery() || unfit || flight.sacked {
             return None;

@@ -44,8 +44,8 @@ impl LossDetection for State {
     fn on_ack(&mut self, ack: &Ack, _: &mut Scoreboard) -> Reaction {
         if ack.bytes_acked > 0 {
             self.dupacks.reset();
-            // Even a partial ACK: further losses of the window need another three duplicates, or
-            // the timer.
+            // Even a partial ACK ends the recovery: further losses of the window need three more
+            // duplicate ACKs, or the timer.
             return if std::mem::take(&mut self.in_recovery) {
                 Reaction::EndRecovery
             } else {

@@ -44,17 +44,18 @@ impl State {
             self.dupacks = 0;
         }
         if self.in_recovery && ack.snd_una >= self.recover {
-            // §5, step A.
+            // §5, step (A): an ACK beyond `RecoveryPoint` ends the recovery.
             self.in_recovery = false;
             return Reaction::EndRecovery;
         }
-        // In recovery, too: losses that become known now are repaired by the same recovery.
+        // This is done during a recovery, too, which then repairs the newly found losses as well.
         board.mark_lost_below(board.lost_frontier(ack.dupack_threshold, ack.smss));
         if self.in_recovery || sacked == 0 {
             return Reaction::Nothing;
         }
         self.dupacks += 1;
-        // §5: (1) enough duplicates, or (2) IsLost(HighACK + 1); not for what a timeout repairs.
+        // §5: (1) enough duplicates, or (2) IsLost(HighACK + 1); not for data that are repaired
+        // after a timeout.
         let many = self.dupacks >= ack.dupack_threshold;
         let lost = many || ack.overdue || board.is_first_lost();
         if lost && ack.snd_una >= self.recover {
@@ -96,7 +97,7 @@ impl LossDetection for State {
         self.without.on_timeout(snd_max);
         self.dupacks = 0;
         self.in_recovery = false;
-        // §5.1.
+        // §5.1: no recovery for data sent before the timeout.
         self.recover = snd_max;
     }
 

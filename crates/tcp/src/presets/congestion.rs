@@ -43,8 +43,8 @@ pub(super) fn westwood_plus() -> Config {
     Config { congestion_control: Control::westwood_plus(Default::default()), ..newreno() }
 }
 
-/// Reno's recovery, which the first ACK of new data ends: the bulk retransmission fills all holes,
-/// and NewReno would retransmit each of them again.
+/// Reno's recovery, which ends with the first ACK of new data. The bulk retransmission fills all
+/// holes; NewReno would retransmit each of them once more.
 pub(super) fn westwood_bulk_repeat_like() -> Config {
     Config { congestion_control: Control::westwood_bulk_repeat_like(Default::default()), ..reno() }
 }

@@ -208,8 +208,8 @@ mod tests {
         assert_eq!(sample(&mut state, 500_000, 10, 20), [150_000, 137_500, 700_000]);
         // Passes the mark at 10; the next lies at 21.
         assert_eq!(sample(&mut state, 150_000, 11, 21), [150_000, 103_125, 700_000]);
-        // 4·mdev: 412.5 → 309.375, the maximum since the mark; a quarter of it is truncated to
-        // whole µs.
+        // 4·mdev falls from 412.5 to 309.375 ms, which is the maximum since the mark. The reported
+        // mdev is a quarter of it, truncated to whole µs.
         assert_eq!(sample(&mut state, 150_000, 21, 30), [150_000, 77_343, 700_000]);
         // The window ends: 550 − (550 − 309.375)/4 = 489.844.
         let [srtt, _, rto] = sample(&mut state, 150_000, 22, 31);

@@ -21,11 +21,11 @@ impl Scoreboard {
             }
         }
         record.ever_retransmitted = true;
-        // Below it, segments may have been sent out of order, which closes the fast paths that
-        // assume the order of time.
+        // Below `resent_end`, segments may have been sent out of order; this closes the fast paths
+        // that assume transmission in order.
         self.resent_end = self.resent_end.max(record.end());
-        // The retransmission has a time of its own, and may be found lost like any other (RFC 8985
-        // §5.2).
+        // The retransmission has its own transmission time, and may be marked lost like any segment
+        // (RFC 8985 §5.2).
         record.overdue = false;
         record.sent = now;
         self.note_time(now, start);
@@ -41,9 +41,9 @@ impl Scoreboard {
         (count(|it| it.sacked), lost, count(|it| it.retransmitted || it.surplus))
     }
 
-    /// Regroups a newly selectively acknowledged segment: it leaves its packet, and joins the
-    /// previous packet if that is selectively acknowledged, and through it the next one (Linux
-    /// `tcp_match_skb_to_sack`, `tcp_shift_skb_data`).
+    /// Regroups a newly selectively acknowledged segment into Linux's packets: the segment leaves
+    /// its packet and joins the previous one, if that is selectively acknowledged; the next packet
+    /// is then joined to it in the same way (Linux `tcp_match_skb_to_sack`, `tcp_shift_skb_data`).
     pub(super) fn regroup(&mut self, index: usize) {
         let joins = index > 0 && self.records[index - 1].sacked;
         if index > 0 {

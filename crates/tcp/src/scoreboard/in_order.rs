@@ -34,8 +34,8 @@ impl Scoreboard {
         odd == 0 && self.sacked.is_empty()
     }
 
-    /// True if in addition everything in flight was sent once, and `by_time` lists exactly these
-    /// segments.
+    /// For a scoreboard [in order](Self::is_in_order): true if everything in flight was sent once,
+    /// and `by_time` lists exactly the segments in flight.
     pub fn is_in_order_of_time(&self, snd_una: u64) -> bool {
         // The list is cleaned lazily; an entry out of date would be popped in place of the
         // acknowledged one.

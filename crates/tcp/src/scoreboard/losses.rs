@@ -13,8 +13,8 @@ impl Scoreboard {
         if record.sacked || record.lost {
             return;
         }
-        // Linux: the original is lost, but the copy of the undone recovery is in flight, so that
-        // none is needed.
+        // Linux: the original is lost, but its copy from the undone recovery is in flight, so no
+        // retransmission is needed.
         if record.surplus {
             self.lose_original(index);
             return;
@@ -82,7 +82,7 @@ impl Scoreboard {
     /// (Linux `tcp_timeout_mark_lost`).
     pub fn mark_lost_at_timeout(&mut self, is_overdue: impl Fn(Time) -> bool) {
         self.assumed = Assumed::default();
-        // The cumulative ACK would have covered it, had the receiver kept it.
+        // If the receiver had kept this first segment, the cumulative ACK would have covered it.
         let reneged = self.records.front().is_some_and(|record| record.sacked);
         if self.records.front().is_some_and(|record| record.sacked) {
             for record in self.records.iter_mut() {
@@ -107,7 +107,7 @@ impl Scoreboard {
             }
         }
         self.examined = self.records.back().map_or(self.examined, Record::end);
-        // No original is left in flight that a later delivery could overtake.
+        // All segments are marked lost: none is left that a later delivery could overtake.
         if all {
             self.by_time.clear();
             self.overtaken.clear();
@@ -124,8 +124,8 @@ impl Scoreboard {
             work::steps(1);
             blocks += 1;
             bytes += right - left;
-            // Counted from the highest block down: a position is lost as soon as enough lies above
-            // it.
+            // Blocks are counted from the highest down: below the block at which the count
+            // suffices, everything is lost.
             if blocks >= dupthresh || bytes > u64::from(dupthresh - 1) * u64::from(smss) {
                 return left;
             }

@@ -46,8 +46,7 @@ impl Scoreboard {
     pub fn remove_assumed_arrivals(&mut self) -> u64 {
         let covered = self.assumed.acknowledged;
         let delivered = covered.saturating_sub(self.assumed.segments).max(1);
-        // One of the segments covered is the hole itself, for which no duplicate ACK has been
-        // counted.
+        // One of the covered segments filled the hole; no duplicate ACK has been counted for it.
         self.assumed.segments = self.assumed.segments.saturating_sub(covered - 1);
         self.limit_assumed(covered);
         delivered

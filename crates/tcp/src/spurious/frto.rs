@@ -43,7 +43,7 @@ impl State {
     }
 
     /// Linux `tcp_process_loss`, FLAG_ORIG_SACK_ACKED: before the steps, the arrival of any segment
-    /// that was sent only once, before the timeout, proves the timeout spurious.
+    /// that was sent once and before the timeout proves that the timeout was spurious.
     pub(super) fn sees_original(&mut self, ack: &Ack) -> bool {
         let original = self.step != Step::Off
             && ack.lowest_original_end.is_some_and(|end| end <= self.recover);
@@ -53,15 +53,15 @@ impl State {
         original
     }
 
-    /// Linux, step 3.a: a duplicate ACK for data sent after the timeout proves the loss. If F-RTO
-    /// itself sent these data, step 3 applies.
+    /// Linux, step 3.a: a duplicate ACK while data sent after the timeout are in flight proves the
+    /// loss. If F-RTO itself sent these data, step 3 of the RFC applies instead.
     pub(super) fn on_duplicate(&mut self, snd_max: u64) {
         if self.step == Step::First && snd_max > self.recover {
             self.step = Step::Off;
         }
     }
 
-    /// §2.1, step 2; §3.1, step 2.
+    /// Evaluates the first ACK after the timeout (§2.1, step 2; §3.1, step 2).
     fn on_first(&mut self, ack: &Ack) -> Verdict {
         if !ack.advances() {
             // With SACK a duplicate only updates the scoreboard.
@@ -70,7 +70,8 @@ impl State {
             }
             return Verdict::Undecided;
         }
-        // (2a) everything, or nothing beyond the retransmission; (2b) otherwise.
+        // (2a) The ACK acknowledges everything, or no new data can be sent: the loss counts as
+        // real. (2b) Otherwise new data are sent.
         if ack.snd_una >= self.recover || !ack.can_send_new {
             self.step = Step::Off;
             return Verdict::Undecided;
@@ -79,7 +80,7 @@ impl State {
         Verdict::SendNew
     }
 
-    /// §2.1, step 3; §3.1, step 3.
+    /// Evaluates the second ACK after the timeout (§2.1, step 3; §3.1, step 3).
     fn on_second(&mut self, ack: &Ack) -> Verdict {
         self.step = Step::Off;
         let genuine = Verdict::Genuine { cwnd_segments: 3 };
@@ -96,7 +97,7 @@ impl State {
 
 impl Detector for State {
     fn on_begin(&mut self, begin: &Begin) {
-        // §3.1, step 1: not while another recovery is under way.
+        // §3.1, step 1: F-RTO is not used while another recovery is in progress.
         self.step = if begin.by_timeout && !begin.in_recovery { Step::First } else { Step::Off };
         self.recover = begin.snd_max;
     }

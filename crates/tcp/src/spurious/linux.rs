@@ -67,7 +67,7 @@ impl State {
         }
     }
 
-    /// `tcp_may_undo`.
+    /// True if the last reduction can be undone (`tcp_may_undo`).
     fn may_undo(&self, ack: &Ack) -> bool {
         self.undo_marker.is_some() && (self.undo_retrans == Some(0) || self.is_delayed(ack))
     }
@@ -114,7 +114,7 @@ impl State {
         self.on_reports()
     }
 
-    /// `tcp_try_undo_dsack`.
+    /// Evaluates duplicate reports outside the loss state (`tcp_try_undo_dsack`).
     fn on_reports(&mut self) -> Verdict {
         if self.undo_marker.is_some() && self.undo_retrans == Some(0) {
             return self.undo(Scope { losses: false, ends: true });
@@ -122,7 +122,7 @@ impl State {
         Verdict::Undecided
     }
 
-    /// `tcp_process_loss`.
+    /// Evaluates an acknowledgment in the loss state (`tcp_process_loss`).
     fn on_ack_in_loss(&mut self, ack: &Ack) -> Verdict {
         let selective = ack.sacked.is_some();
         if ack.advances() && self.may_undo(ack) {
@@ -155,7 +155,8 @@ impl Detector for State {
         if begin.in_recovery {
             return;
         }
-        // `tcp_retrans_stamp_cleanup`.
+        // No earlier retransmission is in flight: its time is discarded
+        // (`tcp_retrans_stamp_cleanup`).
         if begin.retransmitted == 0 && !begin.first_retransmitted {
             self.retrans_stamp = None;
         }
@@ -165,7 +166,8 @@ impl Detector for State {
     }
 
     fn on_retransmission(&mut self, retransmission: &Retransmission) {
-        // `tcp_send_loss_probe` does not call `tcp_retransmit_skb`.
+        // A tail loss probe does not count: `tcp_send_loss_probe` does not call
+        // `tcp_retransmit_skb`.
         if !retransmission.is_probe {
             let Retransmission { timestamp, .. } = *retransmission;
             self.retrans_stamp.get_or_insert(FirstRetransmission { timestamp });
@@ -173,7 +175,7 @@ impl Detector for State {
         }
     }
 
-    /// `tcp_enter_cwr`.
+    /// Gives up the undo: ECN-Echo has proved congestion (`tcp_enter_cwr`).
     fn on_echo(&mut self) {
         self.undo_marker = None;
     }

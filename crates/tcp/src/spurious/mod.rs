@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 retx_units::registry! { $
-    /// Was the wait wrong?
+    /// Detector of spurious timeouts and retransmissions.
     tag = "name", schema = "Spurious", context = &crate::Config;
     none, frto boxed, eifel boxed, dsack boxed, stoder boxed, linux boxed
 }
@@ -16,11 +16,12 @@ retx_units::registry! { $
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Response {
-    /// Take everything back: `cwnd` and `ssthresh` as before, as Linux does.
+    /// Revert the reduction completely: `cwnd` and `ssthresh` as before, as Linux does.
     FullUndo,
-    /// RFC 4015 §3.2: `ssthresh` as the flight was, `cwnd` what is in flight plus what was
-    /// acknowledged, at most the initial window. The first RTT sample of data sent since is not
-    /// smoothed by the estimator `rfc6298` (step 9).
+    /// RFC 4015 §3.2: `ssthresh` becomes the FlightSize before the reduction, or the `ssthresh`
+    /// before it if that is higher; `cwnd` becomes the data in flight plus the data just
+    /// acknowledged, of which at most an initial window counts. The first RTT sample of data sent
+    /// since is not smoothed by the estimator `rfc6298` (step 9).
     #[default]
     Rfc4015,
     /// Stop retransmitting, but keep the reduced window: `cwnd = ssthresh`.
@@ -28,7 +29,7 @@ pub enum Response {
 }
 
 impl Response {
-    /// True if the window before the reduction comes back.
+    /// True if the window from before the reduction is restored.
     pub const fn restores_window(self) -> bool {
         matches!(self, Self::FullUndo | Self::Rfc4015)
     }
@@ -117,7 +118,8 @@ pub enum Verdict {
     /// F-RTO, step 2b: send up to two new segments instead of retransmissions, and wait for the
     /// result.
     SendNew,
-    /// The loss was real: continue with the conventional recovery, from at most this many segments.
+    /// The loss was real: continue with the conventional recovery, with a window of at most this
+    /// many segments.
     Genuine {
         /// Upper bound on `cwnd`, in segments.
         cwnd_segments: u64,

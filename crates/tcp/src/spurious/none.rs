@@ -4,7 +4,7 @@ use super::Detector;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Every timeout is believed.
+/// Every timeout is considered genuine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

@@ -84,9 +84,9 @@ impl Engine<'_> {
             let next = self.routes[step.hop as usize + 1];
             let pipe = self.pipes.get_mut(pipe_of(next) as usize).filter(|pipe| pipe.follows());
             let Some(pipe) = pipe else { break };
-            // Refused if the queue would drop the packet or exceed its previous maximum: both
-            // depend on packets that arrive meanwhile, so that the pipe decides when this one
-            // arrives.
+            // `pass_ahead` refuses a packet that the queue would drop, or that would raise the
+            // maximum queue length: both depend on packets that arrive in the meantime, so the pipe
+            // decides when the packet arrives.
             let Some(further) = pipe.pass_ahead((self.now, at), bytes) else { break };
             step.hop += 1;
             (word, at) = (next, further);
@@ -105,7 +105,8 @@ impl Engine<'_> {
         self.agenda.wake(index, pipe.poll_timeout());
     }
 
-    /// Handles a packet that does not get through a leading pipe.
+    /// Handles a packet that a leading pipe did not take ahead of time: it was `lost` by the
+    /// channel, or dropped by the full queue.
     #[inline(never)]
     pub(in crate::engine) fn stay_in_leader(&mut self, index: u32, step: Step, lost: bool) {
         self.write_hop(step);
@@ -118,8 +119,8 @@ impl Engine<'_> {
 
     /// Statistics of all pipes in order.
     pub fn pipe_statistics(&self) -> Box<dyn Iterator<Item = Statistics> + '_> {
-        // Pipes have counted packets in lanes and funnels before these reach them;
-        // `ahead::statistics` corrects the counts by the arrival of each.
+        // Pipes count packets in lanes and funnels before those packets reach them;
+        // `ahead::statistics` corrects the counters by each packet's arrival time.
         if self.funnels.count() > 0 || self.pipes.iter().any(Pipe::leads) {
             let bytes = |id| self.packets.get(id).bytes();
             Box::new(ahead::statistics(

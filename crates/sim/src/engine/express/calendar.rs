@@ -28,8 +28,8 @@ pub(in crate::engine) struct Days {
 }
 
 impl Days {
-    /// Chooses days for packets that arrive within `ahead` of the first, usually one every `each`;
-    /// `each` is zero if the rate is unknown.
+    /// Chooses length and number of days for packets that arrive at most `ahead` after the first.
+    /// `each` is the usual time between two arrivals, zero if unknown.
     pub fn new(ahead: Duration, each: Duration) -> Self {
         let ahead = ahead.as_nanos();
         let packets = ahead.checked_div(each.as_nanos()).unwrap_or(PACKETS_DEFAULT);
@@ -57,7 +57,7 @@ pub(in crate::engine) struct Calendar {
     free: u32,
     /// Number of the first day with packets, counted from time 0.
     today: u64,
-    /// Packets of that day in reverse order.
+    /// Packets of the day `today`, in reverse order of arrival.
     packets_today: Vec<Arrival>,
     /// No list belongs to a day after this one.
     last: u64,
@@ -100,7 +100,8 @@ impl Calendar {
         if day < self.today {
             self.leave_today(day);
         }
-        // In front of its ties: the packets of today are taken from the end of the vector.
+        // Inserted in front of packets with an equal arrival time, because the packets of today are
+        // taken from the end of the vector.
         let place = self.packets_today.partition_point(|other| other.arrival > packet.arrival);
         self.packets_today.insert(place, packet);
         true
@@ -110,7 +111,7 @@ impl Calendar {
     #[cold]
     fn leave_today(&mut self, for_day: u64) {
         let mut packets = std::mem::take(&mut self.packets_today);
-        // In order of insertion, because a list is read from its last packet.
+        // The list is filled in order of insertion, because it is read from its last packet.
         packets.drain(..).rev().for_each(|packet| self.add_to_list(self.today, packet));
         (self.packets_today, self.today) = (packets, for_day);
     }

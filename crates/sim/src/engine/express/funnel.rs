@@ -192,7 +192,7 @@ impl Funnel {
         self.first_in_calendar = calendar.first().map_or(Time::NEVER, |next| next.arrival);
     }
 
-    /// Packet `others` positions behind the first one, in the row of the packet returned by
+    /// Packet `others` positions behind the first one in its row; the first one is that returned by
     /// [`Self::first_by`].
     #[inline]
     pub fn ahead(&self, others: usize) -> Option<&Arrival> {

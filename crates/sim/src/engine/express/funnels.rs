@@ -32,8 +32,8 @@ use retx_link::pipe::ahead::{Crossing, Kept};
 use retx_link::stage::Entry;
 use retx_units::{Duration, Time};
 
-/// Number of packets of a row by which prefetching runs ahead, if there are more flows than the
-/// caches hold: with 10,000 flows this saves about 5 % of the time.
+/// Number of packets by which prefetching runs ahead in a row. It is used if there are more flows
+/// than the caches hold; with 10,000 flows it saves about 5 % of the time.
 const FETCHED: usize = 6;
 
 /// Largest number of arrivals carried out together: with more, the last would evict the state of
@@ -91,8 +91,8 @@ impl Funnels {
         let mut all = Vec::new();
         for (bottleneck, fed) in (0..).zip(&mut fed) {
             let pipe = &pipes[bottleneck as usize];
-            // The effect of a packet there is felt after the propagation delay only, and by others
-            // only.
+            // A packet at a plain pipe has no effect outside it before the propagation delay has
+            // passed, so the funnel's event may be that late.
             if *fed == Some(true) && pipe.is_plain() && !pipe.follows() {
                 let each = pipe.transmission_time(PACKET_BYTES);
                 let most = Duration::from_nanos(each.as_nanos().saturating_mul(TOGETHER));
@@ -262,8 +262,8 @@ impl Engine<'_> {
         let Merge { funnel, bottleneck, .. } = &mut funnels.all[number as usize];
         let mut onward = Onward { pipes, routes, lanes: lanes.behind(*bottleneck)?, agenda };
         loop {
-            // Read in place and removed at the end, because a copy would have to be spilled to
-            // memory.
+            // The packet is read in place and removed at the end of the loop body: a copy would
+            // have to be spilled to memory.
             let next = funnel.first_by(time)?;
             if let Err(halt) = onward.carry_out(next, *bottleneck) {
                 return funnel.pop(time).map(|next| (next, halt));
@@ -276,7 +276,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Carries out an arrival that must be reported, or at a pipe without followers.
+    /// Carries out one arrival that must be reported, or that occurs at a pipe without followers.
     #[inline(never)]
     fn carry_out_alone(&mut self, next: &Arrival) {
         let Arrival { arrival, parcel, hop, .. } = *next;

@@ -127,7 +127,8 @@ impl Engine<'_> {
             if entry != Entry::Accepted {
                 return Outcome::QueueFull(step, first);
             }
-            // The connection has reported that nothing follows, which saves a poll.
+            // The connection has reported that it has nothing more to send, so polling it again is
+            // not needed.
             if !plain.more {
                 break;
             }

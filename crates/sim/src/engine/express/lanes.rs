@@ -41,7 +41,7 @@ const NONE: u32 = u32::MAX;
 pub(in crate::engine) struct Waiting {
     pub arrival: Time,
     pub id: u32,
-    /// End that it reaches then ([`Packet::to`]), or [`FURTHER`].
+    /// Host at which it is when it leaves the lane ([`Packet::to`]), or [`FURTHER`].
     ///
     /// [`Packet::to`]: crate::packet::Packet::to
     pub to: u32,
@@ -169,8 +169,9 @@ impl ParallelLanes<'_> {
 }
 
 impl Engine<'_> {
-    /// Appends a packet to a lane behind `leader`: it has passed pipes ahead of time, and arrives
-    /// at `at` at the far end of the last one. If no lane fits, it waits in that pipe.
+    /// Appends a packet to a lane behind `leader`. The packet has passed pipes ahead of time, and
+    /// arrives at the far end of the last of them at `at`. If no lane fits, it waits in that last
+    /// pipe.
     #[inline(always)]
     pub(in crate::engine) fn take_lane(&mut self, leader: u32, (at, step): (Time, Step)) {
         let [word, next] = [step.hop, step.hop + 1].map(|hop| self.routes[hop as usize]);
@@ -236,7 +237,8 @@ impl Engine<'_> {
         }
     }
 
-    /// End that a packet reaches.
+    /// Flow and side of the host at which a waiting packet is when it leaves the lane; `None` if it
+    /// has further hops.
     #[inline(always)]
     fn end_in<'w>(&self, waiting: Option<&'w Waiting>) -> Option<(&'w Waiting, &Flow, Side)> {
         let waiting = waiting?;

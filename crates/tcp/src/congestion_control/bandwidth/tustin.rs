@@ -42,7 +42,7 @@ impl Tustin {
     pub fn on_ack(&mut self, credit: &Credit) {
         let Some(last) = self.last else {
             self.last = Some(credit.now);
-            // The first acknowledgment has no interval.
+            // Before the first acknowledgment there is none to measure an interval from.
             return;
         };
         self.pending = self.pending.saturating_add(credit.bytes);
@@ -68,8 +68,8 @@ impl Tustin {
         self.last = Some(credit.now);
     }
 
-    /// Rate and sample after `count` samples of 0: the first is still averaged with the sample
-    /// before it, then the rate falls by the factor a each time.
+    /// Rate and last sample after `count` samples of 0. The first of these is averaged with the
+    /// sample before it; each later one multiplies the rate by a.
     fn silent(&self, delta: f64, count: f64) -> (f64, f64) {
         if count < 1.0 {
             return (self.rate, self.sample);

@@ -20,8 +20,8 @@ impl Bandwidth {
         mul_div(self.0, time.as_nanos(), 1_000_000_000) / smss
     }
 
-    /// Segments in flight at this rate, times a gain; rounded up, because rounding down would feed
-    /// back.
+    /// Segments in flight at this rate, times a gain. Rounded up: a window rounded down would lower
+    /// the measured rate, and so the next window.
     pub fn in_flight(self, rtt: Duration, gain: u64, smss: u64) -> u64 {
         const DIVISOR: u64 = UNIT * 1_000_000_000;
         let bytes = match self.0.checked_mul(rtt.as_nanos()) {
@@ -180,8 +180,8 @@ mod tests {
         assert!(rounds.on_sample(11, 21));
     }
 
-    /// As in Linux since the end of 2020: a sender that never queues probes for the minimum RTT,
-    /// too.
+    /// As in Linux since the end of 2020: even a sender that never builds a queue probes for the
+    /// minimum RTT.
     #[test]
     fn the_same_rtt_again_does_not_put_off_the_end_of_the_least() {
         let at = |seconds| Time::ZERO + Duration::from_secs(seconds);

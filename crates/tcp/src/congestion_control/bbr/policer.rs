@@ -24,7 +24,8 @@ pub(super) struct Progress {
     /// True if it shows a loss.
     pub lossy: bool,
     pub is_app_limited: bool,
-    /// True if the sender is cruising, where the rounds of a policed rate count.
+    /// True in the mode that probes for bandwidth. Rounds in which a policed rate is used count
+    /// only in that mode.
     pub cruising: bool,
     pub total: Total,
 }

@@ -10,7 +10,7 @@ use crate::congestion_control::delivery_rate::Reading;
 use crate::congestion_control::{Delivery, Phase, Window, segments};
 use retx_units::{StreamKey, Time};
 
-/// `bbr_update_model`.
+/// The model, updated by each acknowledgment (`bbr_update_model`).
 impl Bbr {
     pub(super) fn update(&mut self, window: &mut Window, delivery: &Delivery) {
         self.lost_total = delivery.lost_total;
@@ -28,12 +28,12 @@ impl Bbr {
         self.update_gains();
     }
 
-    /// `bbr_update_bw`.
+    /// Updates rounds and bandwidth (`bbr_update_bw`).
     fn update_bandwidth(&mut self, reading: &Reading, delivery: &Delivery) {
         // Only an acknowledgment with a sample can begin a round.
         self.rounds.start = false;
         let Some(sample) = reading.sample else { return };
-        // Packets are conserved for one round of a recovery only.
+        // Packet conservation holds only for the first round of a recovery.
         if self.rounds.on_sample(sample.prior_delivered, self.rate.delivered) {
             self.conserves = false;
         }
@@ -74,20 +74,21 @@ impl Bbr {
         });
     }
 
-    /// `bbr_is_next_cycle_phase`.
+    /// True if the current phase of the gain cycle is over (`bbr_is_next_cycle_phase`).
     fn phase_is_over(&self, delivery: &Delivery) -> bool {
         let elapsed = self.rate.delivered_at.since(self.phase_start);
         let is_full = self.least_rtt.value.is_some_and(|rtt| elapsed > rtt);
         if self.pacing_gain == UNIT {
             return is_full;
         }
-        // `prior_in_flight`: this acknowledgment is not taken off yet.
+        // The data in flight before this acknowledgment (`prior_in_flight`).
         let flight = self.flight_at_departure(delivery.flight_before, delivery.pacing_delay);
         if self.pacing_gain > UNIT {
-            // Until as much is in flight as the gain demands, which a small buffer may not allow.
+            // The probing phase lasts until as much is in flight as the gain demands, or until a
+            // loss shows that the buffer is too small for that.
             return is_full && (delivery.lost > 0 || flight >= self.target(self.pacing_gain));
         }
-        // Until the queue is drained.
+        // The draining phase lasts until the queue is drained.
         is_full || flight <= self.target(UNIT)
     }
 
@@ -96,8 +97,8 @@ impl Bbr {
         self.phase_start = self.rate.delivered_at;
     }
 
-    /// `bbr_reset_probe_bw_mode`: flows that share a path begin in any phase except the draining
-    /// one.
+    /// Starts the gain cycle in a random phase other than the draining one, so that flows that
+    /// share a path do not probe at the same time (`bbr_reset_probe_bw_mode`).
     pub(super) fn begin_cycle(&mut self) {
         self.mode = Mode::ProbeBandwidth;
         self.cycles += 1;
@@ -106,11 +107,11 @@ impl Bbr {
         self.advance_phase();
     }
 
-    /// `bbr_check_drain`.
+    /// Enters and leaves the drain mode (`bbr_check_drain`).
     fn check_drain(&mut self, window: &mut Window, delivery: &Delivery) {
         if self.mode == Mode::Startup && self.full.reached {
             self.mode = Mode::Drain;
-            // Only for those who read it: BBR has no threshold.
+            // BBR does not use the threshold; as in Linux, it is set for observers.
             window.ssthresh = segments::bytes(window, self.target(UNIT));
         }
         if self.mode == Mode::Drain
@@ -120,19 +121,19 @@ impl Bbr {
         }
     }
 
-    /// `bbr_update_min_rtt`.
+    /// Updates the minimum RTT, and enters the mode that measures it (`bbr_update_min_rtt`).
     fn update_least_rtt(&mut self, window: &mut Window, reading: &Reading, delivery: &Delivery) {
         let now = delivery.now;
         let expired = self.least_rtt.update(now, reading.rtt, reading.may_be_delayed);
         if expired && !self.restarted && self.mode != Mode::ProbeRtt {
-            // In Linux's order: a window that is still growing does not replace the one saved
-            // before.
+            // The mode is set before the window is saved, as in Linux: `save_cwnd` then keeps a
+            // larger window that was saved before.
             self.mode = Mode::ProbeRtt;
             self.save_cwnd(window);
             self.probe_end = None;
         }
         if self.mode == Mode::ProbeRtt {
-            // Samples of this time say nothing about the path.
+            // The bandwidth of the path cannot be measured with so few segments in flight.
             self.rate.on_app_limited(delivery.flight);
             if self.probe_end.is_some() {
                 // The small window has to last for a whole round, as well as for 200 ms.
@@ -151,7 +152,8 @@ impl Bbr {
         }
     }
 
-    /// `bbr_check_probe_rtt_done`.
+    /// Leaves the mode that measures the minimum RTT when its time is over
+    /// (`bbr_check_probe_rtt_done`).
     pub(super) fn check_probe_end(&mut self, window: &mut Window, now: Time) {
         if self.probe_end.is_none_or(|end| now <= end) {
             return;
@@ -185,7 +187,7 @@ impl Bbr {
         self.prior_cwnd = if good { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
 
-    /// `bbr_set_cwnd`.
+    /// Sets the window (`bbr_set_cwnd`).
     pub(super) fn set_cwnd(&mut self, window: &mut Window, delivery: &Delivery) {
         let mut cwnd = segments::cwnd(window);
         if delivery.segments > 0 {
@@ -201,12 +203,12 @@ impl Bbr {
         window.cwnd = segments::bytes(window, cwnd);
     }
 
-    /// `bbr_set_cwnd_to_recover_or_restore`: in the first round of a recovery as much is sent as is
-    /// delivered.
+    /// Window in and after a recovery: in its first round as much is sent as is delivered, at its
+    /// end the saved window returns (`bbr_set_cwnd_to_recover_or_restore`).
     fn recover_or_restore(&mut self, mut cwnd: u64, delivery: &Delivery) -> u64 {
         if delivery.lost > 0 {
-            // Losses reduce the window by themselves only: the segments that are left stay in
-            // flight.
+            // Losses reduce the window by the number of lost segments and no more: the other
+            // segments stay in flight.
             cwnd = cwnd.saturating_sub(delivery.lost).max(1);
         }
         let conserved = delivery.flight + delivery.segments;

@@ -17,7 +17,7 @@ pub(super) struct Curve {
     before: Option<Shape>,
     /// Fractional part of the window's growth, in bytes.
     fraction: f64,
-    /// Last time at which the window was the limit, or to which time was skipped.
+    /// Time until which the epoch's time has been counted or excluded.
     seen: Time,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Epoch {
 impl Epoch {
     pub(super) fn new(start: Time, c: f64, w_max: f64, cwnd: f64) -> Self {
         let (k, origin) = if w_max > cwnd {
-            // Fig. 2.
+            // K and W_max of fig. 2.
             (libm::cbrt((w_max - cwnd) / c), w_max)
         } else {
             // §4.8, §4.10: no better window is known.
@@ -50,7 +50,7 @@ impl Epoch {
         Self { start, k, origin, w_est: cwnd }
     }
 
-    /// Fig. 1.
+    /// W_cubic(t) of fig. 1, in segments.
     pub(super) fn w_cubic(&self, c: f64, t: f64) -> f64 {
         let distance = t - self.k;
         c * distance * distance * distance + self.origin
@@ -75,7 +75,7 @@ impl Curve {
     /// Excludes the time up to now, in which the window was not the limit (§5.8).
     pub fn skip_to(&mut self, now: Time) {
         if let Some(epoch) = &mut self.shape.epoch {
-            // Not beyond now, or t would be negative.
+            // At most `now`: otherwise t would be negative.
             epoch.start = (epoch.start + now.since(self.seen)).min(now);
         }
         self.seen = now;
@@ -133,7 +133,7 @@ impl Curve {
     }
 
     pub fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        // A repeated timeout would take one segment for the window before the loss.
+        // At a repeated timeout the window is one segment, which is not the window before the loss.
         if !repeated {
             self.reduce(window, loss);
         }

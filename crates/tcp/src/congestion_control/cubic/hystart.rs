@@ -75,7 +75,7 @@ impl Hystart {
     }
 
     /// True if a train of closely spaced ACKs has lasted for half of the smallest RTT, which means
-    /// that as many segments are in flight. If pacing may have delayed them, a whole RTT is
+    /// that the segments in flight fill the path. If pacing may have delayed them, a whole RTT is
     /// required.
     fn is_long_train(&mut self, window: &Window, ack: &Ack, least_ever: Duration) -> bool {
         // `last_close` is kept, so that one long gap ends the train for the rest of the round.
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(exit(32, 3, |_| 90), None);
         // The smallest RTT of the round counts.
         assert_eq!(exit(32, 3, |n| if n == 5 { 85 } else { 99 }), None);
-        // The smallest RTT ever may be one of congestion avoidance.
+        // The smallest RTT of the connection may have been measured in congestion avoidance.
         let mut known = Hystart::default();
         known.sample(MS * 70);
         assert_eq!(exit_of(known, 32, 3, |_| 80), Some(8));

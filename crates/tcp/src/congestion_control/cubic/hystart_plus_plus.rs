@@ -83,7 +83,8 @@ impl HystartPlusPlus {
         }
     }
 
-    /// Ends a round. The round in which conservative slow start began counts as one.
+    /// Ends a round. The round in which conservative slow start began counts as the first of its
+    /// rounds.
     fn end_round(&mut self, window: &mut Window) {
         self.last_round = self.this_round.take();
         self.samples = 0;
@@ -102,8 +103,8 @@ mod tests {
     use super::super::super::testing::{ack, at, window};
     use super::*;
 
-    /// Plays rounds of ten ACKs with these RTTs in ms; after each: in conservative slow start,
-    /// over.
+    /// Plays rounds of ten ACKs with these RTTs in ms; for each round returns whether conservative
+    /// slow start is in progress, and whether slow start is over.
     fn play(rtts: &[u64]) -> Vec<(bool, bool)> {
         let (mut hystart, mut window) = (HystartPlusPlus::default(), window(50, 999));
         rtts.iter()

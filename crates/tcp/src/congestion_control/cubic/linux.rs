@@ -83,7 +83,7 @@ impl LinuxCurve {
             epoch.acked = epoch.acked.saturating_add(acked);
         }
         if let Some((at_cwnd, at)) = self.computed {
-            // The window is the same, and so is `cnt` for a short time.
+            // For an unchanged window `per` (Linux `cnt`) is kept for a short time.
             if at_cwnd == cwnd && now.since(at) <= STALE {
                 return;
             }
@@ -101,7 +101,7 @@ impl LinuxCurve {
             let k = libm::cbrt(missing as f64 / c);
             Epoch { start: now, k, origin: last_max.max(cwnd), reno: cwnd, acked }
         });
-        // The target lies a least RTT ahead, not an SRTT as in the RFC.
+        // The target lies one minimum RTT ahead; in the RFC it is one SRTT.
         let t = (now.since(epoch.start).min(Duration::MAX) + self.delay_min).as_secs_f64();
         // The kernel cubes the unsigned distance to K, and adds or subtracts it afterwards.
         let distance = (t - epoch.k).abs();

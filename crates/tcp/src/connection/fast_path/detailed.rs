@@ -27,7 +27,8 @@ impl Sender {
     /// True if an acknowledgment of new data only advances the scoreboard, the estimators and the
     /// window.
     fn is_calm_in_detail(&self) -> bool {
-        // After a loss, the scoreboard is what decides most often.
+        // The scoreboard is checked first, because after a loss it is most often the part that is
+        // not calm.
         let board = self.board.get();
         board.is_none_or(|it| it.is_in_order() && it.is_in_order_of_time(self.snd_una))
             && self.loss_detection.is_at_rest_in_order()
@@ -65,7 +66,7 @@ impl Connection {
         }
     }
 
-    /// True if the segment has timestamps just when they were negotiated, and they are not old.
+    /// True if the segment has timestamps exactly if they were negotiated, and if they are not old.
     #[inline(always)]
     fn has_good_timestamps(&self, timestamps: Option<Timestamps>) -> bool {
         match timestamps {
@@ -140,8 +141,8 @@ impl Connection {
             return false;
         }
         let snd_una = sender.snd_una + bytes_acked;
-        // An acknowledgment of part of the first segment removes none from the scoreboard, and
-        // `take_next` needs one.
+        // An acknowledgment of a part of the first segment removes no segment from the scoreboard,
+        // but `take_next` must remove at least one.
         if !sender.board.has_first_below(snd_una) {
             return false;
         }
@@ -265,7 +266,8 @@ impl Connection {
         }
         let smss = u64::from(sender.window.smss);
         let flight = sender.flight_size();
-        // After a pause the window may have to restart, and the timer has to be armed.
+        // After a pause the window may have to be reduced, and the retransmission timer has to be
+        // started.
         if flight == 0 || self.timers.retransmit == Time::NEVER {
             return Short::Unknown;
         }
@@ -350,8 +352,8 @@ impl Connection {
         (length, flags): (u32, Flags),
     ) -> PlainTransmit {
         let receiver = &self.receiver;
-        // Repeating the same values changes nothing; without scaling, a window depends on the one
-        // before.
+        // If nothing has changed since the last segment, the window is that of that segment.
+        // Without window scaling a window depends on the one before, so it is computed each time.
         let again = !receiver.ack_now
             && receiver.rcv_wscale > 0
             && receiver.has_advertised_window()

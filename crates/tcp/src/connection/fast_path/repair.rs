@@ -12,8 +12,8 @@ use retx_units::{SeqNr, Time};
 use retx_wire::{Flags, Segment};
 
 impl Sender {
-    /// True in a recovery in which an acknowledgment of no new data only marks segments or inflates
-    /// the window.
+    /// True in a recovery in which an acknowledgment that acknowledges no new data only marks
+    /// segments or inflates the window.
     pub fn is_repairing(&self) -> bool {
         let asked = self.tail_probe | self.probe | self.fin_queued;
         let counts = self.timeout_recovery_end
@@ -96,7 +96,7 @@ impl Connection {
     fn mark_lost(&mut self, now: Time) {
         let sender = &mut self.sender;
         sender.last_una = sender.snd_una;
-        // Losses follow from the scoreboard.
+        // Loss detection reads the scoreboard only, not this argument.
         let delivered = Delivered::default();
         let seen = loss_detection::Ack {
             now,
@@ -115,7 +115,7 @@ impl Connection {
         };
         let board = &mut *sender.board;
         let reaction = sender.loss_detection.on_ack(&seen, board);
-        // Guaranteed by `only_repairs`, which opened this path.
+        // `LossDetection::only_repairs`, which opened this path, guarantees this.
         assert!(reaction == Reaction::Nothing, "it only marks");
     }
 

@@ -13,14 +13,14 @@ pub(in crate::connection) struct FastPaths {
     pub detailed: bool,
     /// True if a component has to observe each acknowledgment and each transmission.
     pub observed: bool,
-    /// True if the loss cause has to.
+    /// True if the loss cause has to observe them.
     pub asks_why: bool,
     pub sending: Sending,
     pub receiving: Receiving,
 }
 
 impl FastPaths {
-    /// True if any of them is open.
+    /// True if any fast path is open.
     pub fn is_open(self) -> bool {
         self.sending != Sending::General || self.receiving != Receiving::General
     }

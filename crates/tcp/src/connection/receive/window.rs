@@ -41,7 +41,7 @@ impl Receiver {
     }
 
     /// Window of a buffer that counts memory: the right edge never moves left
-    /// (`tcp_select_window`), and the window is limited by its field.
+    /// (`tcp_select_window`), and the window field limits the size.
     fn window_of_memory(&self, memory: &ReceiveMemory) -> u64 {
         let unit = 1 << self.rcv_wscale;
         let (window, _) = memory.window(self.waiting(), unit, &self.position());

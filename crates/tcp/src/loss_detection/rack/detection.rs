@@ -7,7 +7,7 @@ use crate::scoreboard::{Newest, Scoreboard};
 use retx_units::{Duration, Time};
 
 impl State {
-    /// §6.2, steps 1 to 3.
+    /// Notes the most recently sent segment that was delivered (§6.2, steps 1 to 3).
     pub(super) fn note_delivery(&mut self, ack: &Ack, board: &Scoreboard) {
         let known = self.min_rtt;
         self.min_rtt = self.min_rtt.min(ack.least_rtt);
@@ -19,13 +19,13 @@ impl State {
         // A retransmission that seems to be acknowledged sooner than the minimum RTT permits: the
         // ACK is that of the original.
         let by_known = self.as_linux() && known != Duration::MAX;
-        // `tcp_rack_advance` precedes the update by the ACK's own sample.
+        // As in `tcp_rack_advance`, this ACK's own sample does not count yet.
         let min_rtt = if by_known { known } else { self.min_rtt };
         let original = delivered.newest.filter(|_| delivered.original_arrived);
         let counts = |it: &Newest| {
             !it.retransmitted || ack.now.since(it.sent) >= min_rtt && Some(*it) != original
         };
-        // `tcp_rack_advance` examines each segment.
+        // Linux calls `tcp_rack_advance` for each delivered segment.
         let sacked = delivered.highest_sacked.filter(|it| self.as_linux() && counts(it));
         let newest = delivered.newest.filter(counts).or(delivered.newest_original).or(sacked);
         let Some(newest) = newest else { return };
@@ -38,7 +38,8 @@ impl State {
             }
         };
         self.rtt = ack.now.since(measured.sent);
-        // The delivery's own time counts as well: it is a sample even where the RTO takes none.
+        // The RTT of the delivered segment counts, too, even if the RTO takes no sample from this
+        // ACK.
         self.min_rtt = self.min_rtt.min(ack.now.since(newest.sent));
         if self.newest.is_none_or(|known| newest.is_after(known.sent, known.end)) {
             self.newest = Some(newest);
@@ -62,7 +63,7 @@ impl State {
         }
     }
 
-    /// §6.2, step 4.
+    /// Reordering window after this acknowledgment (§6.2, step 4).
     fn reordering_window(&self, ack: &Ack, board: &Scoreboard) -> Duration {
         let repairing = self.in_recovery || self.in_timeout_recovery;
         let threshold = ack.dupack_threshold.max(self.reordering);
@@ -77,7 +78,8 @@ impl State {
         window.min(ack.srtt.unwrap_or(Duration::MAX))
     }
 
-    /// §6.2, step 5. Returns true if a segment was newly marked lost.
+    /// Marks lost segments and sets the reordering timer (§6.2, step 5). Returns true if a segment
+    /// was newly marked lost.
     pub(super) fn detect(&mut self, now: Time, board: &mut Scoreboard) -> bool {
         self.reordering_deadline = Time::NEVER;
         let Some(newest) = self.newest else { return false };

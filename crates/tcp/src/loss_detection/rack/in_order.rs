@@ -12,12 +12,12 @@ impl State {
             && !self.in_timeout_recovery
             && self.probe.is_none()
             && self.reordering_deadline == Time::NEVER
-            // `adapt_as_linux` would otherwise change the state.
+            // A pending DSACK would let `adapt_as_linux` change the state.
             && self.adaptation.is_at_rest()
     }
 
-    /// §6.2, steps 1 to 4. No segment was sent before the delivered one, so that step 5 finds
-    /// nothing.
+    /// Notes the delivery of the next segments in order (§6.2, steps 1 to 4). No segment in flight
+    /// was sent before the delivered one, so step 5 would mark none.
     pub(super) fn note_next(&mut self, ack: &NextAck) {
         let rtt = ack.now.since(ack.sent);
         self.min_rtt = self.min_rtt.min(ack.least_rtt).min(rtt);

@@ -48,8 +48,8 @@ impl State {
             return Reaction::Nothing;
         }
         board.forget_assumed();
-        // Recovery stays on until data beyond it are acknowledged: until then duplicates may stem
-        // from its retransmissions (`tcp_is_non_sack_preventing_reopen`).
+        // The recovery ends only when data beyond `recover` are acknowledged: until then duplicate
+        // ACKs may be due to its retransmissions (`tcp_is_non_sack_preventing_reopen`).
         if snd_una == self.recover {
             return Reaction::Nothing;
         }
