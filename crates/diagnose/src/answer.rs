@@ -265,7 +265,7 @@ pub struct Flow {
     pub capture_duplicates: u64,
     /// Bytes acknowledged that the capture has not seen.
     pub not_captured_bytes: i64,
-    /// The capture has packets of one direction only.
+    /// True if the capture has packets of one direction only.
     #[serde(skip)]
     pub is_one_way: bool,
     /// True if the capture truncated the options of a SYN.

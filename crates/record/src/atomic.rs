@@ -71,7 +71,7 @@ impl Temporary {
             temporary.push(format!(".{}-{call}.tmp", std::process::id()));
             let path = target.with_file_name(temporary);
             match OpenOptions::new().write(true).create_new(true).open(&path) {
-                // Left by a killed process with the same process id.
+                // A killed process with the same process id has left this file.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
                 Ok(file) => {

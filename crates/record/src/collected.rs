@@ -61,7 +61,7 @@ pub struct Rows {
     rows: usize,
     /// Name of the current cell; only built for the first row.
     name: String,
-    /// True if the current number may be absent in other rows.
+    /// True if the number being written may be absent in other rows.
     optional: bool,
 }
 

@@ -82,7 +82,7 @@ fn without_leaves(value: Value) -> Value {
 pub struct FlowRows {
     tcp: Rows,
     udp: Rows,
-    /// For each row in order, whether it is of a UDP flow.
+    /// For each row in order: true if it is that of a UDP flow.
     order: Vec<bool>,
 }
 
@@ -117,7 +117,7 @@ impl FlowRows {
     }
 }
 
-/// Columns of the rows. If there are none, the columns of `row`, emptied.
+/// Columns of the rows. If there are no rows: the columns that `row` would have, empty.
 fn columns_or(rows: Rows, row: &impl Serialize) -> Vec<(String, Column)> {
     if !rows.is_unused() {
         return rows.into_columns();

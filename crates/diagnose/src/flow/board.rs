@@ -41,7 +41,7 @@ pub struct Span {
     pub first_ns: i64,
     /// Time of the last copy.
     pub last_ns: i64,
-    /// Time at which that would have passed without queues before the capture.
+    /// Time at which the last copy would have passed without queues before the capture.
     pub sent_ns: i64,
     /// Copies captured; 0 for a hole.
     pub copies: u32,

@@ -22,47 +22,50 @@ const LOWEST_NS: f64 = 1e4;
 /// rounded from simulated overflows of drop-tail queues (tools/diagnose_truth.py).
 const EDGES: [f64; 3] = [0.5, 0.8, 0.95];
 const OVERFLOW: [f64; 4] = [0.11, 0.03, 0.10, 0.76];
-/// Samples that a judgment needs.
+/// Minimum number of RTT samples for a judgment.
 const SAMPLES_MIN: u32 = 20;
-/// A range that is smaller, relative to the least RTT, shows no queue.
+/// Minimum range of the RTT, as a fraction of the least RTT; a smaller range shows no queue.
 const RANGE_MIN: f64 = 0.05;
-/// Probability of congestion where there is no queue to be seen.
+/// Probability of congestion if the RTT shows no queue.
 const WITHOUT_QUEUE: f64 = 0.12;
 /// Number of samples whose minimum is used as the RTT before a loss. A delayed acknowledgment
 /// lengthens some samples, in particular that before a loss, since the receiver then waits for the
 /// lost segment.
 const RECENT: usize = 3;
 
-/// Logarithm of the odds of congestion by all three: the weights of a logistic regression on 2,785
-/// episodes of 657 simulated flows with random, bursty and timed losses, outages, and queues alone
-/// and shared (rounded; equal shares of both causes).
+/// Constant term of the logarithm of the odds of congestion. It and the three weights that follow
+/// are those of a logistic regression on 2,785 episodes of 657 simulated flows with random, bursty
+/// and timed losses, outages, and queues alone and shared (rounded; equal shares of both causes).
 const OFFSET: f64 = -2.0;
-/// Weight of the logarithm of the odds by the RTT, …
+/// Weight of the logarithm of the odds by the RTT before the loss.
 const BY_RTT: f64 = 0.5;
-/// … of the part of the RTTs since the previous episode that are shorter, …
+/// Weight of the share of the RTTs since the previous episode that are shorter.
 const BY_RANK: f64 = 1.7;
-/// … and of the logarithm of the number of segments lost, up to 8.
+/// Weight of the logarithm of the number of segments lost, up to 8.
 const BY_LOST: f64 = 1.15;
 const LOST_MAX: u32 = 8;
-/// Samples since the previous episode without which the part of shorter ones is unknown.
+/// Minimum number of samples since the previous episode from which the share of shorter ones is
+/// computed.
 const RANKED_MIN: u32 = 5;
 
-/// Rounds in which the share of overflows settles.
+/// Number of iterations in which the share of overflows is estimated.
 const ROUNDS: usize = 20;
-/// Bounds of that share: many losses of little evidence each are not certain together, as they
-/// share what the model leaves out (other flows, policers, queues too short to be seen).
+/// Bounds of the share of overflows. Many losses with little evidence each do not add up to
+/// certainty, because the same unmodelled reasons (other flows, policers, queues too short to be
+/// seen) may apply to all of them.
 const SHARES: (f64, f64) = (0.1, 0.9);
 
-/// Intervals between losses that a judgment of their regularity needs.
+/// Minimum number of intervals between losses for a judgment of their regularity.
 const INTERVALS_MIN: usize = 8;
-/// Losses are regular if the standard deviation of their intervals is less than this part of the
-/// mean. Of 101 simulated flows with random losses 12 have less (0.23 to 1.28 in all, as a recovery
-/// keeps losses apart); of ten with a shared or short queue or a policer five (0 to 0.53).
+/// Losses count as regular if the standard deviation of their intervals is less than this fraction
+/// of the mean. In simulations this fraction was 0.23 to 1.28 with random losses (12 of 101 flows
+/// counted as regular, as a recovery keeps losses apart), and 0 to 0.53 with a shared or short
+/// queue or a policer (five of ten flows).
 const REGULAR: f64 = 0.45;
 /// Likelihood ratio of congestion for regular losses: 5/10 against 12/101 of those flows.
 const REGULAR_RATIO: f64 = 4.0;
-/// Least probability of congestion for regular losses, which are never ascribed to the channel:
-/// chosen, so that their cause stays undecided without a visible queue.
+/// Least probability of congestion for regular losses. Chosen so that they are never attributed to
+/// the channel: without a visible queue their cause stays undecided.
 const REGULAR_MIN: f64 = 0.5;
 
 /// RTT samples of a flow.
@@ -85,16 +88,17 @@ pub struct Judgment {
     pub least_s: f64,
     /// 99th percentile of the RTT, seconds.
     pub largest_s: f64,
-    /// Fraction of samples at least as large as the RTT before the loss.
+    /// Fraction of the RTT samples that are at least as large as the RTT before the loss.
     pub above: f64,
 }
 
 impl Judgment {
-    /// Adds the part of the RTTs since the previous episode that are shorter, and the number of
-    /// segments lost.
+    /// Combines this judgment with the share of the RTTs since the previous episode that are
+    /// shorter, and with the number of segments lost.
     pub fn with(self, rank: Option<f64>, lost: u32) -> Self {
         let by_rtt = (self.congestion / (1.0 - self.congestion)).ln();
-        // More segments than this tell an outage from a queue no better.
+        // Above this number, more lost segments do not distinguish an outage from a queue any
+        // better.
         let by_lost = f64::from(lost.clamp(1, LOST_MAX)).ln();
         let log_odds = OFFSET + BY_RTT * by_rtt + BY_RANK * rank.unwrap_or(0.5) + BY_LOST * by_lost;
         Self { congestion: 1.0 / (1.0 + (-log_odds).exp()), ..self }
@@ -157,17 +161,19 @@ impl Rtts {
         self.since_count += 1;
     }
 
-    /// An episode begins or ends; returns the part of the RTTs since the previous one that are
-    /// shorter than this, if there are enough.
+    /// Called when an episode begins or ends. Returns the share of the RTTs since the previous call
+    /// that are shorter than `rtt_ns`, if there are enough samples.
     pub fn rank(&mut self, rtt_ns: i64) -> Option<f64> {
         let count = std::mem::take(&mut self.since_count);
-        // A bin is as wide as the delay of single acknowledgments that does not count.
+        // RTTs in the same bin count as equal: their difference may be a delay of single
+        // acknowledgments.
         let shorter: u32 = self.since.iter().take(bin(rtt_ns.max(1))).sum();
         self.since.fill(0);
         (count >= RANKED_MIN).then(|| f64::from(shorter) / f64::from(count))
     }
 
-    /// The RTT now, without delays of single acknowledgments.
+    /// Current RTT: the minimum of the last samples, which excludes delays of single
+    /// acknowledgments.
     pub fn current_ns(&self) -> i64 {
         self.recent.iter().copied().min().unwrap_or(0)
     }
@@ -189,7 +195,7 @@ impl Rtts {
             return Some(Judgment { congestion: WITHOUT_QUEUE, least_s, largest_s, above });
         }
         let part = |ns: f64| EDGES.iter().filter(|edge| (ns - least) / range >= **edge).count();
-        // One sample in each part to begin with: an RTT that the flow has not shown is not
+        // Each part begins with one sample, because an RTT that the flow has not shown is not
         // impossible.
         let mut shares = [1.0; 4];
         for (index, count) in self.bins.iter().enumerate().filter(|(_, count)| **count > 0) {

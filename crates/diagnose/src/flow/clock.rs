@@ -1,13 +1,13 @@
 //! Clock of an end's timestamps: it gives the transmission time of a packet, independently of
 //! queues before the capture.
 
-/// Nanoseconds per tick that are in use.
+/// Lengths of timestamp ticks that senders use, in nanoseconds.
 const TICKS_NS: [i64; 4] = [1_000_000, 1_000, 4_000_000, 10_000_000];
 /// Relative tolerance for a known tick, at first and later.
 const TOLERANCES: [f64; 2] = [0.25, 0.05];
 /// Observation time required for the first and for the second estimate of the tick.
 const LEAST_NS: [i64; 2] = [15_000_000, 5_000_000_000];
-/// Time after which the rounding of a tick is small.
+/// Observation time from which the error of rounding to whole ticks is small.
 const ROUNDED_NS: i64 = 100_000_000;
 
 /// Timestamp clock of one end.
@@ -15,9 +15,9 @@ const ROUNDED_NS: i64 = 100_000_000;
 pub struct Clock {
     first: Option<(u32, i64)>,
     tick_ns: Option<i64>,
-    /// Least time per tick so far: queues only lengthen it.
+    /// Least time per tick so far. Queues can only make a measured tick longer.
     each_ns: Option<f64>,
-    /// Least time from tick to capture, relative to the first packet.
+    /// Least time from the tick of a packet to its capture, relative to the first packet.
     offset_ns: i64,
 }
 
@@ -43,7 +43,7 @@ impl Clock {
             let is_near = |tick: &&i64| (each / **tick as f64 - 1.0).abs() < tolerance;
             let found = TICKS_NS.iter().find(is_near).copied();
             if found != self.tick_ns {
-                // The minimum for another tick carries no information.
+                // A least time that was measured for another tick is useless.
                 (self.tick_ns, self.offset_ns) = (found, i64::MAX);
             }
         }

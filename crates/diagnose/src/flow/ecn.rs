@@ -23,8 +23,9 @@ impl Ecn {
         }
     }
 
-    /// Data pass; true if the sender has reduced its window because of ECN-Echo. It sets CWR after
-    /// each reduction, also in fast recovery (`tcp_init_cwnd_reduction`), which `is_open` excludes.
+    /// Handles data that pass the capture. True if they show that the sender has reduced its window
+    /// because of ECN-Echo. Senders set CWR after a reduction in fast recovery, too
+    /// (`tcp_init_cwnd_reduction`); such data are excluded by `is_open`.
     pub fn is_reduced(&mut self, packet: &Packet, is_open: bool) -> bool {
         if !packet.control.any(Control::CWR) || packet.control.any(Control::SYN) {
             return false;

@@ -64,7 +64,8 @@ impl Estimator {
         }
     }
 
-    /// Judges the profiles by a first timeout after a silence of this length.
+    /// Compares the predictions of the profiles with a first timeout, which came after a silence of
+    /// `waited_ns`.
     pub fn learn(&mut self, waited_ns: i64) {
         // Before the first sample all profiles predict the same timeout.
         if self.samples == 0 || waited_ns <= 0 {
@@ -72,7 +73,7 @@ impl Estimator {
         }
         for profile in &mut self.profiles {
             let predicted = profile.state.rto(&WINDOW).as_nanos().max(1) as f64;
-            // The logarithm makes twice as long and half as long equally wrong.
+            // By the logarithm, a prediction of twice the time is as wrong as one of half the time.
             profile.error += (waited_ns as f64 / predicted).ln().abs();
         }
         let best = (0..self.profiles.len())

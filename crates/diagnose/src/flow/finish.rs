@@ -11,7 +11,8 @@ use crate::answer::{self, Cause, Evidence, Kind, Needless, Proof};
 use std::collections::HashSet;
 
 const NS: f64 = 1e-9;
-/// Shares of the round trip that count as being at an end.
+/// The capture counts as being at an end if the round trip to that end is at most this share of the
+/// whole.
 const AT_END: f64 = 0.12;
 
 /// Probability that the kind is right without SACK blocks, at the receiver's end.
@@ -27,7 +28,7 @@ const SAME_RTTS: i64 = 2;
 const CONGESTION_MAX: f64 = 0.8;
 /// Probability from which congestion is named.
 const SURE_CONGESTION: f64 = 0.87;
-/// Probability that a loss of a flow that passes a policer is the policer's.
+/// Probability that the policer caused a loss, for a flow that passes a policer.
 const POLICED: f64 = 0.9;
 /// Least probability with which a loss of the channel is named.
 const SURE: f64 = 0.7;
@@ -46,7 +47,8 @@ fn place(sender: &Loop, receiver: &Loop) -> &'static str {
     };
     let share = sender as f64 / (sender + receiver).max(1) as f64;
     match share {
-        // Less than a microsecond: the clock of the capture cannot tell the place.
+        // Both round trips together take less than a microsecond, which is too short to determine
+        // the place of the capture.
         _ if sender + receiver < 1_000 => "unknown",
         share if share < AT_END => "sender",
         share if share > 1.0 - AT_END => "receiver",
@@ -66,9 +68,9 @@ fn shares_certainty(place: &str, has_timestamps: bool) -> f64 {
 }
 
 impl Flow {
-    /// Time by which the life of this side's data began before the first packet. The account is
-    /// kept in the sender's time, later by the way from the sender to the capture; the opener's
-    /// SYN was on its way to the capture.
+    /// Time by which the life of one side's data began before the first packet passed the capture:
+    /// the travel time of the opener's SYN to the capture, minus the time from the data's sender to
+    /// the capture, by which all times of the account are late.
     fn before_ns(&self, sender: usize) -> i64 {
         let opener = match self.syn_ns {
             [Some(one), Some(other)] => usize::from(other < one),
@@ -169,7 +171,7 @@ impl Flow {
         patterns.extend(self.negotiation());
         let episodes = half.answers();
         let mut limits = half.account.limits(|index| episodes[index].cause);
-        // One direction alone does not show what the sender knew.
+        // The packets of one direction do not show which acknowledgments the sender had received.
         if is_one_way {
             limits = answer::Limits { unknown: life_s, ..answer::Limits::default() };
         }
@@ -224,7 +226,7 @@ impl Half {
                 record.kind_confidence = record.kind_confidence.min(most);
             }
             if is_receiver && record.kind == Kind::Timeout {
-                // A silence may be a queue's.
+                // A silence may be caused by a queue.
                 let most = if self.is_blind { RECEIVER_WITHOUT_SACK } else { RECEIVER_TIMEOUT };
                 record.kind_confidence = record.kind_confidence.min(most);
             }
@@ -307,9 +309,11 @@ impl Half {
         } else {
             evidence.extend(judgment.map(|it| before(trigger, episode.rtt_ns, it)));
             match congestion {
-                // Its drops count as congestion: the sender exceeds the rate that it is given.
+                // Drops by a policer count as congestion, because the sender exceeds the permitted
+                // rate.
                 _ if self.is_policed => (Cause::Congestion, POLICED),
-                // A queue overflows only if some sender fills it.
+                // Congestion is named only if the bottleneck was filled before: a queue overflows
+                // only if some sender fills it.
                 Some(share) if share >= SURE_CONGESTION && episode.is_filled => {
                     (Cause::Congestion, share.min(CONGESTION_MAX))
                 }

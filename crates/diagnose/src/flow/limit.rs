@@ -24,9 +24,8 @@ const PAUSE_MIN: i64 = 8;
 /// Lower bound of that time.
 const PAUSE_MIN_NS: i64 = 2_000_000;
 
-/// Longest time in which a sender sends the data that an acknowledgment releases: a convention,
-/// between the microseconds of a host and the gaps of pacing (240 µs for two segments at 100
-/// Mbit/s).
+/// Longest time in which a sender sends the data that an acknowledgment releases. A convention:
+/// hosts take microseconds, and gaps of pacing are longer (240 µs for two segments at 100 Mbit/s).
 const RELEASED_NS: i64 = 100_000;
 
 /// Interval in which all data sent may have arrived without an acknowledgment.
@@ -38,7 +37,7 @@ pub struct Held {
     due_ns: i64,
 }
 
-/// Time since data were last sent, which counts for the application if no more follow.
+/// Interval since data were last sent; it counts for the application if no more data follow.
 #[derive(Debug, Clone, Copy)]
 pub struct Tail {
     limit: Limit,
@@ -59,8 +58,8 @@ impl Half {
         }
     }
 
-    /// Processes acknowledgments until the end of the capture. One on its way then counts only if
-    /// it ends the flow's life.
+    /// Processes acknowledgments until the end of the capture. An acknowledgment that has not
+    /// reached the sender by then counts only if it ends the flow's life.
     pub fn advance_to_end(&mut self, end_ns: i64) {
         self.advance_to(end_ns);
         if self.payload_end > 0 && self.passed_ack >= self.payload_end {
@@ -117,7 +116,8 @@ impl Half {
         }
     }
 
-    /// F-RTO or timestamps have shown a Linux sender that its timeout was needless.
+    /// Undoes a timeout of a Linux sender: F-RTO or timestamps have shown the sender that the
+    /// timeout was needless.
     fn undo_timeout(&mut self) {
         if std::mem::take(&mut self.sender.has_undone)
             && let Some(episode) = self.episodes.last_mut()
@@ -137,8 +137,8 @@ impl Half {
         self.busy_ns = self.busy_ns.min(passed_ns.max(sent_ns));
     }
 
-    /// Ends an interval; records whether the receiver may be delaying its acknowledgment of
-    /// everything.
+    /// Ends an interval; records whether the receiver may be delaying the acknowledgment of all
+    /// data sent.
     pub(super) fn pass(&mut self, time_ns: i64, limit: Limit) -> i64 {
         let episode = self.episode_of(limit);
         let length = self.account.until(time_ns, limit, episode);
@@ -196,8 +196,8 @@ impl Half {
         }
     }
 
-    /// Removes from the tail what counts for the receiver's delay, so that it is not reassigned
-    /// twice.
+    /// Removes from the intervals since the last data the time that counts for the receiver's
+    /// delay, so that it is not reassigned twice.
     fn shorten_tail(&mut self, mut length: i64, of: (Limit, Option<usize>)) {
         for piece in self.tail.iter_mut().rev().filter(|it| (it.limit, it.episode) == of) {
             let removed = length.min(piece.length);
@@ -210,7 +210,8 @@ impl Half {
     pub(super) fn tail_was(&mut self, limit: Limit) {
         for tail in std::mem::take(&mut self.tail) {
             if limit == Limit::Pacing && tail.limit == Limit::Bottleneck {
-                // A full bottleneck would hold the data if the sender did not.
+                // With a full bottleneck the data would wait there if they did not wait at the
+                // sender.
                 continue;
             }
             self.account.shift(tail.length, (tail.limit, tail.episode), limit);
@@ -241,8 +242,8 @@ impl Half {
         }
     }
 
-    /// The life of a flow ends when the last of its payload arrives, half a round trip before its
-    /// acknowledgment unless that is delayed.
+    /// Ends the life of a flow when the last of its payload arrives: half a round trip before the
+    /// acknowledgment, or earlier if that was delayed.
     fn finish_payload(&mut self, ack: &Ack) {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let due_ns = (self.busy_ns + least).max(self.account.since_ns());
@@ -279,12 +280,13 @@ impl Half {
         since_ns > (least / PAUSE_MIN).max(PAUSE_MIN_NS)
     }
 
-    /// Limit until these data were sent. Away from the sender an acknowledgment may have reached
-    /// it a little later than assumed, so that what it released ends the earlier limit.
+    /// Limit until these data were sent. At a capture away from the sender, an acknowledgment may
+    /// have reached the sender a little later than assumed; the data that it released then end the
+    /// limit from before it.
     pub(super) fn limit_until(&self, now: &Now) -> Limit {
         let (effective_ns, before) = self.before_ack;
         let slack_ns = acks::slack_ns(now.sender_loop.unwrap_or(0));
-        // A full segment takes longer than the shortest packet, whose loop was the least.
+        // The least round trip is that of the shortest packet; a full segment takes longer.
         let since_ns = now.sent_ns - effective_ns;
         if slack_ns > 0 && since_ns <= 2 * slack_ns + self.blur_ns(now) {
             before
@@ -293,15 +295,16 @@ impl Half {
         }
     }
 
-    /// Uncertainty of the time at which data were sent: a tick of the timestamps by which the wait
-    /// in queues is known, and behind the bottleneck the time in which a segment passes it.
+    /// Uncertainty of the time at which data were sent: a tick of the timestamps from which the
+    /// delay in queues is known; behind the bottleneck also the transmission time of a segment.
     fn blur_ns(&self, now: &Now) -> i64 {
         let segment_ns = self.path.rate().map_or(0.0, |rate| self.largest as f64 / rate * 1e9);
         now.tick_ns + if now.is_at_receiver() { segment_ns as i64 } else { 0 }
     }
 
-    /// True if the sender's clock released this segment: no acknowledgment came just before, and
-    /// other data had left within half a round trip. At the receiver's end queues have delayed it.
+    /// True if the sender's clock released this segment: no acknowledgment came just before it, and
+    /// other data were sent within the half round trip before. At the receiver's end this is
+    /// unknown, because queues delay the segment.
     pub(super) fn is_paced(&self, now: &Now) -> bool {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let [since_ack, since_data] = self.sender.idle_ns(now.sent_ns);
@@ -345,7 +348,7 @@ impl Half {
     }
 
     /// True if the last segment was not full, so that no further data were available. Linux also
-    /// ends a burst with less where the peer's window ends (`tcp_mss_split_point`).
+    /// ends a burst with a short segment at the end of the peer's window (`tcp_mss_split_point`).
     const fn is_last(&self) -> bool {
         let fills_window = match self.sender.window {
             Some(window) => window > 0 && self.board.end >= self.sender.una + window,
@@ -354,14 +357,14 @@ impl Half {
         self.last_length < self.largest && !fills_window
     }
 
-    /// Room in the peer's window up to which the window counts as full: less than a segment; at the
-    /// receiver's end also the data released by the last acknowledgment, which arrive segment by
+    /// Room up to which the peer's window counts as full: less than a segment. At the receiver's
+    /// end the data released by the last acknowledgment are added, because they arrive segment by
     /// segment.
     const fn room(&self) -> i64 {
         self.largest * if self.is_at_receiver { 1 + DELAYED_SEGMENTS } else { 1 }
     }
 
-    /// Limit of the sender, if the bottleneck is filled or not.
+    /// Limit of the sender, given whether the bottleneck is filled.
     fn limit(&self, is_filled: bool) -> Limit {
         let flight = self.board.end - self.sender.una;
         let product = self.path.bandwidth_delay_bytes();

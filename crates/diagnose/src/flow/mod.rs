@@ -134,7 +134,7 @@ impl Flow {
         }
     }
 
-    /// Keeps every packet.
+    /// Makes the flow keep every packet.
     fn watch(&mut self) {
         self.halves.iter_mut().for_each(|half| half.watch = Some(Box::default()));
     }

@@ -78,7 +78,7 @@ impl Path {
     /// Handles an acknowledgment of full segments that were sent once.
     pub fn on_round_trip(&mut self, it: &Acknowledged) {
         let trips = &mut self.round_trips;
-        // The segments so far were not full.
+        // A longer segment shows that those before were not full: start again.
         if it.segment > trips.segment {
             *trips = RoundTrips { segment: it.segment, ..RoundTrips::default() };
         }
@@ -160,7 +160,7 @@ impl Path {
         }
     }
 
-    /// Forgets the last acknowledgment: losses are between it and the next.
+    /// Forgets the last acknowledgment, because losses lie between it and the next one.
     pub fn interrupt(&mut self) {
         self.last = None;
         self.arrived_ns = None;

@@ -87,7 +87,8 @@ impl Records {
         self.index_at(start).map(|index| &self.all[index as usize])
     }
 
-    /// A DSACK block in this frame: the last retransmission in it arrived as a duplicate.
+    /// Handles a DSACK block in frame `packet`: the last retransmission within the block arrived as
+    /// a duplicate.
     pub fn duplicate(&mut self, start: i64, end: i64, packet: u64) {
         let mut found = None;
         for (_, index) in self.by_start.range(start..end) {

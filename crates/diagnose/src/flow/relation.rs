@@ -3,8 +3,8 @@
 use super::board::{Span, Stamp};
 use super::half::{Half, Now};
 
-/// Number of missing packets before the first retransmission from which not all can be
-/// retransmissions.
+/// If at least this number of packets is missing before the first retransmission, some of them
+/// carried new data.
 const TAIL_MIN: i64 = 3;
 /// Payload of an Ethernet frame.
 const SEGMENT_MAX: u32 = 1_460;
@@ -13,7 +13,8 @@ const SKIPPED_MIN_NS: i64 = 1_000_000;
 /// Ratio of the receiver's to the sender's part of the round trip from which the capture is near
 /// the sender.
 const NEAR: i64 = 8;
-/// Number of pauses without other numbers that shows a counter of this connection alone.
+/// Minimum number of pauses without a number used by other packets, for the IP identification to
+/// count as a counter of this connection alone.
 const PAUSES_MIN: u32 = 3;
 /// Longest payload on the wire; longer ones were merged by a network card or a kernel.
 const SUPER_BYTES: i64 = 9_000;
@@ -44,7 +45,8 @@ pub(super) struct Identification {
     last_ns: i64,
     /// Segments of the last packet.
     segments: u16,
-    /// Pauses in which no number was used, and other pauses.
+    /// Number of pauses in which no other packet used a number of the IP identification, and of
+    /// other pauses.
     quiet: [u32; 2],
 }
 
@@ -55,8 +57,8 @@ impl Identification {
             std::mem::replace(&mut self.segments, length.div_ceil(SEGMENT_MAX).max(1) as u16);
         let step = id.wrapping_sub(self.last);
         let ahead = id.wrapping_sub(self.highest);
-        // Unless the counter belongs to this connection, other traffic uses numbers, mostly in
-        // pauses.
+        // If the counter does not belong to this connection alone, other traffic advances it,
+        // mostly in pauses.
         self.ones += u32::from(step == 1);
         let is_pause = now.rtt().is_some_and(|rtt| now.time_ns - self.last_ns > rtt / 2);
         self.last_ns = now.time_ns;
@@ -81,9 +83,10 @@ impl Identification {
 }
 
 impl Half {
-    /// Data that continue what was seen, but whose IP identification says that packets went before
-    /// them: those were lost before the capture, and carried these data. So were several packets
-    /// that are missing between the newest data and the first retransmission.
+    /// Appends a hole for data that were sent but lost before the capture, as the IP identification
+    /// shows. This is done if the packet continues the data seen so far although its identification
+    /// skips numbers: the skipped packets carried these data. It is also done if several numbers
+    /// are skipped between the newest data and the first retransmission.
     pub(super) fn hidden(&mut self, start: i64, now: &Now, stamp: Stamp) {
         let lost = i64::from(self.ids.skipped);
         let end = self.board.end;
@@ -95,7 +98,7 @@ impl Half {
         let is_next = start == end && !self.board.has_hole();
         // A super-segment takes the numbers of all its segments.
         let is_segment = (1..SUPER_BYTES).contains(&self.largest);
-        // Close to the sender, all of its packets are captured.
+        // A capture close to the sender contains all of its packets.
         let is_far = now.sender_loop > now.receiver_loop.map(|it| it / NEAR);
         let is_known = self.sender.una > 0 && stamp.ip_id.is_some() && is_segment && is_far;
         if !is_known || !(is_next || is_turn) {
@@ -132,8 +135,8 @@ impl Half {
             if span.copies == 0 {
                 let age = now.time_ns - span.first_ns;
                 let rtt = now.rtt().unwrap_or(3_000_000);
-                // Without evidence of the order, the age decides: no sender learns of a loss within
-                // less than a round trip.
+                // Without evidence of the order, the age of the previous copy decides, because no
+                // sender learns of a loss within less than a round trip.
                 if is_after.unwrap_or(age >= rtt / 10 * 9) {
                     return Relation::Again(None);
                 }

@@ -47,7 +47,8 @@ impl Half {
             start,
             end,
             previous_ns: previous.map_or(0, |(sent_ns, _)| sent_ns),
-            // Without a clock of the sender, queues before the capture hide the time of sending.
+            // Far from the sender and without its timestamps, the time of sending is unknown:
+            // queues before the capture have delayed the packet.
             is_remote: now.sender_loop.is_some_and(|it| it > now.receiver_loop.unwrap_or(0))
                 && now.sent_ns == now.time_ns,
             sent_to: self.board.end,

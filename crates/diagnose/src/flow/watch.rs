@@ -6,7 +6,7 @@ use super::sender::{Ack, State};
 use crate::answer::{Kind, Needless};
 use crate::packet::{Options, Packet};
 
-/// Doublings of the RTO that a sample shows at the most.
+/// Largest number of doublings of the RTO in a sample.
 const BACKOFF_MAX: u32 = 16;
 
 /// Flows whose packets are kept.
@@ -104,7 +104,7 @@ pub struct Verdict {
     pub needless: Needless,
     /// Probability that `needless` is right.
     pub confidence: f64,
-    /// A DSACK block reports it, so that it arrived itself.
+    /// True if a DSACK block reports the retransmission, which has thus arrived itself.
     pub has_dsack: bool,
 }
 
@@ -123,9 +123,9 @@ pub struct Observed {
     pub handshake_ns: [Option<i64>; 2],
     /// Least time from the capture to either end and back.
     pub loops_ns: [Option<i64>; 2],
-    /// IP header of 40 bytes.
+    /// True if the IP header has 40 bytes (IPv6).
     pub is_ipv6: bool,
-    /// The data carry timestamps.
+    /// True if the data carry timestamps.
     pub has_timestamps: bool,
 }
 
@@ -161,7 +161,7 @@ impl Half {
         });
     }
 
-    /// Keeps the state of the sender after an acknowledgment, where that is wanted.
+    /// Keeps the state of the sender after an acknowledgment, if the flow is watched.
     pub(super) fn watch_sender(&mut self, ack: &Ack) {
         if let Some(mut watch) = self.watch.take() {
             watch.samples.push(self.sample(ack));

@@ -39,7 +39,8 @@ pub fn bursts(observed: &Observed) -> Vec<Burst> {
         if fresh <= 0 {
             continue;
         }
-        // Segments released by an acknowledgment pass a capture away from the sender a loop later.
+        // At a capture away from the sender, the segments that an acknowledgment releases pass one
+        // round trip to the sender later.
         let pause_ns = passed.time_ns - acked_ns - here_ns;
         let is_idle = acked >= known && pause_ns >= least_ns;
         match bursts.last_mut() {

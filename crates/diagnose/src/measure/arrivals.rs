@@ -5,11 +5,11 @@ use crate::answer::Needless;
 use crate::flow::watch::{Observed, Passed};
 use std::collections::BTreeMap;
 
-/// Nanoseconds per tick of timestamps that are in use.
+/// Lengths of timestamp ticks that senders use, in nanoseconds.
 const TICKS_NS: [i64; 4] = [1_000_000, 1_000, 4_000_000, 10_000_000];
 /// Relative tolerance for a known tick.
 const TOLERANCE: f64 = 0.25;
-/// Time over which the tick shows.
+/// Shortest observation from which the tick is determined, nanoseconds.
 const LEAST_NS: i64 = 300_000_000;
 /// Largest hole in segments; a larger one was not lost, but not captured.
 const HOLE_MAX: i64 = 4_096;
@@ -45,7 +45,7 @@ impl Clock {
         (ticks > 0 && elapsed >= LEAST_NS).then_some(Self { first, tick_ns })
     }
 
-    /// Middle of the tick in which a packet was sent, at a clock that is ahead by the least delay.
+    /// Middle of the tick in which a packet was sent, plus the least delay of the path.
     fn sent_ns(&self, value: u32) -> i64 {
         let ticks = i64::from(value.wrapping_sub(self.first.0) as i32);
         self.first.1 + ticks * self.tick_ns + self.tick_ns / 2

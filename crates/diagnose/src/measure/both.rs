@@ -4,7 +4,7 @@ use super::copies::{Copy, Delivery, FlowTrace};
 use crate::flow::watch::Observed;
 use crate::pair::{Matched, way};
 
-/// Trace of the data between two captures.
+/// Trace of a flow, from its captures at both ends.
 pub fn of_both_ends(observed: &Observed, matched: &Matched) -> FlowTrace {
     let Matched { forward, backward, line, .. } = matched;
     let mut trace = FlowTrace::of(observed);

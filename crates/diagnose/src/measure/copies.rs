@@ -93,7 +93,7 @@ fn syn_options(syn: &Options) -> u32 {
     u32::next_multiple_of(bytes, 4)
 }
 
-/// Sequence range in flight.
+/// Data of one segment in flight.
 #[derive(Debug, Clone, Copy)]
 struct Unit {
     end: i64,

@@ -90,7 +90,7 @@ pub fn round_trip(observed: &Observed, trace: &FlowTrace, rate_bit_s: Option<f64
         return Estimate::unknown("no packet and its answer show a round trip of the whole path");
     };
     let is_syn = Some(least) == of_syn;
-    // The frames' size on the wire is assumed.
+    // The overhead per frame is an assumption, which adds to the error.
     let assumed = 2.0 * sending_ns(OVERHEAD_BYTES, rate_bit_s);
     let below = match of_data.as_slice() {
         [first, .., last] if !is_syn => GAPS * (last - first) / (of_data.len() - 1) as f64,

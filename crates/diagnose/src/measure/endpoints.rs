@@ -25,11 +25,11 @@ pub struct Endpoints {
     pub segment_bytes: u32,
     /// MSS that both ends accept, options not counted; none without a SYN.
     pub mss: Option<u32>,
-    /// Both ends permit SACK.
+    /// True if both ends permit SACK; none without a SYN.
     pub sack: Option<bool>,
-    /// Packets carry timestamps.
+    /// True if packets carry timestamps.
     pub timestamps: bool,
-    /// Both ends offer window scaling.
+    /// True if both ends offer window scaling; none without a SYN.
     pub window_scaling: Option<bool>,
     /// Segments sent before the first acknowledgment of data.
     pub initial_window: Option<u32>,
@@ -37,7 +37,7 @@ pub struct Endpoints {
     pub receive_window: Option<(i64, i64)>,
     /// Segments that an acknowledgment covers, in the median.
     pub segments_per_ack: Option<u32>,
-    /// Longest time for which the receiver delayed the acknowledgment of a single segment.
+    /// Longest time by which the receiver delayed the acknowledgment of a single segment, seconds.
     pub ack_delay_s: Option<f64>,
     /// Fraction of the window that remains after fast recovery.
     pub reduction: Estimate,
@@ -110,7 +110,7 @@ fn segments_per_ack(trace: &FlowTrace) -> Option<u32> {
 fn ack_delay(trace: &FlowTrace) -> Option<f64> {
     let mut held = trace.held_ns.clone();
     held.sort_unstable();
-    // Some acknowledgments may have waited for another reason.
+    // The longest twentieth is left out: some acknowledgments may have waited for another reason.
     (held.len() >= HELD_MIN).then(|| held[held.len() - 1 - held.len() / 20] as f64 * 1e-9)
 }
 

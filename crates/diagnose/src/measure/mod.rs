@@ -83,7 +83,7 @@ pub struct Figures {
     pub timeouts: u64,
     /// Pauses of the sender that the application did not cause.
     pub idle_s: f64,
-    /// Quantiles of the time from sending to delivery: 5, 50 and 95 %; empty where the capture does
+    /// Quantiles of the time from sending to delivery: 5, 50 and 95 %; empty if the capture does
     /// not show it.
     pub rtt_s: Vec<f64>,
 }
@@ -235,7 +235,7 @@ fn figures(flow: &answer::Flow, trace: &FlowTrace) -> Figures {
         goodput_bit_s: flow.goodput_bit_s,
         retransmissions: again.count() as u64,
         timeouts: flow.timeouts.len() as u64,
-        // An empty sum is -0.
+        // An empty sum is -0.0, which adding 0.0 makes positive.
         idle_s: silent.map(|stall| stall.duration_s).sum::<f64>() + 0.0,
         rtt_s: if is_shown {
             [0.05, 0.5, 0.95].into_iter().filter_map(quantile).collect()

@@ -67,7 +67,7 @@ struct Split {
     chance: f64,
 }
 
-/// Bytes on the wire queued before each copy.
+/// Bytes on the wire that were queued when each copy arrived; none if unknown.
 pub fn waiting(trace: &FlowTrace, rate_bit_s: f64) -> Vec<Option<f64>> {
     let own = |copy: &Copy| sending_ns(copy.wire_bytes, Some(rate_bit_s));
     let sample = |copy: &Copy| Some(copy.delay_ns? as f64 - own(copy));

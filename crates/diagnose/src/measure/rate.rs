@@ -9,21 +9,22 @@
 use super::Estimate;
 use super::copies::{Delivery, FlowTrace};
 
-/// Segments of an interval, and the minimum for the last one of a run: one acknowledgment more or
-/// less has little effect.
+/// Number of segments of an interval, and minimum for the last interval of a run. Intervals are
+/// long, so that one acknowledgment more or less has little effect.
 const LONG: (u32, u32) = (32, 8);
 /// Segments of a single gap.
 const SHORT: (u32, u32) = (1, 1);
 /// Minimum number of busy intervals; with fewer, bursts are used.
 const CHUNKS_MIN: usize = 3;
-/// Number of intervals without gaps that suffices. Beyond a gap, receivers delay acknowledgments by
-/// up to a millisecond (Linux compresses SACKs).
+/// With at least this number of intervals without gaps, the others are not used: beyond a gap,
+/// receivers delay acknowledgments by up to a millisecond (Linux compresses SACKs).
 const CHUNKS_PLAIN: usize = 10;
-/// Relative distance from the median beyond which an interval belongs to another load.
+/// Relative distance from the median beyond which an interval is attributed to another load of the
+/// link.
 const NEAR: f64 = 0.1;
 /// Minimum share of the bytes in a mode.
 const MODE_SHARE: f64 = 0.2;
-/// Fewest bursts.
+/// Minimum number of bursts.
 const PAIRS_MIN: usize = 5;
 /// Normal quantile of a 95 % interval.
 const Z: f64 = 1.96;
@@ -173,7 +174,7 @@ fn busy_chunks(trace: &FlowTrace, plain_only: bool, segments: (u32, u32)) -> Vec
     chunks
 }
 
-/// Deliveries with larger spacing than their transmissions.
+/// Intervals between deliveries that are longer than those between the transmissions.
 fn bursts(trace: &FlowTrace) -> Vec<Chunk> {
     let spread = |pair: &[Delivery]| {
         let [before, delivery] = pair else { return None };

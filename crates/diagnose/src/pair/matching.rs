@@ -48,7 +48,7 @@ pub struct Matches {
     pub arrived: Vec<Entry>,
     /// Index in `arrived` of each in `sent`.
     pub partner: Vec<Option<usize>>,
-    /// Index in both, in the order of `sent`.
+    /// Pairs of indices into `sent` and `arrived`, in the order of `sent`.
     pub pairs: Vec<(usize, usize)>,
     /// Further copies that the network made.
     pub duplicated: u64,

@@ -16,7 +16,7 @@ pub struct Input<R> {
     end: usize,
     /// Bytes of the stream before the window.
     passed: u64,
-    /// The stream has ended, or cannot be read any further.
+    /// True if the stream has ended, or cannot be read any further.
     exhausted: bool,
     /// Error that prevents further reading.
     failure: Option<io::Error>,

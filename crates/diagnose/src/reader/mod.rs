@@ -104,7 +104,7 @@ enum Record {
     Frame { head: Head, padding: usize },
     /// Other block, which is skipped.
     Other,
-    /// There are no more.
+    /// No further record.
     End,
     /// The file is damaged here.
     Damaged(String),

@@ -49,7 +49,7 @@ enum Resolution {
 }
 
 impl Resolution {
-    /// `if_tsresol`: a negative power of 10, or with the highest bit of 2.
+    /// `if_tsresol`: a negative power of 10, or of 2 if the highest bit is set.
     fn new(code: u8) -> Self {
         let exponent = u32::from(code & 0x7f);
         if code & 0x80 != 0 {
@@ -236,7 +236,7 @@ impl Section {
     }
 }
 
-/// Passes over a block.
+/// Skips a block.
 fn pass(length: u32, input: &mut Input<impl Read>) -> Record {
     if input.skip(length.into()) {
         Record::Other

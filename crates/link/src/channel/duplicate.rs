@@ -2,9 +2,9 @@
 //!
 //! *Equations.* Copies per frame that arrives: p.
 //!
-//! A copy is made of every frame that arrives: it follows `after` the frame, whatever other models
-//! of the list do to the frame. From then on it is a packet in its own right and may be lost on the
-//! next link.
+//! A copy can be made of any frame that arrives, whatever delay other models of the list give to
+//! that frame: the copy arrives the time `after` later than the frame. From then on it is a packet
+//! in its own right and may be lost on the next link.
 
 use super::{Channel, DELIVER, Fate, Frame, Model};
 use retx_units::{Duration, Probability, Stream, Time};

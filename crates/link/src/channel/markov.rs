@@ -96,7 +96,8 @@ impl Chain {
                 row
             })
             .collect();
-        // The equations depend on each other; the sum of the law takes the place of the last.
+        // The equations are linearly dependent: the last one is replaced by the condition that the
+        // probabilities sum to 1.
         equations[count - 1] = vec![1.0; count + 1];
         for column in 0..count {
             let size = |row: &usize| equations[*row][column].abs();
@@ -146,7 +147,7 @@ impl Model for Config {
     }
 }
 
-/// State of chain.
+/// State of the chain.
 #[derive(Debug, Clone)]
 pub struct State {
     chain: Chain,

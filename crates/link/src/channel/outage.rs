@@ -40,7 +40,7 @@ pub struct Config {
 
 checked!(Config);
 
-/// State at a given time.
+/// Outage that begins at a given time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Outage {

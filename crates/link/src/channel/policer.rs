@@ -38,7 +38,7 @@ impl Config {
     }
 }
 
-/// Units in which tokens are counted, per byte: a bit in a nanosecond at 1 bit/s.
+/// Token units per byte. One unit is the amount that a rate of 1 bit/s adds in a nanosecond.
 const PER_BYTE: u128 = 8_000_000_000;
 
 impl Model for Config {
@@ -58,7 +58,7 @@ impl Model for Config {
     }
 }
 
-/// State of policer.
+/// State of the policer.
 #[derive(Debug, Clone)]
 pub struct State {
     rate: u64,

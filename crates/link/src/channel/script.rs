@@ -33,7 +33,7 @@ pub enum As {
     Congestion,
 }
 
-/// State of script.
+/// State of the script.
 #[derive(Debug, Clone)]
 pub struct State {
     /// Frames still to be lost, in descending order.

@@ -223,7 +223,7 @@ impl Model for Config {
     }
 }
 
-/// State of trace.
+/// State of the trace.
 #[derive(Debug, Clone)]
 pub struct State {
     config: Config,

@@ -209,8 +209,8 @@ impl Pipe {
     }
 
     /// Arrival times after `now` at the near end, and lengths, of packets that have been counted
-    /// already. `further` are pending arrivals at the far end of packets that have gone on. Also
-    /// returns the transmission time that lies in the future.
+    /// already. `further` are pending arrivals at the far end of packets that have entered later
+    /// pipes. Also returns the transmission time that lies in the future.
     fn pending_arrivals(
         &self,
         now: Time,
@@ -287,7 +287,8 @@ pub fn statistics(
     pipes.iter().zip(shares).map(move |(pipe, share)| {
         let mut all = share.add_to(pipe.counted(now));
         if pipe.decides_at_arrival() {
-            // Such a pipe puts waiting packets into the delay line at once.
+            // A pipe that determines fates at arrival puts every packet into the delay line at
+            // once, waiting packets included.
             assert!(all.queued <= all.in_transit, "who waits has not left {pipe:?}");
             all.in_transit -= all.queued;
         }

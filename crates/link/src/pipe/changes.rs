@@ -74,7 +74,8 @@ impl Pipe {
                 }
             }
         }
-        // Cached in the pipe, so that a packet compares one time instead of reading the list.
+        // Cached in the pipe: each packet then needs a single comparison instead of a look at the
+        // list.
         self.next_change = changes.next();
     }
 }

@@ -7,7 +7,7 @@ use crate::queue::{Exit, Waiting};
 use retx_units::Time;
 
 impl Pipe {
-    /// Start of the next transmission in such a pipe.
+    /// Start of the next transmission in a pipe that decides when transmissions begin.
     #[cold]
     pub(super) fn next_begin(&self) -> Time {
         let free = self.transmitter.busy_until();
@@ -15,7 +15,7 @@ impl Pipe {
         line.min(self.repairs.as_ref().map_or(Time::NEVER, |repairs| repairs.due(free)))
     }
 
-    /// Handles the arrival of a packet at such a pipe.
+    /// Handles the arrival of a packet at a pipe that decides when transmissions begin.
     #[cold]
     pub(super) fn join(&mut self, now: Time, packet: &Packet) -> Entry {
         if self.repairs.is_some() {

@@ -255,8 +255,8 @@ impl Transmitter {
         self.advance_to(now);
         let start = self.busy_until;
         let wait = start.since(at);
-        // The arrival is stored as its distance from the start; a longer wait than 4 s enters by an
-        // event.
+        // The arrival is stored as its distance from the start; a packet that waits longer than 4 s
+        // enters by an event.
         let early = u32::try_from(wait.as_nanos()).ok()?;
         // Packets that will be gone by then are counted too, as long as this cannot change the
         // outcome, because searching a long queue is slow. With a limit in bytes they are always

@@ -129,7 +129,7 @@ pub struct Relay {
     /// ignored.
     wakes: BinaryHeap<Reverse<(Time, u32)>>,
     orders: VecDeque<Order>,
-    /// Flow whose copy is passed in.
+    /// Flow of the segment whose copy the caller is to hand in.
     asked: Option<u32>,
     counters: Counters,
     occupancy: Occupancy,

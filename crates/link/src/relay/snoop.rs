@@ -34,7 +34,8 @@ use std::collections::VecDeque;
 pub struct Config {
     /// Largest number of segments kept per connection.
     pub packets: u32,
-    /// Number of the duplicate acknowledgment that triggers a retransmission; earlier ones pass.
+    /// Number of consecutive duplicate acknowledgments at which the agent retransmits; it forwards
+    /// those before the last.
     pub dupacks: u32,
     /// Largest number of copies sent of a segment.
     pub retransmissions: u32,

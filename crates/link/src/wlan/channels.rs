@@ -10,7 +10,7 @@ pub(super) struct Channels {
     first: Vec<channel::Config>,
     changes: Vec<Change>,
     names: Vec<String>,
-    /// For each station, whether the channel applies to its frames.
+    /// For each station: true if the channel applies to its frames.
     asked: Vec<bool>,
     /// True if both directions share the state and stream of the pair whose sender comes first.
     reciprocal: bool,

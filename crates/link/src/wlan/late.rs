@@ -22,7 +22,7 @@ pub(super) struct Late {
 }
 
 impl Late {
-    /// Returns `None` if no channel model delays packets.
+    /// Creates the state; `None` if no channel model delays packets.
     pub fn new(config: &Config) -> Option<Box<Self>> {
         let stations = config.stations.len();
         let later = config.changes.iter().flat_map(|change| change.channel.iter().flatten());

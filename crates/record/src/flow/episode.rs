@@ -44,9 +44,11 @@ pub struct EpisodeStart {
     pub backoff: u32,
     /// Number of backoffs in the timeout now in force.
     pub backoff_now: u32,
-    /// True if an undo restores the window before an earlier episode, too.
+    /// True if the episode concerns the same window of data as an earlier one; an undo then
+    /// restores the window before that episode.
     pub same_window: bool,
-    /// True if the timer that expired measured the recovery before: see [`Reduction`].
+    /// True if the timer that expired had been running since before the last partial ACK of the
+    /// previous recovery: see [`Reduction`].
     pub timed_recovery: bool,
 }
 

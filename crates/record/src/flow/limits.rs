@@ -25,11 +25,12 @@ pub struct Reduction {
     pub cause: Cause,
     /// True if the retransmission timer has fired.
     pub by_timer: bool,
-    /// True if an undo takes back the reduction before, too.
+    /// True if an undo also reverts the reduction before this one.
     pub same_window: bool,
-    /// True if the timer measured the recovery before, as partial ACKs had not restarted it. Its
-    /// cause counts then: a recovery of many losses outlasts the timer, whatever the fate of the
-    /// segment that happens to be first.
+    /// True if the timer had been running since before the last partial ACK, which did not restart
+    /// it, so that it measured the previous recovery. The cause of that recovery then counts: a
+    /// recovery of many losses outlasts the timer, whatever the fate of the segment that happens to
+    /// be first.
     pub timed_recovery: bool,
 }
 
@@ -75,7 +76,8 @@ struct Span {
     limit: FlowLimit,
     from: Time,
     to: Time,
-    /// Current reduction, which includes these times; 0 for none.
+    /// Number of the reduction in force during this time, to whose claim the time also belongs; 0
+    /// for none.
     reduction: u32,
 }
 
@@ -98,7 +100,7 @@ pub struct Limits {
     since: Option<Time>,
     /// True once the life of the flow is over.
     is_over: bool,
-    /// Part of the time since then that is attributed to the peer's delayed acknowledgment.
+    /// Part of the time since `since` that is attributed to the peer's delayed acknowledgment.
     held: Duration,
     /// The last of these attributions.
     hold: Hold,
@@ -108,7 +110,7 @@ pub struct Limits {
     claims: Vec<Claim>,
     /// Number of reductions of the window on this connection.
     reductions: u32,
-    /// Episode and cause of the reduction in force before those that an undo takes back.
+    /// Episode and cause of the reduction that was in force before those that an undo would revert.
     before: Option<(u64, Cause)>,
     /// Limits over time, if they are recorded.
     course: Option<Box<Course>>,
@@ -251,7 +253,8 @@ impl Limits {
             let limit = (FlowLimit::Timeout(cause), claim.number);
             claim.first_part = course.claim(&silence, last_data, limit);
         }
-        // An emulation looks at its sender again only after the next acknowledgment.
+        // The limit is updated here, because an emulation reports its sender's limit only after the
+        // next acknowledgment.
         if self.limit.is_congestion_window() {
             let repairs = !by_timer && reduction.episode > 0;
             self.limit = if repairs { self.recovery() } else { self.window() };
@@ -270,7 +273,7 @@ impl Limits {
     }
 
     /// Records that the sender has restored the window: the reduction before, if any, is in force
-    /// again. Times under the reductions that it takes back stay theirs, and are still corrected.
+    /// again. Times under the reverted reductions stay attributed to them, and are still corrected.
     pub fn undo(&mut self, now: Time, last_data: Time) {
         self.close(now, last_data);
         match self.before {

@@ -37,7 +37,7 @@ pub type FoundNecessary = Vec<u64>;
 #[repr(C)]
 pub struct FlowRecord {
     flow: u32,
-    /// End that data sent now would give to the current pause.
+    /// Kind of end that the current pause gets if data are sent now.
     idle_end: IdleEnd,
     /// True if the sender has had nothing to send since its last data.
     drained: bool,
@@ -169,7 +169,8 @@ impl FlowRecord {
     pub fn ack_is_sent(&mut self, now: Time, snd_una: impl FnOnce() -> u64) {
         if self.ack_held != Time::NEVER {
             let from = std::mem::replace(&mut self.ack_held, Time::NEVER);
-            // An acknowledgment under way may open the window by itself.
+            // Only if all earlier acknowledgments have arrived: one still under way may open the
+            // window by itself.
             if snd_una() >= self.acked_before_hold {
                 self.counters.limited_by.held_back(from, now);
             }

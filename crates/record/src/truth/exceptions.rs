@@ -7,13 +7,14 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone)]
 struct Dropped {
     copy: SegmentCopy,
-    /// Cause that the drop gives to an episode; `None` if the receiver discarded the copy.
+    /// Cause of an episode that this drop triggers; `None` if the receiver discarded the copy.
     cause: Option<Cause>,
 }
 
 #[derive(Debug, Clone)]
 struct Retransmitted {
-    /// Range without the bytes that the segment carried for the first time.
+    /// Retransmitted range: that of the segment without the bytes that it carried for the first
+    /// time.
     copy: SegmentCopy,
     delivered: bool,
 }
@@ -70,7 +71,7 @@ impl<T: Stretch> Sorted<T> {
     #[inline]
     fn first(&self, from: u64) -> usize {
         let is_before = |item: &T| item.copy().from + self.longest <= from;
-        // Most arrivals lie behind all retransmissions.
+        // Most arrivals have higher positions than all retransmissions.
         if self.list.back().is_none_or(is_before) {
             return self.list.len();
         }
@@ -102,7 +103,7 @@ pub(super) struct Newest {
     pub refused: bool,
     /// True if it is known not to be in flight any more.
     pub settled: bool,
-    /// Number of the probe that was left out of consideration.
+    /// Number of the tail loss probe that was skipped in the search.
     pub probe: Option<u64>,
 }
 
@@ -153,8 +154,8 @@ impl Exceptions {
         again.into_iter().all(|item| item.copy.number != copy.number)
     }
 
-    /// True if some byte of `part` has had all its copies dropped that were sent before number
-    /// `before`.
+    /// True if for some byte of `part` all copies that were sent before the copy number `before`
+    /// were dropped.
     pub fn all_dropped(&self, part: &SegmentCopy, before: u64) -> bool {
         let (from, to) = (part.from, part.to);
         let earlier = |copy: &SegmentCopy| copy.number < before;
@@ -164,7 +165,7 @@ impl Exceptions {
         }
         let mut again = self.retransmitted.overlapping(from, to).filter(|item| earlier(&item.copy));
         if drops.next().is_none() && again.next().is_none() {
-            // One drop, and no copy but the original to be dropped.
+            // There is one drop and no retransmitted copy, so the original was dropped.
             return true;
         }
         // The number of copies minus drops changes only where a copy or a drop begins or ends.
@@ -194,7 +195,8 @@ impl Exceptions {
         false
     }
 
-    /// Newest copy of the byte at `position`; if that one is a `probe`, the one before it.
+    /// Newest copy of the byte at `position`; if `probe` is true and the newest copy is a tail loss
+    /// probe, the copy before it.
     pub fn newest(&self, position: u64, probe: bool) -> Newest {
         let again = || self.retransmitted.overlapping(position, position + 1);
         let last = again().map(|item| item.copy.number).max();

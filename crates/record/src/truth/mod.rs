@@ -3,10 +3,10 @@
 //!
 //! *What it does.* A retransmission is unnecessary when an earlier copy of each of its bytes
 //! reached, or still reaches, the receiver. An episode's cause is the fate of the newest copy, sent
-//! before it, of the segment that it retransmits first: dropped by a queue, *congestion*; by the
-//! medium, *wireless*; delivered or still on its way, *spurious*. Where a tail loss probe has
-//! found the loss by repairing it, the probe is what the episode retransmits: the copy before it
-//! decides.
+//! before it, of the segment that it retransmits first: *congestion* if it was dropped by a queue,
+//! *wireless* if it was lost by the medium, *spurious* if it was delivered or is still in flight.
+//! If a tail loss probe found the loss by repairing it, the probe counts as the retransmission of
+//! the episode, and the copy before the probe decides.
 //!
 //! Nothing is stored as long as nothing is lost or retransmitted. Only exceptions are stored:
 //! dropped copies, retransmitted copies, and verdicts that depend on a copy still in flight. Such a
@@ -56,8 +56,8 @@ pub struct Retransmission {
 pub struct Trigger {
     /// Start of the segment.
     pub position: u64,
-    /// True if its newest copy is that retransmission, by a probe that has repaired a loss or by
-    /// the previous recovery.
+    /// True if the newest copy of the segment is already the repair of the loss: a tail loss probe,
+    /// or a retransmission of the previous recovery.
     pub repaired: bool,
 }
 
@@ -152,8 +152,8 @@ impl Truth {
         !necessary
     }
 
-    /// Records a dropped copy, which gives episodes the cause `cause`. Changed verdicts are
-    /// appended to `corrections`.
+    /// Records that a copy was dropped. Episodes whose verdict assumed its arrival get the cause
+    /// `cause`. Changed verdicts are appended to `corrections`.
     pub fn dropped(&mut self, copy: SegmentCopy, cause: Cause, corrections: &mut Vec<Correction>) {
         self.exceptions.dropped(copy, Some(cause));
         self.reopen(&copy, corrections);
@@ -191,12 +191,13 @@ impl Truth {
         }
     }
 
-    /// True if the receiver has discarded all copies so far, of a segment of which more may come.
+    /// True if the receiver has discarded all copies of a segment that have arrived so far, while
+    /// others may still arrive.
     pub fn has_refused(&self, number: u64) -> bool {
         self.thrown_away.iter().any(|copy| copy.number == number)
     }
 
-    /// Re-evaluates retransmissions for which `copy` was the last chance to be unnecessary.
+    /// Re-evaluates retransmissions that would have been unnecessary if `copy` had arrived.
     fn reopen(&mut self, copy: &SegmentCopy, corrections: &mut Vec<Correction>) {
         let exceptions = &self.exceptions;
         self.open.retain(|open| {
@@ -285,7 +286,7 @@ impl Truth {
         });
         let sub_cause = match belief.kind {
             _ if newest.refused || refused_so_far => SubCause::Refused,
-            // An acknowledgment beyond the trigger was sent, but the sender has not seen it.
+            // An acknowledgment that covered the trigger was sent, but it was dropped.
             _ if self.ack_dropped > trigger => SubCause::AckLost,
             EpisodeKind::FastRetransmit => SubCause::Reordering,
             EpisodeKind::Rto => SubCause::Delay,
@@ -298,8 +299,8 @@ impl Truth {
         self.episodes
     }
 
-    /// Records that everything before `position` is acknowledged: only open verdicts can concern
-    /// it.
+    /// Records that everything before `position` is acknowledged, so that state about it is kept
+    /// for open verdicts only.
     pub fn advance(&mut self, position: u64) {
         if self.exceptions.is_empty() {
             return;

@@ -20,9 +20,9 @@ struct Stuck {
     /// Frame and time of its first retransmission.
     first: (u64, i64),
     last_ns: i64,
-    /// Smaller segment with the same data.
+    /// Payload and frame of a smaller segment with the same data.
     smaller: Option<(i64, u64)>,
-    /// The receiver was heard although the segment was not acknowledged.
+    /// True if packets of the receiver arrived although the segment was not acknowledged.
     is_heard: bool,
 }
 
@@ -35,7 +35,8 @@ pub struct BlackHole {
 }
 
 impl BlackHole {
-    /// Data pass, up to `segment` bytes in a segment on the path.
+    /// Handles data that pass the capture. On the path, a segment has up to `segment` bytes of
+    /// payload.
     pub fn on_data(&mut self, sent: &Sent, segment: i64) {
         // A super-segment of the network card is longer than the segments on the path.
         let length = sent.payload_bytes.min(segment);
@@ -54,7 +55,7 @@ impl BlackHole {
                 self.keep(false);
                 let (start, first) = (sent.start, (sent.packet, sent.time_ns));
                 let last_ns = sent.time_ns;
-                // The original and this retransmission.
+                // Two copies so far: the original and this retransmission.
                 let (copies, smaller, is_heard) = (2, None, false);
                 self.stuck =
                     Some(Stuck { start, length, copies, first, last_ns, smaller, is_heard });
@@ -76,10 +77,10 @@ impl BlackHole {
         }
     }
 
-    /// Names the segment that was sent again and again, if it is one.
+    /// Keeps the segment that was sent again and again as the finding, if a black hole explains it.
     fn keep(&mut self, is_acked: bool) {
         let Some(stuck) = self.stuck.take() else { return };
-        // A segment of this length has arrived, so that the size cannot be the reason.
+        // If a segment of this length has arrived, the size cannot be the reason.
         if self.found.is_some() || stuck.length <= self.largest_passed {
             return;
         }

@@ -18,9 +18,10 @@ use super::half::Half;
 use super::record::Record;
 use crate::answer::{Kind, Needless, Pattern};
 
-/// Least part of a flow's life that a pause takes in order to be named: a convention.
+/// Least part of a flow's life that pauses must take to be reported: a convention.
 const WORTH_NAMING: f64 = 0.1;
-/// Least duration of the longest such pause: a convention, as nobody notices less.
+/// Least duration of the longest such pause to be reported: a convention, as nobody notices a
+/// shorter one.
 const NOTICEABLE_NS: i64 = 20_000_000;
 
 /// Evidence of the patterns of one direction.
@@ -50,7 +51,8 @@ pub struct Sent {
 }
 
 impl Evidences {
-    /// Data pass, up to `segment` bytes of payload in a segment on the path.
+    /// Handles data that pass the capture. On the path, a segment has up to `segment` bytes of
+    /// payload.
     pub fn on_data(&mut self, sent: &Sent, segment: i64) {
         self.policing.on_data(sent);
         self.black_hole.on_data(sent, segment);

@@ -43,7 +43,8 @@ impl Negotiation {
         }
     }
 
-    /// The pattern, by the options of the opener's SYN and of the answer to it, and their ends.
+    /// Pattern of refused or removed options. `syn` and `answer` are the options of the opener's
+    /// SYN and of the SYN/ACK.
     pub fn finish(&self, [syn, answer]: [&Options; 2], opener: usize) -> Option<Pattern> {
         // Options that were not captured may have been refused or not.
         if syn.is_cut || answer.is_cut {
@@ -80,7 +81,7 @@ impl Negotiation {
     }
 }
 
-/// The pattern, by the same SYN before and behind a device.
+/// Pattern of removed options, from the same SYN captured before and behind a device.
 pub fn removed_between(before: &Packet, behind: &Packet) -> Option<Pattern> {
     if before.options.is_cut || behind.options.is_cut {
         return None;

@@ -10,8 +10,7 @@ const IN_A_ROW: u32 = 3;
 /// The longest outage.
 pub fn longest(timeouts: &[TimeoutRecord], records: &[Record]) -> Option<Pattern> {
     let number = |it: &TimeoutRecord| records[it.index as usize].number;
-    // A timeout with the number 1 begins a new group.
-    // The first of a series has the number 1; the backoff counts from it.
+    // A timeout with the number 1 is the first of a series and begins a new group.
     let groups = timeouts.chunk_by(|_, next| number(next) > 1);
     let outages = groups.filter(|group| group.last().is_some_and(|it| number(it) >= IN_A_ROW));
     // The silence is the sum of the waits, because each one starts with the retransmission before.

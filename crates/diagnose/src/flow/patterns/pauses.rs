@@ -65,7 +65,7 @@ pub struct Heard {
     pub window: i64,
     /// Payload.
     pub payload_bytes: u32,
-    /// Everything sent is acknowledged.
+    /// True if everything sent is acknowledged.
     pub is_all: bool,
     /// Least time from the capture to the sender and back.
     pub sender_loop_ns: i64,
@@ -83,15 +83,15 @@ impl Pauses {
             self.windows.add(heard.time_ns - since_ns, packet);
         }
         if heard.payload_bytes > 0 && heard.is_all {
-            // A request of several packets ends the pause with its first one.
-            // A request may come in several segments: the pause ends with the first, and the server
-            // can answer after the last.
+            // A request may come in several segments: the pause of the client ends with the first,
+            // and the server can respond after the last.
             if self.request.is_none()
                 && let Some((since_ns, packet)) = self.idle
             {
                 self.requests.add(heard.time_ns - since_ns, packet);
             }
-            // The time that the answer takes on its way is not the server's.
+            // The response takes time to reach the capture; this time is not part of the server's
+            // pause.
             self.request = Some((heard.time_ns + heard.sender_loop_ns, heard.packet));
         }
         if heard.is_all {
@@ -114,7 +114,7 @@ impl Pauses {
         if let Some((since_ns, packet)) = self.closed.take() {
             self.windows.add(self.last_ns - since_ns, packet);
         }
-        // Each pause contains the time of an ACK to the client and of the request back.
+        // Each pause includes the time that an ACK takes to the client and the request takes back.
         let on_way_ns = receiver_loop_ns.unwrap_or(0) * self.requests.count as i64;
         self.requests.sum_ns = (self.requests.sum_ns - on_way_ns).max(0);
         let found = [

@@ -40,7 +40,7 @@ const WIDE: f64 = 1.1;
 /// queue, packets would wait for all of them.
 const WAIT_MAX: f64 = 0.3;
 
-/// Samples of the bytes sent: when they fill up, every second one is kept.
+/// Maximum number of samples of the bytes sent; at this number, every second one is discarded.
 const SAMPLES: usize = 256;
 /// Bytes of headers, which a policer counts: IPv4, TCP and timestamps.
 const HEADERS: i64 = 52;
@@ -67,10 +67,10 @@ pub struct Policing {
 }
 
 impl Policing {
-    /// Data pass; returns the bytes sent before.
+    /// Adds the bytes of data that pass the capture.
     pub fn on_data(&mut self, sent: &Sent) {
         self.sent += sent.payload_bytes + HEADERS;
-        // Nothing can be said of the time before the first loss.
+        // Before the first loss, the level of the bucket is unknown.
         if self.losses.is_empty() {
             return;
         }
@@ -101,8 +101,8 @@ impl Policing {
         self.losses.push(Loss { record, time_ns, sent: sent - length, length });
     }
 
-    /// The pattern. `is_lost` tells which copies were lost; `rtts_ns` are those before losses, and
-    /// `least_ns` the least.
+    /// Pattern of a policer, if one explains the losses. `is_lost` tells which copies were lost;
+    /// `rtts_ns` are the RTTs before losses, and `least_ns` the least RTT.
     pub fn finish(
         mut self,
         is_lost: impl Fn(u32) -> bool,
@@ -261,12 +261,13 @@ fn score(events: &[Event], segment: f64, rate: f64, size: f64) -> Score {
     let (mut tokens, mut before, mut burst) = (0.0f64, events[0], events[0].passed);
     for event in &events[1..] {
         let grown = tokens + rate * (event.time_ns - before.time_ns) as f64;
-        // The bytes left during the interval, so that it overflows only by what is beyond both.
+        // The bucket is filled and emptied during the same interval, so only the difference can
+        // overflow it.
         tokens = (grown - (event.passed - before.passed)).clamp(0.0, size);
         before = *event;
         let is_empty = tokens <= SEGMENTS * segment + TOLERANCE * (event.passed - burst);
         if event.is_loss {
-            // Whatever the estimate has accumulated: the bucket was empty at this time.
+            // A loss shows that the bucket was empty, whatever level the simulation had.
             score.bursts += 1;
             score.hits += usize::from(is_empty);
             (tokens, burst) = (0.0, event.passed);

@@ -16,7 +16,8 @@ impl Sender {
         let is_late = since_timer.min(attempt.time_ns - attempt.previous_ns) >= rto / 20 * 17;
         let is_head = attempt.start <= self.una;
         let was_doubted = |it: &(i64, i64)| it.0 <= attempt.start && attempt.start < it.1;
-        // Queues before the capture blur the order of an acknowledgment and what it released.
+        // Queues before the capture blur the order of an acknowledgment and the data that it
+        // released.
         let repairs = matches!(self.state, State::Recovery(until) if attempt.start < until);
         let is_late_repair = attempt.is_remote && repairs && !is_quiet;
         let was_doubted = self.doubts.iter().any(was_doubted) || is_late_repair;
@@ -68,7 +69,8 @@ impl Sender {
             && (is_soon || !self.has_sack)
     }
 
-    /// A retransmission of data whose acknowledgment should have reached the sender before.
+    /// Classifies a retransmission of data whose acknowledgment should have reached the sender
+    /// before.
     fn stale(&mut self, attempt: &Attempt) -> (Kind, f64) {
         if self.state != State::Loss(attempt.sent_to) {
             self.state = State::Loss(attempt.sent_to);
@@ -78,7 +80,7 @@ impl Sender {
         (Kind::Timeout, 0.85)
     }
 
-    /// A retransmission that no acknowledgment has released.
+    /// Classifies a retransmission that no acknowledgment has released.
     fn by_timer(&mut self, at: &Attempt, is_head: bool, elapsed: i64, rto: i64) -> (Kind, f64) {
         let is_tail = at.end >= at.sent_to;
         let may_probe = self.state == State::Open && self.timeouts == 0 && !self.has_probed;

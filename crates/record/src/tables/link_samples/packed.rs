@@ -15,7 +15,7 @@ pub(super) struct Packed {
     before: Before,
 }
 
-/// State of the previous rows that the next one is relative to.
+/// State after the previous rows; the next row is stored relative to it.
 #[derive(Debug, Clone, Default)]
 struct Before {
     time: u64,
@@ -24,7 +24,7 @@ struct Before {
     queues: Vec<u64>,
 }
 
-/// No row of that place has been written.
+/// Value for a place of which no row has been written.
 const UNWRITTEN: u64 = u64::MAX;
 /// Marker: place, time and queue length follow in full. Any other first word is the time since the
 /// previous row, and a second word holds the differences of place and queue length, 16 bits each.
@@ -119,7 +119,8 @@ mod tests {
             for (place, after, scale, step) in rows {
                 time += after >> (8 * scale);
                 let queue = &mut queues[place as usize];
-                // Times of thousands, or more than fits into 16 bits.
+                // For this place, differences are thousands of times as large, more than fits into
+                // 16 bits.
                 let factor = if place == 4 { 20_000 } else { i64::from(scale.max(1)) };
                 *queue = queue.saturating_add_signed(step * factor);
                 let sample = LinkSample {

@@ -110,7 +110,7 @@ impl Values {
     }
 }
 
-/// State of the previous rows that the next one is relative to.
+/// State after the previous rows; the next row is stored relative to it.
 #[derive(Debug, Clone, Default)]
 struct Before {
     time: u64,
@@ -338,7 +338,7 @@ mod tests {
                     values.backoff = backoff;
                     values.state = SenderState::ALL[state as usize % 3];
                 }
-                // Some flows are far apart by their numbers.
+                // One flow has a number far from the others.
                 let flow = if flow == 3 { 40_000 } else { flow };
                 let sample = values.sample(Time::from_nanos(time), flow);
                 packed.push(&sample);
