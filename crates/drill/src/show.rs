@@ -4,7 +4,7 @@ use crate::script::{EcnMark, OptionList, Packet, TcpOption};
 use retx_units::Time;
 use retx_wire::{Ecn, Flags};
 
-/// Text of the script made fit for one line of a terminal: short, without control characters.
+/// Shortens a text of the script to one line of a terminal, without control characters.
 pub fn plain(text: &str) -> String {
     const LONGEST: usize = 300;
     let mut shown = String::new();

@@ -39,7 +39,7 @@ impl Default for Lateness {
 impl Lateness {
     /// Adds a packet.
     pub fn record(&mut self, late: Duration) {
-        // The histogram has no bucket for 0.
+        // The histogram cannot hold 0, so it becomes 1.
         self.histogram.saturating_record(late.as_nanos().max(1));
     }
 
@@ -96,7 +96,7 @@ mod tests {
         }
         let summary = lateness.summary();
         assert_eq!(summary.packets, 1000);
-        // Agrees to three digits.
+        // The histogram keeps three significant digits.
         let near = |value: Option<f64>, expected: f64| {
             assert!((value.expect("there are samples") / expected - 1.0).abs() < 2e-3, "{value:?}");
         };

@@ -43,8 +43,8 @@ pub struct Worker {
     pub senders: Option<OwnedFd>,
     /// Device of each host.
     pub devices: Vec<OwnedFd>,
-    /// For each UDP flow that keeps its first hop full, the socket through which its source is
-    /// informed of that hop.
+    /// For each UDP flow that keeps its first hop full: the socket that reports to its source what
+    /// becomes of its packets in that hop.
     pub sources: Vec<Option<OwnedFd>>,
     /// Settings of each host.
     pub sysctls: BTreeMap<String, BTreeMap<String, String>>,
@@ -129,8 +129,8 @@ impl Worker {
         worker::clean();
         allow_files(order)?;
         let lost = || EmulateError::broken("the worker cannot be started");
-        // Two sockets, so that messages do not wait behind passed sockets that the loop has not
-        // received yet.
+        // Two sockets, so that messages do not wait behind passed sockets that the main loop has
+        // not received yet.
         let (socket, other) = UnixStream::pair().map_err(lost())?;
         let (senders, other_senders) = UnixStream::pair().map_err(lost())?;
         let (program, arguments) = launch.command.split_first().expect("a command has a name");
@@ -151,7 +151,7 @@ impl Worker {
             sysctls: BTreeMap::new(),
             offloads_off: Vec::new(),
         };
-        // The command holds the other end of the socket.
+        // Dropping the command closes this process's copy of the worker's end of the socket.
         drop(process);
         worker.set_up(order, other_senders.as_fd()).map_err(|error| match error {
             EmulateError::Broken { .. } => worker.failure(error),
@@ -187,7 +187,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Prefers a refusal that the worker sent before it ended.
+    /// The worker's refusal, if it sent one before it ended, in place of `error`.
     fn failure(&self, error: EmulateError) -> EmulateError {
         match receive::<WorkerMessage>(&self.socket) {
             Ok(WorkerMessage::Refused(sentence)) => EmulateError::Machine(sentence),
@@ -243,7 +243,7 @@ impl Started {
 
 /// Raises the limit of open files of this process and the worker to what the flows need.
 fn allow_files(order: &Order) -> Result<(), EmulateError> {
-    // At most a listener, two ends, and a second descriptor of the sender for each flow.
+    // For each flow at most four: a listener, two ends, and a second descriptor of the sender.
     let needed = (4 * (order.flows.len() + order.hosts.len()) + OTHER_FILES) as u64;
     // The worker inherits the limit, and needs the most files.
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((u64::MAX, u64::MAX));

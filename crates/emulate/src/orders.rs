@@ -1,7 +1,7 @@
 //! Sources of flows in messages to the worker: those of the simulator.
 //!
-//! Parameters of distributions are sent as bits, because decimals may not round-trip: a seed then
-//! yields the draws of a simulation.
+//! Parameters of distributions are sent as bits, because decimals may not round-trip. A seed thus
+//! yields the same draws as in a simulation.
 
 use retx_sim::exchanges::Script;
 use retx_sim::plan::{DatagramPlan, ExchangePlan, Limits, Pace, PacketSizes};
@@ -124,7 +124,8 @@ impl SourceOrder {
         }
     }
 
-    /// True if the source keeps its first hop full, and must be informed of its packets there.
+    /// True if the source keeps its first hop full; it needs reports of what becomes of its packets
+    /// there.
     pub const fn fills_first_hop(&self) -> bool {
         matches!(self.pace, PaceOrder::Saturating { .. })
     }

@@ -60,7 +60,7 @@ pub struct Order {
     pub datagrams: Vec<DatagramOrder>,
     /// Programs to run.
     pub programs: Vec<Program>,
-    /// True if the emulator's standard input follows, for the programs, after the channel for
+    /// True if the emulator passes its standard input for the programs, after the channel for
     /// senders' sockets.
     pub has_input: bool,
 }
@@ -89,7 +89,7 @@ pub struct DefaultOrder {
     pub name: String,
     /// True if all flows of the host use it.
     pub is_of_all: bool,
-    /// True if user programs run there, which need it.
+    /// True if user programs run in the host, which need the default.
     pub is_needed: bool,
 }
 
@@ -115,8 +115,8 @@ pub struct FlowOrder {
     pub sockets: [SocketOptions; 2],
 }
 
-/// Proxy between two flows, which are the legs of one path: it receives the first and sends the
-/// second.
+/// Proxy between two flows, which are the legs of one path: it is the receiver of the first and the
+/// sender of the second.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ProxyOrder {
     /// Indices of the flows.
@@ -247,7 +247,8 @@ pub enum WorkerMessage {
         /// Names of device features that were switched off.
         offloads_off: Vec<String>,
     },
-    /// The machine does not allow it, or lacks something: a sentence for the user.
+    /// Refusal, as a sentence for the user: the machine does not allow something, or lacks
+    /// something.
     Refused(String),
     /// A finite TCP flow is complete, or will never be.
     FlowDone,
@@ -336,12 +337,12 @@ pub struct DatagramReport {
     pub fault: Option<String>,
 }
 
-/// Fate of a packet in the first hop, sent as a byte to a source that keeps that hop full.
+/// Fates of a packet in the first hop; each is sent as a byte to a source that keeps that hop full.
 pub mod first_hop {
-    /// Passed.
+    /// The packet has passed the first hop.
     pub const PASSED: u8 = 0;
-    /// Lost by the channel.
+    /// The channel has lost the packet.
     pub const LOST: u8 = 1;
-    /// Dropped by the queue.
+    /// The queue has dropped the packet.
     pub const REFUSED: u8 = 2;
 }

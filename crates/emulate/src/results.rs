@@ -45,8 +45,8 @@ pub fn flows(plan: &Plan, mut report: Report, seen: &Sights, to: Time) -> Vec<Em
     rows
 }
 
-/// Combines chains: the first leg of a flow stands for the whole chain, opened by its initiator and
-/// delivered where the data are read.
+/// Combines the legs of chains: the first leg of a flow gets the results of the whole chain, from
+/// its opening by the initiator to the delivery at the receiving program.
 fn record_end_to_end(proxies: &[ProxyPlan], flows: &mut [FlowReport]) {
     let is_first = |leg: u32| proxies.iter().all(|proxy| proxy.legs[1] != leg);
     for proxy in proxies.iter().filter(|proxy| is_first(proxy.legs[0])) {

@@ -78,7 +78,7 @@ pub fn emulate(
     let sources = std::mem::take(&mut worker.sources);
     let datagrams = Datagrams::new(layout.plan.flows.len(), sources);
     let senders = Senders::coming(worker.senders.take());
-    // Time 0 lies ahead, so that all hosts have received the clock when it comes.
+    // Time 0 lies in the future, so that all hosts have received the clock by then.
     let clock = Clock::beginning_in(RUN_UP);
     let started = worker.start(clock, layout.plan.warmup)?;
     let parts = (flows, senders, datagrams);
@@ -152,7 +152,7 @@ fn goal(layout: &Layout) -> Goal {
     let finite = layout.order.flows.iter().filter(|flow| flow.files.is_finite()).count()
         + layout.plan.datagrams.iter().filter(|flow| flow.limits.are_any()).count();
     let programs = layout.order.programs.iter().filter(|program| !program.background).count();
-    // Without anything to wait for, only the duration ends the run.
+    // Without a finite flow or a program to wait for, only the duration ends the run.
     let to_the_end = layout.plan.to_the_end || finite + programs == 0;
     Goal { flows: (!to_the_end).then_some(finite), programs }
 }

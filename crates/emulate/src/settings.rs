@@ -42,7 +42,7 @@ pub fn kernel_tcp(config: &Config) -> Result<KernelTcp, String> {
     let kernel = linux();
     let possible =
         Config { loss_detection: loss_detection(config, &kernel), ..settable(config, kernel) };
-    // Any field that differs now has a value that no kernel can be given.
+    // A field that still differs has a value that no kernel can be set to.
     compare(config, &possible)?;
     check_module(&config.congestion_control, module)?;
     let advertised = config.advertised_window.map(|window| window.bytes(config.mss) as u32);
@@ -108,8 +108,7 @@ fn loss_detection(config: &Config, kernel: &Config) -> LossDetection {
     }
 }
 
-/// Number of fields listed with their values; for a TCP unlike a kernel's, the names of the others
-/// suffice.
+/// Largest number of fields whose values are listed; of further ones only the names.
 const TOLD: usize = 3;
 
 /// Lists every field in which the two differ.

@@ -2,7 +2,7 @@
 //! [`crate::tcp_info`].)
 //!
 //! *Source.* `include/uapi/linux/tcp.h` and `tcp_get_info` of `net/ipv4/tcp.c`. `tcpi_rttvar` is
-//! there `mdev_us`, the mean deviation before Linux sets a floor to it.
+//! Linux's `mdev_us`: the mean deviation, to which Linux applies no lower bound.
 
 use crate::boundary;
 use crate::tcp_info::Filled;

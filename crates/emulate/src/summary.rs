@@ -132,7 +132,8 @@ pub struct EmulatedDatagrams {
 impl EmulatedDatagrams {
     /// Combines a flow's results from its ends and the observations on the path.
     pub fn new(frame: DatagramFrame, report: DatagramReport, sight: &DatagramSight) -> Self {
-        // UDP drops at the socket are silent: only the difference of both counts shows them.
+        // Drops of UDP packets at the socket are not reported: only the difference of the two
+        // numbers shows them.
         let missing = sight.handed.saturating_sub(report.received);
         let unread = (missing > 0).then(|| {
             format!("{missing} packets have reached the host and not the program: it was too slow")
@@ -148,7 +149,8 @@ impl EmulatedDatagrams {
 /// Results of a TCP flow, from the end of the warm-up on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EmulatedFlow {
-    /// Results as of a simulated flow; its segments are counted as they enter the first link.
+    /// Results with the keys of a simulated flow; segments are counted when they enter the first
+    /// link.
     #[serde(flatten)]
     pub summary: FlowSummary,
     /// The sender's `TCP_INFO` at the end.

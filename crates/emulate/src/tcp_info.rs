@@ -123,7 +123,8 @@ impl TcpInfo {
     /// Adds a later connection of the flow: counters are summed, states are those of the later one.
     pub fn add(&mut self, later: &Self) {
         if self.connections == 0 {
-            // The default has minima of 0, which no connection could undercut.
+            // The first connection is copied whole: the default has minima of 0, which no
+            // connection could fall below.
             *self = later.clone();
             return;
         }

@@ -22,7 +22,7 @@ pub type Function<'a> = dyn Fn(&[f64]) -> f64 + 'a;
 const STEP: f64 = 1e-3;
 /// Largest change of a parameter in one iteration.
 const MOVE_MAX: f64 = 2.0;
-/// Parameters beyond this, on the scale of logits, are taken for the end of their range.
+/// Logit beyond which a parameter counts as being at the end of its range.
 pub const EDGE: f64 = 18.0;
 const ITERATIONS: usize = 60;
 

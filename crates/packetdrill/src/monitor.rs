@@ -121,7 +121,7 @@ impl Monitor {
             if self.is_main() {
                 let next = inner.machine.next_timeout().min(deadline);
                 if next > latest {
-                    // Only this thread could end the wait.
+                    // Only this thread could end the wait, so the call would wait for ever.
                     return Ok(Answer::Error("EDEADLK"));
                 }
                 inner = self.advance(inner, next);

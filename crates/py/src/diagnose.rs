@@ -68,7 +68,7 @@ struct Measured<'a> {
     path: Option<&'a Path>,
 }
 
-/// Measures the path of the flow of this number, between two captures where there is another; the
+/// Measures the path of the flow of this number, between two captures if there is a second one; the
 /// answer is JSON.
 #[pyfunction]
 #[pyo3(signature = (path, number, other=None))]

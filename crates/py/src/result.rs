@@ -131,7 +131,8 @@ impl RawResult {
             return json(part(summary[table].as_array().expect("a list"), first, count));
         }
         match table {
-            // A list of all rows for each few of them would take the square of their number.
+            // Building the list of all rows for each request of a few of them would take quadratic
+            // time.
             "flows" if self.outcome.datagrams.is_empty() => {
                 let flows = part(&self.outcome.flows, first, count);
                 json(&flows.iter().map(FlowRow::Tcp).collect::<Vec<_>>())
@@ -240,9 +241,10 @@ impl RawResult {
     }
 }
 
-/// A table of many runs at once, their number in its first column, `replication`: of the summary as
-/// from `columns`, or of single events as from `take`, which it leaves where they are. `None` where
-/// it can only be joined from the tables of each run: of emulations, and of tables that were taken.
+/// One table of many runs, which its first column, `replication`, numbers. It is a table of the
+/// summary, as returned by `columns`, or of single events, as returned by `take`; the runs keep
+/// theirs. `None` for emulations and for tables that were taken before: those have to be joined
+/// from the tables of each run.
 #[pyfunction]
 pub fn stacked<'py>(
     py: Python<'py>,

@@ -51,7 +51,8 @@ impl Batch {
         self.inner.names().collect()
     }
 
-    /// Table as a dictionary from column to array, as from `RawResult.take`; None if there is none.
+    /// Table as a dictionary from column to array, as returned by `RawResult.take`; None if there
+    /// is none.
     fn table<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.inner.table(name).map(|table| arrays(py, table)).transpose()
     }

@@ -127,9 +127,10 @@ fn repairs() -> Value {
     ])
 }
 
-/// Shapes of a topology. Their parameters are tables with all keys of a link or a flow. To inline
-/// these in each would take most of the time of a description, which says "table" only: definitions
-/// are shared, and a parameter gets the outermost keys of its own.
+/// Shapes of a topology. Their parameters are tables with all keys of a link or a flow. Inlining
+/// the schemas of these tables would take most of the time, although the description only says
+/// "table". Therefore definitions are shared, and a parameter gets the outermost keys of its
+/// definition.
 fn shapes() -> Vec<(&'static str, Schema)> {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let mut shapes = Topology::schemas(&mut generator);

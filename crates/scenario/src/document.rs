@@ -60,8 +60,8 @@ impl<'a> Document<'a> {
         let written = made.origins.written(&problem.path);
         let last = |path: &[Step]| made.applied.iter().rfind(|(set, _)| path.starts_with(set));
         let own = last(&problem.path);
-        // Links and flows made by a topology are reported by the keys that they were made from,
-        // unless an override has changed them since.
+        // An error in a link or flow that a topology has generated is reported at the keys of the
+        // topology, unless an override has changed that link or flow since.
         let made_so = own.is_none() && topology::is_within(&written);
         let path = if made_so { &*written } else { &problem.path };
         error.path = one_line(&path_text(made.values, path));

@@ -68,7 +68,7 @@ impl ScenarioError {
         Self::plain(file, &format!("{bytes} bytes: a scenario has at most {max}"))
     }
 
-    /// Blames all overrides together: without them the file is valid.
+    /// Attributes the error to all overrides together, because the file is valid without them.
     pub(crate) fn blame_overrides(self, changes: &[(String, String)]) -> Self {
         Self { position: None, r#override: Some(one_line(&with(changes))), ..self }
     }

@@ -35,12 +35,12 @@ pub struct File {
     /// Sampling of time series: an interval, or `"every_ack"`; without it there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample_interval: Option<SampleInterval>,
-    /// TCPs by name. Each names with `like` the preset, or the other of these, that it starts from.
+    /// TCPs by name. `like` names the preset, or another of these TCPs, from which a TCP starts.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     #[schemars(schema_with = "schema::tcp_tables")]
     pub tcp: Map<String, Value>,
-    /// A topology that stands for links and flows, to which the file may add others. A resolved
-    /// scenario contains these instead.
+    /// A network shape that generates links and flows; the file may add others. A resolved scenario
+    /// contains the links and flows instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
     /// Links between nodes; a node exists by being an end of a link or a station.

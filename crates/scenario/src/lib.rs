@@ -165,9 +165,9 @@ fn apply<'a>(
     Ok(())
 }
 
-/// Changes some fields of a TCP as `--set` does, such as `delayed_ack.segments=1`, without a
-/// scenario around it. With `is_linux` the TCP starts from a Linux preset, and names of congestion
-/// controls are the kernel's.
+/// Changes some fields of a TCP as `--set` does, such as `delayed_ack.segments=1`, outside a
+/// scenario. With `is_linux` the TCP starts from a Linux preset, and names of congestion controls
+/// are the kernel's.
 ///
 /// # Errors
 /// An unknown key, or a value that no endpoint can run with.

@@ -18,8 +18,8 @@ pub fn meant(choice: &Value, inherited: Option<&Value>) -> Value {
         return choice.clone();
     }
     let name = module["name"].clone();
-    // A table continues an inherited choice of the same module; a bare name starts from the
-    // defaults.
+    // A table keeps the parameters of an inherited choice of the same module; a bare name starts
+    // from the defaults.
     let goes_on = choice.is_object() && inherited.is_some_and(|it| it.get("name") == Some(&name));
     if goes_on {
         module.clear();

@@ -41,7 +41,7 @@ pub fn apply(values: &mut Value, (key, text): &(String, String)) -> Result<Vec<S
         let last = depth + 1 == parts.len();
         let parent = match path.last() {
             Some(Step::Key(key)) => key.clone(),
-            // List elements are called by the name of their list.
+            // In messages, list elements are named after their list.
             _ => parts[..depth].last().map_or(String::new(), |part| (*part).to_owned()),
         };
         if depth == 2 && ["link", topology::KEY].contains(&parts[0]) && parts.len() > 4 {

@@ -7,7 +7,7 @@
 //!
 //! Only valid texts are read this way. If anything is unexpected, the text is read as a whole,
 //! which yields the error and its position; the same happens if a cut falls into a value, because
-//! the piece is not TOML then.
+//! the piece is then not valid TOML.
 
 use crate::file::{File, FlowTable, LinkTable, RouteTable};
 use crate::wlan::WlanTable;

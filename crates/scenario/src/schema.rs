@@ -72,8 +72,9 @@ pub fn tcp_tables(generator: &mut SchemaGenerator) -> Schema {
         for key in &optional {
             properties.insert(key.clone(), or_none(properties[key].clone()));
         }
-        // Parameters and the name of an inherited choice are optional, except for the name of a
-        // choice that accepts any parameter, because the schema would then accept everything.
+        // Parameters and names of choices are optional, because a TCP may inherit them. Exception:
+        // the name of a choice that accepts any parameter, because the schema would then accept
+        // everything.
         for (key, tag) in CHOICES.iter().filter(|choice| choice.1 == "name") {
             let forms = properties.get_mut(*key).and_then(|choice| choice.get_mut("anyOf"));
             for form in forms.and_then(Value::as_array_mut).expect("a choice has forms") {

@@ -9,7 +9,7 @@ use std::str::FromStr;
 /// Reads a file by its path relative to the scenario's; an error holds the reason.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// Reader for scenarios that come without files.
+/// Reader that refuses every file, for scenarios that have none.
 pub fn no_files(_: &str) -> Result<String, String> {
     Err("no files can be read here: write the values into the scenario".into())
 }

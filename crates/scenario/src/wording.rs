@@ -105,7 +105,7 @@ fn wrong_length(serde: &str) -> String {
     }
 }
 
-/// Value in serde's notation, as the file writes it: integer `-3`, string "a".
+/// Converts a value from serde's notation (integer `-3`, string "a") to that of the file.
 fn finding(serde: &str) -> String {
     match serde {
         "map" => "a table".into(),

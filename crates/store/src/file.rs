@@ -1,11 +1,12 @@
 //! Tables as Parquet files, and back.
 //!
 //! A float is a DOUBLE, a whole number an INT64 (`replication` an unsigned INT32), a flag a
-//! BOOLEAN, a name a STRING by way of a dictionary; what is absent is null. A column of which
-//! nothing is absent is REQUIRED, which spares it the levels. Whole numbers are written as
-//! differences, which counters and positions keep small, floats byte by byte, since neighbours have
-//! their first bytes in common; numbers of which few differ by way of a dictionary, too. So LZ4
-//! makes files about as small as ZSTD would of plain values, for half the time.
+//! BOOLEAN, a name a STRING by way of a dictionary; what is absent is null. A column without absent
+//! values is REQUIRED, which saves the definition levels. Whole numbers are encoded as differences,
+//! which are small for counters and positions. Floats are split into streams of their bytes, since
+//! neighbouring values have equal first bytes. Columns with few distinct numbers use a dictionary,
+//! too. With these encodings LZ4 makes files about as small as ZSTD does with plain values, in half
+//! the time.
 
 mod read;
 mod write;

@@ -158,7 +158,7 @@ macro_rules! registry {
         }
 
         impl Config {
-            /// The running form, given what surrounds it.
+            /// Creates the running form in this environment.
             pub fn build(&self, context: $context) -> State {
                 match self {
                     $(Self::$word(config) => {

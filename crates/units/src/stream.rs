@@ -1,7 +1,7 @@
 //! Named random streams: one seed, one stream per component.
 //!
-//! A component's draws depend on (seed, replication, its name) alone, so adding a component shifts
-//! nobody else's draws and paired comparisons stay paired.
+//! A component's draws depend on (seed, replication, its name) alone, so adding a component does
+//! not change the draws of other components, and paired comparisons stay paired.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
@@ -26,7 +26,7 @@ impl StreamKey {
     }
 }
 
-/// FNV-1a with 128 bits: names are few, and only have to differ.
+/// FNV-1a with 128 bits: names are few, and their hashes only have to differ.
 fn fnv1a_128(bytes: &[u8]) -> u128 {
     bytes.iter().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, |hash, byte| {
         (hash ^ u128::from(*byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)

@@ -40,7 +40,7 @@ struct Parser<'a> {
 
 type Level = &'static [(&'static str, Operator)];
 
-/// Binary operators by precedence, the loosest first.
+/// Binary operators by precedence, the lowest first.
 const LEVELS: [Level; 6] = [
     &[("|", Operator::Or)],
     &[("^", Operator::Xor)],

@@ -280,7 +280,7 @@ impl Host {
         transfer: &Transfer,
         written: &mut u64,
     ) -> Result<Answer, Fault> {
-        // A writer that waits is woken when there is room for more than a little.
+        // As in Linux, a waiting writer is woken only when a larger part of the buffer is free.
         let end = self.end_of(transfer.fd)?.map(|end| &self.ends[end]);
         if *written > 0 && end.is_some_and(|end| end.short && end.error.is_none()) {
             return Ok(Answer::Wait);

@@ -19,9 +19,9 @@ pub struct End {
     pub connection: Connection,
     /// Listening descriptor that will accept it.
     pub listener: Option<i32>,
-    /// True once `accept` has returned it; also for a connection made by `connect`.
+    /// True once `accept` has returned the connection; also for a connection made by `connect`.
     pub taken: bool,
-    /// The handshake is complete.
+    /// True once the handshake is complete.
     pub connected: bool,
     /// True once the peer has closed its direction.
     pub peer_closed: bool,
@@ -140,7 +140,8 @@ impl End {
                 Event::Connected => {
                     self.connected = true;
                     self.wakes += 1;
-                    // As if data had been sent and received (`tcp_finish_connect`).
+                    // Linux sets these times as if data had been sent and received
+                    // (`tcp_finish_connect`).
                     self.counts.last_data_received = now;
                     self.counts.last_data_sent = now;
                 }

@@ -94,7 +94,8 @@ impl Host {
             }
             let found = self.ready(entry.fd)? & (watched | ready::ERR | ready::HUP);
             let entry = &mut self.epolls[epoll].entries[at];
-            // A socket without room wakes its waiters once there is room.
+            // From now on only later wake-ups count; a socket whose send buffer is full wakes its
+            // waiters when it has room.
             (entry.seen, entry.fresh) = (wakes, false);
             if found == 0 {
                 continue;

@@ -2,8 +2,8 @@
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp.c` (`tcp_get_info_chrono_stats`) and `tcp_output.c`
 //! (`tcp_chrono_start`, `tcp_write_xmit`): the clock of the peer's window runs while data wait that
-//! the congestion window, but not the peer's window, would let go; the busy time is all the time in
-//! which something was written and not acknowledged.
+//! the congestion window would allow to be sent, but not the peer's window; the busy time is all
+//! the time in which something was written and not acknowledged.
 
 use retx_tcp::Connection;
 use retx_units::{Duration, Time};

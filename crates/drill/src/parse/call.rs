@@ -170,7 +170,7 @@ fn ioctl(arguments: &Arguments) -> Result<Operation, Refusal> {
 }
 
 impl Arguments {
-    /// `bind`, `accept`, `connect`: a descriptor and an address, which is ignored.
+    /// Arguments of `bind`, `accept` and `connect`: a descriptor and an address, which is ignored.
     fn address_call(&self, operation: fn(i32) -> Operation) -> Result<Operation, Refusal> {
         self.fd_of(3).map(operation)
     }

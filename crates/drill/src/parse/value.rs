@@ -101,7 +101,8 @@ impl Parser<'_> {
                     self.take();
                     name.to_owned()
                 }
-                // `msg_iov(1)=…`: the length follows from the value anyway.
+                // `msg_iov(1)=…`: the number in brackets is ignored, because the length follows
+                // from the value.
                 (Kind::Word(name), Kind::Symbol('(')) => {
                     self.take();
                     self.take();

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 pub struct Numbers {
     /// The endpoint's initial sequence number, once it has sent a SYN.
     local: Option<SeqNr>,
-    /// Value of the script.
+    /// The endpoint's initial sequence number in the script.
     local_in_script: u32,
     /// The peer's initial sequence number.
     remote: SeqNr,

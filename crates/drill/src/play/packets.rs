@@ -96,7 +96,8 @@ impl Player<'_> {
                     return Ok(Some(sent));
                 }
                 if self.setup.exact {
-                    // Packets of other connections are skipped, as in packetdrill.
+                    // packetdrill skips packets of other connections. In an exact script they are
+                    // differences, which `check_unmentioned` reports.
                     self.host.sent.push_front(sent);
                     self.noted += 1;
                     self.check_unmentioned(event.line, Time::NEVER)?;

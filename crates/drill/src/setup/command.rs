@@ -84,7 +84,7 @@ fn one(command: &str, effects: &mut Effects) -> Result<(), String> {
         ("tc", ["qdisc", "add" | "replace", "dev", _, "root", "pfifo", "limit", "0"]) => {
             effects.device_closed = Some(true);
         }
-        // The qdisc paces at the rate that TCP sets.
+        // This qdisc paces at TCP's pacing rate.
         ("tc", ["qdisc", "add" | "replace", "dev", _, "root", "fq"]) => {
             effects.changes.push(("pacing".into(), "true".into()));
         }

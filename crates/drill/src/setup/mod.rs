@@ -107,7 +107,8 @@ pub fn prepare(script: &Script, options: &Options) -> Result<Setup, Refusal> {
     };
     let mut commands = Vec::new();
     for flag in script.flags.iter().filter(|flag| flag.name == "ip_version") {
-        // Addresses are ignored, but the IPv6 header takes 20 bytes more. A route may set less.
+        // Addresses are ignored, but the IPv6 header takes 20 bytes more, so the MSS is smaller. A
+        // route may reduce it further.
         if flag.value.as_deref() == Some("ipv6") {
             commands.push((flag.line, vec![("mss".to_owned(), "1440".to_owned())]));
         }

@@ -80,7 +80,7 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_early_retrans", TailProbe),
     ("tcp_recovery", Only(&["1"])),
     ("tcp_ecn", Offer("ecn")),
-    // Other values are handled with the commands.
+    // The commands handle other values.
     ("tcp_mtu_probing", Only(&["0", "2"])),
     ("tcp_ecn_option", Nothing),
     ("tcp_tso_win_divisor", Nothing),

@@ -40,7 +40,7 @@ pub(super) fn host_orders(
         for (side, kernel) in ends(flow, kernels).into_iter().enumerate() {
             let mut kernel = kernel.clone();
             if side == Side::Sender as usize && sends_at_proxy {
-                // The proxy's receive buffer belongs to the other leg.
+                // On this leg the proxy is the sender; its receive buffer is set for the other leg.
                 kernel.sysctls.remove(RECEIVE_BUFFERS);
             }
             set_host(&mut orders[index_of(hosts, flow.nodes[side])], flow, &kernel, &mut owners)?;
@@ -68,7 +68,7 @@ pub(super) fn kernels(plan: &Plan) -> Result<Vec<KernelTcp>, EmulateError> {
         plan.flows.iter().any(|flow| [flow.tcp, flow.receiver_tcp].contains(&(index as u32)))
     };
     let kernel = |(index, tcp): (usize, &TcpPlan)| {
-        // A TCP that no flow uses need not be possible in a kernel.
+        // A TCP that no flow uses may have settings that no kernel supports.
         if !used(index) {
             return Ok(KernelTcp::default());
         }
@@ -128,7 +128,8 @@ fn set_host(
         is_of_all: true,
         is_needed: false,
     });
-    // If all flows agree, an attribute of the route can stand for the setting of the namespace.
+    // If all flows of the host agree, an attribute of the route can be used instead of a setting of
+    // the namespace.
     default.is_of_all &= default.name == *name;
     for (all, of_host) in [(&kernel.sysctls, &mut host.sysctls), (&kernel.route, &mut host.route)] {
         for (key, value) in all {

@@ -52,7 +52,7 @@ struct Flow {
     /// Time of the most recent event of a packet.
     latest: Time,
     finish: Option<Time>,
-    /// Socket through which the source is informed of its first hop.
+    /// Socket that reports to the source what becomes of its packets in the first hop.
     source: Option<UnixStream>,
 }
 
@@ -68,13 +68,13 @@ pub struct DatagramSight {
 }
 
 impl Datagrams {
-    /// Creates the state of flows whose first index is `first`. `sources` are informed of their
-    /// first hops.
+    /// Creates the state of flows whose first index is `first`. `sources` are the sockets that
+    /// report to each source what becomes of its packets in the first hop.
     pub fn new(first: usize, sources: Vec<Option<OwnedFd>>) -> Self {
         let flow = |source: Option<OwnedFd>| {
             let source = source.map(UnixStream::from);
             if let Some(source) = &source {
-                // A source that does not read in time has ended.
+                // A source that does not read its reports in time has ended: never wait for it.
                 source.set_nonblocking(true).expect("a socket");
             }
             Flow { source, ..Flow::default() }
@@ -113,7 +113,7 @@ impl Datagrams {
     pub fn delivered(&mut self, now: Time, packet: &UnderWay, again: bool) {
         let UnderWay { number, sent, payload_bytes, .. } = *packet;
         let flow = &mut self.flows[packet.flow as usize];
-        // The program may read fewer: its report is compared with this count
+        // The program may read fewer packets: its report is compared with this number
         // (`EmulatedDatagrams::new`).
         flow.handed += 1;
         flow.latest = now;
@@ -177,7 +177,7 @@ impl Datagrams {
 impl Flow {
     fn report(&mut self, outcome: u8) {
         if let Some(source) = &mut self.source {
-            // A source that has ended is ignored.
+            // An error means that the source has ended, which does no harm.
             let _ = source.write(&[outcome]);
         }
     }

@@ -39,7 +39,8 @@ impl Devices {
     /// Devices of the hosts, in their order.
     pub fn new(backend: Backend, open: Vec<OwnedFd>) -> Self {
         let mut frame = vec![0; LINK_HEADER];
-        // Both addresses are the same: all devices have it, since each is alone on its link.
+        // Source and destination have the same address: each device is alone on its link, so all
+        // devices have this one.
         frame[..6].copy_from_slice(&HARDWARE_ADDRESS);
         frame[6..12].copy_from_slice(&HARDWARE_ADDRESS);
         frame[12..].copy_from_slice(&(libc::ETH_P_IP as u16).to_be_bytes());

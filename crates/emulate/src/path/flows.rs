@@ -23,7 +23,7 @@ use retx_wire::Flags;
 pub struct Passage {
     /// Destination host.
     pub host: usize,
-    /// `None` for a packet of none of the scenario's flows.
+    /// TCP packet; `None` if it belongs to none of the scenario's TCP flows.
     packet: Option<TcpPacket>,
 }
 
@@ -144,7 +144,8 @@ impl Flows {
             row: None,
         };
         let mut passage = Passage { host: seen.host, packet: None };
-        // Before the packet is recorded: its record needs the state of the socket that has sent it.
+        // This precedes the recording of the packet, which needs the state of the socket that sent
+        // it.
         if self.may_have_been_passed(seen, context.senders) {
             self.adopt(now, context);
         }
@@ -175,7 +176,7 @@ impl Flows {
         let Some(packet) = passage.packet else { return };
         let every_ack = self.every_ack;
         let flow = &mut self.flows[packet.flow as usize];
-        // A late packet of an earlier connection.
+        // The packet is a late one of an earlier connection.
         if flow.connection != packet.connection {
             return;
         }
@@ -185,8 +186,8 @@ impl Flows {
                 let state = context.senders.query(packet.flow);
                 let sent_to = flow.streams[Side::Sender as usize].sent_to;
                 let tables = &mut *context.tables;
-                // The kernel has already processed the acknowledgment, since writing to the device
-                // returns afterwards.
+                // The kernel has already processed the acknowledgment: writing to a device returns
+                // only after that.
                 flow.observed.heard(now, (&ack, sent_to), state.as_ref(), tables);
                 if let Some(state) = &state {
                     flow.note_limit(now, state, &mut self.in_flight);

@@ -55,7 +55,7 @@ pub struct Inspector {
 /// Flow of the scenario.
 #[derive(Debug)]
 struct Flow {
-    /// Routes of the data and of the acknowledgments.
+    /// Routes of the flow's data and of its acknowledgments.
     routes: [u32; 2],
     opener: Side,
     /// Fixed advertised windows of the data sender and the data receiver, if any.
@@ -112,8 +112,8 @@ impl Inspector {
     pub fn inspect(&mut self, from: usize, packet: &mut [u8]) -> Option<Seen> {
         let decoded = match decode_packet(packet) {
             Ok(decoded) => decoded,
-            // Neither flow nor ports are known, but source and destination are: they take the route
-            // of their hosts.
+            // Packets of other protocols and fragments have no known ports, but known hosts: they
+            // take the route between these.
             Err(WireError::Protocol { .. } | WireError::Fragment { .. }) => {
                 return self.other(from, packet, None);
             }

@@ -5,7 +5,7 @@
 //! else than an acknowledgment can end a limit (the application writes, a pacing timer fires), it
 //! is read after each segment, too.
 //!
-//! *What it does not see.* When a program without a known number of bytes has more to write: a
+//! *What it does not see.* Data that a program has not written yet, if their number is not known: a
 //! server of requests counts as limited by its application while nothing waits in its socket.
 
 use crate::socket_state::{LossState, SocketState};
@@ -17,7 +17,7 @@ use retx_units::{Duration, Time};
 /// Acknowledgments that come sooner are not delayed: Linux delays them by at least one tick.
 const PROMPT: Duration = Duration::from_millis(1);
 
-/// Flow as far as the limits of its sender depend on it.
+/// State of a flow on which the limits of its sender depend.
 #[derive(Debug)]
 pub struct Limiter {
     work: Shared<Work>,
@@ -32,7 +32,7 @@ pub struct Limiter {
     arrived: Option<(Time, u64)>,
     /// Position that the receiver has acknowledged.
     acked: u64,
-    /// True if the client is connected, and its first request is what the sender waits for.
+    /// True if the client is connected and the sender waits for its first request.
     client_asks: bool,
 }
 
@@ -45,7 +45,7 @@ struct Load {
     with_others: bool,
 }
 
-/// Moment at which a sender is looked at.
+/// State of a sender at one time.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment<'s> {
     /// Time.
@@ -86,7 +86,7 @@ impl Limiter {
         }
     }
 
-    /// Position after the flow's last byte, if it comes on this connection and is known.
+    /// Position after the flow's last byte, if that is sent on this connection and known.
     pub fn last_end(&self) -> Option<u64> {
         let bytes = self.work.file_bytes(self.file).filter(|bytes| *bytes > 0)?;
         self.work.file_bytes(self.file + 1).is_none().then(|| bytes.saturating_add(1))
@@ -100,8 +100,9 @@ impl Limiter {
         }
     }
 
-    /// Handles the end of the handshake at the receiver, which has opened the connection. On a
-    /// connection that had been open before, the sender would wait for its request as long.
+    /// Handles the end of the handshake at the receiver, which has opened the connection. The
+    /// sender then waits for a request, which counts as a limit by the application, as on a
+    /// connection that had been open before.
     pub fn client_connected(&mut self, now: Time, record: &mut FlowRecord) {
         if self.work.sends_requests() && !self.client_asks {
             self.client_asks = true;
@@ -117,8 +118,8 @@ impl Limiter {
         self.arrived = all.then_some((now, self.acked));
     }
 
-    /// Handles an acknowledgment of what is before `acked`, sent by the receiver while the sender
-    /// has that of what is before `snd_una`.
+    /// Handles an acknowledgment of everything before `acked`, sent by the receiver. By then the
+    /// sender has received the acknowledgment of everything before `snd_una`.
     pub fn acknowledged(
         &mut self,
         now: Time,
@@ -166,8 +167,8 @@ impl Limiter {
         }
         let needed = state.not_sent.min(state.mss);
         let has_room = state.pipe_segments < state.cwnd;
-        // Lost segments lie within the window that was offered before: only the congestion window
-        // delays their retransmission.
+        // Lost segments lie within the window that the peer offered before, so only the congestion
+        // window can delay their retransmission.
         let waits_to_repair = state.lost_segments > 0 && !has_room;
         let offered = state.snd_wnd.unwrap_or(u64::MAX).saturating_sub(moment.flight_size);
         if offered < needed && !waits_to_repair {
@@ -201,7 +202,7 @@ impl Limiter {
     fn load(&mut self, moment: &Moment<'_>, in_flight: &mut [u64]) -> Load {
         let state = moment.state;
         let Some(path) = self.path.as_deref_mut() else {
-            // `Connection::waits_in_queues` says the same of a simulated sender.
+            // For a simulated sender, `Connection::waits_in_queues` is the same condition.
             let waits = state.srtt.zip(state.least_rtt).is_some_and(|(srtt, least)| {
                 // An SRTT of one and a half times the minimum, in integers.
                 srtt.as_nanos() / 3 >= least.as_nanos() / 2 && least > Duration::ZERO
@@ -215,7 +216,8 @@ impl Limiter {
             return Load { by_itself, with_others: by_itself };
         }
         let all = &mut in_flight[path.pipe as usize];
-        // The sum is maintained by differences, because a query reads one socket only.
+        // A query reads one socket only, so the sum over all flows is updated by this flow's
+        // difference.
         *all = *all + flight - path.counted;
         path.counted = flight;
         Load { by_itself, with_others: by_itself || path.is_filled(moment.now, *all) }

@@ -176,11 +176,13 @@ impl<'a, 'p> Path<'a, 'p> {
     ) -> Result<(), RunError> {
         let mut reported_until = Time::ZERO;
         while !self.engine.is_over() {
-            // Departures first: a packet that is late now would be later after further reads.
+            // Departures come first: a packet that is already late would be even later after
+            // further reads.
             self.deliver(self.clock.now());
             self.note_warmup(self.engine.now());
             self.sample();
-            // Reads before it sleeps: packets that wait in a device would otherwise be late.
+            // The devices are read before the loop sleeps; otherwise packets that wait in them
+            // would be late.
             let busy = self.take_in();
             let now = self.engine.now();
             if now.since(reported_until) >= NAP {
@@ -209,7 +211,8 @@ impl<'a, 'p> Path<'a, 'p> {
                 let Some(packet) = self.devices.read(host, &mut self.buffer) else { break };
                 any = true;
                 let now = self.clock.now();
-                // A stamp in the future would be an error of the conversion between the clocks.
+                // The stamp is limited to `now`: a stamp in the future is an error of the
+                // conversion between the clocks.
                 let at = packet.stamp.map_or(now, |real| self.clock.of_real_time(real)).min(now);
                 self.enter((at, now), host, packet.bytes);
             }
@@ -217,10 +220,12 @@ impl<'a, 'p> Path<'a, 'p> {
         any
     }
 
-    /// Enters a packet of `buffer` that arrived at `at`; ignored once the run is over.
+    /// Enters the packet in range `bytes` of the buffer, which arrived at `at`, into the engine.
+    /// Once the run is over, the packet is ignored.
     fn enter(&mut self, (at, now): (Time, Time), host: usize, bytes: std::ops::Range<usize>) {
         self.note_warmup(at);
-        // Packets leave in order of time, so all that leave before this arrival leave now.
+        // The engine's time never decreases, so all packets that leave before this arrival are
+        // delivered first.
         self.deliver(at);
         if self.engine.is_over() {
             return;
@@ -313,7 +318,8 @@ impl<'a, 'p> Path<'a, 'p> {
 
     /// Handles a copy of a packet made by the network.
     fn copy(&mut self, from: usize, to: usize) {
-        // A datagram is marked as a copy, because its source learns of the original only.
+        // A duplicated datagram is marked as a copy, because its source gets reports of the
+        // original only.
         let mut copy = self.packets[from].clone();
         copy.datagram = copy.datagram.map(UnderWay::copied);
         if to >= self.packets.len() {
@@ -342,8 +348,8 @@ impl<'a, 'p> Path<'a, 'p> {
             let spin = if self.rest.is_enough(now) { SPIN } else { Duration::ZERO };
             let sleep = left.saturating_sub(spin).min(NAP);
             let ready = self.devices.wait(sleep);
-            // After a sleep the caller reads the devices and the clock again; only the last moments
-            // are spun here.
+            // After a sleep the caller reads the devices and the clock again; this function spins
+            // only for the last moments.
             if !sleep.is_zero() {
                 self.rest.slept(now, self.clock.now());
                 return;

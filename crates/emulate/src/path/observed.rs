@@ -1,10 +1,10 @@
 //! Record of a flow, fed from passing packets and from queries of its sender's socket.
 //!
-//! A simulation feeds its [`FlowRecord`] from the two connections. Here a segment has arrived when
-//! it has left the network at its host, and the sender's knowledge is that of the acknowledgments
-//! that have left at its host. The smoothed RTT comes from the simulator's estimator, fed with
-//! samples as Linux takes them ([`RoundTrips`]). The losses that the sender has detected, and its
-//! window, are read from its socket ([`Watch`]).
+//! A simulation feeds its [`FlowRecord`] from the two connections. Here a segment counts as arrived
+//! when it leaves the network at the receiver's host, and the sender is assumed to know every
+//! acknowledgment that has left the network at the sender's host. The smoothed RTT comes from the
+//! simulator's estimator, fed with samples as Linux takes them ([`RoundTrips`]). The losses that
+//! the sender has detected, and its window, are read from its socket ([`Watch`]).
 
 mod episodes;
 mod round_trips;
@@ -136,8 +136,8 @@ impl ObservedFlow {
         let SegmentCopy { from, to, .. } = segment.copy;
         if segment.payload_bytes > 0 {
             self.open.data_to = self.open.data_to.max(from + u64::from(segment.payload_bytes));
-            // A flow's program writes a file as fast as the socket accepts it, so there is nothing
-            // to send only between files; a server has nothing between requests.
+            // The program of a flow writes a file as fast as the socket accepts it, so the sender
+            // lacks data only between files. A server lacks data between requests.
             let fresh = std::mem::take(&mut self.fresh);
             let is_answered = self.answers && self.open.acknowledged >= sent_to;
             self.record.set_drained(fresh || is_answered);
@@ -197,7 +197,8 @@ impl ObservedFlow {
             self.on_state(state, &wire, tables);
         }
         let mut sent = None;
-        // Both kinds are evaluated before one is chosen: no segment may be a sample twice.
+        // Cumulative and selective acknowledgment are both evaluated before one sample is chosen,
+        // so that no segment gives a sample twice.
         for (from, to) in ack.selective.iter().filter(|(_, to)| *to <= sent_to) {
             let newly = self.open.round_trips.sacked((*from).max(acked_before), *to);
             sent = sent.into_iter().chain(newly).min();

@@ -1,15 +1,16 @@
-//! Rest of the main loop: a share of its time for other threads.
+//! Sleep of the main loop beyond what it needs: a share of the processor's time is left to other
+//! threads.
 
 use retx_units::{Duration, Time};
 
-/// Reciprocal of the share of time that the loop sleeps if possible. A real-time thread that never
-/// sleeps is stopped by the kernel for 50 ms in each second in which others wait for its processor
-/// (`sched_rt_runtime_us`; the fair server of `kernel/sched/deadline.c`).
+/// Reciprocal of the share of time for which the loop sleeps if possible. The kernel stops a
+/// real-time thread that never sleeps for 50 ms in each second in which other threads wait for its
+/// processor (`sched_rt_runtime_us`; the fair server of `kernel/sched/deadline.c`).
 const REST: u64 = 10;
-/// Largest credit of sleep from idle times.
+/// Largest credit of sleep that the loop can gather in idle times.
 const REST_IN_HAND: Duration = Duration::from_millis(20);
 
-/// Sleep of the loop beyond what is required.
+/// Account of the loop's sleep: the credit is sleep beyond the required share.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rest {
     /// End of the last sleep.

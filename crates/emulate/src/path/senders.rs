@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, OwnedFd};
 #[derive(Debug, Default)]
 pub struct Senders {
     way: Option<OwnedFd>,
-    /// Number of sockets that were passed and could not be received.
+    /// Number of sockets that a worker passed and that could not be received.
     pub lost: u64,
     sockets: Vec<Option<OwnedFd>>,
 }
@@ -40,7 +40,7 @@ impl Senders {
         if index >= self.sockets.len() {
             self.sockets.resize_with(index + 1, || None);
         }
-        // An earlier socket of the flow is closed by this: its connection is over.
+        // This closes an earlier socket of the flow, whose connection is over.
         self.sockets[index] = Some(socket);
         Some(flow)
     }

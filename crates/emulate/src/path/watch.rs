@@ -1,9 +1,9 @@
 //! Detection of a kernel's recovery episodes, from queries of a sender's socket.
 //!
 //! *What it does.* Queries the socket after each acknowledgment that the kernel has processed, and
-//! at each retransmission. Only one event lies between two queries, so that their difference
-//! identifies it. A higher count of timeouts is a timeout. Entry into fast recovery is a loss
-//! detected by acknowledgments, or by the timer of RACK if a retransmission comes without an
+//! at each retransmission. At most one event lies between two queries, so their difference
+//! identifies it. An increased number of timeouts shows a timeout. Entry into fast recovery is a
+//! loss detected by acknowledgments, or by the timer of RACK if a retransmission comes without an
 //! acknowledgment. Leaving either state is its end. A retransmission without any of these is a tail
 //! loss probe. A probe is no episode, unless the kernel reduces its window because the probe
 //! repaired a loss, when more data than had been sent before the probe are acknowledged
@@ -55,7 +55,8 @@ pub struct Loss {
     pub backoff: u32,
     /// Number of backoffs in the timeout now in force.
     pub backoff_now: u32,
-    /// True if the kernel was repairing: an undo restores the window before that, too.
+    /// True if the kernel was already repairing a loss: an undo then restores the window before
+    /// that repair.
     pub same_window: bool,
 }
 
@@ -127,7 +128,7 @@ impl Watch {
                 Some(loss(EpisodeKind::FastRetransmit, (&before, state), wire.at, wire.acked));
         } else if before.is_repairing() && !state.is_repairing() {
             self.flush_pending(found);
-            // `tcp_undo_cwnd_reduction` alone brings the threshold back.
+            // Only `tcp_undo_cwnd_reduction` restores the former threshold.
             if state.ssthresh != before.ssthresh && state.ssthresh == self.ssthresh_before {
                 found.push(Finding::Undone(wire.at));
             }
@@ -187,7 +188,7 @@ impl Watch {
         }
     }
 
-    /// Finalises the first segment of the recovery that has just begun.
+    /// Reports a recovery that had to wait until its first retransmission was observed.
     fn flush_pending(&mut self, found: &mut Vec<Finding>) {
         found.extend(self.pending.take().map(Finding::Loss));
     }

@@ -15,7 +15,7 @@ use std::os::unix::net::UnixStream;
 pub fn send<M: Serialize>(mut socket: &UnixStream, message: &M) -> io::Result<()> {
     let body = serde_json::to_vec(message).expect("messages are plain data");
     let length = u32::try_from(body.len()).expect("a message of less than 4 GB");
-    // One write for length and body: messages of several threads must not mix.
+    // One write for length and body: otherwise messages of several threads could be interleaved.
     let mut bytes = length.to_be_bytes().to_vec();
     bytes.extend(body);
     socket.write_all(&bytes)

@@ -2,7 +2,7 @@
 //! other.
 //!
 //! A source that keeps its first hop full has to know the fate of its packets there, which only the
-//! emulator sees: it sends a byte for each, over a separate socket.
+//! emulator sees: the emulator sends the source a byte for each packet, over a separate socket.
 
 use super::ends::lock;
 use super::hosts::Hosts;
@@ -81,7 +81,7 @@ impl Datagrams {
         Ok(Self(all))
     }
 
-    /// Sends the emulator its ends of the sockets for reports.
+    /// Passes to the emulator its ends of the sockets for reports.
     ///
     /// # Errors
     /// The emulator is gone.
@@ -156,9 +156,9 @@ struct Sending {
     sender: Sender,
     socket: UdpSocket,
     feedback: Option<UnixStream>,
-    /// Packets dropped by the first hop that have not been reported to the source yet. If the
-    /// source were told of each drop, it would resend all of these packets at once, because it
-    /// learns of the first drop only after sending the others.
+    /// Packets dropped by the first hop that have not been reported to the source yet. If each drop
+    /// were reported at once, the source would resend all of these packets together, because it
+    /// learns of the first drop only after it has sent the others.
     refused: u32,
     /// Time of the next report.
     retry_at: Time,
@@ -231,7 +231,7 @@ impl Sending {
 }
 
 impl Running {
-    /// Results of the flows, once the packets that have reached the hosts have been read.
+    /// Results of the flows. Waits until packets that have reached the hosts have been read.
     pub fn report(&self) -> Vec<DatagramReport> {
         let until = std::time::Instant::now() + LAST_READS;
         let of = |(report, receiver): &(Arc<Mutex<DatagramReport>>, UdpSocket)| {

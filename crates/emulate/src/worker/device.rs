@@ -59,7 +59,8 @@ pub fn veth((index, mtu): (usize, u32), between: &File, host: &File) -> Result<D
         "link add {INSIDE} address {address} type veth peer name {outer} address {address}\n\
          link set {INSIDE} arp off\n"
     ))?;
-    // Large segments that the peer device would cut later must not be seen as one packet.
+    // With offloads, a large segment that the peer device would split later would be seen as one
+    // packet.
     no_offloads(&outer)?;
     move_device(&outer, between)?;
     enter(between)?;
@@ -72,15 +73,15 @@ pub fn veth((index, mtu): (usize, u32), between: &File, host: &File) -> Result<D
 
 /// Moves a device of this thread's namespace into another.
 fn move_device(name: &str, namespace: &File) -> Result<(), String> {
-    // `ip` takes a namespace by path. It has none but that of its descriptor, which `ip` inherits
-    // if it is a plain copy.
+    // `ip` requires a path of the namespace, whose only path is that of its descriptor. A plain
+    // copy of the descriptor is inherited by `ip`.
     let inherited = nix::unistd::dup(namespace)
         .map_err(|error| format!("a descriptor cannot be copied: {}", error.desc()))?;
     ip(&format!("link set {name} netns /proc/self/fd/{}\n", inherited.as_raw_fd()))
 }
 
 fn packet_socket(name: &str) -> io::Result<Device> {
-    // A socket without a protocol receives nothing before it is bound.
+    // Created without a protocol, so that the socket receives nothing before it is bound.
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     let none = None::<SockProtocol>;
     let socket = socket(AddressFamily::Packet, SockType::Raw, flags, none)?;
@@ -112,7 +113,7 @@ pub fn no_offloads(name: &str) -> Result<Vec<String>, String> {
     let mut off = Vec::new();
     for (feature, get, set) in OFFLOADS {
         let ask = |command| boundary::ethtool(socket.as_fd(), name, command, 0);
-        // A feature that cannot be switched off may not exist.
+        // If switching off fails, the feature may not exist.
         let switched = ask(*set);
         match ask(*get) {
             Ok(0) => off.push((*feature).to_owned()),

@@ -61,9 +61,11 @@ impl State {
             self.closing.push(socket);
         }
         for mut socket in std::mem::take(&mut self.closing) {
-            // The other end has closed if the read returns: the counters of the socket are final.
+            // A read that returns shows that the other end has closed: the counters of the socket
+            // are then final.
             match socket.read(&mut [0]) {
-                // The other end has not closed yet: it is checked again before the next connection.
+                // The other end has not closed yet: the socket is checked again before the next
+                // connection.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.closing.push(socket),
                 _ => self.add_kernel(&socket),
             }
@@ -260,7 +262,7 @@ impl End {
         if self.order.read_rate.is_some() { READ_BLOCK as usize } else { CHUNK }
     }
 
-    /// Waits for as long as a slow receiver works on what it has read.
+    /// Waits for as long as a slow receiver takes to process the bytes that it has read.
     fn work_on(&self, read: u64, since: Time) {
         if let Some(rate) = self.order.read_rate {
             self.clock.sleep_until(since + Rate::from_bit_s(rate).duration_of(read as u32));
@@ -355,7 +357,8 @@ impl End {
             if count {
                 let now = self.clock.now();
                 lock(&self.state).read(now, read, self.warmup);
-                // A response is complete with its last byte, before the program works on it.
+                // A response is complete when its last byte is read, before the program processes
+                // it.
                 if bytes > 0 {
                     self.work_on(read, now);
                 }

@@ -57,8 +57,8 @@ impl Hosts {
 
     /// Assigns the address of the device in this thread's namespace, and the kernel settings.
     fn set_up(&mut self, host: &HostOrder) -> Result<(), String> {
-        // Before the device is up: TCP reads some settings when a connection begins, IP reads
-        // others now.
+        // Settings are written before the device is up, because IP reads some of them at that time.
+        // (TCP reads its settings when a connection begins.)
         let mut settings = BTreeMap::new();
         // The models carry IPv4 only, and neighbour discovery would be unroutable.
         write_sysctl("ipv6/conf/all/disable_ipv6", "1").ok();
@@ -134,7 +134,7 @@ impl Hosts {
 /// Setting of a network namespace for the congestion control of sockets that set none.
 const CONGESTION_CONTROL: &str = "ipv4/tcp_congestion_control";
 
-/// Setting of a host's default congestion control.
+/// Method by which a host's default congestion control was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Settled {
     /// As a sysctl, for sockets that set none.
@@ -224,7 +224,7 @@ fn name_hosts(order: &Order) -> Result<(), String> {
     for host in &order.hosts {
         writeln!(text, "{}\t{}", host.address, host.name).expect("memory takes it");
     }
-    // Mounted over a folder until the file is moved to its place.
+    // The file system is mounted over a folder until the file has been moved to its place.
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some("tmpfs"), "/mnt", Some("tmpfs"), flags, none).map_err(refused("mounting"))?;
     // No other name can be resolved, and programs should not wait for a timeout.

@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn only_workers_of_the_dead_are_ended() {
         let sleeper = |worker_argument: &str| {
-            // The shell keeps its arguments while it waits for another command.
+            // A shell that waits for a command keeps its own arguments.
             let script = ["-c", "sleep 100; true", worker_argument];
             let child = Command::new("/bin/sh").args(script).spawn().expect("there is a shell");
             // A program that has just been started has no arguments yet.

@@ -90,7 +90,8 @@ fn socket() -> io::Result<UnixStream> {
 
 /// Runs the first process.
 fn outside(command: &[String]) -> Result<i32, String> {
-    // This process dies with the emulator, and the second process with this one.
+    // The kernel kills this process when the emulator ends, and the second process when this one
+    // ends.
     let _ = prctl::set_pdeathsig(Signal::SIGKILL);
     // User programs run in these namespaces, too: they neither see nor reach other processes.
     let new = CloneFlags::CLONE_NEWNS

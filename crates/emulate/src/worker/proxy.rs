@@ -26,7 +26,7 @@ use std::time::Duration;
 
 /// Largest number of bytes read at once.
 const CHUNK: usize = 64 << 10;
-/// Polling interval while it waits for acknowledgments.
+/// Polling interval while the proxy waits for acknowledgments.
 const LOOK: Duration = Duration::from_micros(500);
 /// Polling interval while nothing is unacknowledged.
 const REST: Duration = Duration::from_millis(100);
@@ -70,7 +70,7 @@ impl Passed {
 /// Proxy between two legs, in its thread.
 pub struct Proxy {
     buffer: u64,
-    /// Index of the flow that it sends.
+    /// Index of the flow whose sender is the proxy.
     sends: u32,
     messages: MessageSender,
     legs: [FlowOrder; 2],
@@ -91,7 +91,7 @@ struct Pair<'a> {
     /// Bytes read and not written yet.
     chunk: Vec<u8>,
     next: usize,
-    /// True once the data sender, and once the receiver, has closed.
+    /// For the data sender and for the receiver: true once that end has closed.
     closed: [bool; 2],
 }
 
@@ -264,7 +264,8 @@ impl Pair<'_> {
         self.read += read as u64;
         if read == 0 {
             self.closed[0] = true;
-            // All data have been written before: a read happens only with an empty chunk.
+            // All data have been written by now, because data are read only when the chunk is
+            // empty.
             self.to.shutdown(Shutdown::Write)?;
         }
         Ok(read as u64)
@@ -286,7 +287,7 @@ impl Pair<'_> {
         Ok(())
     }
 
-    /// The data receiver sends nothing but its FIN.
+    /// Checks whether the data receiver has closed; it sends nothing but its FIN.
     fn note_close_of_receiver(&mut self) -> io::Result<()> {
         let mut to = self.to;
         if self.closed[1] {

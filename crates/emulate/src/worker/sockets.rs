@@ -32,7 +32,7 @@ pub fn open(options: &SocketOptions) -> io::Result<OwnedFd> {
             .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &bytes))?;
         check_buffer("rmem_max", getsockopt(&socket, sockopt::RcvBuf)?, bytes)?;
     }
-    // BBR enables pacing by itself; this is for senders that do not.
+    // BBR enables pacing by itself; this is for other congestion controls.
     if options.pacing {
         boundary::pace(socket.as_fd())?;
     }

@@ -96,7 +96,7 @@ impl Traffic {
             let listener = listen(address, &flow.sockets[side])?;
             let listener = Mutex::new(Some(listener));
             let at = |leg: usize| order.proxies.iter().any(|proxy| proxy.legs[leg] == index);
-            // A proxy sends its second leg and receives its first one.
+            // A proxy is the sender of its second leg and the receiver of its first one.
             let at_proxy = [at(1), at(0)];
             flows.push(Ready { order: flow.clone(), listener, address, at_proxy });
         }
@@ -104,7 +104,7 @@ impl Traffic {
         Ok(Self { flows, proxies: order.proxies.clone(), datagrams })
     }
 
-    /// Sends the emulator its ends of the sockets that report the state of the first hops.
+    /// Passes to the emulator its ends of the sockets for reports on the first hops.
     ///
     /// # Errors
     /// The emulator is gone.

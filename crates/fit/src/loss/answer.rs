@@ -22,7 +22,7 @@ pub struct Estimate {
 /// Fitted law.
 #[derive(Debug, Clone, Serialize)]
 pub struct Model {
-    /// Name of the parameter.
+    /// Name of the model.
     pub name: &'static str,
     /// Name for people.
     pub title: &'static str,
@@ -47,7 +47,7 @@ pub struct Model {
 pub struct ChangePoint {
     /// Seconds from the first copy.
     pub time_s: f64,
-    /// Index of the first copy after the change.
+    /// Index of the first copy after the change point.
     pub copy: usize,
     /// Loss rate of the part before.
     pub loss_before: f64,
@@ -70,7 +70,7 @@ pub struct Answer {
     pub duration_s: f64,
     /// Models, best first.
     pub models: Vec<Model>,
-    /// Name of the model of the smallest BIC among those that can be chosen.
+    /// Name of the model with the smallest BIC among those that can be chosen.
     pub best: &'static str,
     /// Chosen model; missing if the data do not decide, or none fits.
     pub chosen: Option<&'static str>,

@@ -67,7 +67,7 @@ impl<const N: usize> Chain<N> {
         (lost - both > 0.0).then(|| lost / (lost - both))
     }
 
-    /// Expected number of times that `copies` copies see the chain enter its rarest state.
+    /// Expected number of times that the chain enters its rarest state during `copies` copies.
     pub fn visits(&self, copies: usize) -> f64 {
         let law = self.stationary();
         let entries = (0..N).map(|state| law[state] * (1.0 - self.moves[state][state]));

@@ -1,21 +1,22 @@
 //! Choice of a model, or the reason why there is none.
 //!
-//! *Rule.* The model of the smallest BIC is chosen if no other is within 2 (Kass & Raftery 1995
-//! call less "not worth more than a bare mention") and if none of its tests refuses it. A chain
-//! whose rarest state begins fewer than 4 times is no candidate: it is no more than a change point.
+//! *Rule.* The model with the smallest BIC is chosen if no other model's BIC is within 2 of it
+//! (Kass & Raftery 1995 call a smaller difference "not worth more than a bare mention"), and if
+//! none of its tests rejects it. A chain that enters its rarest state fewer than 4 times is no
+//! candidate: it describes no more than a change point.
 
 use super::answer::ChangePoint;
 use super::fitted::Fitted;
 use super::series::Series;
 use super::tests_of_fit::Tested;
 
-/// Differences in BIC below this do not decide.
+/// Difference in BIC below which the data do not decide between two models.
 const UNDECIDED: f64 = 2.0;
-/// Fewest visits of each state.
+/// Minimum number of visits of each state.
 const VISITS_LEAST: f64 = 4.0;
-/// Fewest losses from which a model can be chosen.
+/// Minimum number of losses for the choice of a model.
 const LOSSES_LEAST: f64 = 10.0;
-/// Share of uncertain fates above which the tests are said to be weak.
+/// Share of uncertain fates above which a warning says that the tests are weak.
 const SOFT_MUCH: f64 = 0.05;
 
 /// Choice.
@@ -51,8 +52,8 @@ pub fn choose(
     let near =
         fitted.iter().filter(|(it, refused)| refused.is_none() && it.bic < least + UNDECIDED);
     let mut contenders: Vec<&Fitted> = near.map(|it| &it.0).collect();
-    // Among equal ones the simpler model is first, and among equally simple ones the model in time,
-    // since processes in time are more common than those per packet.
+    // The simpler model comes first. Among equally simple ones the model in time comes first, since
+    // processes in time are more common than processes per packet.
     contenders.sort_by_key(|it| it.law.parameters().len());
     let names: Vec<&'static str> = contenders.iter().map(|it| it.law.name()).collect();
     let lost = series.loss_rate * series.known as f64;

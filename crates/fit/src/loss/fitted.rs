@@ -12,9 +12,9 @@ use crate::numeric::{EDGE, Matrix, Maximum, maximise};
 
 /// Quantile of the normal law for 95 %.
 const SIGMAS: f64 = 1.96;
-/// Largest standard error, on the scale of the search, of which Wald's interval is taken.
+/// Largest standard error, on the scale of the search, for which Wald's interval is used.
 const ERROR_MAX: f64 = 1.0;
-/// Number of starting points that are followed to the end.
+/// Number of starting points from which the search is completed.
 const FOLLOWED: usize = 2;
 
 /// Model with its maximum-likelihood parameters.

@@ -30,8 +30,8 @@ const POSITIONS: usize = 512;
 /// Fewest copies between changes.
 pub const PART_LEAST: usize = 20;
 
-/// Numbers of runs of losses (`of` true) or of arrivals, by length. The last run is not over and
-/// does not count.
+/// Numbers of runs of losses (`of` true) or of arrivals, by length. The last run does not count,
+/// because its end is unknown.
 pub fn runs(fates: &[bool], of: bool) -> Vec<f64> {
     let mut counts = vec![0.0; RUN_CLASSES.len()];
     let mut length = 0;
@@ -127,7 +127,7 @@ impl Pairs {
         part(0) + part(2)
     }
 
-    /// The copy at which a part changes most, and twice the gain in log likelihood.
+    /// Copy at which dividing a part gains the most log likelihood, and twice this gain.
     pub fn change(&self, (from, to): (usize, usize)) -> Option<(usize, f64)> {
         if to < from + 2 * PART_LEAST {
             return None;

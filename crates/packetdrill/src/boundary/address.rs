@@ -4,7 +4,7 @@ use libc::{c_int, sockaddr, sockaddr_in, socklen_t};
 use retx_wire::Endpoint;
 use std::net::Ipv4Addr;
 
-/// Reads an IPv4 address and a port; `None` if there are none.
+/// Reads an IPv4 address and a port; `None` if the memory holds no such address.
 ///
 /// # Safety
 /// `at` points to an address of `length` bytes, or is null.

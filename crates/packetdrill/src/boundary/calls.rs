@@ -132,7 +132,7 @@ pub unsafe fn option_of(
     // SAFETY: the caller's promise.
     let found = unsafe {
         value_mut(length).and_then(|length| {
-            // A negative length is one above those of a C `int`.
+            // A negative length appears as a number that exceeds a C `int`.
             let count = c_int::try_from(*length).map_err(|_| libc::EINVAL)?;
             Ok((values_mut(value.cast::<u8>(), count)?, length))
         })

@@ -1,6 +1,6 @@
-//! Calls that packetdrill makes past its table, for `LD_PRELOAD`: `%{ … }%` asks the C library for
-//! `TCP_INFO`, and every script begins with a wait for the kernel's clock, at a priority and with
-//! locked memory that only root may have.
+//! Calls that packetdrill makes without its table, replaced by `LD_PRELOAD`: `%{ … }%` reads
+//! `TCP_INFO` through the C library, and every script begins by waiting for the kernel's clock,
+//! with a priority and locked memory that only root may have.
 
 use super::table::Data;
 use super::{calls, interface};

@@ -45,7 +45,7 @@ fn transfer(fd: c_int, bytes: u64, flags: c_int) -> Option<Transfer> {
 }
 
 pub unsafe extern "C" fn read(data: Data, fd: c_int, buffer: Data, bytes: size_t) -> ssize_t {
-    // SAFETY: as ours.
+    // SAFETY: packetdrill passes a buffer of `bytes` bytes, as this function requires.
     unsafe { recv(data, fd, buffer, bytes, 0) }
 }
 

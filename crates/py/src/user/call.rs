@@ -63,7 +63,7 @@ impl Instance {
         wanted.then(|| self.object.getattr(py, name)).transpose()
     }
 
-    /// A deep copy, as `copy.deepcopy` makes it.
+    /// Deep copy, as `copy.deepcopy` makes it; `None` after an exception.
     pub fn copy(&self, py: Python<'_>) -> Option<Self> {
         let copied =
             py.import("copy").and_then(|copy| copy.call_method1("deepcopy", (&self.object,)));

@@ -63,8 +63,8 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// Side of a node, at the given number of hops on either path, on which a flow passes a link in
-    /// both directions; `None` if it does not.
+    /// Side of a node on which a flow passes a link in both directions; `None` if it does not.
+    /// `forward` and `reverse` are the numbers of hops before the node on the two paths.
     fn side(&self, link: &str, flow: &Flow, (forward, reverse): (usize, usize)) -> Option<Side> {
         let is = |hop: &Hop| self.name(hop) == link;
         let [data, acks] = [&flow.forward_path, &flow.reverse_path];

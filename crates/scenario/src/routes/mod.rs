@@ -255,7 +255,8 @@ impl<'a> Network<'a> {
 }
 
 /// Breadth-first search from a root: paths of fewest hops; ties go to the path whose hops are
-/// defined first, compared from the root on. It is resumed when a further node is asked for.
+/// defined first, compared from the root on. The search is resumed when the path to a further node
+/// is requested.
 struct Search<'a> {
     network: &'a Network<'a>,
     root: Node,

@@ -50,7 +50,7 @@ pub fn is_range(table: &Map<String, Value>) -> bool {
     ["from", "to"].iter().any(|key| table.get(*key).is_some_and(|end| !is_inner(end)))
 }
 
-/// True for the value of a scenario key that happens to be called `from` or `to`.
+/// True if the value belongs to a scenario key with the name `from` or `to`, not to a range.
 const fn is_inner(value: &Value) -> bool {
     matches!(value, Value::Object(_) | Value::Array(_))
 }

@@ -2,7 +2,7 @@
 //! else is read.
 //!
 //! The result is what a user could have written: names, presets and values are checked with all
-//! others. [`Origins`] leads an error in it back to the `[topology]`.
+//! others. [`Origins`] attributes an error in them to the `[topology]`.
 
 mod shapes;
 mod tables;

@@ -39,8 +39,8 @@ impl Chain {
 }
 
 /// Senders `left0` … at one end of the link `bottleneck`, from `r1` to `r2`, and as many receivers
-/// `right0` … at its other end: a flow for each pair, `flow0` …. Links of hosts are called as
-/// these.
+/// `right0` … at its other end: a flow for each pair, `flow0` …. The links of hosts have the names
+/// of the hosts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dumbbell {

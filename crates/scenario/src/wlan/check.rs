@@ -60,7 +60,8 @@ pub(super) fn parameters(table: &WlanTable) -> Result<Parameters, Problem> {
         return refuse("preamble", format!("{name} has no short preamble: leave it \"long\""));
     };
     parameters.plcp = plcp;
-    // Values that the standard derives from others follow those unless given explicitly.
+    // A value that the standard derives from others is derived from the given ones, unless it is
+    // given itself.
     let set = |value: &mut Duration, given: Option<Duration>| *value = given.unwrap_or(*value);
     set(&mut parameters.slot, table.slot);
     set(&mut parameters.sifs, table.sifs);
@@ -108,7 +109,7 @@ fn check_parameters(parameters: &Parameters) -> Result<(), Problem> {
     if eifs < difs {
         return refuse("eifs", format!("{eifs} is shorter than DIFS, {difs}"));
     }
-    // A response begins a SIFS after the frame, and is heard at once.
+    // A response begins a SIFS after the frame, so the wait for it has to be longer.
     if ack_timeout <= sifs {
         let message = format!("{ack_timeout} is over before an answer begins, after SIFS, {sifs}");
         return refuse("ack_timeout", message);

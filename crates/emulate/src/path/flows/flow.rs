@@ -54,7 +54,8 @@ impl Flow {
         let length = segment.seq_len();
         let end = position + u64::from(length);
         let sent_to = stream.sent_to;
-        // The state of the socket at a retransmission shows which mechanism caused it.
+        // The socket is queried at each retransmission, because its state shows which mechanism
+        // caused it.
         if from == Side::Sender
             && (position < sent_to && length > 0)
             && let Some(state) = context.senders.query(seen.flow)
@@ -63,7 +64,7 @@ impl Flow {
         }
         self.streams[from as usize].sent_to = sent_to.max(end);
         arriving.position = position;
-        // Numbers count from 0, so the count before this packet is its number.
+        // Copies are numbered from 0, so the number of packets before this one is its number.
         arriving.copy = self.observed.record.counters.frames_sent;
         arriving.connection = self.connection;
         if from == Side::Receiver {
@@ -141,7 +142,8 @@ impl Flow {
     ) -> Option<Content> {
         let flags = seen.segment.flags;
         let control = Flags::SYN.with(Flags::FIN).with(Flags::RST);
-        // Segments of a handshake and requests acknowledge as well, but count as what they are.
+        // Segments of a handshake and requests carry acknowledgments, too, but are not counted as
+        // pure ones.
         let pure = seen.segment.seq_len() == 0 && flags.0 & control.0 == 0;
         self.observed.record.counters.acks_sent += u64::from(pure);
         let sender = self.streams[Side::Sender as usize];

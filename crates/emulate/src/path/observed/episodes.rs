@@ -26,7 +26,8 @@ impl ObservedFlow {
         }
         let mut state = *state;
         if self.models_path {
-            // BBR's threshold is the product of its path, and no window that a recovery aims at.
+            // BBR sets the threshold to the bandwidth-delay product of its path; it is not the
+            // target of a recovery.
             state.ssthresh = None;
         }
         self.open.watch.query(&state, wire, &mut self.findings);

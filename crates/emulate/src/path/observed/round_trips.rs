@@ -1,10 +1,10 @@
 //! Round-trip times of segments sent once.
 //!
-//! *Source.* The samples that Linux takes (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`): of the
-//! oldest segment that an acknowledgment acknowledges for the first time, unless any that it
-//! acknowledges was sent twice; else of the oldest that it selectively acknowledges for the first
-//! time and that was sent once.
-//! *What differs.* Linux takes the echo of a timestamp where neither gives one.
+//! *Source.* The samples that Linux takes (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`): the sample
+//! is that of the oldest segment that an acknowledgment covers for the first time, unless one of
+//! the segments covered was sent twice; otherwise that of the oldest segment that it selectively
+//! acknowledges for the first time and that was sent once. *What differs.* If neither exists, Linux
+//! takes the echo of a timestamp.
 
 use retx_tcp::Ranges;
 use retx_units::Time;
@@ -45,7 +45,7 @@ impl RoundTrips {
     /// time of sending of its oldest segment, if that is a valid sample.
     pub fn sacked(&mut self, from: u64, to: u64) -> Option<Time> {
         let (mut oldest, mut next) = (None, from);
-        // Blocks are repeated in later acknowledgments; only what they report anew gives a sample.
+        // Blocks are repeated in later acknowledgments; only newly reported ranges give a sample.
         while let Some((start, end)) = self.sacked.first_gap(next, to) {
             for (_, segment) in self.between(start, end) {
                 if let Segment::SentOnce(at) = *segment {
@@ -72,7 +72,7 @@ impl RoundTrips {
             match segment {
                 Segment::SentOnce(at) => oldest = oldest.or(Some(at)),
                 Segment::SentTwice => again = true,
-                // The earlier selective acknowledgment took its sample.
+                // The sample of this segment was taken when it was selectively acknowledged.
                 Segment::Sacked => {}
             }
         }
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(all.sacked(20, 40), at(3));
         assert_eq!(all.sacked(20, 50), at(5));
         assert_eq!(all.sacked(20, 50), None);
-        // Sample of the first of five segments; the others have been timed.
+        // The sample is that of the first of five segments; the others have given samples before.
         assert_eq!(all.acknowledged(50), at(1));
         assert_eq!(all.acknowledged(60), at(6));
     }

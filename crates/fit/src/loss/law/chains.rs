@@ -62,7 +62,8 @@ pub const GILBERT_ELLIOTT_3: Discrete<2> = Discrete {
         let [p, r] = Pairs::of(series).transitions();
         let tries = [(1.0, 0.1), (0.5, 0.5), (0.1, 0.5), (0.03, 0.8), (0.3, 0.9)];
         let start = |(slower, h): (f64, f64)| {
-            // Bursts that are longer and hold gaps: as many losses, fewer bursts.
+            // Starting points with longer bursts that contain arrivals: as many losses in fewer
+            // bursts.
             two_states([within(p * slower.sqrt()), within(r * slower), 1.0, h])
         };
         tries.into_iter().filter_map(start).collect()
@@ -103,7 +104,8 @@ pub const SECOND_ORDER: Discrete<4> = Discrete {
     title: "second-order Markov chain",
     is_hidden: false,
     parameters: &[probability("p00"), probability("p01"), probability("p10"), probability("p11")],
-    // State 2a + b: fate a of the copy before, fate b of this one.
+    // The state has the number 2a + b, where a is the fate of the previous copy and b that of this
+    // one.
     chain: |values| {
         let mut moves = [[0.0; 4]; 4];
         for (state, p) in values.iter().enumerate() {
@@ -131,7 +133,8 @@ pub const THREE_STATES: Discrete<3> = Discrete {
     parameters: &[probability("p13"), probability("p31"), probability("p32"), probability("p23")],
     chain: |values| {
         let [p13, p31, p32, p23] = [values[0], values[1], values[2], values[3]];
-        // State 2 is the one in which losses are nearer; otherwise the states could swap names.
+        // State 2 is by definition the one from which losses are more probable; otherwise the two
+        // states could be exchanged.
         let possible = p31 + p32 <= 1.0 && p13 <= p23;
         possible.then_some(Chain {
             moves: [[1.0 - p13, 0.0, p13], [0.0, 1.0 - p23, p23], [p31, p32, 1.0 - p31 - p32]],

@@ -58,7 +58,7 @@ impl<const N: usize> Law for Discrete<N> {
         let from = series.copies().saturating_sub(IMPROVED_ON) / 2;
         let part = (from, series.copies().min(from + IMPROVED_ON));
         let improved = |mut chain: Chain<N>| {
-            // Where only the transitions of an observed chain are free, one pass is exact.
+            // If only the transitions of an observed chain are free, one iteration is exact.
             let passes = if self.parameters.len() > 2 { IMPROVEMENTS } else { 1 };
             for _ in 0..passes {
                 let next = chain.improved(series, part);

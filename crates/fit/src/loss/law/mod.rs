@@ -77,7 +77,7 @@ pub struct Consequences {
     pub mean_loss: f64,
     /// Mean number of losses in a row.
     pub mean_burst: Option<f64>,
-    /// Expected number of times that the series sees the rarest state begin; infinite without
+    /// Expected number of times that the rarest state begins during the series; infinite without
     /// hidden states.
     pub visits: f64,
 }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 /// Outages on a schedule.
 pub struct Outages;
 
-/// Fewest outages that show a period.
+/// Minimum number of outages from which a period is determined.
 const OUTAGES_LEAST: usize = 4;
 /// Maximum number of groups of losses from which candidate periods are derived.
 const GROUPS_MOST: usize = 40;
@@ -216,8 +216,9 @@ impl Schedule {
         (end(-1.0), end(1.0))
     }
 
-    /// Values and intervals. The start is a phase at the first copy: the error of the period counts
-    /// as often as outages lie between there and the middle.
+    /// Values and intervals. The start is given as the phase at the first copy. Its interval
+    /// includes the error of the period, once for each outage between the first copy and the middle
+    /// of the series.
     fn searched(self, fates: &Fates) -> Searched {
         let window = self.window(fates);
         let periods = self.range(fates);
@@ -314,7 +315,7 @@ impl Law for Outages {
         let share = (duration / every).min(1.0);
         let per_outage = duration / (series.duration_s() / (series.copies() - 1) as f64);
         let mean_loss = share + (1.0 - share) * loss;
-        // Runs per period: the outage, and single losses outside.
+        // Runs of losses per period: the outage, and single losses outside it.
         let outside = per_outage * (1.0 - share) / share * loss;
         let mean_burst = (per_outage + outside) / (1.0 + outside * (1.0 - loss));
         Consequences {

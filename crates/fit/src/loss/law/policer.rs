@@ -1,9 +1,9 @@
 //! Policer: a token bucket without a queue.
 //!
 //! *Equations.* Tokens fill at `rate` up to `bucket` bytes; a copy that finds as many tokens as it
-//! has bytes takes them and passes, any other is dropped. The tokens follow from what passed, so
-//! each copy checks the law by itself: with tokens it is lost with probability `loss`, without them
-//! it passes with the same probability.
+//! has bytes takes them and passes, any other is dropped. The level of the bucket follows from the
+//! copies that passed, so each copy tests the law: a copy that finds enough tokens is lost with
+//! probability `loss`, and one that does not passes with the same probability.
 //!
 //! *How it is searched.* Between two drops in a row the bucket starts and ends almost empty, so
 //! that what passed is rate × time ± two packets; the median over pairs of drops is the first rate.
@@ -25,7 +25,7 @@ const COPIES_MOST: usize = 20_000;
 const GRID: usize = 12;
 /// Number of copies used in a first search over a coarse grid.
 const COPIES_FIRST: usize = 4_000;
-/// Share of the drops that a policer must explain at the first look.
+/// Share of the drops that a policer must explain in the first search.
 const EXPLAINED_LEAST: f64 = 0.5;
 /// Rounds of refinement of the grid.
 const ROUNDS: usize = 6;

@@ -1,9 +1,10 @@
 //! Two-state chain in time, seen only when a copy passes.
 //!
-//! *Equations.* Sojourns are exponential with means T_g and T_b, Q has the rates 1/T_g and 1/T_b. A
-//! copy that comes τ after another finds the state by exp(Q·τ): with Λ = 1/T_g + 1/T_b and π = (1 −
-//! share of bad time, share of bad time), exp(Q·τ) = 1·π + e^(−Λτ)·(I − 1·π). What the chain does
-//! between two copies is summed over, so idle times are neither good nor bad.
+//! *Equations.* Sojourns are exponential with means T_g and T_b, Q has the rates 1/T_g and 1/T_b.
+//! The state at a copy that follows another after a time τ is distributed by exp(Q·τ): with Λ =
+//! 1/T_g + 1/T_b and π = (1 − share of bad time, share of bad time), exp(Q·τ) = 1·π + e^(−Λτ)·(I −
+//! 1·π). What the chain does between two copies is summed over, so idle times are neither good nor
+//! bad.
 
 use super::{Consequences, Law, Parameter, probability, rounded, seconds, time_text};
 use crate::loss::chain::weigh;
@@ -75,7 +76,7 @@ impl Law for Timed {
             for _ in 0..run.count {
                 forward = states.moved(forward, kept);
                 product *= weigh(&mut forward, &weights[run.kind]);
-                // One logarithm for many factors.
+                // Many factors are multiplied before one logarithm is taken.
                 if product < 1e-200 {
                     total += libm::log(product);
                     product = 1.0;
