@@ -13,7 +13,7 @@ from retx.errors import UsageError
 from retx.source import override_pairs
 
 LIMIT_BYTES = 1 << 20
-"""More than any script needs; stops the reading of an endless file such as /dev/zero."""
+"""Size limit of a script, far above what any needs: stops at endless files such as /dev/zero."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Drill:
     printed: list[str]
     """Output of the script's code blocks."""
     trace: list[str]
-    """Packets and calls with their times, when they were asked for."""
+    """Packets and calls with their times, if they were asked for."""
     simulated_s: float
     """Virtual time that has passed."""
 
@@ -86,7 +86,7 @@ def drill(
 
 
 NOTHING = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
-"""A script that any TCP can play."""
+"""A script that can be played against any TCP."""
 
 
 def _check(tcp: str, settings: list[tuple[str, str]]) -> None:

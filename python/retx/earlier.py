@@ -24,10 +24,10 @@ FILES = (
     SUMMARY, SCENARIO, *(f"{name}.parquet" for name in TABLES), *(f"{it}.png" for it in FIGURES),
     "diagnosis.json",
 )  # fmt: skip
-"""All that a result directory may hold, but for code of the user's own."""
+"""All files that a result directory may hold, except the user's own code."""
 OF_ALL = {"scenario", "version", "seed"}
 OF_ONE, OF_MANY = {"flows", "links", "engine"}, {"replications", "runs"}
-"""Keys of a summary: of each, of one run's, of that of several."""
+"""Keys of a summary: in every summary, in that of one run, in that of several runs."""
 
 
 def is_result_file(name: PurePosixPath) -> bool:

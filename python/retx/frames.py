@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 NO_NAME = 2**32 - 1
 """The code of an absent text."""
 NO_INTEGER = 2**64 - 1
-"""Stands for an absent whole number."""
+"""Number that stands for an absent whole number."""
 
 OPTIONAL_COUNTS = ("exchanges_count",)
-"""Whole numbers of a summary that come as measures, since they may be absent."""
+"""Whole numbers of a summary that are stored as measures, since they may be absent."""
 
 
 def frame(columns: Mapping[str, Column]) -> pl.DataFrame:

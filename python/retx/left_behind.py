@@ -65,7 +65,7 @@ def _named(folder: Path, name: re.Pattern[str]) -> list[Path]:
 
 
 def _is_free(path: Path) -> bool:
-    """True if no process holds the lock."""
+    """True if no process holds the lock on the file."""
     if not RENAMES_HELD:
         return False
     try:

@@ -16,9 +16,9 @@ else:
     import fcntl
 
 RENAMES_HELD = sys.platform != "win32"
-"""False where a file that is open cannot take another name, nor a directory be opened."""
+"""False if an open file cannot be renamed, nor a directory opened."""
 FAR = 1 << 30
-"""The byte to lock on Windows, where what is locked cannot be read."""
+"""Position of the byte that is locked on Windows, where locked bytes cannot be read."""
 TAKEN = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 
 

@@ -7,11 +7,11 @@ from itertools import islice
 from typing import Any
 
 SHOWN = 9
-"""Maximum number of existing names that a message lists."""
+"""Number of existing names that a message lists at most."""
 
 
 def flow_names(scenario: Mapping[str, Any]) -> list[str]:
-    """Names in `flows`: one for each flow of a `[[flow]]` with a count, and legs behind proxies.
+    """Names in `flows`: one per flow of a `[[flow]]` with a count, one per leg behind a proxy.
 
     Args:
         scenario: Resolved scenario.

@@ -13,9 +13,9 @@ class OwnCode:
     files: Mapping[str, bytes] = field(default_factory=dict)
     """The text of each file that was named, by its full path."""
     classes: Mapping[str, str | None] = field(default_factory=dict)
-    """A hash of each class that is in no file, by its name; None where it cannot be had."""
+    """A hash of each class that is in no file, by its name; None if it cannot be hashed."""
     imported: Mapping[str, str] = field(default_factory=dict)
-    """A hash of each module of the user's own that the files import, by its full path."""
+    """A hash of each module of the user that the files import, by its full path."""
 
     @property
     def hashes(self) -> dict[str, str | None]:

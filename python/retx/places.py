@@ -12,7 +12,7 @@ from retx.errors import UsageError
 from retx.source import Scenario, override_pairs, read
 
 NAMED = re.compile(r"""\bfile["']?\s*[=:]\s*(?:"([^"\n]+)"|'([^'\n]+)')""")
-"""A trace, or code of the user's own, in TOML or JSON."""
+"""Pattern of a key in TOML or JSON that names a trace or the user's own code."""
 
 
 def check_places(
@@ -24,13 +24,14 @@ def check_places(
     """Refuses outputs that would overwrite an input or each other, or lie within the directory.
 
     Args:
-        scenario: As for `retx.run`; its file is read, and the traces and code that it names are.
+        scenario: As for `retx.run`; its file counts as an input, as do the traces and code that it
+            names.
         files: Files that will be written; None stands for no file.
         directory: Directory that will be written, or replaced, as a whole.
         overrides: Values by their key in the scenario.
 
     Raises:
-        UsageError: The message says which.
+        UsageError: An output would overwrite something; the message says which.
     """
     outputs = [Path(file) for file in files if file is not None]
     if directory is None and not outputs:

@@ -18,7 +18,7 @@ KEYS = (
     "nagle",
     "delayed_ack",
 )
-"""Every key, nested ones with a dot, in the order in which they bind."""
+"""Every key, nested keys with a dot, in the order in which the limits apply."""
 
 _LOSSES = {
     "congestion": "after losses in a queue",
@@ -45,7 +45,7 @@ PHRASES = {
     "delayed_ack": "by delayed acknowledgments",
     "unknown": "by something unknown",
 }
-"""Completes "limited 63 % …"."""
+"""Phrases that complete "limited 63 % …", by key."""
 
 
 def phrases_of_marks(flow: Mapping[str, Any]) -> dict[str, str]:
@@ -115,7 +115,7 @@ def sentence(
         of_life: Shares by key.
         least: Smallest share that is listed.
         most: Maximum number of parts.
-        phrases: Words of some keys that take the place of those in `PHRASES`.
+        phrases: Phrases for some keys, instead of those in `PHRASES`.
     """
     words = PHRASES | dict(phrases or {})
     shown = [(key, share) for key, share in ranked(of_life) if share >= least][:most]

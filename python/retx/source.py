@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Scenario = str | os.PathLike[str] | Mapping[str, Any]
 
 LIMIT_BYTES = 16 << 20
-"""More than any scenario needs; stops the reading of an endless file such as /dev/zero."""
+"""Size limit of a scenario, far above any need: stops at endless files such as /dev/zero."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class Source:
     name: str
     is_json: bool = False
     base: Path = field(default_factory=Path)
-    """Directory where relative paths in the scenario begin."""
+    """Directory to which relative paths in the scenario refer."""
     classes: dict[Place, type] = field(default_factory=dict)
-    """Classes that stand in it themselves."""
+    """Classes that a scenario given as a dict contains."""
 
 
 def read(scenario: Scenario) -> Source:

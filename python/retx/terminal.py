@@ -14,7 +14,7 @@ from io import TextIOWrapper
 from typing import TextIO, cast
 
 WIDTH = 120
-"""Columns of what goes to a file or a pipe, where no terminal says how wide it is."""
+"""Width in columns of output to a file or pipe, where no terminal gives a width."""
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """All control characters but tab and line feed; marks that change the direction of text."""
 

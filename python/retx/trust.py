@@ -23,7 +23,7 @@ LIMIT_BYTES = 64 << 20
 
 
 Refuse = Callable[[], Exception]
-"""Makes an error."""
+"""Function that makes an error."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Trust:
     """Limits for the scenarios that are read."""
 
     refuse_code: Refuse | None = None
-    """Makes the error for a scenario that names code; None where code may run."""
+    """Makes the error for a scenario that names code; None if code may run."""
     files_anywhere: bool = False
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from scipy.special import stdtrit
 
 RESAMPLES = 9999
-"""Resamples of the bootstrap: a 95 % interval ends at the 250th value from either side."""
+"""Number of resamples of the bootstrap: a 95 % interval ends at the 250th value from each side."""
 SEED = 1
 """Seed of the bootstrap, so that the same runs always give the same interval."""
 

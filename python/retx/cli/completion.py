@@ -13,7 +13,7 @@ import typer
 from retx.earlier import FIGURES
 
 Described = list[tuple[str, str]]
-"""Words, each with what it means."""
+"""Completions, each with its meaning."""
 
 
 def kinds_of_plots(incomplete: str) -> list[str]:

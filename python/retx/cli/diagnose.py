@@ -104,7 +104,7 @@ def _drawings(
     """Figures that `--plot` asks for.
 
     Raises:
-        UsageError: A figure shows what is in no capture.
+        UsageError: A figure needs data that a capture does not hold.
     """
     from retx.diagnosing.tables import PLOTS
 

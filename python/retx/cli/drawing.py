@@ -35,9 +35,9 @@ class Drawing:
     flow: str | None
     span: tuple[float, float] | None
     option: str = "--plot "
-    """Comes before the kind in messages."""
+    """Option that is named before the kind in messages."""
     width: str | None = None
-    """`page` or `column`; None as wide as it is made."""
+    """`page` or `column`; None for the width at which the figure is made."""
 
     @property
     def shows_segments(self) -> bool:

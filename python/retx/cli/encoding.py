@@ -10,7 +10,7 @@ from io import TextIOWrapper
 from retx.terminal import expect_json, protect
 
 PLAIN, IN_JSON = "retx.plain", "retx.json"
-"""Names of error handlers: near characters of ASCII; escapes of JSON."""
+"""Names of the error handlers: one writes similar ASCII characters, the other escapes of JSON."""
 INSTEAD = {
     "×": "x", "·": "*", "±": "+-", "−": "-", "–": "-", "—": "-", "─": "-", "│": "|", "…": "...",
     "→": "->", "≤": "<=", "≥": ">=", "≈": "~", "≠": "!=", "√": "sqrt ", "§": "section ",

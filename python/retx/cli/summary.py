@@ -26,7 +26,7 @@ USUAL_REASONS = ("queue", "channel")
 MOST_MEANS = 40
 """Rows of means that are printed: four flows with all their quantities."""
 BESIDE = {"packets_marked": "marked", "frames_repeated": "repeated", "frames_parity": "parity"}
-"""Counts of links that are shown only where they are not zero."""
+"""Counts of links that are shown only if they are not zero."""
 
 
 def print_summary(summary: dict[str, Any], written: list[Path]) -> None:
@@ -339,13 +339,13 @@ def _means(replications: Replications) -> Table:
 
 
 def _runs(row: dict[str, Any], replications: int) -> str:
-    """Number of runs with a value; of response times also that of the runs without."""
+    """Number of runs with a value; for response times also the number of runs without one."""
     missing = replications - row["n"] if row["quantity"] == "response_time_s" else 0
     return f"{count(row['n'])} ({count(missing)} without)" if missing else count(row["n"])
 
 
 def _own(flow: str) -> str:
-    """Name in the scenario of a flow in the results: `answer.3` is one of `answer`."""
+    """Name in the scenario of a flow in the results: `answer.3` is a flow of `answer`."""
     return flow.partition("@")[0].partition(".")[0]
 
 

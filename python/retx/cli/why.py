@@ -136,7 +136,7 @@ def _print(answer: Answer, written: Sequence[Path]) -> None:
 
 
 def _table(answer: Answer) -> Table:
-    """Remedies that help, what they bring together, and the bounds."""
+    """Table of the remedies that help, of their combinations, and of the bounds."""
     from rich.markup import escape
 
     from retx.cli.tables import plain, table
@@ -174,7 +174,7 @@ def _table(answer: Answer) -> Table:
 
 
 def _combined(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The best combinations, and among them the one that the last paragraph names."""
+    """The best combinations, and the one among them that the last paragraph names."""
     from retx.explaining.wording import combined_fix
 
     named, rows = combined_fix(content), list(content["combinations"])
@@ -183,7 +183,7 @@ def _combined(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _shown(answer: Answer) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """Rows of the table: those that help, and a few in any case; apart those that no kernel has."""
+    """Rows of the table: remedies that help, and at least a few; separately those of no kernel."""
     from retx.explaining.wording import helps
 
     usable = [row for row in answer.remedies if row["in_linux"]]

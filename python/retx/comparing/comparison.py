@@ -33,14 +33,15 @@ QUANTITIES = (
     "idle_total_s",
     "idle_max_s",
 )
-"""Columns of flows that are compared, where both sides know them; `exchange_mean_s` is
-`exchanges.mean_s`."""
+"""Columns of `flows` that are compared, if both sides have them; `exchange_mean_s` is
+`exchanges.mean_s`.
+"""
 SIMULATIONS = 100
 CONFIDENCE = 0.95
 WITHIN = 0.03
 """Means that differ by no more than this share agree, however narrow the intervals are."""
 WIDE = 0.5
-"""Wider than to tell: the interval of the difference holds zero and this share of the emulated."""
+"""With an interval that contains zero and this share of the emulated mean, nothing can be told."""
 COLUMNS = {
     "flow": pl.String,
     "quantity": pl.String,
@@ -76,11 +77,11 @@ class Comparison:
 
     simulations: Replications
     paired: Replications
-    """Simulations with the draws of the emulations, in their order; none of `simulations`."""
+    """Simulations with the draws of the emulations, in the same order; not in `simulations`."""
     attempts: Sequence[Emulated]
     confidence: float = CONFIDENCE
     perturbed: bool = False
-    """Random draws change nothing: the simulations were perturbed (`retx.comparing.perturbed`)."""
+    """True if the simulations were perturbed (`retx.comparing.perturbed`), as no draw matters."""
 
     @cached_property
     def emulations(self) -> Replications:

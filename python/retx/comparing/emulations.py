@@ -30,7 +30,7 @@ class Plan:
     backend: str = "tun"
     lateness_bound_s: float = 0.001
     first: int = 0
-    """Replication of the first; the others follow."""
+    """Replication number of the first emulation; the others follow."""
 
     def check(self) -> None:
         """Refuses numbers out of range.
@@ -53,13 +53,13 @@ class Emulated:
     """One emulation, with its repetitions."""
 
     result: Result | None
-    """The valid one, if there was one."""
+    """The valid emulation, if there was one."""
     faults: list[str]
     """Reasons why the other emulations were not valid."""
 
 
 def default_jobs() -> int:
-    """Default number of emulations at a time: each needs a core for links and one for hosts."""
+    """Default number of concurrent emulations: each needs a core for links and one for hosts."""
     return max(1, (os.cpu_count() or 1) // 2)
 
 

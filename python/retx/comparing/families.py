@@ -3,7 +3,7 @@
 Distributions: rates, RTTs, queues and buffers are log-uniform, probabilities uniform. Size of a
 transfer: the bytes sent in `SPAN_S` seconds at the line's rate, or at the rate of Mathis et al.
 1997 for the loss (MSS / RTT · √(3 / 2p)) if that is lower; at least `LEAST_BYTES`. Each thus takes
-a few seconds in real time, and none more than `CAP`.
+a few seconds in real time, and none takes more than `CAP`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SPAN_S = 3.0
 LEAST_BYTES = 150_000
 CAP = "8 s"
 CLASSIC_CAP = "30 s"
-"""More than these transfers take, but for losses of one packet time and again."""
+"""Longest duration; these transfers end earlier unless the same packet is lost again and again."""
 TWO_FLOWS = "6 s"
 MSS_BYTES = 1448
 PACKET_BYTES = 1500

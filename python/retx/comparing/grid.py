@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 SETTINGS = "grid.json"
 """File of the settings that must be unchanged for a grid to be continued."""
 OFF_BY = 0.15
-"""More than this is far off."""
+"""Deviation of the ratio of means above which a condition counts as far off."""
 NEAR = 0.02
-"""Runs with the same draws that differ by no more are near each other."""
+"""Deviation up to which runs with the same draws count as close to each other."""
 SHOWN = (
     "goodput_bit_s",
     "response_time_s",
@@ -108,9 +108,9 @@ class Grid:
         A condition is compared if it has the quantity, and agrees if all its flows do: the interval
         of the difference contains zero (`agree_by_interval` counts those), the means differ by at
         most 3 %, or runs with the same draws agree (`Comparison.table`). `off_by_max` and
-        `off_by_more` (than 15 %) use the ratio of means; those with `paired` use the ratio of runs
-        with the same draws, which varies less by chance; `paired_within` counts conditions in which
-        that ratio deviates by at most 2 %.
+        `off_by_more` (conditions off by more than 15 %) use the ratio of means. The keys with
+        `paired` use the ratio of runs with the same draws, which varies less by chance;
+        `paired_within` counts conditions in which it deviates by at most 2 %.
         """
         rows = self._judged(quantity)
         found: dict[str, Any] = {
@@ -128,9 +128,9 @@ class Grid:
         return found
 
     def by_family(self, quantities: Sequence[str] = SHOWN) -> pl.DataFrame:
-        """One row per family: conditions, and how many agree in each quantity (`3 of 4`).
+        """One row per family: its conditions, and how many agree in each quantity (`3 of 4`).
 
-        Only conditions that have the quantity are compared; a condition agrees as in `verdict`.
+        Only conditions that have the quantity are compared; `verdict` says when a condition agrees.
         """
         rows = []
         for (family,), about in self.table.group_by("family", maintain_order=True):
@@ -178,7 +178,8 @@ def compare_grid(
     Args:
         conditions: Number of conditions; a larger number includes those of a smaller one.
         seed: Seed of the conditions.
-        families: `all` take turns, or the name of one; `classic` is random and bursty loss.
+        families: `all`, which take turns, or the name of one family; `classic` has random and
+            bursty loss.
         simulations: Number of simulations of each condition.
         emulations: Number of emulations of each condition.
         retries: Number of repetitions of an invalid emulation.
@@ -304,7 +305,7 @@ def _result(drawn: Condition, found: Comparison) -> dict[str, Any]:
 
 
 def _all_of(rows: pl.DataFrame, agrees: pl.Expr) -> int:
-    """Number of conditions all of whose rows satisfy this."""
+    """Number of conditions in which all rows satisfy this test."""
     whole = rows.group_by("number").agg(agrees.fill_null(value=False).all().alias("all"))
     return int(whole["all"].sum())
 

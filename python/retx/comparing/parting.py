@@ -33,7 +33,7 @@ class Parting:
     """Number of the recovery, from 1."""
     kind: str
     of: str
-    """`episode`: the place is that among all episodes; `count`: among those of its kind."""
+    """`episode`: `place` counts all episodes; `count`: it counts episodes of this kind only."""
     simulated: float
     """Share of the simulations that have this kind there."""
     emulated: float

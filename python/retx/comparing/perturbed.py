@@ -1,7 +1,7 @@
 """Simulations of a scenario, perturbed where random draws change nothing.
 
 What it does: without random draws all simulations are equal and their mean has no interval. Every
-emulation differs from it, because its packets are late by up to tenths of a millisecond, which may
+emulation differs from them, because its packets are late by up to tenths of a millisecond; that may
 decide which of two packets finds the queue full. Simulations that are nearly equal therefore get
 links that delay each packet for a random time drawn from the seed; the order is kept. Delay: 0.1 ms
 on average per round trip over one link, because an emulator adds 0.11 ms on an idle machine (row B
@@ -23,7 +23,7 @@ LATE = {"model": "jitter", "law": "uniform", "max": "0.1 ms"}
 PROBES = 5
 """Simulations needed to see whether draws change anything."""
 ALIKE = 0.001
-"""Goodputs that differ by no more than this share are as good as equal."""
+"""Relative difference up to which two goodputs count as equal."""
 DIRECTIONS = ("forward", "reverse")
 REPAIRS = ("arq", "fec")
 """Keys of links whose channel can only lose frames."""

@@ -27,7 +27,7 @@ class Sample:
     n: int
     mean: float
     deviation: float
-    """Standard deviation (divisor n − 1); NaN of one value."""
+    """Standard deviation (divisor n − 1); NaN for a single value."""
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Sample:

@@ -24,7 +24,7 @@ class Diagnosis:
     content: Mapping[str, Any]
     """`capture` and `flows`, as `retx diagnose --json` prints them."""
     files: tuple[Path, ...]
-    """The capture, or both."""
+    """The capture, or both captures."""
 
     @property
     def findings(self) -> Sequence[str]:
@@ -54,7 +54,7 @@ class Diagnosis:
     def tables(self, number: int | None = None) -> FlowTables:
         """Tables and plots of a flow by its number, by default of the worst.
 
-        They hold every packet of the flow, of two captures those of the first.
+        They hold every packet of the flow; with two captures, the packets in the first.
         """
         from retx.diagnosing.tables import FlowTables
 

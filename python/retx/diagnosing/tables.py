@@ -1,7 +1,7 @@
 """Tables of a flow in a capture, with the columns of a run's, and their plots.
 
 A capture has no congestion window: its columns are empty, as is the slow start threshold. Times at
-the ends are estimated from the least delays.
+the two hosts are estimated from the least delays.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class FlowTables:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The flow as a list of one, as the summary of a run has it."""
+        """A list that contains only this flow, as in the summary of a run."""
         return {"flows": [self._flow]}
 
     @property

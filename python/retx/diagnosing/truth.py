@@ -32,7 +32,7 @@ BOTH = [{"model": "reorder", "p": 0.02, "packets": 4}, {"model": "bernoulli", "p
 
 
 SAME_S = 1e-3
-"""An episode begins when its first retransmission is sent, but for what the host takes."""
+"""Most time between an episode's start and its first retransmission, which its host delays."""
 
 
 @dataclass
@@ -133,8 +133,7 @@ class RandomCase(Case):
 
 
 LATENESS_S = 0.02
-"""Lateness of packets of an emulation up to which its truth is used: it is what was done, however
-late."""
+"""Lateness up to which an emulation is used; what happened in it is known however late it was."""
 
 
 @dataclass(frozen=True)
@@ -157,14 +156,14 @@ class KernelCase(RandomCase):
 
 
 def kernel_cases(count: int, *, first: int = 0) -> Iterator[Case]:
-    """Random cases from this number on for the kernel, half of them with timestamps."""
+    """Random cases for the kernel, numbered from this one, half of them with timestamps."""
     for number in range(first, first + count):
         preset = Random(number + 1_000_000).choice(PRESETS_OF_LINUX)
         yield KernelCase(preset, "random", number % 2 == 0, number)
 
 
 def random_cases(count: int, *, first: int = 0, ids: bool = True) -> Iterator[Case]:
-    """Random cases from this number on, half of them with timestamps."""
+    """Random cases, numbered from this one, half of them with timestamps."""
     for number in range(first, first + count):
         preset = Random(number + 1_000_000).choice(PRESETS)
         yield RandomCase(preset, "random", number % 2 == 0, number, ids)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MOST_FLOWS = 1000
 NOTHING = {"model": "bernoulli", "p": 0}
-"""Model that does nothing."""
+"""Channel model that neither loses nor delays frames."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Answer:
     """Limits of a scenario's flows, and changes that would make one of them faster.
 
     `remedies` and `combinations` hold dicts with `name`, `change` (overrides, as `--set` takes
-    them), `text`, `gain`, `gain_low`, `gain_high`, `draws`, `goodput_bit_s`, `price`, `apply`;
-    best first. `behind` of `content` holds changes that had only a short run, and gained less than
-    others there, between `start_s` and `end_s` of the scenario.
+    them), `text`, `gain`, `gain_low`, `gain_high`, `draws`, `goodput_bit_s`, `price`, `apply`; best
+    first. The list `behind` in `content` holds changes that were run only over a short part of the
+    scenario, from `start_s` to `end_s`, and gained less than others there.
     """
 
     content: Mapping[str, Any]
@@ -80,15 +80,15 @@ class Answer:
 
     @property
     def first_connection(self) -> str:
-        """Name of the flow's row; with several connections, that of the first one."""
+        """Name of the flow's row; for several connections, the row of the first one."""
         names = [str(flow["name"]) for flow in self.flows]
         return self.flow if self.flow in names else f"{self.flow}.0"
 
     def detailed(self, most_segments: int) -> Result:
-        """Draw 0 once more, with samples, and with segments where there are not too many.
+        """Makes draw 0 once more, with samples, and with segments if there are not too many.
 
         Raises:
-            UsageError: The answer was not found by a search.
+            UsageError: The answer does not come from a search.
         """
         if self.runs is None:
             raise UsageError("this answer has no scenario: make it by retx.why")
@@ -143,7 +143,7 @@ def answer_of(search: Search) -> Answer:
 
 
 def _measure(search: Search) -> str:
-    """Quantity of which a gain is the ratio."""
+    """Name of the quantity whose ratio is the gain."""
     kind = search.flow["app"]["kind"]
     return "response time" if kind == "request_response" else "goodput"
 
@@ -151,7 +151,8 @@ def _measure(search: Search) -> str:
 def _got(runs: Sequence[Measured]) -> dict[str, float | None]:
     """Goodput and response time: geometric means, so that their ratios are the gains.
 
-    Of a draw without any goodput there is no such mean: the arithmetic one stands for it.
+    For a draw without any goodput the arithmetic mean is used, as the geometric mean is not
+    defined.
     """
     rates = [run.goodput_bit_s for run in runs]
     times = [run.response_s for run in runs if run.response_s is not None]
@@ -193,14 +194,14 @@ def _row(search: Search, trial: Trial) -> dict[str, Any]:
 
 
 def _behind(search: Search, trial: Trial) -> dict[str, Any]:
-    """Entry of a change that ran only in short runs, with its gain there."""
+    """Entry for a change that was tried only in short runs, with its gain there."""
     part = search.stretch
     bounds = {"start_s": part.start_s, "end_s": part.end_s} if part else {}
     return {"name": trial.name, "text": trial.text, "gain": trial.early_gain, **bounds}
 
 
 def _bounds(search: Search) -> list[dict[str, Any]]:
-    """The link's limit, and the gains of channels without losses and without delays."""
+    """The link's limit, and the gains if channels had no losses, and if they had no delays."""
     situation = search.situation
     bounds: list[dict[str, Any]] = []
     limit = situation.link_limit_bit_s
@@ -246,9 +247,10 @@ def _bound(
 
 
 def _without(hops: Sequence[Hop], removed: Sequence[str], of_trace: str) -> dict[str, Any]:
-    """Overrides that remove all channel models of these names, and this quantity of traces.
+    """Overrides that remove all channel models of these names, and this quantity from traces.
 
-    Another model after one of them keeps its place, on which its draws depend.
+    A removed model is replaced by one that does nothing, if another model follows: the draws of
+    that model depend on its position.
     """
     overrides: dict[str, Any] = {}
     for hop in hops:
@@ -261,7 +263,7 @@ def _without(hops: Sequence[Hop], removed: Sequence[str], of_trace: str) -> dict
 
 
 def _mended(model: dict[str, Any], removed: Sequence[str], of_trace: str) -> dict[str, Any]:
-    """Model of a channel without its losses or its delays."""
+    """Channel model in place of this one, without its losses or its delays."""
     if model["model"] in removed:
         return NOTHING
     points = model.get("points") or ()
@@ -272,5 +274,5 @@ def _mended(model: dict[str, Any], removed: Sequence[str], of_trace: str) -> dic
 
 
 def _amount(value: float | str | None) -> float:
-    """Value of a trace: a share, or seconds of a duration."""
+    """A value in a trace: a share, or a duration in seconds."""
     return seconds_of(value) if isinstance(value, str) else float(value or 0)

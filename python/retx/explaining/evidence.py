@@ -11,9 +11,9 @@ from retx.explaining.units import rate_of, seconds_of
 from retx.quantities import count, rate, seconds, share, size
 
 _BY_WINDOW = ("receive_window", "send_buffer", "slow_start", "window", "recovery")
-"""Limits by the data in flight."""
+"""Limits that bound the data in flight."""
 DEAD = 0.999
-"""Share of the handshake in a life that has nothing else."""
+"""Share of the handshake in a connection's life, from which the life has nothing else."""
 
 
 def evidence(situation: Situation, key: str) -> str:
@@ -75,7 +75,7 @@ def _bottleneck(situation: Situation) -> str:
 
 
 def _idle_bottleneck(situation: Situation) -> str:
-    """Clause on a flow that keeps a product in flight and yet does not fill the link."""
+    """Clause on a flow that keeps a whole product in flight and yet does not fill the link."""
     path, hop = situation.path, situation.queue_hop
     text = (
         f"it keeps {size(path.product_bytes)} or more in flight, which fill the path when nothing "
@@ -212,7 +212,7 @@ def _losses(situation: Situation, kind: str, cause: str) -> str:
 
 
 def _low_cap(situation: Situation) -> str:
-    """Clause on a largest timeout below the least round trip; "" if it is above."""
+    """Clause on a maximum timeout that is below the least round-trip time; "" if it is above."""
     cap, trip_s = situation.tcp["max_rto"], situation.path.rtt_s
     if seconds_of(cap) >= trip_s:
         return ""

@@ -71,7 +71,7 @@ def flow_in(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Mapping[str,
 def _goodput(
     rows: Sequence[Mapping[str, Any]], flow: Mapping[str, Any], simulated_s: float
 ) -> float:
-    """Goodput of all connections together; of a transfer, until the last one has its part."""
+    """Goodput of all connections together; for a transfer, until the last one ends its part."""
     if flow["app"]["kind"] != "transfer":
         return float(sum(row["goodput_bit_s"] or 0.0 for row in rows))
     ends = [simulated_s if row["finish_s"] is None else row["finish_s"] for row in rows]

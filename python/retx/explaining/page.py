@@ -22,10 +22,10 @@ MOST_FLOWS = 20
 MOST_SHOWN = 10
 """Number of remedies that are shown unfolded."""
 LONG_RUN_SEGMENTS = 300_000
-"""Longest run with a ladder, in segments: of a longer one no segment's fate is recorded."""
+"""Longest run with a ladder diagram, in segments: a longer run does not record segments' fates."""
 LEAST_SHARE = 0.001
 PATTERNS = {"": "", "////": "striped", "xxxx": "crossed", "....": "dotted"}
-"""Class of the style sheet by hatch of `--plot why`."""
+"""Class in the style sheet for each hatch of `--plot why`."""
 
 
 def page(answer: Answer) -> str:
@@ -66,7 +66,7 @@ def page(answer: Answer) -> str:
 def _parts(
     limited_by: Mapping[str, float], flows: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Parts of the bar: the colours are those of `--plot why`."""
+    """Parts of the bar, in the colours of `--plot why`."""
     from retx.plots.looks import look
 
     found = []
@@ -102,13 +102,13 @@ class Scale:
         self._high = max([1.25, *values]) * 1.05
 
     def place(self, value: float) -> str:
-        """Per cent of the width at which a gain stands."""
+        """Position of a gain, in per cent of the width."""
         bounded = min(max(value, self._low), self._high)
         return f"{100 * log(bounded / self._low) / log(self._high / self._low):.2f}"
 
     @property
     def ticks(self) -> list[float]:
-        """Gains to be named along the axis, some five of them."""
+        """Gains to be labelled along the axis, about five."""
         candidates = [m * 10**e for e in range(-1, 5) for m in (1, 2, 5)]
         inside = [value for value in candidates if self._low <= value <= self._high]
         return inside if len(inside) <= 6 else [it for it in inside if f"{it:g}"[0] == "1"]

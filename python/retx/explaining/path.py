@@ -25,23 +25,23 @@ HEADERS = 40
 
 @dataclass(frozen=True)
 class Hop:
-    """One link or wlan, as the data of a flow pass it."""
+    """One link or wlan, in the direction in which the flow's data pass it."""
 
     kind: str
     name: str
     direction: str
     left: str
-    """The node at which data enter."""
+    """The node at which data enter the hop."""
     table: Mapping[str, Any]
 
     @property
     def key(self) -> str:
-        """Prefix of its keys: `link.air.forward`, `wlan.cell`."""
+        """Prefix of the hop's keys: `link.air.forward`, `wlan.cell`."""
         return f"link.{self.name}.{self.direction}" if self.kind == "link" else f"wlan.{self.name}"
 
     @property
     def right(self) -> str:
-        """The node at which data leave a link."""
+        """The node at which data leave the link."""
         first, second = self.table["ends"]
         return str(second if self.left == first else first)
 
@@ -52,7 +52,7 @@ class Hop:
 
     @property
     def rate_bit_s(self) -> float | None:
-        """Rate; the largest one where it changes; None where only a file gives it."""
+        """The rate; the largest rate if it changes; None if only a file gives it."""
         rates = [rate_of(self.value("rate"))] if self.value("rate") else []
         if self.kind == "wlan":
             return WLAN_EFFICIENCY * rates[0]
@@ -68,7 +68,7 @@ class Hop:
         return max(rates, default=None)
 
     def mean_rate_bit_s(self, begin_s: float, end_s: float) -> float | None:
-        """Mean rate over an interval, where it follows a schedule or a trace; else `rate_bit_s`."""
+        """Mean rate over an interval, if a schedule or a trace sets the rate; else `rate_bit_s`."""
         steps = [] if self.kind == "wlan" else self._rates_until(end_s)
         if not steps or end_s <= begin_s:
             return self.rate_bit_s
@@ -80,7 +80,7 @@ class Hop:
         return bits / (end_s - begin_s)
 
     def _rates_until(self, end_s: float) -> list[tuple[float, float]]:
-        """Times and the rates from then on; empty where the rate does not change by a table."""
+        """Times at which the rate changes, with the rates from then on; empty without a table."""
         for model in self.channel:
             points = [it for it in model.get("points") or () if it.get("rate")]
             if points:
@@ -100,13 +100,13 @@ class Hop:
 
     @property
     def policer_bit_s(self) -> float | None:
-        """Rate of IP packets that its policer lets pass; None without a policer."""
+        """Rate at which its policer passes IP packets; None without a policer."""
         rates = [rate_of(it["rate"]) for it in self.channel if it["model"] == "policer"]
         return min(rates, default=None)
 
     @property
     def delay_s(self) -> float:
-        """Propagation delay; that of a cell is negligible."""
+        """Propagation delay; negligible in a cell."""
         delay = self.value("delay")
         return seconds_of(delay) if isinstance(delay, str) else 0.0
 
@@ -118,7 +118,7 @@ class Hop:
 
     @property
     def loses(self) -> bool:
-        """True when its channel loses frames."""
+        """True if the channel loses frames."""
         traced = any(
             float(point.get("loss") or 0) > 0
             for model in self.channel
@@ -128,7 +128,7 @@ class Hop:
 
     @property
     def delays(self) -> bool:
-        """True when its channel delays frames."""
+        """True if the channel delays frames."""
         traced = any(
             point.get("delay") and seconds_of(point["delay"]) > 0
             for model in self.channel
@@ -144,24 +144,24 @@ class Hop:
 
 @dataclass(frozen=True)
 class Path:
-    """Hops of a flow's data, and of its acknowledgments."""
+    """Hops that a flow's data pass, and hops that its acknowledgments pass."""
 
     forward: Sequence[Hop]
     back: Sequence[Hop]
 
     @property
     def bottleneck(self) -> Hop:
-        """The hop of the least rate; the first of several."""
+        """The hop with the lowest rate; of several, the first."""
         return min(self.forward, key=lambda hop: hop.rate_bit_s or float("inf"))
 
     @property
     def rate_bit_s(self) -> float:
-        """Rate of the bottleneck; 0 where none is known."""
+        """Rate of the bottleneck; 0 if no rate is known."""
         return self.bottleneck.rate_bit_s or 0.0
 
     @property
     def policer(self) -> Hop | None:
-        """Hop whose policer passes least, if that is less than the bottleneck's rate."""
+        """Hop whose policer has the lowest rate, if that is below the bottleneck's rate."""
         hops = [hop for hop in self.forward if hop.policer_bit_s]
         least = min(hops, key=lambda hop: hop.policer_bit_s or 0.0, default=None)
         narrow = least is not None and (least.policer_bit_s or 0.0) < (self.rate_bit_s or inf)
@@ -169,7 +169,7 @@ class Path:
 
     @property
     def rtt_s(self) -> float:
-        """Least time of a full packet to the receiver and back."""
+        """Least time that a full packet and its acknowledgment take to the receiver and back."""
         hops = [*self.forward, *self.back]
         sending = sum(hop.packet_bits / hop.rate_bit_s for hop in self.forward if hop.rate_bit_s)
         return sum(hop.delay_s for hop in hops) + sending
@@ -181,12 +181,12 @@ class Path:
 
     @property
     def nodes_between(self) -> list[tuple[str, Hop]]:
-        """Nodes between the ends, each with the hop that data enter there."""
+        """Nodes between the two hosts, each with the hop that data enter there."""
         return [(hop.left, hop) for hop in self.forward[1:]]
 
 
 def path_of(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> Path:
-    """Path of a flow: over its routes, or by the fewest hops."""
+    """Path of a flow: along its routes, or with the fewest hops."""
     return Path(_way(scenario, flow["from"], flow["to"]), _way(scenario, flow["to"], flow["from"]))
 
 
@@ -215,7 +215,7 @@ def _way(scenario: Mapping[str, Any], start: str, end: str) -> list[Hop]:
 def _along(
     scenario: Mapping[str, Any], start: str, end: str, via: Sequence[str]
 ) -> list[Hop] | None:
-    """Hops of a route; None where it names stations, which are not followed."""
+    """Hops along a route; None if the route names stations, which are not followed."""
     hops: list[Hop] = []
     node = start
     for name in via:

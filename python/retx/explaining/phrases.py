@@ -1,4 +1,4 @@
-"""Words for a limit where the flow's own settings and its path say more than the key."""
+"""Phrases for a limit of which the flow's settings and its path say more than the key."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from retx.explaining.situation import Situation
 from retx.shares import PHRASES, phrases_of_marks
 
 NEAR_CLAMP = 0.7
-"""Mean congestion window as a share of its clamp, from which the clamp is what holds it."""
+"""Ratio of the mean congestion window to its clamp, from which the clamp counts as the limit."""
 BUSY = 0.9
-"""A link that is busy for less than this part of its share is not what limits the flow."""
+"""A link that is busy for less than this part of its share does not limit the flow."""
 
 
 def phrase(situation: Situation, key: str) -> str:
-    """Words that complete "limited 63 % …"."""
+    """Phrase that completes "limited 63 % …"."""
     return phrases_of(situation).get(key, PHRASES.get(key, key))
 
 
 def phrases_of(situation: Situation) -> dict[str, str]:
-    """Words by key, for those keys of which the situation knows more."""
+    """Phrases for those keys of which the situation says more than the key does."""
     found: dict[str, str] = {}
     for row in situation.rows:
         found |= phrases_of_marks(row)
@@ -40,7 +40,7 @@ def _mean_window(situation: Situation) -> float | None:
 
 
 def is_clamped(situation: Situation) -> bool:
-    """True if the congestion window stands near its clamp, which is below the path's product."""
+    """True if the congestion window stays near its clamp, which is below the path's product."""
     clamp, mean = situation.window("max_cwnd"), _mean_window(situation)
     if clamp is None or mean is None or clamp >= situation.path.product_bytes:
         return False
@@ -48,7 +48,7 @@ def is_clamped(situation: Situation) -> bool:
 
 
 def leaves_slow_start_early(situation: Situation) -> bool:
-    """True if the window passed a first ssthresh that is below the path's product."""
+    """True if the window exceeded an initial ssthresh that is below the path's product."""
     first, mean = situation.window("initial_ssthresh"), _mean_window(situation)
     if first is None or mean is None or first >= situation.path.product_bytes:
         return False
@@ -56,7 +56,7 @@ def leaves_slow_start_early(situation: Situation) -> bool:
 
 
 def is_idle_at_bottleneck(situation: Situation) -> bool:
-    """True if the bottleneck is busy for much less of the time than it is said to limit."""
+    """True if the bottleneck is busy for much less than the share in which it limits the flow."""
     busy = situation.busy
     return busy is not None and busy < BUSY * situation.shares.get("bottleneck", 0.0)
 

@@ -1,4 +1,4 @@
-"""Remedies that can help a flow, and reasons why the others are left out."""
+"""Remedies that can help a flow, and the reasons for which others are left out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class LeftOut:
 
     Args:
         name: Name on the command line.
-        reason: Why, as a sentence without a full stop.
+        reason: The reason, as a sentence without a full stop.
     """
 
     name: str
@@ -30,11 +30,11 @@ class LeftOut:
 
 
 def proposals(situation: Situation, on: Trial | None = None) -> tuple[list[Trial], list[LeftOut]]:
-    """Trials; first those that users can apply and that act on the largest share.
+    """Trials; first come those that users can apply and that act on the largest share.
 
     Args:
         situation: The flow.
-        on: A trial on which the others build; None for single remedies.
+        on: A trial to which further changes are added; None for single remedies.
     """
     trials, left_out = [], []
     for remedy in remedies():
@@ -65,14 +65,14 @@ def _shown(key: str) -> str:
 
 
 def _meet(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """True if two changes set the same key, or one a part of the other."""
+    """True if two changes set the same key, or if one sets a key inside the other's."""
     return any(a == b or a.startswith(f"{b}.") or b.startswith(f"{a}.") for a in one for b in other)
 
 
 def fitting(
     runs: Runs, trials: list[Trial], overrides: Mapping[str, Any] | None = None
 ) -> tuple[list[tuple[Trial, Parsed]], list[LeftOut]]:
-    """Trials with their scenarios under these overrides, without those that are refused."""
+    """Trials with their scenarios under these overrides, except those that the scenario refuses."""
     found, left_out = [], []
     for trial in trials:
         try:

@@ -6,25 +6,26 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 WORTH = 1.03
-"""Smallest gain that is worth a change."""
+"""Smallest gain for which a change is worth its effort."""
 NEARLY = 0.9
-"""Share of the best gain: an easier change that gains at least this much is preferred."""
+"""Part of the best gain that an easier change must reach to be preferred."""
 WHERE = ("end", "application", "router", "link", "path")
-"""Places where a change is made, from the easiest to the hardest: a setting at an end, a program,
-the queue of a router, the link's own repair, something new on the path."""
+"""Where a change is made, from the easiest place to the hardest: a setting at a host, a program,
+the queue of a router, the link's own repair, a new device on the path.
+"""
 
 Item = TypeVar("Item")
 
 
 def is_worth(gain: float, low: float | None) -> bool:
-    """True if a gain is worth a change: large enough, with an interval that excludes 1."""
+    """True if a gain is worth a change: it is large enough, and its interval excludes 1."""
     return gain >= WORTH and (low is None or low > 1)
 
 
 def easiest(
     items: Sequence[Item], gain: Callable[[Item], float], ease: Callable[[Item], Any]
 ) -> Item | None:
-    """Easiest of the remedies whose gain is close to the best; None of an empty list."""
+    """The easiest of those remedies whose gain is close to the best; None of an empty list."""
     if not items:
         return None
     least = NEARLY * max(map(gain, items))

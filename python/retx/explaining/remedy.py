@@ -1,4 +1,4 @@
-"""A remedy, and the changes of a scenario that it proposes."""
+"""A remedy, and the changes to a scenario that it proposes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Change:
     """One change of a scenario.
 
     Args:
-        overrides: Values by key, as `retx run --set` takes them.
+        overrides: Values by key, as for `retx run --set`.
         text: The change, as the end of a sentence.
         apply: Instructions for Linux: commands, or sentences if there is no command.
         tag: Tells several changes of one remedy apart, such as a size.
@@ -35,13 +35,13 @@ class Remedy:
 
     Args:
         name: Name on the command line.
-        matters_for: Keys of `limited_by`; while all their shares are nil it is left out.
-        propose: Changes that are open to a flow; none where it has them already.
+        matters_for: Keys of `limited_by`; the remedy is left out while all their shares are nil.
+        propose: Changes that a flow could make; none if it has made them already.
         price: Possible cost, as a sentence.
-        where: Place of the change: one of `ranking.WHERE`.
-        queues: True where it also matters for a standing queue.
-        undoes: True where it takes back a setting of the flow that limits it.
-        in_linux: False where no kernel or tool that people can have does it.
+        where: Where the change is made: one of `ranking.WHERE`.
+        queues: True if the remedy also acts on a standing queue.
+        undoes: True if the remedy undoes a setting of the flow that limits it.
+        in_linux: False if no published kernel or tool offers the change.
     """
 
     name: str

@@ -23,18 +23,19 @@ SAMPLES = 1000
 """Number of samples of the window over a run."""
 
 AHEAD = 4
-"""Number of runs that may start before the cost of earlier ones is known. It does not depend on the
-number of cores, so that the answer does not either."""
+"""Number of runs that may start before the costs of earlier runs are known. It is the same for each
+number of cores, so the answer is, too.
+"""
 PER_RUN = 1000
-"""Overhead of a run, in packets that take as long."""
+"""Fixed cost of a run, as the number of packets that take the same time."""
 
 Job = tuple[Parsed, int]
-"""A scenario and a draw."""
+"""A scenario and the number of a draw."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """Time at which runs have to end.
+    """Limit at which runs have to end.
 
     Args:
         moment: Time of `time.monotonic` at which running jobs are cancelled.
@@ -59,9 +60,9 @@ class Runs:
     """Runs variants of one scenario; no table is recorded.
 
     Args:
-        scenario: As `retx.run` takes it.
+        scenario: Scenario, as for `retx.run`.
         seed: Seed, in place of the scenario's.
-        overrides: Overrides of the user.
+        overrides: The user's overrides.
         threads: Number of concurrent runs; by default the number of cores.
     """
 
@@ -110,7 +111,7 @@ class Runs:
     def finished(
         self, jobs: Sequence[Job], limit: Limit
     ) -> Iterator[tuple[int, dict[str, Any] | Exception]]:
-        """Index of each job that ends within the limit, with its summary or fault.
+        """Yields the index of each job that ends within the limit, with its summary or error.
 
         Jobs that still run when the time is up are cancelled, and not returned.
         """
@@ -142,7 +143,7 @@ class Runs:
                 control.cancel()
 
     def _may_start(self, index: int, costs: Mapping[int, int], spent: int, limit: Limit) -> bool:
-        """True if the budget permits a job, judged by the cost of jobs that began early enough."""
+        """True if the budget permits a job, judged by the cost of jobs that began well before."""
         if limit.packets == inf:
             return not limit.is_reached(0)
         known = range(index - AHEAD + 1)

@@ -1,7 +1,7 @@
 """Tries remedies on the same draws until their ranks are clear or the budget is spent.
 
-A race: each remedy has a first draw, over a part of the scenario where whole runs are long
-(`stretch.py`); more draws go to those whose rank beside a neighbour is not clear.
+Each remedy first gets one draw, over a part of the scenario if whole runs take long (`stretch.py`).
+More draws then go to those remedies whose gain is not clearly apart from that of the next in rank.
 """
 
 from __future__ import annotations
@@ -28,19 +28,20 @@ TOP = 5
 """Number of ranks that have to be clear."""
 MOST_DRAWS = 30
 ALIKE = 1.02
-"""Difference of gains, intervals included, below which their order does not matter."""
+"""Difference of gains, intervals included, up to which two remedies count as equal."""
 SAME = 1.01
-"""Factor by which a larger size of a remedy must gain more to be preferred."""
+"""Factor by which a larger value of a remedy must gain more than a smaller one to be preferred."""
 PHASES, LONG_PHASES = (0.6, 0.8, 0.9), (0.8, 0.95, 1.0)
 """Shares of the budget at which each phase ends: the first draw of each remedy, single remedies,
-combinations. Where whole runs are long, single remedies take most."""
+combinations. The second tuple is for long runs, where single remedies take most.
+"""
 PACKETS_PER_S = 1_500_000
-"""About as many are simulated on two cores: tells for which time budgets whole runs are long."""
+"""Packets that two cores simulate per second, about: tells when a time budget means long runs."""
 MOST_COMBINED = 12
 SHOWN, FEW_DRAWS = 3, 3
-"""Number of combinations that are kept, and draws of each."""
+"""Number of combinations that are kept, and of draws that each gets."""
 LEAST_LEFT = 0.03
-"""Smallest remaining share of a limit at which a further remedy can still gain `WORTH`."""
+"""Smallest remaining share of a limit with which a further remedy can still gain `WORTH`."""
 DEEPEST = 3
 """Largest number of remedies in a combination."""
 
@@ -138,14 +139,14 @@ class Search:
         self.is_separated = not self._unclear(self.singles)
 
     def _note_rest(self, trials: Sequence[Trial]) -> None:
-        """Records the changes that ran only in short runs, and counts those that did not run."""
+        """Records the changes tried only in short runs, and counts those that were never run."""
         names = {trial.name for trial in self.singles}
         short = [it for it in trials if it.early_gain is not None and it.name not in names]
         self.behind = sorted(_best_of_each(short, _early), key=lambda it: -_early(it))
         self.untried = sum(it.early_gain is None and not it.runs for it in trials)
 
     def preferred(self, trials: Sequence[Trial]) -> Trial | None:
-        """Easiest remedy whose gain is close to the best, in Linux if any is."""
+        """The easiest remedy with a gain close to the best; one in Linux, if there is any."""
         worth = [it for it in self._ranked(trials) if self._is_worth(it)]
         usable = [it for it in worth if it.in_linux] or worth[:1]
 
@@ -184,7 +185,7 @@ class Search:
         )
 
     def _fitting(self, trials: Sequence[Trial]) -> list[Trial]:
-        """Trials that the scenario accepts; reports the first ones that it refuses."""
+        """Trials that the scenario accepts; the first few refused ones are reported."""
         fit, refused = fitting(self.runs, list(trials))
         if not self.singles:
             self.left_out += refused
@@ -192,13 +193,13 @@ class Search:
         return [trial for trial, _ in fit]
 
     def _try(self, trials: Sequence[Trial], limit: Limit) -> list[Trial]:
-        """Makes the first draws over the whole scenario, or all if their number is given."""
+        """Makes the first draws over the whole scenario, or all draws if their number is given."""
         draws = range(self.plan.draws or 1)
         self._run([(trial, draw) for draw in draws for trial in trials], limit)
         return [trial for trial in trials if trial.runs.keys() & self.baseline]
 
     def _stretch(self, counts: tuple[int, int]) -> Stretch | None:
-        """Part of the scenario over which this many changes are compared; None if all run whole."""
+        """Part of the scenario to compare this many changes over; None if all are run whole."""
         plan = self.plan
         if plan.draws:
             return None
@@ -206,7 +207,7 @@ class Search:
         return stretch_for(self.runs, self.situation, counts, budget)
 
     def _ahead(self, trials: Sequence[Trial], limit: Limit) -> list[Trial]:
-        """Trials that short runs do not exclude; all if whole runs are cheap."""
+        """Trials that short runs do not exclude; all trials if whole runs are cheap."""
         stretch = self.stretch
         if not stretch or (trials and trials[0].in_linux and not stretch.for_all):
             return list(trials)
@@ -216,7 +217,7 @@ class Search:
         return [*front(_best_of_each(known, _early)), *(it for it in trials if it not in known)]
 
     def _run(self, wanted: Sequence[tuple[Trial, int]], limit: Limit) -> int:
-        """Makes draws of trials, those of the unchanged scenario first; returns how many ended."""
+        """Makes draws of trials, the unchanged scenario's draws first; returns how many ended."""
         missing = sorted({draw for _, draw in wanted} - self.baseline.keys())
         labels: list[tuple[Trial | None, int]] = [(None, draw) for draw in missing]
         labels += [(it, draw) for it, draw in wanted if draw not in it.runs]
@@ -239,7 +240,7 @@ class Search:
         return sorted(trials, key=lambda trial: -self.gain(trial).mean)
 
     def _sharpen_fix(self, limit: Limit) -> None:
-        """Makes more draws of the remedy to recommend until the recommendation stays the same."""
+        """Makes more draws of the recommended remedy until the recommendation stays the same."""
         while not self.plan.draws:
             best = self.preferred(self.singles)
             if best is None or len(best.runs) >= FEW_DRAWS:
@@ -276,7 +277,7 @@ class Search:
         return limit.is_reached(self.runs.packets)
 
     def _unclear(self, ranked: Sequence[Trial]) -> list[Trial]:
-        """Best remedies in Linux whose rank is open, because their intervals overlap."""
+        """The best remedies in Linux whose order is open, because their intervals overlap."""
         usable = [trial for trial in ranked if trial.in_linux][: TOP + 1]
         found: list[Trial] = []
         for one, other in pairwise(usable):
@@ -285,7 +286,7 @@ class Search:
         return found
 
     def _combine(self, single: float, last: float) -> None:
-        """Combines the remedy to recommend with those that act on the remaining limits."""
+        """Combines the recommended remedy with remedies that act on the remaining limits."""
         best = self.preferred(self.singles)
         part = single
         while best and best.in_linux and len(best.remedies) < DEEPEST and self._has_room(best):
@@ -301,7 +302,7 @@ class Search:
             best = self.preferred(better)
 
     def _has_room(self, trial: Trial) -> bool:
-        """True unless a change fills the link, so that no further one is worth trying."""
+        """False if the change fills the link, so that a further remedy is not worth a try."""
         limit = self.situation.link_limit_bit_s
         if not limit or self.flow["app"]["kind"] != "bulk":
             return True
@@ -319,7 +320,7 @@ def _next(trial: Trial, step: int) -> list[int]:
 
 
 def _after(trial: Trial, flow: Mapping[str, Any]) -> Situation:
-    """Situation of the flow with a change."""
+    """Situation of the flow after a change."""
     if trial.scenario is None or trial.summary is None:
         raise ValueError(f"{trial.name} has not run")
     first = trial.runs[min(trial.runs)]
@@ -327,7 +328,7 @@ def _after(trial: Trial, flow: Mapping[str, Any]) -> Situation:
 
 
 def _apart(one: Trial, other: Trial) -> bool:
-    """True if the first gains more on common draws, or if the difference does not matter."""
+    """True if the first trial gains more on common draws, or if the difference does not matter."""
     ratio = one.over(other)
     if ratio is None or ratio.low is None or ratio.high is None:
         return False
@@ -335,7 +336,7 @@ def _apart(one: Trial, other: Trial) -> bool:
 
 
 def _best_of_each(trials: Sequence[Trial], gain: Callable[[Trial], float]) -> list[Trial]:
-    """One trial per remedy: of several sizes the one that gains more."""
+    """One trial for each remedy: of several values the one that gains more."""
     best: dict[str, Trial] = {}
     for trial in trials:
         other = best.get(trial.name)

@@ -1,4 +1,4 @@
-"""Flow without a remedy: its tables, path and limits."""
+"""A flow before any remedy: its tables, path and limits."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from retx.explaining.path import HEADERS, Hop, Path, path_of
 from retx.explaining.units import bytes_of, seconds_of
 
 NIL = 0.005
-"""Share of the life below which a limit is ignored."""
+"""Share of the flow's life below which a limit is ignored."""
 STANDING = 0.5
-"""Share of the least round-trip time: more delay than this in queues is a standing queue."""
+"""Ratio of queueing delay to the least round-trip time, above which a queue counts as standing."""
 LEAST_QUEUED = 0.1
-"""Part of the time above the least round trip that packets must spend in queues to blame them."""
+"""Part of the delay above the least round-trip time that queues must cause to be blamed for it."""
 
 
 @dataclass(frozen=True)
 class Situation:
-    """A flow of a resolved scenario, and the run that was made of it.
+    """A flow of a resolved scenario, and the results of its run.
 
     Args:
-        scenario: Resolved.
+        scenario: The resolved scenario.
         flow: Row of the `flows` table.
         shares: Shares of the flow's life, by key of `limited_by`.
         summary: Summary of the run.
@@ -42,7 +42,7 @@ class Situation:
 
     @property
     def tcp(self) -> Mapping[str, Any]:
-        """The TCP of its ends, resolved."""
+        """Resolved TCP settings of the flow's two endpoints."""
         tcp: Mapping[str, Any] = self.scenario["tcp"][self.flow["tcp"]]
         return tcp
 
@@ -62,9 +62,10 @@ class Situation:
         return int(self.tcp["mss"])
 
     def share(self, *keys: str) -> float:
-        """Sum of the shares of these keys; `window` is all of `window.congestion`, ….
+        """Sum of the shares of these keys; `window` stands for all keys that begin with `window.`.
 
-        A key that ends in a dot and a cause, `.wireless`, is all kinds of that cause.
+        A key that ends in a dot and a cause, such as `.wireless`, stands for all kinds with that
+        cause.
         """
         return sum(
             share
@@ -82,7 +83,7 @@ class Situation:
 
     @property
     def queueing_s(self) -> float:
-        """Mean round-trip time above the least one."""
+        """Mean round-trip time minus the least one."""
         times = [row["rtt_mean_s"] for row in self.rows if row["rtt_mean_s"] is not None]
         return max(0.0, sum(times) / len(times) - self.path.rtt_s) if times else 0.0
 
@@ -102,7 +103,7 @@ class Situation:
 
     @property
     def hops(self) -> list[Hop]:
-        """Hops of the data, then those of the acknowledgments."""
+        """Hops that data pass, then hops that acknowledgments pass."""
         return [*self.path.forward, *self.path.back]
 
     def link_row(self, hop: Hop) -> Mapping[str, Any] | None:
@@ -122,18 +123,18 @@ class Situation:
         return float(row["queue_mean_packets"] or 0.0) if row else 0.0
 
     def queue_wait_s(self, hop: Hop) -> float:
-        """Time that the mean queue before a hop takes to send, if its packets are full."""
+        """Time that the link takes to send the mean queue before a hop, if its packets are full."""
         rate = hop.rate_bit_s or 0.0
         return self.queue_packets(hop) * hop.packet_bits / rate if rate else 0.0
 
     @property
     def busy(self) -> float | None:
-        """Share of the time for which the bottleneck sends; None for a cell."""
+        """Share of the time in which the bottleneck sends; None for a cell."""
         row = self.link_row(self.path.bottleneck)
         return row["utilisation"] if row else None
 
     def drops(self, *reasons: str) -> int:
-        """Packets that the links of the data's path dropped for these reasons."""
+        """Number of packets dropped for these reasons by the links that the data pass."""
         rows = [row for row in map(self.link_row, self.path.forward) if row]
         return sum(int(row["drops"][reason]) for row in rows for reason in reasons)
 
@@ -141,7 +142,7 @@ class Situation:
     def queue_hop(self) -> Hop:
         """Hop with the longest queue, on the path of data or of acknowledgments.
 
-        The bottleneck if no queue is long.
+        If no queue is long, it is the bottleneck.
         """
         longest = max(self.hops, key=self.queue_wait_s)
         long = self.queue_wait_s(longest) > STANDING * self.path.rtt_s
@@ -158,17 +159,17 @@ class Situation:
 
     @property
     def product_bytes(self) -> float:
-        """Bytes in flight that fill the path while acknowledgments wait as long as they do."""
+        """Bytes in flight that fill the path while acknowledgments wait as long as they do now."""
         return self.path.rate_bit_s * (self.path.rtt_s + self.ack_wait_s) / 8
 
     def queue_place(self, hop: Hop) -> str:
-        """Link whose queue is meant, with its direction where only acknowledgments pass."""
+        """Name of the link at whose queue to act; with the direction if only ACKs pass it."""
         if hop in self.path.forward or hop.kind != "link":
             return hop.name
         return f"{hop.name} from {hop.left} to {hop.right}"
 
     def router_place(self, hop: Hop) -> str:
-        """Place of a command for a queue, with the direction where only acknowledgments pass."""
+        """Where to give a command for a queue; with the direction if only ACKs pass that queue."""
         if hop in self.path.forward or hop.kind != "link":
             return "at the router"
         return f"at {hop.left}, where DEV is the interface to {hop.right}"
@@ -177,13 +178,13 @@ class Situation:
     def link_limit_bit_s(self) -> float:
         """Payload rate of the bottleneck if it were never idle, in bit/s.
 
-        Under a schedule of rates it is the mean over the run; of a policer, what passes it.
+        For a schedule of rates it is the mean over the run; for a policer, the rate that it passes.
         """
         return min((limit for _, limit in self._limits()), default=0.0)
 
     @property
     def limiting_hop(self) -> Hop:
-        """Hop whose rate or policer gives the limit."""
+        """Hop whose rate or policer sets the limit."""
         return min(self._limits(), key=lambda it: it[1], default=(self.path.bottleneck, 0.0))[0]
 
     def _limits(self) -> list[tuple[Hop, float]]:
@@ -207,13 +208,13 @@ class Situation:
         return float(self.summary["engine"]["simulated_s"])
 
     def window(self, name: str) -> int | None:
-        """A buffer or window of its TCP in bytes; None where it is not bounded."""
+        """A buffer or window of the flow's TCP in bytes; None if it is unbounded."""
         value = self.tcp.get(name)
         return None if value in (None, "none") else bytes_of(value, self.mss)
 
 
 def own_rows(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Rows of a flow in a summary: those numbered where its `count` is above 1."""
+    """Rows of a flow in a summary: the numbered ones, if its `count` is above 1."""
     name = flow["name"]
     if flow["count"] == 1:
         return [row for row in summary["flows"] if row["name"] == name]

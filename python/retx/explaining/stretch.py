@@ -1,12 +1,13 @@
-"""Short part of a scenario, over which changes are compared before they run over the whole.
+"""A short part of a scenario, over which changes are compared before they run over the whole.
 
-*Why.* A change that fills a fast link takes a second to simulate. What people can have runs whole
-while the budget allows it; of what no kernel has one matters, and short runs choose it.
+*Reason.* A change that fills a fast link takes a second to simulate. Changes that Linux offers are
+run over the whole scenario while the budget allows it. Among changes that no kernel offers, only
+the best one matters, so short runs choose it.
 
-*Bias.* Runs end early, and count from half of their time on: what a start leaves behind, such as
-a queue filled by slow start, would weigh more in a short run than in a long one. So the part
-decides who goes on, with a wide margin, and its gain is never shown as that of a whole run. It does
-not judge a remedy for a limit that the part lacks.
+*Bias.* A short run ends early, and counts from half of its time on: effects of the start, such as a
+queue filled by slow start, would weigh more in it than in a long run. So short runs only decide
+which changes are run over the whole, with a wide margin, and their gain is never shown as that of a
+whole run. A short part does not judge a remedy for a limit that does not occur in it.
 """
 
 from __future__ import annotations
@@ -28,23 +29,23 @@ from retx.explaining.units import seconds_of
 from retx.shares import shares
 
 WITHOUT = 0.55
-"""Share of the budget: while a run of each change takes at most this much, all are whole."""
+"""Share of the budget: while one run of each change takes at most this much, all are run whole."""
 WITHOUT_OTHERS = 0.95
-"""Share that runs of what people can have may take, when short runs choose among the others."""
+"""Share of the budget for whole runs of changes in Linux, if short runs choose among others."""
 COST, COST_OF_ALL = 0.15, 0.4
-"""Share of the budget that short runs may take at most: of what no kernel has, and of all."""
+"""Shares of the budget for short runs at most: for changes in no kernel, and for all changes."""
 PARTS = (2, 4, 8, 16)
 """Short runs end at these fractions of the duration, given by their denominators."""
 LEAST_TRIPS = 20
-"""Round trips that a part takes at least."""
+"""Least length of a part, in round trips."""
 UNLIKE = 0.2
-"""Share of the life that may belong to other limits in the part than in the whole."""
+"""By how much the shares of limits in the part may differ from those in the whole."""
 LEAST_PART = 0.5
-"""A remedy's limits have to take at least this part of their whole share."""
+"""Least ratio of the share of a remedy's limits in the part to that in the whole."""
 FIRST, FIRST_OTHERS = 6, 1
-"""Remedies that go on in any case; and at most so many that no kernel has."""
+"""Number of remedies that are run over the whole in any case, and the most from no kernel."""
 FIFTH = 5
-"""The rank with which the others are compared, as the five best have to be told apart."""
+"""The rank with which other remedies are compared, as the five best have to be told apart."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Stretch:
         start_s: Start; earlier events are simulated, but not counted.
         end_s: End.
         base: Draw 0 without a change.
-        for_all: True where it also chooses among changes that people can have.
+        for_all: True if it also chooses among changes that Linux offers.
     """
 
     start_s: float
@@ -65,7 +66,7 @@ class Stretch:
 
     @property
     def overrides(self) -> dict[str, Any]:
-        """Bounds of a run."""
+        """Overrides that bound a run to this part."""
         return _between(self.start_s, self.end_s)
 
     @property
@@ -102,14 +103,14 @@ class Stretch:
 def stretch_for(
     runs: Runs, whole: Situation, counts: tuple[int, int], budget: float
 ) -> Stretch | None:
-    """The longest part that the budget allows; None where all changes can run whole.
+    """The longest part that the budget allows; None if all changes can be run whole.
 
-    Parts in which other limits hold than in the whole are left out.
+    Parts in which the limits differ from those in the whole are left out.
 
     Args:
         runs: Runs the scenario.
         whole: The flow without a change.
-        counts: Numbers of changes: those that people can have, and those that no kernel has.
+        counts: Number of changes that Linux offers, and number of those that no kernel offers.
         budget: Packets of all runs together.
     """
     usable, others = counts
@@ -136,7 +137,7 @@ def stretch_for(
 
 
 def _packets(whole: Situation) -> float:
-    """Packets of a run with a change: the geometric mean of the unchanged one and a full link."""
+    """Packets of a run with a change: geometric mean of the unchanged run's and a full link's."""
     packets = packets_of(whole.summary)
     goodput = measured(whole.summary, whole.flow).goodput_bit_s
     if whole.flow["app"]["kind"] != "bulk" or not goodput:
@@ -149,9 +150,9 @@ def _between(start_s: float, end_s: float) -> dict[str, Any]:
 
 
 def front(trials: Sequence[Trial]) -> list[Trial]:
-    """Changes that are run over the whole: the first ones, and those close behind.
+    """Changes to run over the whole scenario: the first ones, and those not far behind.
 
-    It is far behind where its gain, as a logarithm, is less than half of the fifth best one's.
+    A change is far behind if its gain, as a logarithm, is less than half of the fifth best gain.
     """
     ranked = sorted(trials, key=lambda trial: -(trial.early_gain or 0.0))
     usable = [it for it in ranked if it.in_linux]

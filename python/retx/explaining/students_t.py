@@ -1,7 +1,8 @@
 """Quantiles of Student's t.
 
-An import of `scipy` takes as long as a quarter of an answer of `retx why`. For whole degrees of
-freedom the distribution is a finite sum (Abramowitz & Stegun 1964, 26.7.3 and 26.7.4).
+They are computed here, because an import of `scipy` takes a quarter of the time of `retx why`. For
+whole degrees of freedom the distribution is a finite sum (Abramowitz & Stegun 1964, 26.7.3 and
+26.7.4).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from functools import cache
 from math import atan, cos, pi, sin, sqrt, tan
 
 STEPS = 60
-"""Halvings of a right angle, after which only rounding is left."""
+"""Number of times that a right angle is halved, after which only rounding is left."""
 
 
 @cache
@@ -37,7 +38,7 @@ def share_within(freedom: int, t: float) -> float:
 
 
 def _within(freedom: int, angle: float) -> float:
-    """The share by the angle whose tangent is t over the root of the degrees of freedom."""
+    """The share, from the angle whose tangent is t over the root of the degrees of freedom."""
     is_odd = freedom % 2 == 1
     square = cos(angle) ** 2
     term = sin(angle) * (cos(angle) if is_odd else 1.0)

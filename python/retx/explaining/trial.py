@@ -51,7 +51,7 @@ def gain_of(ratios: list[float]) -> Gain:
 
 
 def geometric(values: Sequence[float]) -> float:
-    """Geometric mean; 0 where one of them is 0."""
+    """Geometric mean; 0 if one of the values is 0."""
     return exp(sum(map(log, values)) / len(values)) if all(value > 0 for value in values) else 0.0
 
 
@@ -60,9 +60,9 @@ class Trial:
     """Change of a scenario, with the measurements of its runs.
 
     Args:
-        remedies: Whose change it is; several of a combination.
-        changes: Changes of one remedy each.
-        weight: Share of the life that it may matter for.
+        remedies: The remedies that propose the change; several for a combination.
+        changes: One change for each remedy.
+        weight: Share of the flow's life on which the change may act.
     """
 
     remedies: tuple[Remedy, ...]
@@ -73,11 +73,11 @@ class Trial:
     """Summary of draw 0."""
     scenario: Mapping[str, Any] | None = None
     early_gain: float | None = None
-    """Gain in short runs (`stretch.py`); None without any."""
+    """Gain in short runs (`stretch.py`); None if there were none."""
 
     @property
     def name(self) -> str:
-        """Words of its remedies."""
+        """Names of its remedies."""
         return " + ".join(remedy.name for remedy in self.remedies)
 
     @property
@@ -87,7 +87,7 @@ class Trial:
 
     @property
     def apply(self) -> list[str]:
-        """Instructions for a person who makes the changes."""
+        """Instructions for making the changes."""
         return [line for change in self.changes for line in change.apply]
 
     @property
@@ -117,7 +117,8 @@ class Trial:
     def ease(self) -> tuple[int, bool, int]:
         """Sorting key, smaller for easier changes.
 
-        The place comes first, then whether they only take settings back, then the number of keys.
+        Changes are sorted by place, then by whether they only undo settings, then by the number of
+        keys.
         """
         adds = not all(remedy.undoes for remedy in self.remedies)
         return WHERE.index(self.where), adds, len(self.overrides)
@@ -140,7 +141,7 @@ class Trial:
         """Measured costs, as means over the draws.
 
         `rtt_s`: change of the mean round-trip time; `needless`: change of the share of needless
-        retransmissions; `others`: ratio of the other flows' goodput, None without any.
+        retransmissions; `others`: ratio of the other flows' goodput, None if there are none.
         """
         pairs = self._pairs(baseline)
         times = [a.rtt_s - b.rtt_s for a, b in pairs if a.rtt_s is not None and b.rtt_s is not None]

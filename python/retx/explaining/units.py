@@ -47,5 +47,5 @@ def _number(text: str, units: dict[str, float]) -> float:
 
 
 def power_of_two(value: float) -> int:
-    """The least power of two that is no smaller."""
+    """The least power of two that is at least this value."""
     return 1 << max(0, int(-(-value // 1)) - 1).bit_length()

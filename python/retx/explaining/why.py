@@ -1,4 +1,4 @@
-"""Says why a flow is slow, and what would make it faster."""
+"""Tells why a flow is slow, and what would make it faster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from retx.source import Scenario
 from retx.trust import trusting
 
 PACKETS = 5_000_000
-"""Budget by default: some seconds on two cores, and the same answer on every machine."""
+"""Default budget: some seconds on two cores, and the same answer on every machine."""
 
 
 def why(
@@ -34,17 +34,17 @@ def why(
     """Finds what limits a flow, and tries remedies on the same draws.
 
     Args:
-        scenario: As `retx.run` takes it.
+        scenario: Scenario, as for `retx.run`.
         flow: A flow's name in the scenario; the first over TCP by default.
-        budget: Time limit, as `"10 s"` or in seconds; by default as long as five million
-            packets take, so that the answer does not depend on the machine. The first run is
-            made in any case.
-        replications: So many draws of each remedy, however long they take, or until `budget` is
-            spent; without it, as many as it takes to tell the five best apart.
-        seed: Takes the place of the scenario's.
+        budget: Time limit, as `"10 s"` or in seconds; by default the search stops after five
+            million simulated packets, so that the answer does not depend on the machine. The first
+            run is made in any case.
+        replications: Number of draws of each remedy, which are made however long they take, or
+            until `budget` is spent; by default as many as are needed to tell the five best apart.
+        seed: Seed, in place of the scenario's.
         overrides: Values by their key in the scenario, as for `retx.run`.
-        threads: Runs at a time; the number of cores by default.
-        code: False refuses a scenario that names code of its own.
+        threads: Number of concurrent runs; by default the number of cores.
+        code: Whether a scenario may name its own code; if False, such a scenario is refused.
         files_anywhere: Data files may lie outside the scenario's folder.
 
     Raises:
@@ -94,7 +94,7 @@ def _chosen(scenario: Mapping[str, Any], name: str | None) -> Mapping[str, Any]:
 
 
 def _shares_tcp(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> bool:
-    """True if other flows share the TCP, so that a change would affect them, too."""
+    """True if other flows share the TCP settings, so that a change would affect them, too."""
     same = [it for it in scenario["flow"] if it.get("tcp") == flow["tcp"]]
     return len(same) > 1
 
@@ -102,7 +102,7 @@ def _shares_tcp(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> bool:
 def _with_own_tcp(
     scenario: Mapping[str, Any], flow: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Scenario in which the flow has its own copy of its TCP, named after the flow."""
+    """Scenario in which the flow has its own copy of its TCP settings, named after the flow."""
     name = flow["name"]
     while name in scenario["tcp"]:
         name += "_own"

@@ -20,13 +20,13 @@ MOST_ROWS = 12
 LEAST_SECOND = 0.1
 """Share below which a second limit is not mentioned."""
 LEAST_APART = 0.1
-"""Relative difference of two speeds that a paragraph explains."""
+"""Relative difference of two speeds from which a paragraph explains it."""
 FROM_NOTHING = 1e6
-"""Gain that only a flow which delivered nothing can have: it is no factor."""
+"""Factor that only a flow which delivered nothing can exceed: no number is given then."""
 
 
 def stopped(search: Search) -> dict[str, Any]:
-    """Rule that ended the search, with its cost."""
+    """The rule that ended the search, and the cost of the search."""
     plan, took = search.plan, search.took_s
     if search.is_separated and not plan.draws and search.untried == 0:
         rule, text = "separated", "the intervals tell the five best apart, or differ by under 2 %"
@@ -51,7 +51,7 @@ def factor(gain: float | None) -> str:
 
 
 def interval(row: Mapping[str, Any]) -> str:
-    """`9.1 to 9.4`; empty where one draw gives none."""
+    """`9.1 to 9.4`; empty if there is only one draw."""
     if row["gain_low"] is None or row["gain"] >= FROM_NOTHING:
         return ""
     low, high = f"{row['gain_low']:.3g}", f"{row['gain_high']:.3g}"
@@ -82,7 +82,7 @@ def combined_fix(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def helps(row: Mapping[str, Any]) -> bool:
-    """True if a gain is worth a change and beyond chance."""
+    """True if a gain is worth a change and is not due to chance."""
     return is_worth(row["gain"], row["gain_low"])
 
 
@@ -96,7 +96,7 @@ def _ease(row: Mapping[str, Any]) -> tuple[int, int, int]:
 
 
 def _second(rows: Sequence[Mapping[str, Any]], best: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Easiest change elsewhere: if possible on the path after one at an end, or vice versa."""
+    """The easiest change in another place: on the path after one at a host, or vice versa."""
     mine = ("end", "application")
     others = [
         row for row in rows if helps(row) and row["in_linux"] and row["where"] != best["where"]
@@ -123,7 +123,7 @@ def _cause(search: Search, content: Mapping[str, Any]) -> str:
 
 
 def _unmeasured(situation: Situation) -> str:
-    """Clause on a flow without a life between the warm-up and the end of the run."""
+    """Clause on a flow that was not alive between the warm-up and the end of the run."""
     ends = [row["finish_s"] for row in situation.rows]
     warmup = str(situation.scenario.get("warmup", "0 s"))
     if ends and None not in ends and max(ends) <= seconds_of(warmup):
@@ -132,7 +132,7 @@ def _unmeasured(situation: Situation) -> str:
 
 
 def _of_answers(situation: Situation) -> str:
-    """Limit of the answers: queues on the path, or TCP while the application does not pause."""
+    """Limit of the response times: queues on the path, or TCP while the application is busy."""
     if situation.has_standing_queue:
         return standing_queue(situation)
     pause = situation.shares.get("application", 0.0)
@@ -183,7 +183,7 @@ def _shown(content: Mapping[str, Any], row: Mapping[str, Any]) -> str:
 
 
 def _alike(content: Mapping[str, Any], one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """True if two rows differ by too little for a reader to stumble over it."""
+    """True if the difference between two rows is too small to need an explanation."""
     key = "response_s" if _answers(content) else "goodput_bit_s"
     a, b = float(one[key] or 0), float(other[key] or 0)
     return abs(a - b) <= LEAST_APART * max(a, b)
@@ -217,7 +217,7 @@ def _cure(search: Search, content: Mapping[str, Any]) -> list[str]:
 
 
 def _beyond(row: Mapping[str, Any], best: Mapping[str, Any]) -> str:
-    """Part of a combination that goes beyond the recommended change."""
+    """The part of a combination that is not in the recommended change."""
     return str(row["text"].removeprefix(best["text"]).removeprefix(", and "))
 
 
@@ -258,7 +258,7 @@ def _none(content: Mapping[str, Any]) -> str:
 
 
 def _delay(content: Mapping[str, Any]) -> str:
-    """Remedy that shortens the round trip most, if none gains speed."""
+    """The remedy that shortens the round trip most, if no remedy increases the speed."""
     shorter = [
         row
         for row in content["remedies"]

@@ -22,7 +22,7 @@ from retx.fitting.series import Numbers
 FAMILIES = {"gamma": "gamma", "lognormal": "lognorm", "weibull": "weibull_min"}
 LEVEL = 0.01
 MOST, DRAWN = 2000, 99
-"""Delays that a fit takes, evenly from all, and series that are drawn for a p-value."""
+"""Number of delays that a fit uses at most, evenly spaced, and of series drawn for a p-value."""
 QUANTILES = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 LEAST = 30
 """Fewest delays to which a law is fitted."""

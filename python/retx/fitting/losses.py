@@ -21,8 +21,9 @@ class LossFit:
     content: Mapping[str, Any]
     """Models, tests and change points, as `retx fit --json` prints them under `loss`."""
     prefers_time: bool = False
-    """True if a scenario takes a law in time where the data do not tell laws apart: probes at a low
-    rate show how long a burst lasts."""
+    """True to take a law in time if the data do not tell laws apart, as from probes at a low rate,
+    which show how long a burst lasts.
+    """
 
     @property
     def models(self) -> Sequence[Mapping[str, Any]]:

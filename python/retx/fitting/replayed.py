@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from retx.fitting.fit import Fit
 
 POINTS_MOST = 400
-"""Points that a scenario has itself; more go into a file beside it."""
+"""Number of points that a scenario contains itself; more points are written to a file beside it."""
 Point = tuple[float, "float | None", "float | None"]
 """Time, loss, delay above the shortest; None where the table has no such column."""
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ASSUMED_RATE = "100 Mbit/s"
 ASSUMED_DELAY = "20 ms"
 FRAME_BYTES = 1538
-"""A full frame of Ethernet."""
+"""Size of a full Ethernet frame."""
 DURATION_S = 30.0
 
 

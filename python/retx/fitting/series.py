@@ -18,9 +18,9 @@ class Packets:
     sizes_bytes: Numbers
     """IP packet lengths."""
     lost: Numbers
-    """Probability that each was lost; NaN where nothing is known."""
+    """Probability that each packet was lost; NaN if nothing is known."""
     delays_s: Numbers
-    """Delay or RTT of each; NaN where there is none."""
+    """Delay or RTT of each packet; NaN if there is none."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Counts:
     seconds: Numbers
     packets: Numbers
     lost: Numbers
-    """NaN where the input does not say."""
+    """Number of lost packets; NaN if the input does not say."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ class Series:
     """Name of the reader, such as `ping`."""
     file: str
     is_round_trip: bool
-    """True if delays are RTTs, and a loss may have happened on either way."""
+    """True if delays are RTTs, and a loss may have happened in either direction."""
     packets: Packets | None = None
     counts: Counts | None = None
     rates: Rates | None = None
     rtts_s: Numbers | None = None
-    """RTTs of a transport, where packets are not seen one by one."""
+    """RTTs measured by a transport, if packets are not seen one by one."""
     queue_wait_s: float | None = None
     """Longest wait in the queue: longest less shortest RTT of a transport that fills the link."""
     findings: tuple[str, ...] = ()

@@ -49,7 +49,7 @@ class Conditions:
     initial_window_bytes: float
     initial_rto_s: float
     wire_bit_s: float
-    """Least rate of the links of its way."""
+    """The lowest rate of the links on the flow's path."""
     overhead_bytes: int
     """Bytes that the link with that rate adds to a frame."""
     transfer_bytes: int | None
@@ -113,7 +113,7 @@ def _of_flow(scenario: Table, flow: Table) -> Conditions:
 
 
 def _way(links: list[Table], start: str, end: str) -> list[tuple[Table, bool]]:
-    """Links of the path with the fewest hops, each with a flag that is true from right to left."""
+    """Links of the path with the fewest hops, each with a flag that is true for right to left."""
     open_ends: deque[tuple[str, list[tuple[Table, bool]]]] = deque([(start, [])])
     seen = {start}
     while open_ends:

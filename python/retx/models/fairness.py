@@ -1,6 +1,6 @@
 """Jain's index of fairness.
 
-*Equation.* J = (Σx)² / (n·Σx²): 1 when all have the same, 1/n when one has everything.
+*Equation.* J = (Σx)² / (n·Σx²): 1 if all flows have equal shares, 1/n if one flow has everything.
 
 *Reference.* Jain, Chiu & Hawe 1984, DEC-TR-301.
 """

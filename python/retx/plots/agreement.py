@@ -13,7 +13,7 @@ SIDE_INCHES = 5.2
 BAND = 0.15
 NEEDED = [f"{side}{part}" for side in ("simulated", "emulated") for part in ("", "_low", "_high")]
 TWO_DECADES = 100.0
-"""Values that span more go on axes with logarithms, if none is zero."""
+"""Ratio of largest to smallest value above which axes are logarithmic, if no value is zero."""
 
 
 def agreement(

@@ -21,7 +21,7 @@ from retx.plots.style import (
 
 MOST_TICKS = 20
 LEAST_DECADE = 0.1
-"""The axis of shares goes down to it at least."""
+"""The vertical axis reaches down to at least this share."""
 
 
 def bursts(

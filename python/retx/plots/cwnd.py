@@ -29,7 +29,7 @@ FAR = 4
 """Multiple of the largest flight size up to which the receive window of a capture is drawn."""
 KIND_LABEL = {"fast_retransmit": "fast retransmit", "rto": "timeout"}
 KIND_HEIGHT = {"fast_retransmit": 1.02, "rto": 1.07}
-"""Height of the marks, in heights of a panel: the fewer timeouts must not be covered."""
+"""Height of the marks, in heights of a panel; timeouts, which are fewer, must not be covered."""
 
 
 def cwnd(
@@ -40,7 +40,7 @@ def cwnd(
     span: tuple[float, float] | None = None,
     ax: Ax = None,
 ) -> Figure:
-    """One panel per flow; marks along the top show recovery episodes, coloured by true cause.
+    """One panel per flow; marks along its top edge show recovery episodes by their true cause.
 
     Args:
         samples: The `samples` table.

@@ -31,7 +31,7 @@ def episodes(
     span: tuple[float, float] | None = None,
     ax: Ax = None,
 ) -> Figure:
-    """One strip per flow: a bar for each episode, a mark at its beginning for its kind.
+    """One strip per flow, with a bar for each episode and a mark for its kind at its beginning.
 
     Args:
         table: The `episodes` table.

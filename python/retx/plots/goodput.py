@@ -62,7 +62,7 @@ def default_interval(samples: pl.DataFrame) -> float:
 
 
 def draw_goodputs(axes: Any, each: pl.DataFrame, step: float) -> None:  # noqa: ANN401
-    """Draws a line for each flow; many flows have the same line style."""
+    """Draws a line for each flow; if there are many flows, all lines have the same style."""
     names = each["flow"].unique(maintain_order=True).to_list()
     few = len(names) <= MOST_NAMED
     scale, label = axis("goodput_bit_s", each["goodput_bit_s"])
@@ -83,5 +83,5 @@ def draw_goodputs(axes: Any, each: pl.DataFrame, step: float) -> None:  # noqa: 
 def from_the_start(
     ends: pl.Series, values: pl.Series, step: float
 ) -> tuple[list[float], list[float]]:
-    """Points of a step line from ends of intervals; the first starts one step before its end."""
+    """Points of a step line, from ends of intervals; the first begins one step before its end."""
     return [ends[0] - step, *ends], [values[0], *values]

@@ -24,7 +24,7 @@ SHORT = {
 }  # fmt: skip
 """Keys with a name of their own."""
 LIMITS = {("queue", "packets"): "packets", ("queue", "bytes"): "bytes"}
-"""Limits of a queue, which each discipline words in its own way."""
+"""Limits of a queue, which have another wording in each discipline."""
 UNIT = re.compile(r",? in (packets|bytes|segments|dB|Hz)$")
 EACH = re.compile(r" of (?:both|each) directions?$")
 

@@ -25,7 +25,7 @@ class Label:
 
     words: str
     unit: str = ""
-    """Unit of plain numbers; texts such as `20 ms` have one of their own."""
+    """Unit of plain numbers; texts such as `20 ms` contain their own unit."""
     owner: str = ""
     """Name of the link or flow, if there are several."""
 

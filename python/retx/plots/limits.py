@@ -48,9 +48,9 @@ def why(
         episodes: The `episodes` table.
         limited_by: `limited_by` of each flow, by name.
         limits: The `limits` table; without it there is no band.
-        phrases: Words of some keys that take the place of those in `PHRASES`.
+        phrases: Phrases for some keys, instead of those in `PHRASES`.
         flow: Name of the flow; required if there are several.
-        span: Start and end of the window's course, in seconds of the run.
+        span: Part of the run for which the window is drawn: start and end, in seconds.
         ax: Two axes to draw into, instead of a new figure.
 
     Raises:
@@ -108,7 +108,7 @@ def draw_shares(
         axes: Axes of the bar.
         seconds: By key of `limited_by`.
         name: Name of the flow.
-        phrases: Words of some keys that take the place of those in `PHRASES`.
+        phrases: Phrases for some keys, instead of those in `PHRASES`.
         within: True to put the legend into the axes.
     """
     left = 0.0

@@ -26,12 +26,12 @@ from retx.varied import value_name
 
 MOST_CURVES = 12
 HEADROOM = 1.3
-"""A closed form may make the picture higher than the data do, at most by this factor."""
+"""Factor by which a closed form may at most enlarge the vertical range of the data."""
 WIDE_RANGE = 10.0
-"""Parameters that span so many times their least are shown on a logarithmic axis."""
+"""Ratio of the largest to the least value above which a parameter has a logarithmic axis."""
 HEIGHT_INCHES = 3.4
 SPREAD = 0.07
-"""Horizontal offset of several curves, in places, where the axis has names."""
+"""Horizontal offset between several curves, in places, if the axis shows names."""
 MODEL_GREYS = ("0.25", "0.5")
 MODEL_DASHES = ("-", (0, (6, 2)), (0, (2, 2)), (0, (6, 2, 1, 2)), (0, (1, 1)), (0, (9, 3)))
 

@@ -17,7 +17,7 @@ BOUNDS = {
     "no_channel_losses": ("without channel losses", ":"),
     "no_channel_delays": ("without channel delays", "-."),
 }
-"""Legend and line of each bound."""
+"""Legend text and line style of each bound."""
 MOST_REMEDIES, LEAST_REMEDIES, MOST_COMBINED = 12, 6, 2
 ROW_INCHES, AROUND_INCHES = 0.31, 1.0
 LABEL_CHARACTERS = 46

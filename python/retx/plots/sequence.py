@@ -23,7 +23,7 @@ from retx.plots.style import (
 
 DRAWN = ("sent_s", "low", "high")
 RASTER_ROWS = 5_000
-"""Rows above which marks are rasterised: a vector file would hold more than anyone can see."""
+"""Number of rows above which marks are rasterised: a vector file would show no more."""
 
 
 def sequence(

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 LONG_SHARE, SHOWN_SHARE = 0.25, 0.12
-"""A silence longer than this share of the busy time is drawn as if it had that other share."""
+"""A silence longer than the first share of the busy time is drawn as long as the second share."""
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ COLUMN_CHARACTERS = 44
 PANEL_INCHES = 2.6
 DPI = 150
 MOST_COLUMNS = 5
-"""Maximum number of columns of a legend."""
+"""Number of columns that a legend has at most."""
 CHARACTER, AROUND = 4.4, 30.0
 """Points of a legend's letter on average, and of an entry's mark and the gap beside it."""
 FEW_DECADES = 2

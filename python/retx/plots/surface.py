@@ -19,7 +19,7 @@ from retx.plots.style import MAP, Ax, Figure, label_decades, one_panel, styled
 from retx.plots.ticks import LINE_LABEL
 
 MOST_NUMBERED = 120
-"""Cells, at most, that have their value written in."""
+"""Number of cells up to which each cell shows its value."""
 LEVELS = 10
 HEIGHT_INCHES = 4.2
 LUMINANCE, BRIGHT = (0.299, 0.587, 0.114), 0.6
@@ -124,7 +124,7 @@ def contour(
 
 
 def _label_lines(axes: Any, lines: Any, areas: Any) -> None:  # noqa: ANN401
-    """Writes its value onto each line; where there is no room, the drawing leaves it out."""
+    """Writes its value onto each line, except where there is no room."""
     _add_middles(axes, lines)
     behind = areas.cmap(areas.norm(lines.levels))
     bright = behind[:, :3] @ LUMINANCE > BRIGHT

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from retx.source import Scenario
 
 BETWEEN = 40
-"""Points at which a closed form is calculated to be drawn as a curve."""
+"""Number of points at which a closed form is calculated for its curve."""
 
 
 class SweepPlot:

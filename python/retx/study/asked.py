@@ -1,7 +1,7 @@
-"""Runs only the points of a study that a function asks for: for the trials of a calibration.
+"""Runs only those points of a study that a function asks for, in the trials of a calibration.
 
-The function is called twice: first with ones instead of all numbers, to record its requests, then
-with the results. Points of earlier requests, from another trial, are not run again.
+The function is called twice: first with 1.0 in place of every number, to record its requests, then
+with the results. Points that an earlier trial requested are not run again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Known:
     cases: dict[str, set[str]] = field(default_factory=dict)
 
     def within(self, study: Study) -> Study:
-        """The study with only the requested cases; with all of them before the first call."""
+        """The study with only the requested cases; with all cases before the first call."""
         if not self.cases:
             return study
         return replace(
@@ -54,7 +54,7 @@ class Known:
 
 
 class Asked(Runs):
-    """Records the requested quantities; returns the known ones, and ones for all others."""
+    """Records the requested quantities; returns the known ones, and 1.0 for all others."""
 
     def __init__(self, whole: Whole, known: Known) -> None:
         super().__init__(whole, lambda name: None)

@@ -1,10 +1,10 @@
 """Searches the open parameters of a study together, and freezes the set-up that fits most claims.
 
 Trials come in this order: the default, each single change of it, a Latin hypercube over all
-parameters, proposals of Optuna's sampler, single changes of the best ones, and the best ones with
-single parameters reset to their defaults. Each trial is stored as one line beside the report as
-soon as it is judged, and proposals depend only on earlier trials: an interrupted search continues,
-with the same result.
+parameters, proposals of Optuna's sampler, single changes of the best set-ups, and the best set-ups
+with single parameters reset to their defaults. Each trial is stored as one line beside the report
+as soon as it is judged, and proposals depend only on earlier trials: an interrupted search
+continues, with the same result.
 """
 
 from __future__ import annotations
@@ -45,13 +45,14 @@ from retx.study.verdicts import Finding
 FRONT = "front.csv"
 FRONT_ROWS = 100
 SEED_AHEAD = 1000
-"""Offset of the seed: with a report's draws, the winner's luck would be reported."""
+"""Offset of the seed: with the same draws as the report, luck in the search would be reported."""
 LEADERS = 3
 ATTEMPTS = 16
-"""Proposals that the sampler may repeat before one that was tried is taken. A list of few values
-has no other neighbours, and the sampler goes on where it was best."""
+"""Number of repeated proposals after which one that was tried is accepted. A list of few values has
+no other neighbours, and the sampler stays near the best.
+"""
 PROMISING = 2
-"""Lag behind the best, in claims less bends, up to which a trial with few draws gets more."""
+"""Distance from the best score, up to which a trial with few draws gets more draws."""
 
 Progress = Callable[[Trial], None]
 
@@ -119,7 +120,7 @@ class Search:
         return done
 
     def _proposals(self, done: list[Trial]) -> Iterator[tuple[str, Values]]:
-        """Set-ups in their order; `done` is extended as they are judged."""
+        """Set-ups in their order; `done` grows while they are judged."""
         default = self.openings.default
         yield "default", default
         for name, parameter in self.openings.parameters.items():
@@ -262,7 +263,7 @@ class Search:
         return said
 
     def _left_out(self, trials: Sequence[Trial]) -> tuple[int, int]:
-        """Claims that agree if the base is chosen without one figure or table column each."""
+        """Number of claims that agree if the base is chosen without their own figure or table."""
         figures: dict[str, list[str]] = {}
         for claim, source in self._sources().items():
             figures.setdefault(source, []).append(claim)

@@ -1,4 +1,4 @@
-"""Text of a report on the choice of its set-up."""
+"""The part of a study's report that says how the set-up was chosen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from retx.study.front import Trial, conflicts, costs, out_of_reach
 from retx.study.openings import Openings, Values
 
 CONFLICTS = 12
-"""Largest number of pairs of claims excluding each other that are kept."""
+"""Number of pairs of conflicting claims that are kept at most."""
 
 
 @dataclass(frozen=True)
@@ -30,16 +30,16 @@ class Chosen:
     """The set-up of all runs, and the results of the search for it."""
 
     said: str
-    """Sentence on the set-up."""
+    """Sentence that describes the set-up."""
     parameters: list[Parameter]
     searched: dict[str, Any] = field(default_factory=dict)
-    """Findings of the search in `base.toml`; empty for another set-up than the base."""
+    """Findings of the search in `base.toml`; empty if the set-up is not the base."""
 
     @classmethod
     def of(
         cls, name: str, openings: Openings, values: Values, searched: Mapping[str, Any]
     ) -> Chosen:
-        """The set-up with its sentence."""
+        """The set-up with a sentence that describes it."""
         bent = openings.bent(values)
         listed = "; ".join(f"{it}: {values[it]}" for it in bent)
         said = f"Set-up: {name}, {len(bent)} of {len(values)} open parameters bent"

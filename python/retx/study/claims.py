@@ -25,7 +25,7 @@ class Series:
     unit: str
     values: dict[str, float]
     subtract: float = 0.0
-    """An offset to take off before comparing."""
+    """An offset that is subtracted before the comparison."""
     subtract_why: str = ""
 
     def comparable(self, case: str) -> float | None:
@@ -49,9 +49,9 @@ class Number:
     unit: str
     source: str
     about: bool = False
-    """“About”: the last digit itself is uncertain by one, not by a half."""
+    """True for “about”: the last digit itself is uncertain by one, not by a half."""
     step: float = 0.0
-    """Unit of the last digit, where it is not that of the number as written."""
+    """Unit of the last digit, if it is not that of the number as written."""
     step_why: str = ""
     """Reason for a step that is wider than the last digit."""
 
@@ -159,7 +159,7 @@ class Claim:
 
     @property
     def ours(self) -> bool:
-        """True if the bound is the study's own: typed here, not printed in the paper."""
+        """True if the bound was set by the study, and is not printed in the paper."""
         return self.rule in ("at_least", "at_most") and not isinstance(self.published, str)
 
 

@@ -33,7 +33,7 @@ EMULATIONS = "emulations"
 """The directory beside the report."""
 LEFT_OUT = "left out by --emulations 0"
 AT_ONCE = 4
-"""Number of points emulated at a time. Those of studies are slow; a late run is repeated."""
+"""Number of points emulated at a time. Flows of studies are slow; a late run is repeated."""
 IDLE_LOAD = 1.0
 """Load per core up to which no process waits long; it includes the emulation's own processes."""
 

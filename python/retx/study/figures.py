@@ -12,7 +12,7 @@ from matplotlib.figure import Figure as Drawn
 from retx.plots import style
 
 WIDTH_INCHES = 5.2
-"""Width at which text of 9 points stays legible when a phone scales the figure to its page."""
+"""Width at which text of 9 points stays legible if a phone scales the figure to its screen."""
 
 THUMBNAIL_DPI = 40
 """About 210 pixels of width: twice what a page shows, for screens with small pixels."""

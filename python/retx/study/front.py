@@ -23,7 +23,7 @@ class Trial:
     """Score of each claim; 1 where it agrees."""
     means: dict[str, float | None]
     broken: tuple[str, ...] = ()
-    """Facts that the set-up contradicts; it is admitted only without any."""
+    """Facts that the set-up contradicts; it is admitted only if there are none."""
     draws: int = 0
     """Runs of each random point."""
 
@@ -45,14 +45,14 @@ class Trial:
 
 
 def best(trials: Sequence[Trial], without: Iterable[str] = ()) -> Trial:
-    """Trial to use as base: the best admitted one, otherwise the default."""
+    """The trial to use as base: the best admitted trial, otherwise the default."""
     admitted = [trial for trial in trials if not trial.broken] or list(trials[:1])
     left_out = tuple(without)
     return max(admitted, key=lambda trial: (*trial.net(left_out), -trial.number))
 
 
 def by_bends(trials: Sequence[Trial]) -> list[Trial]:
-    """Best trial for 0, 1, 2 … bent parameters, as long as a further bent parameter wins claims."""
+    """Best trial with 0, 1, 2 … bent parameters, as long as one more gains claims."""
     found: list[Trial] = []
     for bends in range(max(len(trial.bent) for trial in trials) + 1):
         such = [trial for trial in trials if len(trial.bent) == bends and not trial.broken]

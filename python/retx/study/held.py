@@ -25,7 +25,7 @@ from retx.study.rules import judge
 from retx.study.verdicts import Finding
 
 FUNCTION = "held_out"
-"""A study's function with the values of these claims, from single points alone."""
+"""Name of a study's function that computes the values of these claims from single points."""
 UNCOUNTED_RULES = ("arithmetic", "undecidable")
 
 

@@ -1,4 +1,4 @@
-"""The page over all reports of `retx study all`."""
+"""The page that lists all reports of `retx study all`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from retx.study.verdicts import Verdict
 
 NAME = "index.html"
 MARK = '<meta name="generator" content="retx study">'
-"""Mark by which an earlier page of ours is recognised."""
+"""Text by which an earlier page of retx is recognised."""
 MARK_WITHIN = 2000
 
 

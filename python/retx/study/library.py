@@ -64,7 +64,7 @@ class Case:
     name: str
     label: str
     set: dict[str, Any] = field(default_factory=dict)
-    """Values by their key in the scenario, as `--set` takes them."""
+    """Values by key in the scenario, as for `--set`."""
     builds_on: str | None = None
     """Case of the same experiment whose settings apply here, too."""
     random: bool = True
@@ -93,7 +93,7 @@ class Experiment:
     """Keys that vary besides the cases, as in a scenario's `[sweep]`; where the forms differ,
     `{ quick = […], full = […] }` in the place of a list."""
     tables: list[str] = field(default_factory=list)
-    """Tables of single events to keep of every run, as `retx sweep --table`."""
+    """Tables of single events to keep of every run, as for `retx sweep --table`."""
     derive_from: list[str] = field(default_factory=list)
     """Tables that `quantities` in figures.py reads, and that are not kept."""
     emulations: dict[str, int] = field(default_factory=dict)
@@ -142,7 +142,7 @@ class Study:
     folder: Path
     title: str
     kicker: str
-    """Text above the title."""
+    """Line above the title."""
     paper: Paper
     experiments: dict[str, Experiment]
     published: Published

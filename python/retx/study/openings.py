@@ -80,7 +80,7 @@ class Opening:
         return next((it["source"] for it in self.values if it["is"] == value), self.source)
 
     def at(self, share: float) -> Any:  # noqa: ANN401
-        """Value at the fraction `share` of the range or list, 0 ≤ share < 1."""
+        """Value at the fraction `share` of the range or list; 0 ≤ share < 1."""
         if self.values:
             return self.values[int(share * len(self.values))]["is"]
         low, high = self.range["from"], self.range["to"]
@@ -138,11 +138,11 @@ class Budget:
     """Extent of a search in one form."""
 
     space: int
-    """Space-filling trials, beside the default and each single change of it."""
+    """Number of space-filling trials, besides the default and each single change of it."""
     guided: int
     """Trials that Optuna's sampler proposes."""
     climb: int = 0
-    """Rounds that try each single change of the best trial, and of that with most claims."""
+    """Number of rounds over single changes of the best trial, and of the one with most claims."""
 
 
 @dataclass(frozen=True)
@@ -153,11 +153,11 @@ class Openings:
     facts: list[Fact]
     budgets: dict[str, Budget]
     draws: tuple[int, ...]
-    """Draws of each point: first, and of trials that promise to be the best."""
+    """Draws of each point: in a first judgement, and in trials that may become the best."""
 
     @property
     def default(self) -> Values:
-        """Set-up without any bend."""
+        """Set-up with every parameter at its default."""
         return {name: it.default for name, it in self.parameters.items()}
 
     def bent(self, values: Mapping[str, Any]) -> list[str]:
@@ -254,8 +254,9 @@ def _check(study: Study, made: Openings, path: Path) -> None:
 
 
 LOOKED_AT = ("", "fitted")
-"""Claims that a search may look at: those that count, and numbers that a fit uses up. Without them
-a bend that fits a number would win nothing."""
+"""Uses of claims that a search may see: claims that count, and numbers used up by a fit. Without
+those, a change that fits a number would gain nothing.
+"""
 
 
 def calibrating(study: Study) -> list[str]:

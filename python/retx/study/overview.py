@@ -12,11 +12,11 @@ from retx.study.verdicts import Judged, Tally, Verdict
 PLACE = re.compile(r"\b(figure|table|equation)s? (\d+[a-z]?|[IVX]+\b)", re.IGNORECASE)
 _ONE = r"(?:\d+[a-z]?|[IVX]+\b)"
 SEVERAL = re.compile(rf"\b(figure|table)s? ({_ONE})((?:(?:, | and | to ){_ONE})*)", re.IGNORECASE)
-"""Places that a caption names: “figure 3”, “figures 5c and 5d”, “figures 5 to 9”."""
+"""Pattern of several places in a caption: “figure 3”, “figures 5c and 5d”, “figures 5 to 9”."""
 JOINTS = re.compile(rf"(, | and | to )({_ONE})")
 TEXT = "text"
 SHAPES = ("curve", "trend", "order", "direction")
-"""Rules that judge a shape and not a level."""
+"""Rules that judge a shape, not a level."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Place:
     """`reproduced`, `same shape`, `in part`, `not`, or `not judged`."""
     tally: Tally
     picture: Figure | None = None
-    """Our drawing of it."""
+    """The figure in this report that shows the same."""
 
 
 def with_pictures(places: Iterable[Place], figures: Mapping[str, Figure]) -> list[Place]:
@@ -53,14 +53,14 @@ def _named(caption: str) -> list[str]:
 
 
 def _between(first: str, last: str) -> list[str]:
-    """Places between two: 6 to 8 of 5 and 9, 11b and 11c of 11a and 11d."""
+    """Places between two: 6 to 8 for 5 and 9, 11b and 11c for 11a and 11d."""
     if first.isdigit() and last.isdigit():
         return [str(number) for number in range(int(first) + 1, int(last))]
     return [f"{first[:-1]}{chr(code)}" for code in range(ord(first[-1]) + 1, ord(last[-1]))]
 
 
 def _whole(name: str) -> str:
-    """Figure 5 of figure 5b."""
+    """Figure 5 for figure 5b."""
     return name.rstrip("abcdefghij") if name[-2:-1].isdigit() else name
 
 

@@ -40,7 +40,7 @@ MARKS = {
     Verdict.CONTRADICTS: ("contradicts", "⚡"),
     Verdict.UNDECIDED: ("undecided", "?"),
 }
-"""Class in the style sheet, and a sign that does not need colour."""
+"""Class in the style sheet, and a sign that is clear without colour."""
 
 
 class Writer:

@@ -24,7 +24,7 @@ class Points:
     runs: Mapping[str, Sequence[float | None]]
     """Numbers by point, in the order of the axis; None where a run has none."""
     geometric: bool = False
-    """Means are geometric: for ratios."""
+    """True if means are geometric, as for ratios."""
 
     @property
     def x(self) -> Array:

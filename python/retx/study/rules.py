@@ -2,8 +2,8 @@
 
 - `number`: a published number. A single run of the paper (`published_is = "run"`) agrees if it is
   within the range of 95 % of our single runs and our mean is within 25 % of it; it differs if it is
-  far from all of them; otherwise single runs vary too much for a verdict. For a mean, or without
-  randomness, our interval must be within the tolerance.
+  far from all of our runs; otherwise single runs vary too much for a verdict. For a mean, or
+  without randomness, our interval must be within the tolerance.
 - `at_least`, `at_most`: our interval is on the claimed side of a bound.
 - `direction`: above or below a neutral value, by at least a quarter of the published effect.
 - `order`, `trend`, `curve`: see `retx.study.curves`.

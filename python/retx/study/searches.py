@@ -32,14 +32,14 @@ class Search:
     title: str
     scenario: str
     vary: dict[str, str]
-    """Values to search, by key, as `retx tune --vary KEY=…` takes them."""
+    """Values to search, by key, as for `retx tune --vary KEY=…`."""
     trials: dict[str, int]
     """Number of trials, by form."""
     replications: int
     maximise: list[str] = field(default_factory=list)
     minimise: list[str] = field(default_factory=list)
     set: dict[str, Any] = field(default_factory=dict)
-    """Values by their key in the scenario, as `--set` takes them."""
+    """Values by key in the scenario, as for `--set`."""
 
     def space(self) -> dict[str, Range | Choice]:
         """Ranges and choices to search, by key.

@@ -16,7 +16,7 @@ T = TypeVar("T")
 ALL = "*"
 """Name that stands for all cases not named."""
 BETWEEN = ", "
-"""Separator of cases that share a reason."""
+"""Separator between cases that share a reason."""
 
 
 def of_case(given: Mapping[str, T], case: str, otherwise: T) -> T:

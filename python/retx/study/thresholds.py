@@ -1,7 +1,7 @@
 """Thresholds of the verdict rules, in one place, each with its reason.
 
 They are conventions. `Thresholds.scaled` makes one of them wider or narrower, to see which verdicts
-hang on it.
+depend on it.
 """
 
 from __future__ import annotations
@@ -14,20 +14,24 @@ class Thresholds:
     """Limits within which measured and published numbers agree."""
 
     number: float = 0.25
-    """Relative distance of our mean from a published number. One run of a paper says little of the
-    mean behind it; beyond a quarter a reader would call two numbers different. It also caps the
-    tolerances that a study gives for itself."""
+    """Relative distance of our mean from a published number. One run of a paper says little about
+    its mean; beyond a quarter a reader would call two numbers different. It also caps the
+    tolerances that a study gives for itself.
+    """
     effect: float = 0.25
-    """Share of a published effect that ours must reach: less is another effect, even if its sign is
-    settled."""
+    """Part of a published effect that ours must reach: a smaller effect counts as another one, even
+    if its sign is settled.
+    """
     least_effect: float = 0.05
     """Least relative effect where the paper prints none: less cannot be read off a figure."""
     level: float = 0.10
-    """Relative change over the whole range up to which a curve is level: a line that rises by less
-    looks flat in a printed figure."""
+    """Relative change over the whole range up to which a curve is level: in a printed figure such a
+    line looks flat.
+    """
     rank: float = 0.8
-    """Least rank correlation of two curves (Spearman). Of five points one neighbour pair may be
-    swapped and hardly two."""
+    """Least rank correlation of two curves (Spearman). With five points one pair of neighbours may
+    be swapped, and hardly two.
+    """
     monotone: float = 0.6
     """Least Kendall's tau of a curve that rises or falls: four of five pairs of points in order."""
     slope: float = 2.0
@@ -35,7 +39,7 @@ class Thresholds:
     distance: float = 0.25
     """Largest distance of two curves: root mean square of ln(measured/published)."""
     reversed: float = 0.02
-    """Relative difference from which on the reverse of a claimed order counts as settled."""
+    """Relative difference from which the reverse of a claimed order counts as settled."""
 
     def scaled(self, name: str, factor: float) -> Thresholds:
         """Limits with one of them wider (factor above 1) or narrower.
@@ -58,4 +62,4 @@ RESAMPLES = 1000
 FLAT = 0.10
 """Published curves whose range is less than this share of their mean have no order to compare."""
 LEAST_POINTS = 4
-"""Points from which on a curve has a shape: with three, half of all random orders would do."""
+"""Fewest points with which a curve has a shape: half of all random orders of three would agree."""

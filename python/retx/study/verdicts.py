@@ -32,12 +32,13 @@ class Finding:
 
     verdict: Verdict
     measured: Estimate | None
-    """Number that decides: for a curve its distance from the published one, for a trend the
-    relative change, for an order the ratio of the pair that is weakest."""
+    """Number that decides: for a curve, its distance from the published one; for a trend, the
+    relative change; for an order, the ratio of the pair that is closest to failing.
+    """
     miss: float = 0.0
     """Distance from agreement in units of the rule's slack; 0 inside."""
     bounds: tuple[float, ...] = ()
-    """Bounds that the mean is compared with."""
+    """Bounds with which the mean is compared."""
     said: str = ""
     """Reason in words, if numbers alone do not show it."""
     unit: str = ""
@@ -79,9 +80,9 @@ class Judged:
     rule: str = "number"
     command: str = ""
     case: str = ""
-    """Label of the row, for a row of a table."""
+    """Label of the row, if the claim is a row of a table."""
     bounds: tuple[float, ...] = ()
-    """Bounds that the mean is compared with."""
+    """Bounds with which the mean is compared."""
     doubt: Doubt | None = None
     said: str = ""
     """Reason for the verdict, by the rule."""

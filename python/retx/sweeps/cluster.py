@@ -25,7 +25,7 @@ FIRST_GUESS_S = 0.02
 """Assumed duration of a run, before one has ended."""
 RUNS_PER_BLOCK = 5000
 AHEAD = 2
-"""Blocks per thread of the cluster that are under way or wait there."""
+"""Number of blocks per thread of the cluster that run or wait there."""
 CONNECT_S = 15
 
 
@@ -47,7 +47,7 @@ class Cluster:
         self._texts = [scenario.to_toml() for scenario in scenarios]
         self._tables = tuple(tables)
         self._first: deque[tuple[int, int, int]] = deque()
-        """A first run of each point, which tells what the others will cost."""
+        """A first run of each point, which tells the cost of the others."""
         self._rest: list[tuple[int, int, int]] = []
         self._sorted = True
         self._costs: dict[int, float] = {}
@@ -102,7 +102,7 @@ class Cluster:
             future.add_done_callback(self._finished.put)
 
     def _block(self) -> list[Order]:
-        """Next runs: first one run of each point, then the most expensive ones."""
+        """Next runs: first one run of each point, then the most expensive runs."""
         if not self._first and not self._sorted:
             self._rest.sort(key=lambda rest: self._cost(rest[0]))
             self._sorted = True

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from retx.sweeps.running import Execution
 
 METRIC = "goodput_bit_s"
-"""Shown where no `until` names another."""
+"""Metric that is shown if no `until` names another."""
 SHOWN = 8
 REFRESH_S = 0.5
 LOG_S = 60.0
@@ -29,7 +29,7 @@ class Display:
     """Shows nothing; see `Terminal` and `Log`."""
 
     precision: Precision | None = None
-    """Collects what is shown."""
+    """Collects the values that are shown."""
 
     def update(self, execution: Execution) -> None:
         """Shows the state of a sweep."""
@@ -66,7 +66,7 @@ class Log(Display):
 
 
 class _Callback(Display):
-    """Calls a function with the fraction done."""
+    """Calls a function with the fraction of the runs that is done."""
 
     def __init__(self, report: Callable[[float], None]) -> None:
         self._report = report
@@ -76,7 +76,7 @@ class _Callback(Display):
 
 
 class Terminal(Display):
-    """Bar with rate and remaining time; below it the widest intervals."""
+    """Bar with rate and remaining time, above the widest intervals."""
 
     def __init__(self, plan: Plan) -> None:
         from rich.live import Live

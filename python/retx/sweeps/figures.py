@@ -36,7 +36,7 @@ class Asked:
     where: Sequence[str] = ()
     """`KEY=VALUE`: only these points."""
     models: Sequence[str] = ()
-    """Closed forms to draw beside."""
+    """Closed forms to draw beside the measured values."""
 
 
 @dataclass(frozen=True)

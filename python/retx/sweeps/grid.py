@@ -31,7 +31,7 @@ class Case:
     set: Mapping[str, Any] = field(default_factory=dict)
     """Values by their key in the scenario."""
     replications: int | None = None
-    """Runs of it, instead of the sweep's: 1 where nothing is left to chance."""
+    """Runs of this case, instead of the sweep's number: 1 if nothing is random."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from retx.sweeps.result import Sweep
 
 ALSO = ("name", "direction")
-"""Columns beside the keys of the grid that tell rows apart; left out where they do not."""
+"""Columns besides the keys of the grid that tell rows apart; left out where they do not."""
 
 
 def sweep_latex(

@@ -37,10 +37,10 @@ NAME_DIGITS = 32
 NAME = re.compile(rf"[0-9a-f]{{{NAME_DIGITS}}}")
 """The name of a part."""
 LEFT_BEHIND = re.compile(rf"\.{NAME.pattern}\.[a-z0-9_]{{8}}\.(partial|old)")
-"""The name of a part that was being written, or giving way, when its process ended."""
+"""Name of a part that was being written or replaced when its process ended."""
 
 Runs = dict[str, list[list[int]]]
-"""Ranges of replications by the key of a point, each as its first one and their number."""
+"""Ranges of replications by the key of a point, each as its first replication and its length."""
 
 
 class DamagedPartError(Exception):

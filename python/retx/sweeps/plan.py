@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from retx.sweeps.derive import Derive
 
 REPLICATIONS = 30
-"""Runs of each point, where nothing else is said."""
+"""Runs of each point, if no number is given."""
 FIRST_REPLICATIONS = 10
-"""Runs before the precision is first checked (`until`): an interval of fewer runs says little."""
+"""Runs before the precision is first checked (`until`): an interval of fewer runs is unreliable."""
 KEY_DIGITS = 32
 WITHOUT_WARMUP = 'warmup = "0 s"\n'
 """Line for no warm-up in a scenario with every value written out."""
@@ -53,9 +53,9 @@ class Plan:
     base: str = ""
     """The scenario itself, resolved, as TOML; empty where there are several."""
     derived: str = ""
-    """Names the code that derives quantities from each run; empty when there is none."""
+    """Digest of the code that derives quantities from each run; empty if there is none."""
     counts: tuple[int | None, ...] = ()
-    """Number of runs of each point that has one of its own; None for others."""
+    """Number of runs of each point with a number of its own; None for others."""
     single: bool = True
     """False where points are of several scenarios, as a study's."""
 
@@ -175,7 +175,7 @@ class Prepared:
     scenarios: dict[str, _native.Scenario]
     recordings: dict[str, Recording]
     unknown: list[str] = field(default_factory=list)
-    """Classes of which it cannot be told whether they are the same another time."""
+    """Classes that cannot be recognised as unchanged in a later process."""
     warms_up: bool = False
     """True if a point has a warmup, within which a run may end."""
 

@@ -4,8 +4,8 @@ A decision uses the runs up to a certain count, which follows from earlier decis
 their order of completion. A sweep thus makes the same runs on any machine, interrupted or not.
 
 The count grows by the square of the ratio of the interval to the requested one, at most by a factor
-of two. (Sequential stopping: Chow & Robbins 1965, Ann. Math. Statist. 36(2). The first decision
-follows `replications` runs, since an interval from few runs may be short by chance.)
+of two. (Sequential stopping: Chow & Robbins 1965, Ann. Math. Statist. 36(2). The first decision is
+made after `replications` runs, since an interval from few runs may be short by chance.)
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ Done = dict[str, set[int]]
 """Replications by the key of their point."""
 
 Say = Callable[[str], None]
-"""Told what a user should know."""
+"""Function that is called with messages for the user."""
 
 
 class Memory:
@@ -77,7 +77,7 @@ class Memory:
         """Does nothing: memory needs no flush."""
 
     def finish(self) -> None:
-        """Called when all runs are complete."""
+        """Completes the store after the last run."""
 
     def table(self, name: str) -> pl.DataFrame | None:
         """A table of all runs, once complete; None if there is none."""

@@ -23,7 +23,7 @@ NAMES = ("points", "runs", "flows", "links", "wlans", "stations", "relays", "der
 FILE = re.compile(
     rf"(?:({'|'.join(NAMES)})|\.({'|'.join(NAMES)})\.[a-z0-9_]{{8}}\.partial)\.parquet"
 )
-"""A table, or one that was being written when its process ended."""
+"""Pattern of a table's file, or of one that was being written when its process ended."""
 
 
 def is_table_file(name: PurePosixPath) -> bool:

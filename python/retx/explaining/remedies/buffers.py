@@ -1,4 +1,4 @@
-"""Receive and send buffers of the path's bandwidth-delay product."""
+"""Receive and send buffers as large as the path's bandwidth-delay product."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from retx.quantities import size
 
 LEAST = 1 << 18
 RECEIVE_DEFAULT, SEND_DEFAULT = 33_554_432, 4_194_304
-"""Default maximum buffers of Linux 6.18; lower ones would restrict other connections."""
+"""Default maximum buffers of Linux 6.18; lower maxima would restrict other connections."""
 ROOM = 4
-"""Larger size in bandwidth-delay products: room for a queue and for retransmissions."""
+"""A larger buffer in bandwidth-delay products: it has room for a queue and retransmissions."""
 
 
 def _sizes(situation: Situation) -> list[int]:

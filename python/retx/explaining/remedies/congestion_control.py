@@ -1,4 +1,4 @@
-"""The congestion controls of Linux that retx has, on the flow's own loss detection and timers."""
+"""The congestion controls of Linux that retx has, with the flow's own loss detection and timers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODULES: dict[str, tuple[str | dict[str, Any], str]] = {
     "westwood": ("westwood_linux", "Westwood+"),
     "reno": ("reno_linux", "Reno"),
 }
-"""The kernel's name, the scenario's value, the name that people use."""
+"""For each module: the kernel's name, the scenario's value, the common name."""
 PRICES = {
     "bbr": "Retransmits much in a short queue, and takes more than its share there.",
     "hybla": "Bursts, and losses in a short queue.",
@@ -26,7 +26,7 @@ PRICES = {
 
 
 def use_command(module: str) -> str:
-    """Command that makes a congestion control the default; Reno is no module but part of TCP."""
+    """Command that makes a congestion control the default; Reno is built in and needs no module."""
     load = "" if module == "reno" else f"modprobe tcp_{module}; "
     return f"{load}sysctl -w net.ipv4.tcp_congestion_control={module}"
 

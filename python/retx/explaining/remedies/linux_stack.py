@@ -17,7 +17,7 @@ WHOLE = (
     *TIMERS, "congestion_control", "initial_window", "slow_start_after_idle", "idle_restart",
     "cwnd_validation", "pacing", "delayed_ack",
 )  # fmt: skip
-"""Keys of a whole stack, without its buffers, which are another remedy."""
+"""Keys of a whole stack, except its buffers, for which there is a remedy of its own."""
 DEFAULTS = (
     "sysctl -w net.ipv4.tcp_sack=1 net.ipv4.tcp_timestamps=1 net.ipv4.tcp_recovery=1 "
     "net.ipv4.tcp_early_retrans=3 net.ipv4.tcp_frto=2"

@@ -1,4 +1,4 @@
-"""Senders that tell corruption from congestion, and leave the window alone after corruption."""
+"""Senders that tell corruption from congestion, and do not reduce the window after corruption."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One connection for all requests, instead of one for each."""
+"""One connection for all requests, instead of one connection for each request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _propose(situation: Situation) -> list[Change]:
 
 
 def _one_transfer(situation: Situation) -> list[Change]:
-    """All files over one connection; none where they pause or their sizes are drawn."""
+    """All files over one connection; no change if there are pauses or if sizes are drawn."""
     app = situation.flow["app"]
     files, length = app.get("files"), app.get("bytes")
     if not isinstance(files, int) or not isinstance(length, int) or files < 2:

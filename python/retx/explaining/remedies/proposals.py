@@ -1,4 +1,4 @@
-"""Proposals of papers that no kernel has."""
+"""Proposals from papers that no kernel implements."""
 
 from __future__ import annotations
 

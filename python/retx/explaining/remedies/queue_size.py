@@ -1,4 +1,4 @@
-"""A queue before the bottleneck of one bandwidth-delay product, or less."""
+"""A queue before the bottleneck of at most one bandwidth-delay product."""
 
 from __future__ import annotations
 

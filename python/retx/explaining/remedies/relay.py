@@ -12,13 +12,13 @@ NAME = "remedy"
 
 
 def _with(situation: Situation, relay: dict[str, Any]) -> dict[str, Any]:
-    """Override that adds a relay to the existing ones."""
+    """Override that adds a relay to the scenario's relays."""
     there = list(situation.scenario.get("relay") or ())
     return {"relay": [*there, {"name": NAME, "flows": [situation.flow["name"]], **relay}]}
 
 
 def _lossy(situation: Situation) -> tuple[str, Hop] | None:
-    """Node between the ends, and the lossy hop beyond it."""
+    """A node between the two hosts, and the lossy hop beyond it."""
     if situation.scenario.get("relay"):
         return None
     return next(((node, hop) for node, hop in situation.path.nodes_between if hop.loses), None)

@@ -1,4 +1,4 @@
-"""Shaping before a bottleneck whose queue is short: a policer, or a switch with small buffers."""
+"""A shaper before a bottleneck whose queue is short: a policer, or a switch with small buffers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from retx.explaining.situation import Situation
 SHORT = 0.5
 """Queue length, as a share of the bandwidth-delay product, below which bursts are dropped."""
 PART = 0.95
-"""Rate of the shaper as a share of the bottleneck's: the queue then stands at the shaper."""
+"""Ratio of the shaper's rate to the bottleneck's, at which the queue forms before the shaper."""
 
 
 def _propose(situation: Situation) -> list[Change]:
@@ -49,7 +49,7 @@ def _propose(situation: Situation) -> list[Change]:
 
 
 def _is_short(hop: Hop, situation: Situation) -> bool:
-    """True for a tail-drop queue of known length that is short for the path."""
+    """True for a drop-tail queue of known length that is short for the path."""
     queue = hop.value("queue") or {}
     packets = queue.get("packets")
     return (

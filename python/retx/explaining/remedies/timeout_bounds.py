@@ -1,4 +1,4 @@
-"""Floor and cap of the retransmission timeout, and its value before the first RTT sample."""
+"""Minimum and maximum of the retransmission timeout, and its value before the first RTT sample."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from retx.explaining.units import seconds_of
 
 LOW_MS, HIGH_MS, CAP_S, SYN_MS = (50, 200), 1000, 2, 300
 SLOW_SYN_S = 3
-"""First timeout of RFC 2988, for paths whose round trip takes longer than that of Linux."""
+"""Initial timeout of RFC 2988, for paths whose round trip is longer than the timeout of Linux."""
 LEAST_CAP_S = 60
-"""Least cap of RFC 6298 §2.5."""
+"""Least maximum of the timeout in RFC 6298 §2.5."""
 ROOM = 1.5
-"""Cap in mean round trips, below which it may expire before an ACK comes."""
+"""Mean round trips in the maximum timeout, below which it may expire before an ACK comes."""
 
 
 def _floor(situation: Situation) -> list[Change]:
@@ -56,7 +56,7 @@ def _cap(situation: Situation) -> list[Change]:
 
 
 def _higher_cap(situation: Situation) -> Change:
-    """A cap above the round trip: below it, each segment is sent again before its ACK can come."""
+    """A maximum timeout above the round trip; below it a segment is sent again before its ACK."""
     return Change(
         {f"{situation.tcp_key}.max_rto": f"{LEAST_CAP_S} s"},
         f"a largest retransmission timeout of {LEAST_CAP_S} s, the least that RFC 6298 allows",

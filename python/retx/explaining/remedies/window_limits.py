@@ -1,4 +1,4 @@
-"""A congestion window without a clamp, and without a first ssthresh from a cache."""
+"""A congestion window without a clamp, and without an initial ssthresh from a cache."""
 
 from __future__ import annotations
 

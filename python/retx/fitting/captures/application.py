@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit
 
 PAUSED = 0.05
-"""Part of the life from which pauses count."""
+"""Part of the flow's life that pauses must take to count."""
 LEAST_BURSTS = 3
 SHAPES = (2.1, 5.0)
-"""Exponents of a Pareto law; below, its variance would be infinite."""
+"""Range of exponents of a Pareto law; below it, the variance would be infinite."""
 EQUAL = 0.1
 """Coefficient of variation up to which values count as equal."""
 

@@ -18,7 +18,7 @@ from retx.fitting.captures.policing import Policing, policing
 from retx.fitting.losses import LossFit, fit_losses
 
 LEAST_COPIES = 20
-"""Fewer segments show no path."""
+"""Fewest segments from which a path can be measured."""
 LOST = 0.5
 """Probability from which a segment counts as lost."""
 

@@ -25,7 +25,7 @@ CONFIDENCE = 0.95
 Z = 1.96
 """Half of a 95 % interval, in standard deviations."""
 AT = {"receiver": "bottleneck@receiver"}
-"""Place where a simulation is captured, by the place of the capture; by default the sender."""
+"""Where a simulation is captured, by the place of the capture; by default at the sender."""
 AT_SENDER = "access@sender"
 
 
@@ -45,7 +45,7 @@ class Figure:
     captured: float
     simulated: Sequence[float]
     left_out: float = 0.0
-    """Part that the scenario leaves out; it widens the interval upwards."""
+    """Part of the value that the scenario does not model; it widens the interval upwards."""
 
     @property
     def interval(self) -> tuple[float, float]:

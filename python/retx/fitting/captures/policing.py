@@ -23,13 +23,13 @@ import numpy as np
 from retx.quantities import rate, size
 
 LEAST_LOST = 10
-"""Fewer losses show no bucket."""
+"""Fewest losses from which a bucket can be inferred."""
 LOST = 0.5
 """Probability from which a segment counts as lost."""
 LEAST_SCORE = 0.7
 """F₁ from which a policer explains the losses: random losses of a TCP flow reach less than half."""
 BELOW_LINK = 0.8
-"""Part of the link's rate that the policer's must stay below."""
+"""Part of the link's rate below which the policer's rate must lie."""
 MOST_WAIT = 0.3
 """Part of 8B/r that the median packet of a policed flow may wait; CUBIC fills most of a queue."""
 RATES, BUCKETS = 60, 14

@@ -22,10 +22,10 @@ PLACES = {
 LEAST_DURATION_S, TIMES_LIFE = 60.0, 10.0
 ASSUMED_DELAY_S = 0.020
 ROOM = 2.0
-"""A queue that was never seen full holds so many times what was seen in it."""
+"""Ratio of the size assumed for a queue to its longest measured length, if none was seen full."""
 LEAST_OVERTAKEN = 3
 LEAST_BEYOND, LEAST_BEYOND_S = 0.02, 0.0005
-"""Delay beyond the queue, as a part of the round trip, that nine of ten must not reach."""
+"""Delay beyond the queue, relative to the round trip and in seconds, below which it is left out."""
 LEAST_DELAYS, INTERVALS, FEW = 30, 400, 3
 LIMITED = 0.02
 """Part of the life from which a window counts as a limit."""
@@ -91,7 +91,7 @@ def bracketed(estimate: Mapping[str, Any], shown: Any) -> str:  # noqa: ANN401
 
 
 def sure(text: str) -> Iterator[str]:
-    """A sentence as lines of comment."""
+    """A sentence as comment lines."""
     yield from comment(text)
 
 

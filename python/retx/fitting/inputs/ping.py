@@ -60,7 +60,7 @@ class _Log:
     left: dict[int, float] = field(default_factory=dict)
     reported_lost: set[int] = field(default_factory=set)
     not_understood: dict[int, str] = field(default_factory=dict)
-    """Lines by the request that they are about."""
+    """The first line that was not understood, by the request that it is about."""
     duplicates: int = 0
     reordered: int = 0
     unreachable: int = 0
