@@ -43,7 +43,7 @@ Plots = Annotated[
     typer.Option(
         "--plot",
         metavar="KIND[=FILE]",
-        help="Draw a figure of --flow, or of the flow that lost most: cwnd (flight size and "
+        help="Draw a figure of --flow, or of the flow that lost most time: cwnd (flight size and "
         "receive window), sequence, rtt, ladder, episodes, goodput or why. Repeatable.",
     ),
 ]
@@ -51,8 +51,8 @@ Out = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Write diagnosis.json and tables (Parquet) into a new directory, with --flow also "
-        "all its packets.",
+        help="Write diagnosis.json and tables (Parquet) into a new directory; with --flow also "
+        "all packets of that flow.",
     ),
 ]
 MOST_FLOWS, MOST_RETRANSMISSIONS, MOST_EPISODES = 30, 40, 12

@@ -46,14 +46,14 @@ Mahimahi = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Packet-delivery trace of Mahimahi.")
 ]
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="S.toml", help="Write the scenario here.")
+    Path | None, typer.Option("--out", "-o", metavar="S.toml", help="Scenario to write.")
 ]
 Convert = Annotated[
     str | None,
     typer.Option(
         "--convert",
         metavar="TEXT",
-        help='Read losses in one notation, such as "loss gemodel 1% 10% 70% 0.1%", and print all.',
+        help='Convert losses from one notation, such as "loss gemodel 1% 10% 70% 0.1%", to all.',
     ),
 ]
 Replay = Annotated[

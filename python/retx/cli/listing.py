@@ -29,7 +29,7 @@ Name = Annotated[
         autocompletion=completion.names,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the listing as JSON.")]
 
 
 def list_command(kind: Kind = None, name: Name = None, as_json: AsJson = False) -> None:

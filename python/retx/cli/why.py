@@ -25,7 +25,9 @@ Flow = Annotated[
 Budget = Annotated[
     str | None,
     typer.Option(
-        metavar="TIME", help='How long to try, such as "10 s"; five million packets by default.'
+        metavar="TIME",
+        help='Time to spend on tries, such as "10 s"; without it, tries end after five million '
+        "simulated packets.",
     ),
 ]
 Draws = Annotated[
@@ -34,7 +36,7 @@ Draws = Annotated[
         "--replications",
         metavar="N",
         min=1,
-        help="Make N draws of each remedy, however long they take, or until --budget is spent; "
+        help="Try each remedy with N draws, however long they take, or until --budget is spent; "
         "by default as many as the ranking needs.",
     ),
 ]
