@@ -140,7 +140,8 @@ pub struct Snoop {
     #[serde(default = "Snoop::packets")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub packets: u32,
-    /// Number of the duplicate ACK that triggers a retransmission; earlier ones pass.
+    /// Number of consecutive duplicate ACKs at which the agent retransmits; it forwards those
+    /// before the last.
     #[serde(default = "Snoop::dupacks")]
     #[schemars(range(min = 1))]
     pub dupacks: u32,

@@ -10,8 +10,8 @@ WORTH = 1.03
 NEARLY = 0.9
 """Part of the best gain that an easier change must reach to be preferred."""
 WHERE = ("end", "application", "router", "link", "path")
-"""Where a change is made, from the easiest place to the hardest: a setting at a host, a program,
-the queue of a router, the link's own repair, a new device on the path.
+"""Places of a change, from the easiest to the hardest: a setting at a host, a program, the queue of
+a router, the link's own repair, a new device on the path.
 """
 
 Item = TypeVar("Item")

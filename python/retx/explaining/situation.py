@@ -169,7 +169,7 @@ class Situation:
         return f"{hop.name} from {hop.left} to {hop.right}"
 
     def router_place(self, hop: Hop) -> str:
-        """Where to give a command for a queue; with the direction if only ACKs pass that queue."""
+        """Place at which to give a command for a queue; with the direction if only ACKs pass it."""
         if hop in self.path.forward or hop.kind != "link":
             return "at the router"
         return f"at {hop.left}, where DEV is the interface to {hop.right}"

@@ -113,8 +113,7 @@ impl Connection {
             std::mem::replace(&mut **sender.board.last_sack.get_or_insert_default(), *sack)
         };
         for (index, block) in sack.as_slice().iter().enumerate() {
-            // Blocks after the first have nearly always been reported before. The first one is
-            // always evaluated, as it may be a DSACK.
+            // Nearly all blocks after the first were reported before; the first may be a DSACK.
             if index > 0 && last_sack.contains(block) {
                 continue;
             }

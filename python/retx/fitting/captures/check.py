@@ -25,7 +25,7 @@ CONFIDENCE = 0.95
 Z = 1.96
 """Half of a 95 % interval, in standard deviations."""
 AT = {"receiver": "bottleneck@receiver"}
-"""Where a simulation is captured, by the place of the capture; by default at the sender."""
+"""Place at which a simulation is captured, by that of the capture; by default the sender."""
 AT_SENDER = "access@sender"
 
 

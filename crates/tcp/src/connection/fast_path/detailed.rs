@@ -27,8 +27,7 @@ impl Sender {
     /// True if an acknowledgment of new data only advances the scoreboard, the estimators and the
     /// window.
     fn is_calm_in_detail(&self) -> bool {
-        // The scoreboard is checked first, because after a loss it is most often the part that is
-        // not calm.
+        // The scoreboard is checked first: after a loss it is most often what is not calm.
         let board = self.board.get();
         board.is_none_or(|it| it.is_in_order() && it.is_in_order_of_time(self.snd_una))
             && self.loss_detection.is_at_rest_in_order()
@@ -141,8 +140,7 @@ impl Connection {
             return false;
         }
         let snd_una = sender.snd_una + bytes_acked;
-        // An acknowledgment of a part of the first segment removes no segment from the scoreboard,
-        // but `take_next` must remove at least one.
+        // `take_next` must remove a segment; an acknowledgment of part of the first removes none.
         if !sender.board.has_first_below(snd_una) {
             return false;
         }
