@@ -86,8 +86,8 @@ impl Half {
         }
         let has_blocks = !packet.options.sack.as_slice().is_empty();
         self.newest_ns = 0;
-        self.acks_original = false;
-        let (sacked_from, sacked_to, sacks_original) = self.selective(packet, ack, now);
+        self.original_end = i64::MAX;
+        let (sacked_from, sacked_to) = self.selective(packet, ack, now);
         // The answer to a duplicate says nothing of a gap (RFC 2883 §4).
         let is_duplicate = is_duplicate && (!has_blocks || sacked_from > 0);
         let advances = ack > self.passed_ack;
@@ -111,7 +111,7 @@ impl Half {
             is_duplicate,
             sacked_from,
             sacked_to,
-            acks_original: sacks_original || self.acks_original,
+            original_end: self.original_end,
             window,
             newest_ns: self.newest_ns,
             rtt_ns,
@@ -137,12 +137,10 @@ impl Half {
         });
     }
 
-    /// SACK blocks; returns the highest of them, and whether they contain an original for the first
-    /// time.
-    fn selective(&mut self, packet: &Packet, ack: i64, now: &Now) -> (i64, i64, bool) {
+    /// SACK blocks; returns the highest of them.
+    fn selective(&mut self, packet: &Packet, ack: i64, now: &Now) -> (i64, i64) {
         let blocks = packet.options.sack.as_slice();
         let mut highest = (0, ack);
-        let mut sacks_original = false;
         for (index, (left, right)) in blocks.iter().enumerate() {
             let (left, right) = (self.position(*left, false), self.position(*right, false));
             if left >= right || right > self.board.end || right - left > 1 << 30 {
@@ -171,9 +169,10 @@ impl Half {
                         self.newest_ns = self.newest_ns.max(span.newest_delivered(now));
                         self.longest_acked = self.longest_acked.max(span.end - span.start);
                         span.sacked = true;
-                        sacks_original |= span.retransmission.is_none();
                         if span.retransmission.is_some() {
                             self.resent_bytes -= span.end - span.start;
+                        } else {
+                            self.original_end = self.original_end.min(span.end);
                         }
                         news.extend(span.retransmission);
                     }
@@ -183,7 +182,7 @@ impl Half {
                 self.acknowledged(index, None, now);
             }
         }
-        (highest.0, highest.1, sacks_original)
+        highest
     }
 
     /// Cumulative acknowledgment; returns the time since the newest data
@@ -223,7 +222,9 @@ impl Half {
             if span.copies > 0 {
                 self.longest_acked = self.longest_acked.max(span.end - span.start);
             }
-            self.acks_original |= span.copies > 0 && !span.sacked && span.retransmission.is_none();
+            if span.copies > 0 && !span.sacked && span.retransmission.is_none() {
+                self.original_end = self.original_end.min(span.end);
+            }
             if span.copies == 0 {
                 self.not_captured += span.end - span.start;
             } else if span.retransmission.is_none() && !span.sacked && span.copies == 1 {

@@ -108,8 +108,9 @@ pub struct Half {
     pub account: Account,
     /// Cumulative acknowledgment that has passed the capture.
     pub passed_ack: i64,
-    /// The current acknowledgment covers data that were sent only once.
-    pub(super) acks_original: bool,
+    /// Lowest end of the data that the current acknowledgment covers for the first time and that
+    /// were sent only once; `i64::MAX` without such data.
+    pub(super) original_end: i64,
     /// The receiver has reported a gap since the last cumulative acknowledgment.
     pub(super) has_gap: bool,
     /// Numbers of acknowledgments of data sent once: of at most as many segments as a delayed ACK

@@ -40,8 +40,9 @@ pub struct Ack {
     pub is_duplicate: bool,
     /// End of the highest SACK block.
     pub sacked_to: i64,
-    /// True if it acknowledges data that were sent only once, for the first time.
-    pub acks_original: bool,
+    /// Lowest end of the data that it acknowledges for the first time and that were sent only once;
+    /// `i64::MAX` without such data.
+    pub original_end: i64,
     /// Receive window in bytes, scaled.
     pub window: i64,
     /// Beginning of that block; 0 without one.
@@ -220,7 +221,7 @@ impl Sender {
             }
             self.estimator.on_rtt(rtt, ack.ack, sent_to.min(i64::MAX - 1));
         }
-        if ack.acks_original && self.detects_by_frto() {
+        if self.detects_by_frto(ack.original_end) {
             (self.state, self.has_undone) = (State::Open, true);
         }
         if ack.ack > self.una {

@@ -20,10 +20,12 @@ impl Sender {
 
     /// True if the arrival of an original shows a Linux sender that its timeout was needless,
     /// before it has sent more than one retransmission (RFC 5682 §3.1, `tcp_process_loss`).
-    pub(super) fn detects_by_frto(&self) -> bool {
+    /// `original_end` is the lowest end of the originals that have just been acknowledged.
+    pub(super) fn detects_by_frto(&self, original_end: i64) -> bool {
         // F-RTO ends with a second retransmission.
         let is_first = self.resent_ns == self.timeout_ns;
-        matches!(self.state, State::Loss(_))
+        // Data that F-RTO sent after the timeout prove nothing (`FLAG_ORIG_SACK_ACKED`).
+        matches!(self.state, State::Loss(until) if original_end <= until)
             && self.may_undo
             && is_first
             && self.estimator.is_linux()
