@@ -3,6 +3,9 @@
 use super::{Attempt, SILENCE_MIN_NS, SILENT_NS, Sender, State};
 use crate::answer::Kind;
 
+/// Longest delay of an acknowledgment that a tail loss probe allows for (RFC 8985 §7.2).
+const DELAYED_ACK_NS: i64 = 200_000_000;
+
 impl Sender {
     /// Kind and confidence; enters the episode that the kind begins.
     pub(super) fn classify(&mut self, attempt: &Attempt) -> (Kind, f64) {
@@ -80,6 +83,14 @@ impl Sender {
         (Kind::Timeout, 0.85)
     }
 
+    /// True if a timer that expires while one segment is in flight must be that of a tail loss
+    /// probe. It allows for a delayed ACK (RFC 8985 §7.2), so that it runs about as long as the
+    /// RTO. Linux arms it first whenever no loss is being repaired (`tcp_schedule_loss_probe`).
+    fn probes_alone(&self, elapsed: i64) -> bool {
+        let allows = self.estimator.srtt_ns().map_or(0, |srtt| 2 * srtt + DELAYED_ACK_NS);
+        self.is_linux() || (elapsed - allows).abs() < allows / 50
+    }
+
     /// Classifies a retransmission that no acknowledgment has released.
     fn by_timer(&mut self, at: &Attempt, is_head: bool, elapsed: i64, rto: i64) -> (Kind, f64) {
         let is_tail = at.end >= at.sent_to;
@@ -92,7 +103,7 @@ impl Sender {
             return (Kind::TailLossProbe, 0.99);
         }
         if is_tail && may_probe && self.probes >= 0 {
-            let sooner = elapsed < rto / 100 * 95;
+            let sooner = elapsed < rto / 100 * 95 || (is_head && self.probes_alone(elapsed));
             if sooner || self.probes > 0 {
                 self.has_probed = true;
                 return (Kind::TailLossProbe, if sooner { 0.9 } else { 0.7 });
