@@ -411,7 +411,7 @@ class UnexplainedLoss:
         last_rtt: float | None = None,
         flight_size: int = 0,
         lost_segments: int = 1,
-        noticed: bool = False,
+        notified: bool = False,
     ) -> UnexplainedLoss: ...
     @property
     def now(self) -> float:
@@ -435,5 +435,5 @@ class UnexplainedLoss:
     def lost_segments(self) -> int:
         """Segments taken for lost at this moment, at least 1."""
     @property
-    def noticed(self) -> bool:
+    def notified(self) -> bool:
         """A relay has told that the first unacknowledged segment was lost on a bad channel."""

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
 KINDS = {"frr": "fast_retransmit"}
 """Kinds of episodes: the old name, the new one."""
-COLUMN = re.compile(r"(?P<before>|episodes_|said_)frr(?P<after>_count|_\w+)")
+COLUMN = re.compile(r"(?P<before>|episodes_|inferred_)frr(?P<after>_count|_\w+)")
 """Columns that were named after a kind."""
+SAID = re.compile(r"said(?P<after>|_cause|_(?:frr|fast_retransmit|rto)_\w+)")
+"""Columns, and the key of a summary, that hold the causes that a sender inferred."""
 KEYS = {"packets_in_air": "packets_in_transit"}
 """Columns and keys of links: the old name, the new one."""
-BY_KIND = ("episodes", "said")
+BY_KIND = ("episodes", "inferred")
 """Keys of a summary with an entry for each kind."""
 UNTIL = "0.3"
 """First version that does not read the old names any more."""
@@ -69,6 +71,8 @@ def _column(name: str) -> str:
     for old, new in KEYS.items():
         if re.fullmatch(rf"(.*\W)?{old}", name):
             return name.removesuffix(old) + new
+    if said := SAID.fullmatch(name):
+        name = f"inferred{said['after']}"
     match = COLUMN.fullmatch(name)
     if not match or (match["after"] != "_count" and not match["before"]):
         return name

@@ -174,8 +174,8 @@ class Result:
     def confusion(self) -> pl.DataFrame:
         """Reported and true causes: how well each sender distinguished corruption from congestion.
 
-        Columns: `flow kind said_cause congestion wireless spurious`; the last three count the
-        episodes with the reported cause `said_cause` by their true cause.
+        Columns: `flow kind inferred_cause congestion wireless spurious`; the last three count the
+        episodes with the reported cause `inferred_cause` by their true cause.
         """
         from retx.analysis.confusion import confusion
 

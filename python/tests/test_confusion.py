@@ -14,7 +14,7 @@ HEARING = LOSSY.replace('tcp = "newreno"', 'tcp = "hearing"\ncount = 2') + (
     '\n[tcp.hearing]\nlike = "newreno"\nloss_cause = { name = "spike", timeouts = true }\n'
 )
 TITLE = "by inferred and true cause"
-KEYS = ["flow", "kind", "said_cause"]
+KEYS = ["flow", "kind", "inferred_cause"]
 CAUSES = ["congestion", "wireless", "spurious"]
 
 
@@ -38,17 +38,17 @@ def test_the_matrix_counts_the_episodes(result: retx.Result) -> None:
     expected = {tuple(row[:4]): row[4] for row in counted}
     for row in matrix.iter_rows(named=True):
         for cause in CAUSES:
-            key = (row["flow"], row["kind"], row["said_cause"], cause)
+            key = (row["flow"], row["kind"], row["inferred_cause"], cause)
             assert row[cause] == expected.pop(key, 0), key
     assert not expected
-    said = matrix.group_by("said_cause").agg(pl.sum_horizontal(CAUSES).sum())
+    said = matrix.group_by("inferred_cause").agg(pl.sum_horizontal(CAUSES).sum())
     assert (said[CAUSES[0]] > 0).all(), "both verdicts occur"
 
 
 def test_the_summary_nests_it(result: retx.Result) -> None:
     for flow in result.summary["flows"]:
         for kind in ("fast_retransmit", "rto"):
-            said = flow["said"][kind]
+            said = flow["inferred"][kind]
             assert list(said) == ["congestion", "corruption"]
             for cause in CAUSES:
                 total = sum(said[each][cause] for each in said)

@@ -184,7 +184,7 @@ def test_recoveries_and_samples_are_those_of_a_simulation() -> None:
     assert set(real.tables) == set(model.tables)
     for name, table in model.tables.items():
         assert set(table.columns) <= set(real.tables[name].columns), name
-    columns = ("kind", "trigger_packet", "cause", "said_cause", "backoff", "retransmitted")
+    columns = ("kind", "trigger_packet", "cause", "inferred_cause", "backoff", "retransmitted")
     ours, theirs = (it.episodes.select(columns).cast(pl.String).rows() for it in (real, model))
     assert ours == theirs
     assert len(ours) >= 2

@@ -31,7 +31,7 @@ def old_files(directory: Path) -> None:
     """Turns what a run has stored into what the version before stored."""
 
     def old(name: str) -> str:
-        return name.replace("fast_retransmit", "frr")
+        return name.replace("fast_retransmit", "frr").replace("inferred", "said")
 
     for file in directory.glob("*.parquet"):
         table = pl.read_parquet(file)
@@ -49,7 +49,9 @@ def test_a_result_of_before_is_read_under_names_of_today(tmp_path: Path) -> None
     made = retx.run(SCENARIO)
     made.save(tmp_path / "run")
     old_files(tmp_path / "run")
-    assert "frr_count" in pl.read_parquet(tmp_path / "run/flows.parquet").columns
+    assert {"frr_count", "said_frr_congestion_wireless"} <= set(
+        pl.read_parquet(tmp_path / "run/flows.parquet").columns
+    )
     found = retx.load(tmp_path / "run")
     assert isinstance(found, retx.Result)
     assert found.flows.equals(made.flows)
@@ -58,6 +60,8 @@ def test_a_result_of_before_is_read_under_names_of_today(tmp_path: Path) -> None
     assert found.episodes["kind"].to_list().count("fast_retransmit") == count
     [flow] = found.summary["flows"]
     assert flow["episodes"]["fast_retransmit"]["wireless"] == count
+    assert flow["inferred"]["fast_retransmit"]["congestion"]["wireless"] == count
+    assert "inferred_cause" in found.episodes.columns
     assert flow["fast_retransmit_count"] == count
 
 
@@ -90,7 +94,7 @@ def test_an_old_key_of_links_is_read(
 
 
 @pytest.mark.parametrize(
-    "name", ["frr", "frr_each", "my_frr_count", "episodes_rto_wireless", "my_packets_in_air"]
+    "name", ["frr", "frr_each", "my_frr_count", "said_so", "episodes_rto_wireless", "my_packets_in_air"]
 )
 def test_other_names_stay(name: str) -> None:
     assert renamed.current(name) == name

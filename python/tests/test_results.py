@@ -27,7 +27,7 @@ COLUMNS = {
         acked_s""",
     "acks": "flow sent_s ack window_bytes fate arrived_s",
     "drops": "time_s place reason flow packet_number retransmission",
-    "episodes": """flow kind start_s end_s trigger_packet cause said_cause cwnd_before_bytes
+    "episodes": """flow kind start_s end_s trigger_packet cause inferred_cause cwnd_before_bytes
         cwnd_after_bytes rto_s backoff retransmitted unnecessary""",
 }
 

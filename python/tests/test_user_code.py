@@ -139,7 +139,7 @@ def test_a_rule_in_python_says_what_the_rule_in_rust_says(lossy: Path) -> None:
     )
     assert in_python.episodes.equals(in_rust.episodes)
     assert in_python.segments.equals(in_rust.segments)
-    assert set(in_rust.episodes["said_cause"]) == {"congestion", "corruption"}
+    assert set(in_rust.episodes["inferred_cause"]) == {"congestion", "corruption"}
 
 
 def test_threads_change_nothing(mine: Path) -> None:

@@ -364,7 +364,7 @@ def _mac(measured: Measured) -> Named:
         "bulk_errors": measured.estimate(
             "every_imposed",
             "westwood_bulk_repeat_like",
-            "flow.ftp.said_fast_retransmit_corruption_wireless",
+            "flow.ftp.inferred_fast_retransmit_corruption_wireless",
             at={P: 0.01, SHARE: 0},
         )
     }

@@ -104,7 +104,7 @@ class Runs:
 
 def _sums() -> list[pl.Expr]:
     def total(kind: str, said: str, true: str) -> pl.Expr:
-        return pl.col(f"said_{kind}_{said}_{true}").sum()
+        return pl.col(f"inferred_{kind}_{said}_{true}").sum()
 
     def both(said: str, true: str) -> pl.Expr:
         return total("fast_retransmit", said, true) + total("rto", said, true)

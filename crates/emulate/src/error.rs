@@ -27,7 +27,7 @@ pub enum EmulateError {
 
 impl EmulateError {
     /// Converts an error of the system during the operation `what`.
-    pub fn broken(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+    pub fn io_error(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Broken { what, source }
     }
 }

@@ -87,7 +87,8 @@ impl Progress {
     /// Reason why the worker has ended; `None` while it runs.
     pub fn loss(&self) -> Option<EmulateError> {
         let refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let gone = || EmulateError::broken("the worker has gone")(io::ErrorKind::BrokenPipe.into());
+        let gone =
+            || EmulateError::io_error("the worker has gone")(io::ErrorKind::BrokenPipe.into());
         self.is_lost().then(|| refusal.map_or_else(gone, EmulateError::Machine))
     }
 
@@ -128,7 +129,7 @@ impl Worker {
         // A worker left over from a killed emulator would compete for the processor.
         worker::clean();
         allow_files(order)?;
-        let lost = || EmulateError::broken("the worker cannot be started");
+        let lost = || EmulateError::io_error("the worker cannot be started");
         // Two sockets, so that messages do not wait behind passed sockets that the main loop has
         // not received yet.
         let (socket, other) = UnixStream::pair().map_err(lost())?;
@@ -161,7 +162,7 @@ impl Worker {
     }
 
     fn set_up(&mut self, order: &Order, senders: BorrowedFd<'_>) -> Result<(), EmulateError> {
-        let lost = || EmulateError::broken("the worker has gone");
+        let lost = || EmulateError::io_error("the worker has gone");
         send(&self.socket, order).map_err(lost())?;
         send_descriptor(&self.socket, senders).map_err(lost())?;
         if order.has_input {
@@ -200,7 +201,7 @@ impl Worker {
     /// # Errors
     /// The worker has ended.
     pub fn start(self, clock: Clock, warmup: Time) -> Result<Started, EmulateError> {
-        let lost = || EmulateError::broken("the worker has gone");
+        let lost = || EmulateError::io_error("the worker has gone");
         send(&self.socket, &Command::Start { clock, warmup }).map_err(lost())?;
         let progress = Arc::new(Progress::default());
         let (sender, report) = mpsc::channel();
@@ -233,7 +234,7 @@ impl Started {
     /// # Errors
     /// The worker has ended.
     pub fn stop(self) -> Result<Report, EmulateError> {
-        let lost = || EmulateError::broken("the worker has gone");
+        let lost = || EmulateError::io_error("the worker has gone");
         send(&self.worker.socket, &Command::Stop).map_err(lost())?;
         let gone = |_| lost()(io::ErrorKind::BrokenPipe.into());
         // The thread that listens forwards the report, since it owns the reading end of the socket.

@@ -36,7 +36,7 @@ pub struct Layout {
 
 /// Program to be run in a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProgramAt {
+pub struct HostProgram {
     /// Name of the node.
     pub host: String,
     /// Shell command; `None` for an interactive shell.
@@ -51,7 +51,7 @@ pub struct ProgramAt {
 /// A setting that no kernel supports, conflicting settings of a host, or too many hosts or flows.
 pub fn lay(
     scenario: &Scenario,
-    programs: &[ProgramAt],
+    programs: &[HostProgram],
     (backend, replication): (Backend, u64),
 ) -> Result<Layout, EmulateError> {
     let mut plan = build::plan(scenario);
@@ -103,10 +103,10 @@ fn ends<'k>(flow: &FlowPlan, kernels: &'k [KernelTcp]) -> [&'k KernelTcp; 2] {
     [flow.tcp, flow.receiver_tcp].map(|tcp| &kernels[tcp as usize])
 }
 
-fn programs_at(programs: &[ProgramAt], hosts: &[HostOrder]) -> Vec<Program> {
-    let position = |program: &ProgramAt| {
+fn programs_at(programs: &[HostProgram], hosts: &[HostOrder]) -> Vec<Program> {
+    let position = |program: &HostProgram| {
         let host = hosts.iter().position(|host| host.name == program.host);
-        let ProgramAt { command, background, .. } = program.clone();
+        let HostProgram { command, background, .. } = program.clone();
         Program { host: host.expect("it is a host"), command, background }
     };
     programs.iter().map(position).collect()
@@ -206,12 +206,15 @@ mod tests {
         let found: Vec<bool> = layout.routes.iter().map(Option::is_some).collect();
         assert_eq!(found, [false, true, true, false]);
 
-        let ping =
-            ProgramAt { host: "middle".into(), command: Some("ping a".into()), background: false };
+        let ping = HostProgram {
+            host: "middle".into(),
+            command: Some("ping a".into()),
+            background: false,
+        };
         let layout = lay(&scenario, std::slice::from_ref(&ping), TUN).expect("it can");
         assert_eq!(layout.order.hosts.len(), 3);
         assert_eq!(layout.order.programs[0].host, 1);
-        let nowhere = ProgramAt { host: "c".into(), ..ping };
+        let nowhere = HostProgram { host: "c".into(), ..ping };
         let error = lay(&scenario, &[nowhere], TUN).expect_err("there is no c");
         assert_eq!(error.to_string(), "unknown host \"c\"; the scenario's nodes are a, middle, b");
     }
@@ -263,7 +266,7 @@ mod tests {
             app = "bulk"
         "#;
         let scenario = parse(&Source { name: "test", text, overrides: &[] }).expect("sound");
-        let programs = [ProgramAt { host: "middle".into(), command: None, background: false }];
+        let programs = [HostProgram { host: "middle".into(), command: None, background: false }];
         let Layout { order, .. } = lay(&scenario, &programs, TUN).expect("kernels can");
         let hosts: Vec<[usize; 2]> = order.flows.iter().map(|flow| flow.hosts).collect();
         assert_eq!(hosts, [[0, 1], [1, 2]]);

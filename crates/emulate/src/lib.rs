@@ -32,6 +32,6 @@ pub mod worker;
 pub use calibrate::{Trial, calibrate};
 pub use error::EmulateError;
 pub use launch::Launch;
-pub use layout::ProgramAt;
+pub use layout::HostProgram;
 pub use protocol::Backend;
 pub use run::{Emulated, LATENESS_BOUND, Settings, emulate};

@@ -246,7 +246,7 @@ mod tests {
         let mut there = through_json(&ExchangeOrder::new(&plan, draws())).script();
         for _ in 0..50 {
             assert!(!here.is_last() && !there.is_last());
-            assert_eq!(here.ask(), there.ask());
+            assert_eq!(here.next_exchange(), there.next_exchange());
             assert_eq!(here.think(), there.think());
         }
         assert!(here.is_last() && there.is_last());

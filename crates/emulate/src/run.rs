@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::error::EmulateError;
 use crate::lateness::shown;
 use crate::launch::{Launch, Started, Worker};
-use crate::layout::{Layout, ProgramAt, lay};
+use crate::layout::{HostProgram, Layout, lay};
 use crate::path::{Datagrams, Devices, Flows, Goal, Inspector, Limiter, Path, Senders};
 use crate::protocol::Backend;
 use crate::results;
@@ -36,7 +36,7 @@ pub struct Settings {
     pub backend: Backend,
     /// Programs to run in hosts. The run then ends when they have ended and, if there are any,
     /// finite flows are complete.
-    pub programs: Vec<ProgramAt>,
+    pub programs: Vec<HostProgram>,
     /// Bound of lateness; see [`LATENESS_BOUND`].
     pub lateness_bound: Duration,
     /// Rate in bit/s that this machine can sustain; `None` if unknown.

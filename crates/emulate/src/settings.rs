@@ -109,7 +109,7 @@ fn loss_detection(config: &Config, kernel: &Config) -> LossDetection {
 }
 
 /// Largest number of fields whose values are listed; of further ones only the names.
-const TOLD: usize = 3;
+const MOST_LISTED: usize = 3;
 
 /// Lists every field in which the two differ.
 fn compare(requested: &Config, possible: &Config) -> Result<(), String> {
@@ -125,7 +125,7 @@ fn compare(requested: &Config, possible: &Config) -> Result<(), String> {
         if requested == kernel {
             continue;
         }
-        differing.push(if differing.len() < TOLD {
+        differing.push(if differing.len() < MOST_LISTED {
             format!("{key} = {requested} (a kernel has only {kernel})")
         } else {
             key.clone()
@@ -312,7 +312,7 @@ mod tests {
         for field in ["loss_detection", "rto", "backoff", "spurious", "cwnd_validation"] {
             assert!(sack.contains(field), "{sack}");
         }
-        assert_eq!(sack.matches("a kernel has only").count(), TOLD, "{sack}");
+        assert_eq!(sack.matches("a kernel has only").count(), MOST_LISTED, "{sack}");
         assert!(message(&preset("prairie_like")).contains("congestion_control = \"prairie_like\""));
         let initial_rto = Config { initial_rto: retx_units::Duration::from_secs(3), ..linux() };
         assert!(

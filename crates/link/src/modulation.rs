@@ -4,7 +4,7 @@
 //! *Reference.* DBPSK: Proakis, Digital Communications. DQPSK: the asymptotic form that ns-3 uses
 //! (`DsssErrorRateModel`). CCK: Pursley & Royster 2009, eqs. 17 and 18, as in ns-3.
 //!
-//! *Equations.* The ratio γ is taken over the channel's 22 MHz, so that Eb/N0 = γ·22 MHz/rate.
+//! *Equations.* The ratio γ is taken over the channel's 22 MHz, so Eb/N0 = γ·22 MHz/rate.
 //! 1 Mbit/s: BER = ½·exp(−Eb/N0). 2 Mbit/s: BER = (√2 + 1)/√(8π√2)·x^(−½)·exp(−(2 − √2)·x),
 //! x = Eb/N0, at most ½. CCK sends symbols of 4 and 8 bits at 1.375 MHz. With β = √(2e),
 //! S(e) = 1 − ∫_{−β}^{∞} (2Φ(x + β) − 1)⁷ φ(x) dx: a symbol of 5.5 Mbit/s is wrong with probability

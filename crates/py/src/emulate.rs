@@ -5,7 +5,7 @@ use crate::errors::{EmulationRefusedError, RunError, run_failed};
 use crate::result::RawResult;
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
-use retx_emulate::{Backend, EmulateError, LATENESS_BOUND, Launch, ProgramAt, Settings, worker};
+use retx_emulate::{Backend, EmulateError, HostProgram, LATENESS_BOUND, Launch, Settings, worker};
 use retx_sim::Options;
 use retx_units::Duration;
 
@@ -42,7 +42,7 @@ pub fn emulate(
     let backend = backend_named(backend)?;
     let programs = programs.into_iter();
     let programs = programs
-        .map(|(host, command, waits)| ProgramAt { host, command, background: !waits })
+        .map(|(host, command, waits)| HostProgram { host, command, background: !waits })
         .collect();
     let settings = Settings {
         record: Options {

@@ -71,7 +71,7 @@ impl Episodes {
 
     /// Number of episodes with this belief of the sender and this cause.
     pub const fn believed(&self, belief: Belief, cause: Cause) -> u64 {
-        self.counts[belief.kind as usize][belief.said as usize][cause as usize] as u64
+        self.counts[belief.kind as usize][belief.inferred as usize][cause as usize] as u64
     }
 
     /// Number of episodes of a kind.
@@ -81,12 +81,12 @@ impl Episodes {
 
     /// Counts an episode.
     pub fn add(&mut self, belief: Belief, cause: Cause) {
-        self.counts[belief.kind as usize][belief.said as usize][cause as usize] += 1;
+        self.counts[belief.kind as usize][belief.inferred as usize][cause as usize] += 1;
     }
 
     /// Replaces the cause `spurious` of an episode by the true one.
     pub fn correct(&mut self, belief: Belief, cause: Cause) {
-        let causes = &mut self.counts[belief.kind as usize][belief.said as usize];
+        let causes = &mut self.counts[belief.kind as usize][belief.inferred as usize];
         causes[Cause::Spurious as usize] -= 1;
         causes[cause as usize] += 1;
     }

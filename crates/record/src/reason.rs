@@ -41,7 +41,7 @@ names! {
 
 names! {
     /// Cause that the sender inferred for a loss.
-    SaidCause {
+    InferredCause {
         /// A full queue.
         Congestion = "congestion",
         /// Errors of the channel.
@@ -89,7 +89,7 @@ pub struct Belief {
     /// Kind of detection.
     pub kind: EpisodeKind,
     /// Inferred cause.
-    pub said: SaidCause,
+    pub inferred: InferredCause,
 }
 
 impl SegmentFate {

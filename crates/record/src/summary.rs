@@ -4,7 +4,7 @@ use crate::FlowRow;
 pub use crate::drops::DropSummary;
 pub use crate::flow::{
     BeliefSummary, CauseSummary, EpisodeSummary, ExchangeSummary, FlowFrame, FlowSummary,
-    IdleSummary, SaidSummary,
+    IdleSummary, InferredSummary,
 };
 pub use crate::relay::RelaySummary;
 pub use crate::wireless::{AirtimeSummary, StationSummary, WlanCounts, WlanSummary};

@@ -36,7 +36,7 @@ mod stages;
 
 pub use closing::Baseline;
 use express::{Funnels, Lanes};
-use layout::{Placed, Ways};
+use layout::{Placed, RouteBuilder};
 use outside::Outside;
 pub use outside::{Arriving, Left};
 use owners::{Owner, Owners};
@@ -123,7 +123,8 @@ impl<'a> Engine<'a> {
     /// More links and flows than events can address, or a name that no capture file can hold.
     pub fn new(plan: &'a Plan, options: &Options) -> Result<Self, RunError> {
         let key = StreamKey { seed: plan.seed, replication: options.replication };
-        let mut ways = Ways { routes: Vec::new(), ports: Vec::new(), pipes: plan.pipes.len() };
+        let mut ways =
+            RouteBuilder { routes: Vec::new(), ports: Vec::new(), pipes: plan.pipes.len() };
         let starts: Vec<u32> = plan.routes.iter().map(|route| ways.lay(route)).collect();
         let tcps = prepared(plan, options);
         let loaded = path::find_loaded(plan);
@@ -152,7 +153,7 @@ impl<'a> Engine<'a> {
     fn between(
         plan: &'a Plan,
         options: &Options,
-        ways: Ways,
+        ways: RouteBuilder,
         mut flows: Vec<Flow>,
         datagrams: Vec<DatagramFlow>,
     ) -> Result<Self, RunError> {
@@ -167,7 +168,7 @@ impl<'a> Engine<'a> {
         let finite = flows.iter().filter(|flow| flow.is_finite()).count()
             + datagrams.iter().filter(|flow| flow.sender.is_finite()).count();
         let recorder = Recorder::new(plan, options)?;
-        let Ways { mut routes, ports, .. } = ways;
+        let RouteBuilder { mut routes, ports, .. } = ways;
         let mut pipes: Vec<Pipe> = plan.pipes.iter().map(pipe).collect();
         // A capture has to see packets at each hop, at their time.
         let is_express = !options.reference && recorder.capture.is_none();
@@ -181,7 +182,7 @@ impl<'a> Engine<'a> {
         if !is_express {
             routes::forget_private(&mut routes, &mut places);
         }
-        flows.iter_mut().for_each(|flow| flow.set_first_words(&routes));
+        flows.iter_mut().for_each(|flow| flow.set_first_route_entries(&routes));
         let first_lane = owners.add_funnels(funnels.count());
         let lanes = Lanes::new(&pipes, first_lane, flows.len());
         let mut engine = Self {

@@ -23,7 +23,7 @@ pub struct Script {
 
 /// Sizes of an exchange, bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct ExchangeSizes {
     /// Size of the request.
     pub request: u64,
     /// Size of the response.
@@ -45,10 +45,10 @@ impl Script {
     }
 
     /// Begins the next exchange.
-    pub fn ask(&mut self) -> Asked {
+    pub fn next_exchange(&mut self) -> ExchangeSizes {
         let size = |law: Law, stream: &mut Stream| law.draw(stream).round().max(1.0) as u64;
         self.asked += 1;
-        Asked {
+        ExchangeSizes {
             request: size(self.plan.request, &mut self.requests),
             response: size(self.plan.response, &mut self.responses),
         }
@@ -76,7 +76,7 @@ pub struct Exchanges {
     script: Script,
     /// Start of the current exchange.
     begun: Time,
-    sizes: Asked,
+    sizes: ExchangeSizes,
     /// Bytes of the request that the client has not written yet, and that the server has not read
     /// yet.
     unwritten: u64,
@@ -97,7 +97,7 @@ impl Exchanges {
         Box::new(Self {
             script: Script::new(plan, key, name),
             begun: Time::ZERO,
-            sizes: Asked::default(),
+            sizes: ExchangeSizes::default(),
             unwritten: 0,
             unread: 0,
             think_until: Time::NEVER,
@@ -111,11 +111,11 @@ impl Exchanges {
     pub fn begin_connection(&mut self, now: Time, app: &mut App) {
         self.given = 0;
         app.open_supply();
-        self.ask(now, app);
+        self.send_request(now, app);
     }
 
-    fn ask(&mut self, now: Time, app: &mut App) {
-        self.sizes = self.script.ask();
+    fn send_request(&mut self, now: Time, app: &mut App) {
+        self.sizes = self.script.next_exchange();
         (self.unwritten, self.unread) = (self.sizes.request, self.sizes.request);
         self.begun = now;
         self.think_until = Time::NEVER;
@@ -125,7 +125,7 @@ impl Exchanges {
     /// Lets the client act after an event of its connection.
     pub fn drive_client(&mut self, now: Time, app: &mut App, connection: &mut Connection) {
         if self.think_until <= now {
-            self.ask(now, app);
+            self.send_request(now, app);
         }
         if self.unwritten > 0 {
             self.unwritten -= connection.write(now, self.unwritten);

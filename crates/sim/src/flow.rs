@@ -43,7 +43,7 @@ pub struct Flow {
     /// Index of the first hop from each end, in the engine's routes.
     first_hops: [u32; 2],
     /// Route entries of these hops, encoded as words (`engine/routes.rs`).
-    first_words: [u32; 2],
+    first_route_entries: [u32; 2],
     /// Next wake-up of each end that is scheduled with the engine; the end may have asked for
     /// another time since.
     woken: [Time; 2],
@@ -89,7 +89,7 @@ impl Flow {
         Self {
             ends: [nobody.clone(), nobody],
             first_hops,
-            first_words: [0; 2],
+            first_route_entries: [0; 2],
             woken: [Time::NEVER; 2],
             connections: 0,
             phase: Phase::Waiting,
@@ -157,14 +157,14 @@ impl Flow {
     }
 
     /// Stores the route entry of each first hop, once the routes are complete.
-    pub fn set_first_words(&mut self, routes: &[u32]) {
-        self.first_words = self.first_hops.map(|hop| routes[hop as usize]);
+    pub fn set_first_route_entries(&mut self, routes: &[u32]) {
+        self.first_route_entries = self.first_hops.map(|hop| routes[hop as usize]);
     }
 
     /// Entry of the first hop from this end, encoded as a word.
     #[inline(always)]
-    pub const fn first_word(&self, side: Side) -> u32 {
-        self.first_words[side as usize]
+    pub const fn first_route_entry(&self, side: Side) -> u32 {
+        self.first_route_entries[side as usize]
     }
 
     /// True if no connection is open and none will be.

@@ -31,7 +31,7 @@ pub struct PathProduct {
     /// True if other flows share the bottleneck.
     pub is_shared: bool,
     /// Bytes in flight that keep the bottleneck busy now: 95 % of the product.
-    enough: u64,
+    busy_bytes: u64,
     /// End of its validity.
     until: Time,
     /// Bytes of this flow last added to the bottleneck's sum.
@@ -81,7 +81,7 @@ impl PathProduct {
         Some(Box::new(Self {
             pipe,
             is_shared: false,
-            enough: 0,
+            busy_bytes: 0,
             until: Time::ZERO,
             counted: 0,
             steps: steps.into_iter().map(|(step, _)| step).collect(),
@@ -120,7 +120,7 @@ impl PathProduct {
         {
             let meanwhile = u128::from(rate) * u128::from(wait.as_nanos()) / 8_000_000_000;
             let meanwhile = u64::try_from(meanwhile).unwrap_or(u64::MAX);
-            self.enough = busy_part(bytes.saturating_add(meanwhile));
+            self.busy_bytes = busy_part(bytes.saturating_add(meanwhile));
         }
     }
 
@@ -130,14 +130,14 @@ impl PathProduct {
         if now >= self.until {
             self.step(now);
         }
-        flight >= self.enough
+        flight >= self.busy_bytes
     }
 
     #[cold]
     fn step(&mut self, now: Time) {
         let after = self.steps.partition_point(|step| step.from <= now);
         self.until = self.steps.get(after).map_or(Time::NEVER, |step| step.from);
-        self.enough = busy_part(self.current(now).bytes);
+        self.busy_bytes = busy_part(self.current(now).bytes);
     }
 
     fn current(&self, now: Time) -> Step {

@@ -184,7 +184,7 @@ pub struct FlowPlan {
     pub work: Shared<Work>,
     /// Time at which its connection is opened.
     pub start: Time,
-    /// End that opens it.
+    /// Endpoint that opens the connection.
     pub initiator: Side,
     /// Routes of the data and of the acknowledgments: indices into [`Plan::routes`].
     pub routes: [u32; 2],

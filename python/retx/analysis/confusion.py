@@ -5,14 +5,14 @@ from __future__ import annotations
 import polars as pl
 
 KINDS = ("fast_retransmit", "rto")
-SAID = ("congestion", "corruption")
+INFERRED = ("congestion", "corruption")
 CAUSES = ("congestion", "wireless", "spurious")
 
 
 def confusion(flows: pl.DataFrame) -> pl.DataFrame:
     """Episodes by flow, kind and inferred cause, counted by true cause.
 
-    Columns: `flow kind said_cause congestion wireless spurious`, with `replication` before them
+    Columns: `flow kind inferred_cause congestion wireless spurious`, with `replication` before them
     where the table has it. A TCP flow has four rows: fast retransmits attributed to congestion and
     to corruption, then timeouts attributed to each.
 
@@ -26,11 +26,11 @@ def confusion(flows: pl.DataFrame) -> pl.DataFrame:
             "row",
             *keys,
             pl.lit(kind, dtype=pl.Enum(KINDS)).alias("kind"),
-            pl.lit(said, dtype=pl.Enum(SAID)).alias("said_cause"),
-            *(pl.col(f"said_{kind}_{said}_{cause}").alias(cause) for cause in CAUSES),
+            pl.lit(inferred, dtype=pl.Enum(INFERRED)).alias("inferred_cause"),
+            *(pl.col(f"inferred_{kind}_{inferred}_{cause}").alias(cause) for cause in CAUSES),
         )
         for kind in KINDS
-        for said in SAID
+        for inferred in INFERRED
     ]
     table = pl.concat(parts).sort("row", maintain_order=True)
     return table.drop("row").rename({"name": "flow"})

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from retx.replications import Replications
 
 CAUSES = ("congestion", "wireless", "spurious")
-SAID = ("congestion", "corruption")
+INFERRED = ("congestion", "corruption")
 KINDS = {"fast_retransmit": "fast retransmit", "rto": "timeout"}
 REASONS = ("queue", "channel", "retry_limit", "script")
 USUAL_REASONS = ("queue", "channel")
@@ -107,7 +107,7 @@ class _Flows:
             for kind, label in KINDS.items():
                 if any(flow["episodes"][kind].values()):
                     self.episodes.append((flow["name"], label, flow["episodes"][kind]))
-            _add_said(self.inferred, scenario, flow)
+            _add_inferred(self.inferred, scenario, flow)
 
 
 def _flows(flows: First) -> Table:
@@ -189,13 +189,13 @@ def _episodes(rows: First) -> Table:
     return shortened(made, rows, add)
 
 
-def _add_said(rows: First, scenario: dict[str, Any], flow: dict[str, Any]) -> None:
+def _add_inferred(rows: First, scenario: dict[str, Any], flow: dict[str, Any]) -> None:
     """Rows of a flow, if it distinguishes causes."""
     if not _distinguishes_causes(scenario, flow["tcp"]):
         return
     for kind, label in KINDS.items():
-        for inferred in SAID:
-            counts = [flow["said"][kind][inferred][cause] for cause in CAUSES]
+        for inferred in INFERRED:
+            counts = [flow["inferred"][kind][inferred][cause] for cause in CAUSES]
             if any(counts):
                 rows.append((flow["name"], label, inferred, counts))
 
@@ -212,7 +212,7 @@ def _inferred_in_all(replications: Replications) -> First:
     if not distinguishing:
         return rows
     chosen = replications.flows.filter(replications.flows["tcp"].is_in(distinguishing))
-    counts = confusion(chosen).group_by("flow", "kind", "said_cause", maintain_order=True)
+    counts = confusion(chosen).group_by("flow", "kind", "inferred_cause", maintain_order=True)
     for flow, kind, inferred, *causes in counts.agg(*map(pl.sum, CAUSES)).rows():
         if any(causes):
             rows.append((flow, KINDS[kind], inferred, causes))

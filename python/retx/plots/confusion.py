@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from retx.analysis.confusion import CAUSES, KINDS, SAID
+from retx.analysis.confusion import CAUSES, INFERRED, KINDS
 from retx.plots.flows import PlotError
 from retx.plots.style import RC, WIDTH_INCHES, Ax, Figure, given, styled
 
@@ -30,7 +30,7 @@ def confusion(table: pl.DataFrame, *, flow: str | None = None, ax: Ax = None) ->
     own = table if flow is None else table.filter(pl.col("flow") == flow)
     if own.is_empty():
         raise PlotError(f"no flow {flow!r} in the table")
-    counts = own.group_by("kind", "said_cause", maintain_order=True).agg(pl.col(*CAUSES).sum())
+    counts = own.group_by("kind", "inferred_cause", maintain_order=True).agg(pl.col(*CAUSES).sum())
     if not counts.select(pl.sum_horizontal(pl.col(*CAUSES).sum())).item():
         raise PlotError("there is no recovery episode, and thus no reported cause")
     with styled():
@@ -48,7 +48,7 @@ def confusion(table: pl.DataFrame, *, flow: str | None = None, ax: Ax = None) ->
                 axes.set_xlabel(TRUE)
         if ax is None:
             figure.supxlabel(TRUE, fontsize=RC["axes.labelsize"])
-        panels[0].set_ylabel("said")
+        panels[0].set_ylabel("inferred")
     figure.data |= {"confusion": counts}
     return figure
 
@@ -62,7 +62,7 @@ def _matrix(axes: Any, counts: Any) -> None:  # noqa: ANN401
         text = f"{count:.0f}" + (f"\n{100 * shares[row, column]:.0f} %" if totals[column] else "")
         axes.text(column, row, text, ha="center", va="center", fontsize=8)
     axes.set_xticks(range(len(CAUSES)), CAUSES)
-    axes.set_yticks(range(len(SAID)), SAID)
+    axes.set_yticks(range(len(INFERRED)), INFERRED)
     axes.grid(visible=False)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)

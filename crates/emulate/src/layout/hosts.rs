@@ -1,6 +1,6 @@
 //! Hosts of an emulation, with the kernel settings that their flows need.
 
-use super::{FLOWS_MAX, HOSTS_MAX, ProgramAt, ends, index_of};
+use super::{FLOWS_MAX, HOSTS_MAX, HostProgram, ends, index_of};
 use crate::error::EmulateError;
 use crate::protocol::{DefaultOrder, HostOrder};
 use crate::settings::{KernelTcp, kernel_tcp};
@@ -19,7 +19,7 @@ pub(super) fn host_orders(
     scenario: &Scenario,
     (plan, kernels): (&Plan, &[KernelTcp]),
     hosts: &[u32],
-    programs: &[ProgramAt],
+    programs: &[HostProgram],
 ) -> Result<Vec<HostOrder>, EmulateError> {
     let nodes = scenario.nodes();
     let mtu = mtu(scenario);
@@ -81,7 +81,7 @@ pub(super) fn kernels(plan: &Plan) -> Result<Vec<KernelTcp>, EmulateError> {
 /// Nodes where flows end or programs run.
 pub(super) fn hosts(
     plan: &Plan,
-    programs: &[ProgramAt],
+    programs: &[HostProgram],
     nodes: &[&str],
 ) -> Result<Vec<u32>, EmulateError> {
     let of_datagrams = plan.datagrams.iter().flat_map(|flow| flow.nodes);

@@ -4,7 +4,7 @@ mod flow;
 
 use super::Seen;
 use super::limits::Limiter;
-use super::observed::{Heard, ObservedFlow};
+use super::observed::{Acknowledgment, ObservedFlow};
 use super::senders::Senders;
 use flow::{Flow, Stream};
 use retx_record::flow::FlowCounters;
@@ -47,7 +47,7 @@ enum Content {
     /// Segment that occupies sequence space of the data sender.
     Segment(SegmentCopy),
     /// Acknowledgment to the data sender.
-    Ack(Heard),
+    Ack(Acknowledgment),
 }
 
 /// State of all TCP flows.
@@ -188,7 +188,7 @@ impl Flows {
                 let tables = &mut *context.tables;
                 // The kernel has already processed the acknowledgment: writing to a device returns
                 // only after that.
-                flow.observed.heard(now, (&ack, sent_to), state.as_ref(), tables);
+                flow.observed.acknowledged(now, (&ack, sent_to), state.as_ref(), tables);
                 if let Some(state) = &state {
                     flow.note_limit(now, state, &mut self.in_flight);
                 }

@@ -3,7 +3,7 @@
 //!
 //! It runs in one thread, which sleeps until shortly before the next event and spins for the rest.
 //! A packet's bytes are in a slab under the packet's id in the engine. A kernel processes a packet
-//! that is written to its device before the call returns, so that a sender's socket, queried right
+//! that is written to its device before the call returns, so a sender's socket, queried right
 //! after, shows the effect of each acknowledgment.
 
 mod datagrams;

@@ -67,7 +67,7 @@ impl Arrived for Received {
 
 /// Acknowledgment.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Heard {
+pub struct Acknowledgment {
     /// Position before which everything has arrived.
     pub to: u64,
     /// SACK blocks; empty ones are unused.
@@ -181,10 +181,10 @@ impl ObservedFlow {
 
     /// Records that an acknowledgment has reached the sender, which has sent up to `sent_to` and is
     /// now in `state`.
-    pub fn heard(
+    pub fn acknowledged(
         &mut self,
         now: Time,
-        (ack, sent_to): (&Heard, u64),
+        (ack, sent_to): (&Acknowledgment, u64),
         state: Option<&SocketState>,
         tables: &mut Tables,
     ) {
@@ -256,7 +256,7 @@ mod tests {
         }
 
         fn heard(&mut self, at: u64, position: u64, sent_to: u64) {
-            let ack = Heard { to: position, ..Heard::default() };
+            let ack = Acknowledgment { to: position, ..Acknowledgment::default() };
             self.0.heard(ms(at), (&ack, sent_to), None, &mut self.1);
         }
 

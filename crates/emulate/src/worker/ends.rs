@@ -276,7 +276,7 @@ impl End {
             // With a connection for each request the response time includes the handshake.
             let (socket, mut begun) = self.connect(number, false)?;
             loop {
-                let exchange = script.ask();
+                let exchange = script.next_exchange();
                 self.write(&socket, exchange.request)?;
                 self.read_exactly(&socket, exchange.response, true)?;
                 let now = self.clock.now();
@@ -314,7 +314,7 @@ impl End {
             let (socket, _) = self.connect(number, true)?;
             self.sending(&socket, |end, socket| {
                 loop {
-                    let exchange = script.ask();
+                    let exchange = script.next_exchange();
                     end.read_exactly(socket, exchange.request, false)?;
                     end.write(socket, exchange.response)?;
                     if script.is_last_of_connection() {

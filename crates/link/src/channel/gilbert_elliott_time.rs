@@ -19,7 +19,7 @@
 //!
 //! *Where it differs from `gilbert_elliott`.* There a burst lasts for a number of *frames*: a
 //! sender that backs off finds the burst unchanged. Here it lasts for a *time*: waiting helps. The
-//! number of frames lost in a burst depends on their rate, so that there is no closed form without
+//! number of frames lost in a burst depends on their rate, so there is no closed form without
 //! it: frames a fixed τ apart, with k = 1 and h = 0, are lost 1/((1 − π)(1 − exp(−(a + b)τ))) in a
 //! row.
 

@@ -13,7 +13,7 @@
 //! *Where we differ.* mm-link counts 4 bytes of tunnel header with each packet, and 1504 bytes an
 //! opportunity; here both count the IP packet, without the link's overhead.
 //!
-//! When a scenario is read, `file` is replaced by its table, so that a resolved scenario needs no
+//! When a scenario is read, `file` is replaced by its table, so a resolved scenario needs no
 //! other file.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked, independent_burst};

@@ -36,7 +36,7 @@ pub(super) const NEITHER: u32 = u32::MAX;
 #[must_use]
 pub enum Crossing {
     /// Arrives at this time. The packet is in no pipe yet: the caller must call [`Pipe::put`] or
-    /// [`Pipe::pass_ahead`] next.
+    /// [`Pipe::traverse_ahead`] next.
     Arrives(Time),
     /// Lost by the channel; the pipe reports the loss at its time.
     Lost,
@@ -153,20 +153,20 @@ impl Pipe {
     /// Passes a packet ahead of time: at `now` it is known to reach this pipe at `at`. Returns its
     /// arrival at the far end, or `None` if the packet has to enter by an event.
     #[inline(always)]
-    pub fn pass_ahead(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
+    pub fn traverse_ahead(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
         // Usually the transmitter is idle at that time: no packet can wait, and nothing has to be
         // compared.
         if self.awaits || self.transmitter.busy_until() > at {
-            return self.pass_ahead_waiting((now, at), bytes);
+            return self.traverse_ahead_waiting((now, at), bytes);
         }
         self.counts.passed += 1;
         Some(later(self.transmitter.start_idle(at, bytes), self.delay))
     }
 
-    /// General case of [`Self::pass_ahead`]: the transmitter is busy, or an earlier packet enters
+    /// General case of [`Self::traverse_ahead`]: the transmitter is busy, or an earlier packet enters
     /// by an event.
     #[inline(never)]
-    fn pass_ahead_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
+    fn traverse_ahead_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
         // An event at this very instant may still be pending.
         self.awaits &= self.by_event >= now;
         let end = if self.awaits {
@@ -198,7 +198,7 @@ impl Pipe {
         self.counts.delivered += 1;
     }
 
-    /// Appends a packet that arrives at `arrival`, after [`Self::cross`] or [`Self::pass_ahead`].
+    /// Appends a packet that arrives at `arrival`, after [`Self::cross`] or [`Self::traverse_ahead`].
     #[inline(always)]
     pub fn put(&mut self, arrival: Time, parcel: Parcel) {
         if self.is_plain() {

@@ -199,7 +199,7 @@ mod tests {
                 rate: config.rate,
                 overhead: config.overhead,
             };
-            held.kind = super::super::Kind::Decides;
+            held.kind = super::super::Kind::DecidesAtDeparture;
             held.line = Some(Box::new(Line::new(config.queue.build(environment))));
             let (settled, held) = (run(settled, &arrivals), run(held, &arrivals));
             prop_assert_eq!(settled.0, held.0);

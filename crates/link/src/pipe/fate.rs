@@ -7,7 +7,7 @@ use retx_units::{Duration, Time};
 
 /// Delays and order of a frame that is not lost.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Journey {
+pub(super) struct DelayAndOrder {
     /// Delay in addition to the propagation delay.
     pub extra: Duration,
     /// True if it arrives out of order.
@@ -29,7 +29,7 @@ impl Pipe {
                 return Some(reason);
             }
         }
-        // A burst is consecutive on the medium, so that a frame which arrives ends it.
+        // A burst is consecutive on the medium, so a frame which arrives ends it.
         exceptions.bursts.survived();
         None
     }
@@ -47,12 +47,12 @@ impl Pipe {
         self.rare().exceptions.bursts.survived();
         let own = later(end, later_by(self.delay, journey.extra));
         let arrival = match journey {
-            Journey { held: Some((packets, at_most)), .. } => {
+            DelayAndOrder { held: Some((packets, at_most)), .. } => {
                 let latest = later(own, at_most);
                 self.delay_line.hold(latest, packet.id, (packets, Duration::ZERO));
                 latest
             }
-            Journey { stray: true, .. } => {
+            DelayAndOrder { stray: true, .. } => {
                 self.delay_line.stray(own, packet.id);
                 own
             }
@@ -67,8 +67,8 @@ impl Pipe {
 
     /// Fate of a frame whose transmission ends at `end`: the first loss decides, and delays add up.
     #[inline]
-    pub(super) fn fate(&mut self, end: Time, frame: &Frame) -> Result<Journey, Reason> {
-        let mut journey = Journey::default();
+    pub(super) fn fate(&mut self, end: Time, frame: &Frame) -> Result<DelayAndOrder, Reason> {
+        let mut journey = DelayAndOrder::default();
         for (model, stream) in self.rare.iter_mut().flat_map(|rare| &mut rare.channels) {
             match model.fate(end, frame, stream) {
                 Fate::Deliver { extra_delay } => {

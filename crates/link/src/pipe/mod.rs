@@ -21,7 +21,7 @@
 //!
 //! *A pipe that only one other pipe feeds* may be passed ahead of time ([`ahead`]).
 //!
-//! *Rates that change* are known beforehand, by a schedule or a trace, so that the end of a
+//! *Rates that change* are known beforehand, by a schedule or a trace, so the end of a
 //! transmission still follows at arrival: it integrates the rate.
 
 pub mod ahead;
@@ -112,9 +112,9 @@ enum Kind {
     /// Like `Plain`, but the channel may lose packets.
     Loses,
     /// At arrival: the pipe has neither `line` nor `repairs`.
-    Settles,
+    DecidesAtArrival,
     /// At the start of the transmission, or later.
-    Decides,
+    DecidesAtDeparture,
 }
 
 /// Counters of passing packets.
@@ -170,9 +170,9 @@ impl Pipe {
             }
         };
         let kind = if line.is_some() || config.repair.is_some() {
-            Kind::Decides
+            Kind::DecidesAtDeparture
         } else if changes.is_some() || !config.channel.iter().all(Model::only_loses) {
-            Kind::Settles
+            Kind::DecidesAtArrival
         } else if config.channel.is_empty() {
             Kind::Plain
         } else {
@@ -232,7 +232,7 @@ impl Pipe {
     /// True if a packet's fate is determined at arrival.
     #[inline]
     const fn decides_at_arrival(&self) -> bool {
-        !matches!(self.kind, Kind::Decides)
+        !matches!(self.kind, Kind::DecidesAtDeparture)
     }
 
     /// Current propagation delay.

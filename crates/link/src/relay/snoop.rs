@@ -139,7 +139,7 @@ impl Snoop {
         self.deadline
     }
 
-    /// Hands in the copy that was asked for.
+    /// Stores the number of the copy that the agent requested.
     pub fn keep(&mut self, id: u32) {
         self.cache[self.asked].id = id;
     }

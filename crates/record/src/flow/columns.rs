@@ -165,7 +165,7 @@ columns! {
         episodes: EpisodeSummary = EpisodeSummary::of(&counters.episodes),
         /// Recovery episodes by kind, by the cause that the sender inferred, and by true cause: a
         /// confusion matrix.
-        said: BeliefSummary = BeliefSummary::of(&counters.episodes),
+        inferred: BeliefSummary = BeliefSummary::of(&counters.episodes),
         /// Window reductions caused by ECN-Echo (RFC 3168); they are not episodes.
         ecn_reductions: u64 = counters.ecn_reductions.into(),
         /// Maximum number of backoffs (doublings of the timeout) in force.

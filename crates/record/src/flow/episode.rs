@@ -88,7 +88,7 @@ impl FlowRecord {
                 trigger_packet: packet_number(trigger.position, start.smss),
                 cause,
                 sub_cause,
-                said_cause: belief.said,
+                inferred_cause: belief.inferred,
                 cwnd_before_bytes: start.cwnd_before_bytes,
                 cwnd_after_bytes: start.cwnd_after_bytes,
                 rto: start.rto,

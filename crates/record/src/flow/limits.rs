@@ -28,7 +28,7 @@ pub struct Reduction {
     /// True if an undo also reverts the reduction before this one.
     pub same_window: bool,
     /// True if the timer had been running since before the last partial ACK, which did not restart
-    /// it, so that it measured the previous recovery. The cause of that recovery then counts: a
+    /// it, so it measured the previous recovery. The cause of that recovery then counts: a
     /// recovery of many losses outlasts the timer, whatever the fate of the segment that happens to
     /// be first.
     pub timed_recovery: bool,
@@ -189,7 +189,7 @@ impl Limits {
         if held == Duration::ZERO {
             self.leave_to_timer(since, now);
         } else {
-            // Data were sent after each earlier hold under this limit, so that a timer can claim
+            // Data were sent after each earlier hold under this limit, so a timer can claim
             // time only around the last hold.
             let Hold { free_from, from, to } = self.hold;
             self.leave_to_timer(free_from, from);

@@ -16,8 +16,8 @@ pub use columns::{FlowCounters, FlowFrame, FlowSummary};
 pub use episode::EpisodeStart;
 pub use limits::{Course, LimitTimes, Limits, Reduction};
 pub use parts::{
-    BeliefSummary, CauseSummary, EpisodeSummary, ExchangeSummary, IdleSummary, LimitCauses,
-    LimitSummary, SaidSummary,
+    BeliefSummary, CauseSummary, EpisodeSummary, ExchangeSummary, IdleSummary, InferredSummary,
+    LimitCauses, LimitSummary,
 };
 pub use sending::SentSegment;
 

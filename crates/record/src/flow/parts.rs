@@ -4,7 +4,7 @@ use crate::counters::{Episodes, IdleTimes};
 use crate::distribution::{Distribution, DistributionSummary};
 use crate::flow::limits::LimitTimes;
 use crate::limit::FlowLimit;
-use crate::reason::{Belief, Cause, EpisodeKind, SaidCause};
+use crate::reason::{Belief, Cause, EpisodeKind, InferredCause};
 use serde::Serialize;
 
 /// Requests and responses of a flow.
@@ -62,27 +62,31 @@ impl CauseSummary {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
 pub struct BeliefSummary {
-    pub fast_retransmit: SaidSummary,
-    pub rto: SaidSummary,
+    pub fast_retransmit: InferredSummary,
+    pub rto: InferredSummary,
 }
 
 impl BeliefSummary {
     /// Converts the counts of episodes.
     pub fn of(episodes: &Episodes) -> Self {
-        let of =
-            |kind, said| CauseSummary::of(|cause| episodes.believed(Belief { kind, said }, cause));
-        let said = |kind| SaidSummary {
-            congestion: of(kind, SaidCause::Congestion),
-            corruption: of(kind, SaidCause::Corruption),
+        let of = |kind, inferred| {
+            CauseSummary::of(|cause| episodes.believed(Belief { kind, inferred }, cause))
         };
-        Self { fast_retransmit: said(EpisodeKind::FastRetransmit), rto: said(EpisodeKind::Rto) }
+        let summary = |kind| InferredSummary {
+            congestion: of(kind, InferredCause::Congestion),
+            corruption: of(kind, InferredCause::Corruption),
+        };
+        Self {
+            fast_retransmit: summary(EpisodeKind::FastRetransmit),
+            rto: summary(EpisodeKind::Rto),
+        }
     }
 }
 
 /// Episodes by inferred cause and true cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
-pub struct SaidSummary {
+pub struct InferredSummary {
     pub congestion: CauseSummary,
     pub corruption: CauseSummary,
 }

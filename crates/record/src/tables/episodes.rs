@@ -1,7 +1,7 @@
 //! `episodes`: every recovery of a sender with its true cause.
 
 use super::{durations, names, times};
-use crate::reason::{Cause, EpisodeKind, SaidCause, SubCause};
+use crate::reason::{Cause, EpisodeKind, InferredCause, SubCause};
 use crate::table::{Column, Names, Table};
 use retx_units::{Duration, Time};
 
@@ -23,7 +23,7 @@ pub struct Episode {
     /// Cause of a spurious episode; `None` for others.
     pub sub_cause: Option<SubCause>,
     /// Cause inferred by the sender.
-    pub said_cause: SaidCause,
+    pub inferred_cause: InferredCause,
     /// Congestion window before the reaction.
     pub cwnd_before_bytes: u64,
     /// Congestion window after the reaction, without the inflation of fast recovery.
@@ -88,7 +88,10 @@ impl Episodes {
                 ("trigger_packet", integer(|row| row.trigger_packet)),
                 ("cause", Cause::column(rows.iter().map(|row| Some(row.cause)))),
                 ("sub_cause", SubCause::column(rows.iter().map(|row| row.sub_cause))),
-                ("said_cause", SaidCause::column(rows.iter().map(|row| Some(row.said_cause)))),
+                (
+                    "inferred_cause",
+                    InferredCause::column(rows.iter().map(|row| Some(row.inferred_cause))),
+                ),
                 ("cwnd_before_bytes", integer(|row| row.cwnd_before_bytes)),
                 ("cwnd_after_bytes", integer(|row| row.cwnd_after_bytes)),
                 ("rto_s", durations(rows.iter().map(|row| Some(row.rto)))),

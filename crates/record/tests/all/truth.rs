@@ -1,7 +1,7 @@
 //! Verdicts of [`Truth`] compared with a plain computation that keeps every copy of every byte.
 
 use proptest::prelude::*;
-use retx_record::reason::{Belief, Cause, EpisodeKind, SaidCause, SubCause};
+use retx_record::reason::{Belief, Cause, EpisodeKind, InferredCause, SubCause};
 use retx_record::truth::{Arrived, Correction, Retransmission, SegmentCopy, Trigger, Truth};
 use std::collections::BTreeMap;
 
@@ -189,7 +189,7 @@ impl Run {
                 if outstanding > 0 {
                     let trigger = self.snd_una + trigger % outstanding;
                     let kind = if rto { EpisodeKind::Rto } else { EpisodeKind::FastRetransmit };
-                    let belief = Belief { kind, said: SaidCause::Congestion };
+                    let belief = Belief { kind, inferred: InferredCause::Congestion };
                     let row = self.ledger.episodes.len() as u32;
                     let probe = self.ledger.probe(trigger).filter(|_| repaired);
                     let of = Trigger { position: trigger, repaired: probe.is_some() };
@@ -267,7 +267,7 @@ fn a_lost_ack_explains_a_timeout_only_of_what_it_acknowledged() {
         run.resolve(0, 9);
         run.resolve(0, 9);
         run.truth.ack_dropped(lost_ack);
-        let belief = Belief { kind: EpisodeKind::Rto, said: SaidCause::Congestion };
+        let belief = Belief { kind: EpisodeKind::Rto, inferred: InferredCause::Congestion };
         let trigger = Trigger { position: 1_000, repaired: false };
         let verdict = run.truth.episode(belief, trigger, Some(0), &run.ledger);
         assert_eq!(verdict, (Cause::Spurious, Some(sub_cause)), "{lost_ack}");

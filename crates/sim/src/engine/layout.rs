@@ -26,7 +26,7 @@ pub(super) fn stages(plan: &Plan, key: StreamKey) -> Vec<Placed> {
 }
 
 /// UDP flows, each with a route of its own.
-pub(super) fn datagrams(plan: &Plan, key: StreamKey, ways: &mut Ways) -> Vec<DatagramFlow> {
+pub(super) fn datagrams(plan: &Plan, key: StreamKey, ways: &mut RouteBuilder) -> Vec<DatagramFlow> {
     let flow = |(index, datagrams): (usize, &DatagramPlan)| {
         let route = &plan.routes[datagrams.route as usize];
         let notifies_source = matches!(datagrams.pace, Pace::Saturating { .. });
@@ -37,14 +37,14 @@ pub(super) fn datagrams(plan: &Plan, key: StreamKey, ways: &mut Ways) -> Vec<Dat
 }
 
 /// Builder of routes.
-pub(super) struct Ways {
+pub(super) struct RouteBuilder {
     pub routes: Vec<u32>,
     pub ports: Vec<Port>,
     /// Number of pipes.
     pub pipes: usize,
 }
 
-impl Ways {
+impl RouteBuilder {
     /// Appends a route; with `notifies_source`, the sender is notified when a packet leaves the
     /// first hop. Returns the index of its first word.
     pub fn lay_for(&mut self, route: &[Hop], notifies_source: bool) -> u32 {

@@ -4,7 +4,7 @@
 //! Packets that leave the engine are queued in order of departure. The id of a packet is free once
 //! it has left, so the queue has to be emptied before the next packet enters.
 
-use super::{Engine, Ways};
+use super::{Engine, RouteBuilder};
 use crate::drop::Drop;
 use crate::options::{Options, RunError};
 use crate::packet::{NONE, Others, Transmission};
@@ -112,7 +112,8 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// As for [`Engine::new`].
     pub fn for_outside(plan: &'a Plan, options: &Options) -> Result<Self, RunError> {
-        let mut ways = Ways { routes: Vec::new(), ports: Vec::new(), pipes: plan.pipes.len() };
+        let mut ways =
+            RouteBuilder { routes: Vec::new(), ports: Vec::new(), pipes: plan.pipes.len() };
         let filled = |route: usize| {
             let saturates = |pace| matches!(pace, Pace::Saturating { .. });
             plan.datagrams.iter().any(|flow| flow.route as usize == route && saturates(flow.pace))

@@ -1,7 +1,7 @@
 //! Words of routes, and the position of a packet on its route.
 //!
 //! A route is a sequence of words, one for each hop and one for its end. Most pipes are *private*:
-//! all their packets are at the same place of the same route, so that the position of a packet that
+//! all their packets are at the same place of the same route, so the position of a packet that
 //! leaves such a pipe is known without reading the packet; its destination is known, too, after the
 //! last hop of a route of a single flow. Such a packet is not accessed between its sending and its
 //! receiving host: with thousands of flows it is in no cache by then. Its position is stored in the
@@ -82,7 +82,7 @@ pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
         }
         if let Some((count, place)) = found.get_mut(routes[at] as usize) {
             // Packets that belong to no TCP flow hold their position themselves: count such a use
-            // twice, so that the pipe is not private.
+            // twice, so the pipe is not private.
             *count += if user.is_none() { 2 } else { 1 };
             *place = at as u32;
         } else if routes[at] == HOST {

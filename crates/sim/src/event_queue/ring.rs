@@ -91,13 +91,13 @@ impl Ring {
         if bits != 0 {
             return Some(from + u64::from(bits.trailing_zeros()));
         }
-        let word = self.first_word(from / 64 + 1)?;
+        let word = self.next_filled_word(from / 64 + 1)?;
         Some(word * 64 + u64::from(self.word(word).trailing_zeros()))
     }
 
     /// First word at or after this one that has a list.
     #[inline]
-    pub fn first_word(&self, from: u64) -> Option<u64> {
+    pub fn next_filled_word(&self, from: u64) -> Option<u64> {
         (from..from + WORDS).find(|word| self.word(*word) != 0)
     }
 }

@@ -203,7 +203,7 @@ impl Wheel {
     /// Advances from an empty word to the next word with events; returns its bits.
     #[inline(never)]
     fn next_word(&mut self) -> Option<NonZeroU64> {
-        match self.slots.first_word(self.word + 1) {
+        match self.slots.next_filled_word(self.word + 1) {
             Some(word) => {
                 self.span -= word - self.word;
                 self.word = word;
@@ -231,7 +231,7 @@ impl Wheel {
         self.word = turn * TURN_WORDS;
         self.set_turn(turn);
         self.deal_out();
-        self.word = self.slots.first_word(self.word)?;
+        self.word = self.slots.next_filled_word(self.word)?;
         self.deal_out();
         Some(())
     }

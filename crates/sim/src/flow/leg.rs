@@ -102,7 +102,7 @@ impl Flow {
         self.leg.as_ref().map(|leg| leg.chain)
     }
 
-    /// End that opens its connections.
+    /// Endpoint that opens the connections.
     pub const fn initiator(&self) -> Side {
         self.initiator
     }

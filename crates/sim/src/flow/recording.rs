@@ -6,7 +6,7 @@ use crate::packet::{Others, Packet, PacketMut, PacketRef};
 use crate::recorder::Recorder;
 use retx_record::capture::Transmission;
 use retx_record::flow::{EpisodeStart, FoundNecessary, SentSegment};
-use retx_record::reason::{Belief, EpisodeKind, SaidCause};
+use retx_record::reason::{Belief, EpisodeKind, InferredCause};
 use retx_record::truth::{Arrived, SegmentCopy, Trigger};
 use retx_tcp::{Connection, PlainTransmit, loss_cause};
 use retx_units::{Duration, Time};
@@ -122,13 +122,13 @@ impl Flow {
         recorder: &mut Recorder,
     ) {
         let [sender, receiver] = &self.ends;
-        let said = match found.said {
-            loss_cause::Cause::Congestion => SaidCause::Congestion,
-            loss_cause::Cause::Corruption => SaidCause::Corruption,
+        let inferred = match found.inferred_cause {
+            loss_cause::Cause::Congestion => InferredCause::Congestion,
+            loss_cause::Cause::Corruption => InferredCause::Corruption,
         };
         let start = EpisodeStart {
             at: now,
-            belief: Belief { kind, said },
+            belief: Belief { kind, inferred },
             trigger: Trigger { position: found.trigger, repaired: found.repaired },
             smss: sender.window().smss,
             cwnd_before_bytes: found.cwnd_before,

@@ -1,7 +1,7 @@
 //! Causes said beside causes true, for every rule under every congestion control.
 
 use crate::plans::{LinkOf, bernoulli, one_flow, tcp};
-use retx_record::reason::{Cause, EpisodeKind, SaidCause};
+use retx_record::reason::{Cause, EpisodeKind, InferredCause};
 use retx_record::summary::{CauseSummary, FlowSummary};
 use retx_sim::plan::{Plan, Work};
 use retx_sim::{Control, Options, Outcome, run_plan};
@@ -37,9 +37,12 @@ const NOTHING: CauseSummary = CauseSummary { congestion: 0, wireless: 0, spuriou
 fn without_a_rule_everything_is_congestion() {
     let flow = flow(&path("none", 0.02, 10));
     assert!(flow.episodes.fast_retransmit.wireless > 20, "{:?}", flow.episodes);
-    assert_eq!([flow.said.fast_retransmit.corruption, flow.said.rto.corruption], [NOTHING; 2]);
     assert_eq!(
-        [flow.said.fast_retransmit.congestion, flow.said.rto.congestion],
+        [flow.inferred.fast_retransmit.corruption, flow.inferred.rto.corruption],
+        [NOTHING; 2]
+    );
+    assert_eq!(
+        [flow.inferred.fast_retransmit.congestion, flow.inferred.rto.congestion],
         [flow.episodes.fast_retransmit, flow.episodes.rto]
     );
 }
@@ -51,15 +54,15 @@ fn the_threshold_tells_a_bad_channel_from_a_full_queue() {
     let time = |flow: &FlowSummary| flow.response_time_s.expect("all bytes arrive");
     let (deaf, hearing) = (flow(&path("none", 0.005, 100)), flow(&path("threshold", 0.005, 100)));
     // Left alone, the window grows until the queue takes the RTT over the threshold.
-    let said = hearing.said.fast_retransmit;
+    let said = hearing.inferred.fast_retransmit;
     let right = said.corruption.wireless;
-    assert!(right > 5 && right > 2 * said.congestion.wireless, "{:?}", hearing.said);
+    assert!(right > 5 && right > 2 * said.congestion.wireless, "{:?}", hearing.inferred);
     assert!(time(&hearing) < time(&deaf), "{} {}", time(&hearing), time(&deaf));
 
     let (deaf, hearing) = (flow(&path("none", 0.0, 100)), flow(&path("threshold", 0.0, 100)));
-    assert!(hearing.said.fast_retransmit.congestion.congestion > 0, "{:?}", hearing.said);
+    assert!(hearing.inferred.fast_retransmit.congestion.congestion > 0, "{:?}", hearing.inferred);
     assert_eq!(
-        [hearing.said.fast_retransmit.corruption, hearing.said.rto.corruption],
+        [hearing.inferred.fast_retransmit.corruption, hearing.inferred.rto.corruption],
         [NOTHING; 2]
     );
     assert_eq!(hearing.response_time_s, deaf.response_time_s);
@@ -84,8 +87,8 @@ fn any_rule_under_any_congestion_control() {
             let name = format!("{rule} under {control} with {detection}");
             assert!(outcome.flows[0].finish_s.is_some(), "{name}");
             for episode in outcome.tables.episodes.expect("asked for").rows() {
-                said[episode.said_cause as usize] += 1;
-                if episode.said_cause == SaidCause::Corruption {
+                said[episode.inferred_cause as usize] += 1;
+                if episode.inferred_cause == InferredCause::Corruption {
                     let [before, after] = [episode.cwnd_before_bytes, episode.cwnd_after_bytes];
                     // A timeout ends what a recovery had inflated the window to.
                     let deflated = episode.kind == EpisodeKind::Rto && after < before;

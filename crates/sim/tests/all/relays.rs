@@ -91,7 +91,7 @@ fn notices_are_true() {
         let (mut right, mut congestion) = (0, 0);
         for draw in 0..DRAWS {
             let outcome = last_hop("-eln", changes, draw);
-            let said = &outcome.flows[0].said.fast_retransmit;
+            let said = &outcome.flows[0].inferred.fast_retransmit;
             assert_eq!(said.corruption.congestion, 0, "{name} {draw}");
             right += said.corruption.wireless;
             congestion += said.congestion.congestion;

@@ -128,8 +128,8 @@ fn the_summary_is_the_contract() {
         assert!(json["flows"][0]["episodes"]["fast_retransmit"][cause].is_u64());
         assert!(json["flows"][0]["episodes"]["rto"][cause].is_u64());
         for said in ["congestion", "corruption"] {
-            assert!(json["flows"][0]["said"]["fast_retransmit"][said][cause].is_u64());
-            assert!(json["flows"][0]["said"]["rto"][said][cause].is_u64());
+            assert!(json["flows"][0]["inferred"]["fast_retransmit"][said][cause].is_u64());
+            assert!(json["flows"][0]["inferred"]["rto"][said][cause].is_u64());
         }
     }
     for key in "packets_in packets_delivered drops queue_mean_packets queue_max_packets utilisation"
@@ -175,7 +175,7 @@ fn tables_have_the_columns_of_the_contract() {
     assert_eq!(
         tables.episodes.as_ref().map(|it| columns(it.table(names))).as_deref(),
         Some(
-            "flow kind start_s end_s trigger_packet cause sub_cause said_cause cwnd_before_bytes \
+            "flow kind start_s end_s trigger_packet cause sub_cause inferred_cause cwnd_before_bytes \
              cwnd_after_bytes rto_s backoff retransmitted unnecessary"
         )
     );

@@ -5,7 +5,7 @@ use crate::plans::{LinkOf, bernoulli, cell, insert_agent, insert_cell, one_flow,
 use crate::random;
 use retx_link::pipe::repair::{Config as Repair, arq, fec};
 use retx_link::relay::{self, snoop};
-use retx_record::reason::{Cause, EpisodeKind, SaidCause, SegmentFate};
+use retx_record::reason::{Cause, EpisodeKind, InferredCause, SegmentFate};
 use retx_record::summary::FlowSummary;
 use retx_record::tables::{Episode, Segment};
 use retx_sim::plan::{FlowPlan, Hop, Plan, Work};
@@ -166,24 +166,24 @@ fn check_sums(flow: &FlowSummary, episodes: &[Episode], warmup: Time) {
             EpisodeKind::FastRetransmit,
             flow.fast_retransmit_count,
             flow.episodes.fast_retransmit,
-            flow.said.fast_retransmit,
+            flow.inferred.fast_retransmit,
         ),
-        (EpisodeKind::Rto, flow.rto_count, flow.episodes.rto, flow.said.rto),
+        (EpisodeKind::Rto, flow.rto_count, flow.episodes.rto, flow.inferred.rto),
     ] {
         assert_eq!(all, of.congestion + of.wireless + of.spurious);
-        let count = |said: Option<SaidCause>, cause: Cause| {
+        let count = |said: Option<InferredCause>, cause: Cause| {
             let same = |row: &&Episode| {
                 row.kind == kind
                     && row.cause == cause
-                    && said.is_none_or(|said| row.said_cause == said)
+                    && said.is_none_or(|said| row.inferred_cause == said)
                     && row.start >= warmup
             };
             episodes.iter().filter(same).count() as u64
         };
         for (said, of) in [
             (None, of),
-            (Some(SaidCause::Congestion), said.congestion),
-            (Some(SaidCause::Corruption), said.corruption),
+            (Some(InferredCause::Congestion), said.congestion),
+            (Some(InferredCause::Corruption), said.corruption),
         ] {
             assert_eq!(of.congestion, count(said, Cause::Congestion));
             assert_eq!(of.wireless, count(said, Cause::Wireless));

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Reference RTT₀. Paper and Linux: 25 ms.
-    #[serde(deserialize_with = "super::number::some_time")]
+    #[serde(deserialize_with = "super::number::positive_duration")]
     pub rtt0: Duration,
 }
 

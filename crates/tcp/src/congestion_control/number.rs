@@ -5,7 +5,9 @@ use serde::Deserialize as _;
 use serde::de::Error;
 
 /// Reads a duration longer than 0 s.
-pub(crate) fn some_time<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+pub(crate) fn positive_duration<'de, D: serde::Deserializer<'de>>(
+    from: D,
+) -> Result<Duration, D::Error> {
     let duration = Duration::deserialize(from)?;
     if duration.is_zero() {
         return Err(D::Error::custom("0 s is refused: write a duration above 0 s"));

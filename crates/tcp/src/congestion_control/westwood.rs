@@ -27,7 +27,7 @@ use std::num::NonZeroU32;
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Time constant τ of the filter. Paper: 0.5 s.
-    #[serde(deserialize_with = "super::number::some_time")]
+    #[serde(deserialize_with = "super::number::positive_duration")]
     pub tau: Duration,
     /// Divisor m of τ: after τ/m without an ACK a sample of 0 is taken. Paper: 2 or more.
     pub m: NonZeroU32,

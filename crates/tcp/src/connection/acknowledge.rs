@@ -42,7 +42,7 @@ impl Connection {
         let sender = &mut self.sender;
         let ack = ack as u64;
         if segment.loss_notice {
-            sender.repair.noticed = ack;
+            sender.repair.notified = ack;
         }
         let old_una = sender.snd_una;
         let window = self.window_of(segment.window);
@@ -248,7 +248,8 @@ impl Connection {
         let ack = congestion_control::Ack { delivered, ..sender.ack_summary(now, None) };
         self.decide(&ack, selective);
         let sender = &self.sender;
-        if !is_old && sender.loss_detection.as_linux() && sender.heard_of_earlier(selective) {
+        if !is_old && sender.loss_detection.as_linux() && sender.has_sack_of_earlier_data(selective)
+        {
             self.restart_retransmit_timer(now);
         }
     }

@@ -142,7 +142,7 @@ impl Connection {
             holds_short: parameters.nagle && last_short > sender.snd_una,
             nagle: parameters.nagle,
             block: sender.block(),
-            burst: self.enough(),
+            burst: self.tso_goal_bytes(),
             smss: sender.bounded_smss(),
             half_window: sender.max_snd_wnd / 2,
         };

@@ -44,19 +44,19 @@ pub(crate) struct Burst {
     /// Bytes left of the burst.
     bytes: u64,
     /// True if the segment being sent is not the first of the burst.
-    goes_on: bool,
+    continues: bool,
 }
 
 impl Burst {
-    pub const NONE: Self = Self { at: Time::ZERO, bytes: 0, goes_on: false };
+    pub const NONE: Self = Self { at: Time::ZERO, bytes: 0, continues: false };
 
     /// Takes `bytes`, which are about to be sent, from the burst; true if they belong to it.
     fn take(&mut self, now: Time, bytes: u64) -> bool {
-        self.goes_on = self.is_open(now) && bytes <= self.bytes;
-        if self.goes_on {
+        self.continues = self.is_open(now) && bytes <= self.bytes;
+        if self.continues {
             self.bytes -= bytes;
         }
-        self.goes_on
+        self.continues
     }
 
     /// Rest of the burst, if it is at most the `length` bytes that the windows allow.
@@ -70,13 +70,13 @@ impl Burst {
     }
 
     /// True if the segment being sent is not the first of its burst.
-    pub fn goes_on(&self, now: Time) -> bool {
-        self.goes_on && self.at == now
+    pub fn continues(&self, now: Time) -> bool {
+        self.continues && self.at == now
     }
 
     /// True if the segment being sent is the last of several.
     pub fn ends(&self, now: Time) -> bool {
-        self.goes_on && self.bytes == 0 && self.at == now
+        self.continues && self.bytes == 0 && self.at == now
     }
 }
 
@@ -123,20 +123,20 @@ impl Connection {
             return false;
         }
         let smss = self.segment_size();
-        let enough = self.enough();
+        let goal = self.tso_goal_bytes();
         let half = (self.sender.window.cwnd / 2 / smss).max(1) * smss;
-        let room = self.room(enough.min(half));
+        let room = self.room(goal.min(half));
         if room.packet <= smss {
             return false;
         }
-        if self.waits_for_more(now, self.last_departure(), &room, enough) {
+        if self.waits_for_more(now, self.last_departure(), &room, goal) {
             let in_use = self.sender.in_use(self.sender.flight_size());
             if room.congestion < room.offered {
                 self.sender.validation.on_deferral(&in_use);
             }
             return true;
         }
-        let most = enough.min(half).min(room.congestion).min(room.packet);
+        let most = goal.min(half).min(room.congestion).min(room.packet);
         // The peer's window may cut a burst off within a segment, unless Nagle's algorithm holds
         // back that short segment.
         let bytes = if room.offered < most && !self.holds_short() {
@@ -177,7 +177,7 @@ impl Connection {
 
     /// Goal for the bytes of a burst (`tcp_tso_autosize`): a millisecond at the pacing rate, and
     /// more on a path with a short RTT.
-    pub(super) fn enough(&self) -> u64 {
+    pub(super) fn tso_goal_bytes(&self) -> u64 {
         let (sender, smss) = (&self.sender, self.segment_size());
         let rate = self.pacing_rate();
         let in_time = rate.map_or(BLOCK_MAX, |rate| rate.as_bit_s() / 8 / 1024);
@@ -192,22 +192,22 @@ impl Connection {
     /// Bytes of new data that the windows, pacing and deferral allow to be sent now, if that many
     /// are queued.
     pub(super) fn room_now(&self, now: Time) -> u64 {
-        let (sender, smss, enough) = (&self.sender, self.segment_size(), self.enough());
+        let (sender, smss, goal) = (&self.sender, self.segment_size(), self.tso_goal_bytes());
         let room = sender.open_room() / smss * smss;
         let room = match &sender.pacer {
             None => room,
             Some(pacer) if pacer.closed_until(now).is_some() => 0,
             // Pacing delays the data after one burst.
-            Some(_) => room.min(enough),
+            Some(_) => room.min(goal),
         };
         if !self.parameters.tso {
             return room;
         }
         let half = (sender.window.cwnd / 2 / smss).max(1) * smss;
-        let rest = room % enough.min(half);
+        let rest = room % goal.min(half);
         let last_sent = if rest < room { now } else { self.last_departure() };
         let end = Room { congestion: rest, offered: rest, packet: u64::MAX, last: false };
-        if self.waits_for_more(now, last_sent, &end, enough) { room - rest } else { room }
+        if self.waits_for_more(now, last_sent, &end, goal) { room - rest } else { room }
     }
 
     /// Departure of the last data.
@@ -217,7 +217,7 @@ impl Connection {
         sender.pacer.as_ref().and_then(|pacer| pacer.opened()).unwrap_or(sender.last_sent)
     }
 
-    fn waits_for_more(&self, now: Time, last_sent: Time, room: &Room, enough: u64) -> bool {
+    fn waits_for_more(&self, now: Time, last_sent: Time, room: &Room, goal: u64) -> bool {
         let sender = &self.sender;
         let recovers = sender.loss_detection.in_recovery() || sender.timeout_recovery_end > 0;
         if recovers || now.since(last_sent.min(now)) > MILLISECOND {
@@ -225,7 +225,7 @@ impl Connection {
         }
         let limit = room.congestion.min(room.offered);
         // A segment without room in the windows is sent by another rule.
-        if limit == 0 || limit >= enough || !room.last && limit >= room.packet {
+        if limit == 0 || limit >= goal || !room.last && limit >= room.packet {
             return false;
         }
         // `tcp_tso_win_divisor` is 3.

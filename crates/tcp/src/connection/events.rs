@@ -49,7 +49,7 @@ impl Events {
         let mut next = &mut self.rest;
         while let Some(node) = next {
             if let Event::LossFound(episode) = &mut node.event
-                && episode.said == Cause::Congestion
+                && episode.inferred_cause == Cause::Congestion
             {
                 episode.cwnd_after = cwnd;
             }
@@ -91,7 +91,7 @@ mod tests {
         let episode = Episode {
             trigger: 1,
             repaired: false,
-            said: Cause::Congestion,
+            inferred_cause: Cause::Congestion,
             cwnd_before: 9_000,
             cwnd_after: 9_000,
             rto: Duration::from_secs(1),

@@ -76,7 +76,7 @@ impl Sender {
 
     /// True if data sent before the first retransmission were selectively acknowledged and RACK's
     /// timer does not run. The retransmission timer is then restarted (`tcp_clean_rtx_queue`).
-    pub fn heard_of_earlier(&self, selective: Option<&Delivered>) -> bool {
+    pub fn has_sack_of_earlier_data(&self, selective: Option<&Delivered>) -> bool {
         let earliest = selective.and_then(|delivered| delivered.first_sacked);
         let is_earlier = earliest.zip(self.board.first_sent()).is_some_and(|(it, head)| it < head);
         is_earlier && self.loss_detection.deadline() == Time::NEVER

@@ -123,7 +123,7 @@ pub struct Episode {
     /// True if it has been retransmitted already, by the tail loss probe that found the loss.
     pub repaired: bool,
     /// Cause that the sender inferred.
-    pub said: Cause,
+    pub inferred_cause: Cause,
     /// Congestion window before the reaction, bytes.
     pub cwnd_before: u64,
     /// Congestion window after the reaction, without the inflation of fast recovery, bytes.

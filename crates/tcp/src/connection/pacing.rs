@@ -77,16 +77,16 @@ impl Pacer {
         self.ignored_once = true;
     }
 
-    /// Handles a segment with `bytes` of payload; with `goes_on` it belongs to the burst of the
+    /// Handles a segment with `bytes` of payload; with `continues` it belongs to the burst of the
     /// segment before.
-    fn on_sent(&mut self, now: Time, bytes: u32, rate: Option<Rate>, goes_on: bool) {
+    fn on_sent(&mut self, now: Time, bytes: u32, rate: Option<Rate>, continues: bool) {
         self.ignored_once = false;
         self.segments = (self.segments + 1).min(UNPACED_SEGMENTS);
         let opened = self.opens.unwrap_or(now);
         // A timeout may let a segment pass a closed gate: its gap then starts at the time at which
         // the gate would have opened.
         let leaves = opened.max(now);
-        if !goes_on {
+        if !continues {
             self.unpaced = 0;
             self.credit = leaves.since(opened);
         }
@@ -124,9 +124,9 @@ impl Connection {
             return;
         }
         let rate = self.pacing_rate();
-        let goes_on = is_new && self.sender.bursts.burst.goes_on(now);
+        let continues = is_new && self.sender.bursts.burst.continues(now);
         if let Some(pacer) = &mut self.sender.pacer {
-            pacer.on_sent(now, bytes, rate, goes_on);
+            pacer.on_sent(now, bytes, rate, continues);
         }
     }
 

@@ -82,20 +82,20 @@ impl Connection {
         let cwnd_before = self.sender.window.cwnd;
         // Linux `tcp_enter_recovery`: a reduction in progress continues, and determines how much
         // may be sent.
-        let goes_on = self.ecn.is_reducing();
+        let continues = self.ecn.is_reducing();
         self.on_loss(now, None);
         let sender = &mut self.sender;
         if sender.loss_detection.proportional_rate_reduction() {
             let left = sender.flight_size().saturating_sub(sender.board.sacked_bytes());
             if !sender.loss_detection.as_linux() {
                 sender.repair.reduction = Some(Reduction::new(left + progress.delivered));
-            } else if !goes_on {
+            } else if !continues {
                 let whole = Reduction::whole_segments(cwnd_before, sender.window.smss);
                 sender.repair.reduction = Some(whole);
             }
             self.ecn.leave_reduction();
         }
-        self.sender.retransmit_first = !goes_on;
+        self.sender.retransmit_first = !continues;
         // Set once the first retransmission is sent.
         self.sender.repair.rescue_rxt = u64::MAX;
         self.sender.repair.high_rxt = self.sender.snd_una;
@@ -164,8 +164,8 @@ impl Connection {
             same_window
         };
         let sender = &mut self.sender;
-        let said = sender.cause_of_loss(now, false);
-        if said == Cause::Congestion && !reduced {
+        let inferred_cause = sender.cause_of_loss(now, false);
+        if inferred_cause == Cause::Congestion && !reduced {
             let loss = sender.loss(now);
             sender.congestion_control.on_loss(&mut sender.window, &loss);
             self.ecn.on_reduction(sender.snd_max);
@@ -175,7 +175,8 @@ impl Connection {
         sender.timed = None;
         if !self.ecn.is_reducing() {
             // `tcp_end_cwnd_reduction`; in Vegas (1995) the threshold is not a window to return to.
-            let to_threshold = said == Cause::Congestion && sender.loss_detection.as_linux();
+            let to_threshold =
+                inferred_cause == Cause::Congestion && sender.loss_detection.as_linux();
             let Window { cwnd, ssthresh, .. } = sender.window;
             sender.repair.cwnd_after_recovery =
                 if to_threshold && !reduced { ssthresh.max(cwnd) } else { cwnd };
@@ -189,7 +190,7 @@ impl Connection {
         let episode = Episode {
             trigger: repaired.or(lost).unwrap_or(sender.snd_una),
             repaired: repaired.is_some(),
-            said,
+            inferred_cause,
             cwnd_before,
             cwnd_after: sender.window.cwnd,
             rto: self.rto(),

@@ -64,7 +64,7 @@ pub(crate) struct Repair {
     /// State of a peer that does not respond.
     pub silence: Silence,
     /// Position that a relay most recently reported as lost on a bad channel.
-    pub noticed: u64,
+    pub notified: u64,
     /// Requests of the application. They have nothing to do with losses; they are stored here
     /// because they are rare, and a pointer of their own would make every connection larger.
     pub requests: Late<Requests>,
@@ -86,7 +86,7 @@ impl Repair {
         retransmissions: 0,
         arrived_twice: 0,
         silence: Silence::NONE,
-        noticed: u64::MAX,
+        notified: u64::MAX,
         requests: Late::NONE,
     };
 }

@@ -349,7 +349,7 @@ impl Sender {
             last_rtt: (self.last_rtt != Duration::MAX).then_some(self.last_rtt),
             window: self.window,
             flight_size: self.flight_size(),
-            noticed: self.repair.noticed == self.snd_una,
+            notified: self.repair.notified == self.snd_una,
             // Without SACK the sender knows of a single loss.
             lost_segments: self.board.lost_bytes().div_ceil(self.window.smss.into()).max(1),
         };

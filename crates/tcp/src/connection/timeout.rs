@@ -108,8 +108,8 @@ impl Connection {
             after_echo,
             recovery_point: sender.snd_max,
         });
-        let said = sender.cause_of_loss(now, true);
-        if said == Cause::Congestion {
+        let inferred_cause = sender.cause_of_loss(now, true);
+        if inferred_cause == Cause::Congestion {
             let loss = sender.loss(now);
             let reduced = repeated || after_echo;
             sender.congestion_control.on_timeout(&mut sender.window, &loss, reduced);
@@ -126,7 +126,7 @@ impl Connection {
         let episode = Episode {
             trigger: sender.snd_una,
             repaired: false,
-            said,
+            inferred_cause,
             cwnd_before,
             cwnd_after: sender.window.cwnd,
             rto,

@@ -337,7 +337,7 @@ impl Connection {
                 sender.limited_bytes += u64::from(space);
             }
             sender.put_on_board(now, position, space);
-            if sender.bursts.memory.is_some() && !sender.bursts.burst.goes_on(now) {
+            if sender.bursts.memory.is_some() && !sender.bursts.burst.continues(now) {
                 sender.board.open_burst();
             }
         }

@@ -42,7 +42,7 @@ impl LossCause for State {
 
     fn cause(&mut self, loss: &Loss) -> Cause {
         let judged = self.config.timeouts || !loss.by_timeout;
-        Cause::corruption_if(judged && loss.noticed)
+        Cause::corruption_if(judged && loss.notified)
     }
 }
 
@@ -57,9 +57,9 @@ mod tests {
         for (timeouts, by_timeout) in [(false, Congestion), (true, Corruption)] {
             let mut state = State::new(&Config { timeouts }, &tcp());
             assert_eq!(state.cause(&found(1)), Congestion);
-            assert_eq!(state.cause(&Loss { noticed: true, ..found(1) }), Corruption);
+            assert_eq!(state.cause(&Loss { notified: true, ..found(1) }), Corruption);
             assert_eq!(state.cause(&timed_out()), Congestion);
-            assert_eq!(state.cause(&Loss { noticed: true, ..timed_out() }), by_timeout);
+            assert_eq!(state.cause(&Loss { notified: true, ..timed_out() }), by_timeout);
         }
     }
 }

@@ -76,7 +76,7 @@ pub struct Loss {
     pub flight_size: u64,
     /// True if a relay has notified that the first unacknowledged segment was lost on a bad channel
     /// (ELN).
-    pub noticed: bool,
+    pub notified: bool,
     /// Segments considered lost at this moment, at least 1; without SACK always 1.
     pub lost_segments: u64,
 }

@@ -49,7 +49,7 @@ pub(crate) fn found(lost_segments: u64) -> Loss {
         window: WINDOW,
         flight_size: 10_000,
         lost_segments,
-        noticed: false,
+        notified: false,
     }
 }
 

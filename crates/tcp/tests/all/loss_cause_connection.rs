@@ -59,9 +59,9 @@ fn first_episode(pair: &Pair) -> (Episode, bool) {
 #[test]
 fn rules_are_told_of_what_is_sent() {
     let pair = download(&hearing("reno", r#""veno_n""#), &[6]);
-    assert_eq!(first_episode(&pair).0.said, Cause::Corruption);
+    assert_eq!(first_episode(&pair).0.inferred_cause, Cause::Corruption);
     let pair = download(&hearing("reno", r#""veno_n""#), &[3]);
-    assert_eq!(first_episode(&pair).0.said, Cause::Congestion, "two samples");
+    assert_eq!(first_episode(&pair).0.inferred_cause, Cause::Congestion, "two samples");
 }
 
 /// With SACK the sender knows how much is lost; without it, of one segment.
@@ -75,7 +75,7 @@ fn rules_are_told_how_much_is_lost() {
         ("newreno", vec![6, 7], Cause::Congestion),
     ] {
         let pair = download(&hearing(name, rule), &lost);
-        assert_eq!(first_episode(&pair).0.said, said, "{name} {lost:?}");
+        assert_eq!(first_episode(&pair).0.inferred_cause, said, "{name} {lost:?}");
     }
 }
 
@@ -91,7 +91,7 @@ fn corruption_leaves_the_window_alone() {
         let pair = download(&config, &[30]);
         let (episode, by_timeout) = first_episode(&pair);
         assert!(!by_timeout, "{}", preset.name);
-        assert_eq!(episode.said, Cause::Corruption, "{}", preset.name);
+        assert_eq!(episode.inferred_cause, Cause::Corruption, "{}", preset.name);
         assert_eq!(episode.cwnd_after, episode.cwnd_before, "{}", preset.name);
         let recovered = pair.server.events.iter().find_map(|(_, event)| match event {
             Event::Recovered { cwnd } => Some(*cwnd),
@@ -116,7 +116,7 @@ fn timeouts_are_judged_where_the_rule_says_so() {
         let pair = download(&config, &[198, 199, 200]);
         let (episode, by_timeout) = first_episode(&pair);
         assert!(by_timeout);
-        assert_eq!((episode.said, episode.cwnd_after), (said, segments * SMSS));
+        assert_eq!((episode.inferred_cause, episode.cwnd_after), (said, segments * SMSS));
     }
 }
 
@@ -136,7 +136,7 @@ fn corruption_ends_what_recovery_does_to_the_window() {
         });
         let found: Vec<_> = episodes.collect();
         assert!(!found[0].1 && found[1].1, "{name}: a timeout in recovery");
-        assert_eq!(found[1].0.said, Cause::Corruption, "{name}");
+        assert_eq!(found[1].0.inferred_cause, Cause::Corruption, "{name}");
         assert_eq!(found[1].0.cwnd_after, found[0].0.cwnd_before, "{name}");
     }
 }

@@ -41,7 +41,7 @@ fn loss(by_timeout: bool, lost_segments: u64) -> Loss {
         window: WINDOW,
         flight_size: 10_000,
         lost_segments,
-        noticed: false,
+        notified: false,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Content, Context};
 use crate::path::Seen;
 use crate::path::limits::{Limiter, Moment, ends_without_ack};
-use crate::path::observed::{Heard, ObservedFlow};
+use crate::path::observed::{Acknowledgment, ObservedFlow};
 use crate::path::watch::Wire;
 use crate::socket_state::SocketState;
 use retx_record::flow::SentSegment;
@@ -165,7 +165,7 @@ impl Flow {
             let row = acks.push(tables::Ack { flow: seen.flow, sent: now, ack, window_bytes });
             arriving.row = Some(row);
         }
-        Some(Content::Ack(Heard { to: ack, selective }))
+        Some(Content::Ack(Acknowledgment { to: ack, selective }))
     }
 
     /// Handles a SYN; one with a new sequence number begins a connection.

@@ -60,7 +60,7 @@ impl Copies {
             tokens = bucket.min(tokens + rate * gap);
             count += usize::from((tokens >= *bytes) == *lost);
             if !lost {
-                // The packet was forwarded, so that the bucket had enough tokens, even if the
+                // The packet was forwarded, so the bucket had enough tokens, even if the
                 // model has fewer.
                 tokens = (tokens - bytes).max(0.0);
             }

@@ -82,7 +82,7 @@ impl UnexplainedLoss {
     #[new]
     #[pyo3(signature = (
         window, *, now = 0.0, by_timeout = false, srtt = None, last_rtt = None, flight_size = 0,
-        lost_segments = 1, noticed = false
+        lost_segments = 1, notified = false
     ))]
     fn new_for_tests(
         window: &Window,
@@ -92,7 +92,7 @@ impl UnexplainedLoss {
         last_rtt: Option<f64>,
         flight_size: u64,
         lost_segments: u64,
-        noticed: bool,
+        notified: bool,
     ) -> PyResult<Self> {
         let inner = loss_cause::Loss {
             now: instant(now)?,
@@ -102,7 +102,7 @@ impl UnexplainedLoss {
             window: window.inner,
             flight_size,
             lost_segments,
-            noticed,
+            notified,
         };
         Ok(Self { inner })
     }
@@ -143,8 +143,8 @@ impl UnexplainedLoss {
     }
 
     #[getter]
-    fn noticed(&self) -> bool {
-        self.inner.noticed
+    fn notified(&self) -> bool {
+        self.inner.notified
     }
 
     fn __repr__(&self) -> String {

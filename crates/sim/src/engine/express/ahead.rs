@@ -84,10 +84,10 @@ impl Engine<'_> {
             let next = self.routes[step.hop as usize + 1];
             let pipe = self.pipes.get_mut(pipe_of(next) as usize).filter(|pipe| pipe.follows());
             let Some(pipe) = pipe else { break };
-            // `pass_ahead` refuses a packet that the queue would drop, or that would raise the
+            // `traverse_ahead` refuses a packet that the queue would drop, or that would raise the
             // maximum queue length: both depend on packets that arrive in the meantime, so the pipe
             // decides when the packet arrives.
-            let Some(further) = pipe.pass_ahead((self.now, at), bytes) else { break };
+            let Some(further) = pipe.traverse_ahead((self.now, at), bytes) else { break };
             step.hop += 1;
             (word, at) = (next, further);
             if !pipe.leads() {

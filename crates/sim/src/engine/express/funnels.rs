@@ -169,7 +169,9 @@ impl Onward<'_> {
         let Some(to) = end_of(*behind) else { return through };
         let next = self.pipes.get_mut(pipe_of(*next) as usize);
         let Some(next) = next.filter(|next| next.follows()) else { return through };
-        let Some(arrival) = next.pass_ahead((arriving.arrival, at), bytes) else { return through };
+        let Some(arrival) = next.traverse_ahead((arriving.arrival, at), bytes) else {
+            return through;
+        };
         if !self.lanes.append(Waiting { arrival, id, to }, self.agenda) {
             return Err(Halt::FitsNoLane(arrival));
         }

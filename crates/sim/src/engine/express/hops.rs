@@ -107,7 +107,7 @@ impl Engine<'_> {
             if recorder.keeps_segments() {
                 flow.write_sent(*now, side, &mut packets.get_mut(id), recorder);
             }
-            let word = flow.first_word(side);
+            let word = flow.first_route_entry(side);
             let first = pipe_of(word);
             let pipe = pipes.get_mut(first as usize);
             let Some(pipe) = pipe.filter(|pipe| is_private(word) && !pipe.leads()) else {

@@ -225,13 +225,13 @@ impl Engine<'_> {
         }
         if let Some((_, flow, side)) = self.end_in(waiting.get(4)) {
             flow.prefetch_board(side);
-            if let Some(pipe) = self.pipes.get(pipe_of(flow.first_word(side)) as usize) {
+            if let Some(pipe) = self.pipes.get(pipe_of(flow.first_route_entry(side)) as usize) {
                 pipe.prefetch_for_several();
             }
         }
         if let Some((_, flow, side)) = self.end_in(waiting.get(2)) {
             flow.prefetch_records(side);
-            if let Some(pipe) = self.pipes.get(pipe_of(flow.first_word(side)) as usize) {
+            if let Some(pipe) = self.pipes.get(pipe_of(flow.first_route_entry(side)) as usize) {
                 pipe.prefetch_place();
             }
         }

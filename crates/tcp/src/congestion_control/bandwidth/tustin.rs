@@ -11,7 +11,7 @@ pub(crate) struct Tustin {
     /// Time constant τ in seconds.
     tau: f64,
     /// Time τ/m without an ACK, in seconds, after which a sample b = 0 is taken.
-    silence: f64,
+    ack_timeout: f64,
     rate: f64,
     sample: f64,
     last: Option<Time>,
@@ -31,7 +31,7 @@ impl Tustin {
         let tau = tau.as_secs_f64();
         Self {
             tau,
-            silence: tau / f64::from(m.get()),
+            ack_timeout: tau / f64::from(m.get()),
             rate: 0.0,
             sample: 0.0,
             last: None,
@@ -53,8 +53,8 @@ impl Tustin {
         let gap = gap.as_secs_f64();
         // Silence is filled with zeros at equal distances; a short last step would make its sample
         // explode.
-        let steps = if gap > self.silence && self.silence > 0.0 {
-            libm::ceil(gap / self.silence)
+        let steps = if gap > self.ack_timeout && self.ack_timeout > 0.0 {
+            libm::ceil(gap / self.ack_timeout)
         } else {
             1.0
         };
@@ -81,8 +81,8 @@ impl Tustin {
     /// Bandwidth in bytes per second, taking into account the silence since the last ACK.
     pub fn rate(&self, now: Time) -> f64 {
         let silent = self.last.map_or(0.0, |last| now.since(last).as_secs_f64());
-        if self.silence > 0.0 {
-            self.silent(self.silence, libm::floor(silent / self.silence)).0
+        if self.ack_timeout > 0.0 {
+            self.silent(self.ack_timeout, libm::floor(silent / self.ack_timeout)).0
         } else {
             self.rate
         }

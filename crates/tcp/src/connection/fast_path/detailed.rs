@@ -190,7 +190,7 @@ impl Connection {
         let sender = &mut self.sender;
         if self.fast_paths.observed {
             sender.congestion_control.observe(ack, sender.window.smss);
-            if self.fast_paths.asks_why {
+            if self.fast_paths.loss_cause_observes {
                 sender.loss_cause.on_ack(ack, &sender.window);
             }
         }
@@ -309,7 +309,7 @@ impl Connection {
         let forced = self.parameters.push == Push::HalfWindow && sender.pushes(now, right);
         let pushed = forced || sender.bursts.burst.ends(now) || right == sender.written;
         sender.put_on_board(now, position, length);
-        if sender.bursts.memory.is_some() && !sender.bursts.burst.goes_on(now) {
+        if sender.bursts.memory.is_some() && !sender.bursts.burst.continues(now) {
             sender.board.open_burst();
         }
         if sender.timed.is_none() {
@@ -326,7 +326,7 @@ impl Connection {
             let retransmission = false;
             let sent = Sent { now, position, bytes: length, flight_size, retransmission };
             self.sender.congestion_control.on_sent(&sent);
-            if self.fast_paths.asks_why {
+            if self.fast_paths.loss_cause_observes {
                 self.sender.loss_cause.on_sent(&sent);
             }
         }

@@ -14,7 +14,7 @@ pub(in crate::connection) struct FastPaths {
     /// True if a component has to observe each acknowledgment and each transmission.
     pub observed: bool,
     /// True if the loss cause has to observe them.
-    pub asks_why: bool,
+    pub loss_cause_observes: bool,
     pub sending: Sending,
     pub receiving: Receiving,
 }
@@ -64,9 +64,10 @@ impl Connection {
         let timed = self.parameters.rtt_samples == RttSamples::EveryAck && !sender.selective;
         // Components that need every acknowledgment are called on the fast paths, too; these flags
         // spare the call to all others.
-        let asks_why = !matches!(sender.loss_cause, loss_cause::State::none(_));
-        self.fast_paths.asks_why = asks_why;
-        self.fast_paths.observed = timed || asks_why || sender.congestion_control.observes();
+        let loss_cause_observes = !matches!(sender.loss_cause, loss_cause::State::none(_));
+        self.fast_paths.loss_cause_observes = loss_cause_observes;
+        self.fast_paths.observed =
+            timed || loss_cause_observes || sender.congestion_control.observes();
         self.fast_paths.plain = !self.timestamps
             && !self.ecn.is_enabled()
             && !own_pace
