@@ -94,7 +94,8 @@ def test_an_old_key_of_links_is_read(
 
 
 @pytest.mark.parametrize(
-    "name", ["frr", "frr_each", "my_frr_count", "said_so", "episodes_rto_wireless", "my_packets_in_air"]
+    "name",
+    ["frr", "frr_each", "my_frr_count", "said_so", "episodes_rto_wireless", "my_packets_in_air"],
 )
 def test_other_names_stay(name: str) -> None:
     assert renamed.current(name) == name

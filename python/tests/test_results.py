@@ -16,7 +16,7 @@ from retx.results import rows_of
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 FLOW_KEYS = """name tcp start_s finish_s response_time_s bytes_delivered goodput_bit_s segments_sent
-segments_retransmitted retransmissions_unnecessary fast_retransmit_count rto_count episodes said
+segments_retransmitted retransmissions_unnecessary fast_retransmit_count rto_count episodes inferred
 max_backoff idle_total_s idle_max_s rtt_mean_s rtt_sd_s cwnd_mean_bytes frames_sent acks_sent"""
 LINK_KEYS = """packets_in packets_delivered drops queue_mean_packets queue_max_packets
 utilisation"""

@@ -94,7 +94,7 @@ impl Source {
         self.pace
     }
 
-    /// Takes the next packet and returns its size; the one after it becomes due.
+    /// Takes the next packet, schedules the one after it, and returns its size.
     #[inline]
     pub fn take(&mut self) -> u32 {
         let bytes = self.sizes.law.draw(&mut self.packets).round();

@@ -53,7 +53,7 @@ Convert = Annotated[
     typer.Option(
         "--convert",
         metavar="TEXT",
-        help='Convert losses from one notation, such as "loss gemodel 1% 10% 70% 0.1%", to all.',
+        help='Convert losses between notations: from one, such as "loss gemodel 1% 10% 70% 0.1%".',
     ),
 ]
 Replay = Annotated[

@@ -58,7 +58,7 @@ class Parting:
 
 
 def parting(flow: str, simulated: Sequence[Result], emulated: Sequence[Result]) -> Parting | None:
-    """First recovery that differs between both sides; None if there is none in the records."""
+    """First recovery in which the two sides differ; None if the records show none."""
     if not simulated or not emulated:
         return None
     ours = [_episodes(result, flow) for result in simulated]

@@ -52,7 +52,7 @@ class Diagnosis:
         return max(self.flows, key=lost)
 
     def tables(self, number: int | None = None) -> FlowTables:
-        """Tables and plots of a flow by its number, by default of the worst.
+        """Tables and plots of the flow of this number; by default of the flow `worst`.
 
         They hold every packet of the flow; with two captures, the packets in the first.
         """

@@ -1,6 +1,6 @@
 """Searches the open parameters of a study together, and freezes the set-up that fits most claims.
 
-Trials come in this order: the default, each single change of it, a Latin hypercube over all
+Trials come in this order: the default, every variant of it with one change, a Latin hypercube over all
 parameters, proposals of Optuna's sampler, single changes of the best set-ups, and the best set-ups
 with single parameters reset to their defaults. Each trial is stored as one line beside the report
 as soon as it is judged, and proposals depend only on earlier trials: an interrupted search

@@ -180,7 +180,7 @@ def check_claimed(claim: Claim, here: str) -> None:
 
 
 def check_use(claim: Claim | Rows, ids: set[str], here: str) -> None:
-    """Checks use, kind and whole of a claim.
+    """Checks that `use`, `counts` and `published_is` are known, and `part_of` names another claim.
 
     Raises:
         StudyError: One of them is invalid.

@@ -44,7 +44,7 @@ class Look:
 
 
 def set_ups(openings: Openings, base: Values) -> Iterator[tuple[str, Values]]:
-    """The base, and each single change of it."""
+    """The base, and every variant of it that changes one parameter."""
     yield "", base
     for name, parameter in openings.parameters.items():
         for value in (parameter.default, *parameter.singles):

@@ -138,7 +138,7 @@ class Budget:
     """Extent of a search in one form."""
 
     space: int
-    """Number of space-filling trials, besides the default and each single change of it."""
+    """Number of space-filling trials, besides the default and its variants with one change."""
     guided: int
     """Trials that Optuna's sampler proposes."""
     climb: int = 0

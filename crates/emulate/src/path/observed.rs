@@ -257,7 +257,7 @@ mod tests {
 
         fn heard(&mut self, at: u64, position: u64, sent_to: u64) {
             let ack = Acknowledgment { to: position, ..Acknowledgment::default() };
-            self.0.heard(ms(at), (&ack, sent_to), None, &mut self.1);
+            self.0.acknowledged(ms(at), (&ack, sent_to), None, &mut self.1);
         }
 
         fn dropped(&mut self, copy: SegmentCopy, cause: Cause) -> Vec<u64> {

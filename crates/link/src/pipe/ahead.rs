@@ -198,7 +198,8 @@ impl Pipe {
         self.counts.delivered += 1;
     }
 
-    /// Appends a packet that arrives at `arrival`, after [`Self::cross`] or [`Self::traverse_ahead`].
+    /// Appends a packet that arrives at `arrival`, after [`Self::cross`] or
+    /// [`Self::traverse_ahead`].
     #[inline(always)]
     pub fn put(&mut self, arrival: Time, parcel: Parcel) {
         if self.is_plain() {

@@ -110,7 +110,7 @@ impl Transmitter {
         prefetch_index(std::slice::from_ref(&self.waiting), 0);
     }
 
-    /// Prefetches the slot of the next waiting packet.
+    /// Prefetches the slot that the next packet to wait will take.
     #[inline]
     pub fn prefetch_place(&self) {
         self.waiting.prefetch(self.waiting.len() as u32);

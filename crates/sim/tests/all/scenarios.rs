@@ -175,8 +175,8 @@ fn tables_have_the_columns_of_the_contract() {
     assert_eq!(
         tables.episodes.as_ref().map(|it| columns(it.table(names))).as_deref(),
         Some(
-            "flow kind start_s end_s trigger_packet cause sub_cause inferred_cause cwnd_before_bytes \
-             cwnd_after_bytes rto_s backoff retransmitted unnecessary"
+            "flow kind start_s end_s trigger_packet cause sub_cause inferred_cause \
+             cwnd_before_bytes cwnd_after_bytes rto_s backoff retransmitted unnecessary"
         )
     );
 }

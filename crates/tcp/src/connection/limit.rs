@@ -14,7 +14,7 @@ use crate::loss_detection::LossDetection;
 use crate::spurious::Detector;
 use retx_units::Time;
 
-/// Limit in force after [`Connection::poll_transmit`] has nothing more to send.
+/// Limit in force after [`Connection::poll_transmit`] has returned nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Limit {
@@ -40,7 +40,7 @@ pub enum Limit {
 }
 
 impl Connection {
-    /// Limit now in force, once there is nothing more to send.
+    /// Limit now in force; valid after [`Self::poll_transmit`] has returned nothing.
     #[inline]
     pub fn limit(&self, now: Time) -> Limit {
         match self.fast_paths.sending {

@@ -1,7 +1,7 @@
 """Comparison of a fit with its capture by simulation.
 
 Each simulation draws the fitted values from their intervals, is captured at the same point as the
-original, and is measured by the same code, so that both sides have the same measurement errors.
+original, and is measured by the same code, so that both have the same measurement errors.
 """
 
 from __future__ import annotations

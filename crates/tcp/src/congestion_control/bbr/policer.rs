@@ -10,7 +10,7 @@ use retx_units::{Duration, Time};
 
 /// Rounds of the shortest interval; the longest has four times as many.
 const SHORTEST: u32 = 4;
-/// Ratio lost/delivered in 1/256 from which on an interval is lossy.
+/// Ratio of lost to delivered segments, in units of 1/256, from which an interval counts as lossy.
 const LOSSY: u64 = 50;
 /// Number of rounds for which the policed rate is used.
 const HOLDS: u32 = 48;
