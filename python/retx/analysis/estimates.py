@@ -102,7 +102,7 @@ _NO_GROUP = "group of all"
 
 
 def _grouped(table: pl.DataFrame, by: Sequence[str]) -> pl.dataframe.group_by.GroupBy:
-    """Groups in the order of their first rows; without keys all rows are one."""
+    """Groups in the order of their first rows; without keys all rows form one group."""
     keys = [pl.col(name) for name in by] or [pl.lit(0).alias(_NO_GROUP)]
     return table.group_by(keys, maintain_order=True)
 

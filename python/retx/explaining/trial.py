@@ -1,4 +1,4 @@
-"""Runs with one change beside runs without it, draw by draw."""
+"""Runs with one change, compared draw by draw with runs without it."""
 
 from __future__ import annotations
 

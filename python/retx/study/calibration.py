@@ -1,9 +1,9 @@
 """Searches the open parameters of a study together, and freezes the set-up that fits most claims.
 
-Trials come in this order: the default, every variant of it with one change, a Latin hypercube over all
-parameters, proposals of Optuna's sampler, single changes of the best set-ups, and the best set-ups
-with single parameters reset to their defaults. Each trial is stored as one line beside the report
-as soon as it is judged, and proposals depend only on earlier trials: an interrupted search
+Trials come in this order: the default, every variant of it with one change, a Latin hypercube over
+all parameters, proposals of Optuna's sampler, single changes of the best set-ups, and the best
+set-ups with single parameters reset to their defaults. Each trial is stored as one line beside the
+report as soon as it is judged, and proposals depend only on earlier trials: an interrupted search
 continues, with the same result.
 """
 
@@ -74,7 +74,7 @@ class Search:
     def of(
         cls, study: Study, form: str, seed: int, home: Path, threads: int | None = None
     ) -> Search:
-        """A search whose trials are stored beside the report in `home`."""
+        """A search whose trials are stored next to the report in `home`."""
         openings = load_openings(study)
         name = f"{digest(study)}-{form}-{seed}-{_native.ENGINE[:12]}.jsonl"
         return cls(study.in_form(form), openings, form, seed, home / TRIALS / name, threads)

@@ -1,4 +1,4 @@
-"""Emulations of a study's experiments: the kernel's own TCP beside the simulations.
+"""Emulations of a study's experiments: the kernel's own TCP next to the simulations.
 
 Results are stored beside the report, in a file for each point: emulations need real time, an idle
 machine and a kernel that permits them, and a report must be reproducible without these. A run whose
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from retx.study.library import Experiment, Study
 
 EMULATIONS = "emulations"
-"""The directory beside the report."""
+"""Name of the directory next to the report."""
 LEFT_OUT = "left out by --emulations 0"
 AT_ONCE = 4
 """Number of points emulated at a time. Flows of studies are slow; a late run is repeated."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from retx.study.library import Experiment, Study
 
 RUNS = "runs"
-"""The directory beside the report."""
+"""Name of the directory next to the report."""
 EXPERIMENT = "experiment"
 
 Values = list[float | None]

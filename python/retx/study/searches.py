@@ -1,4 +1,4 @@
-"""Searches of a study: `retx.tune`, kept beside the report."""
+"""Searches of a study: `retx.tune`, stored next to the report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from retx.tuning.result import Tuning
 
 SEARCHES = "searches"
-"""The directory beside the report."""
+"""Name of the directory next to the report."""
 DIGEST_DIGITS = 16
 
 

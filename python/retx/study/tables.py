@@ -152,7 +152,7 @@ def by_case(
 
 
 def effects(measured: Measured, name: str, quantity: str | None = None) -> Table:
-    """Every case of an experiment beside its reference, paired draw by draw."""
+    """Every case of an experiment compared with its reference, paired draw by draw."""
     experiment = measured.study.experiments[name]
     reference = experiment.reference
     if reference is None:

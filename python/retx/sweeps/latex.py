@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from retx.sweeps.result import Sweep
 
 ALSO = ("name", "direction")
-"""Columns besides the keys of the grid that tell rows apart; left out where they do not."""
+"""Further columns that tell rows apart; left out if they do not."""
 
 
 def sweep_latex(

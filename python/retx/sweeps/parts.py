@@ -32,7 +32,7 @@ NOT_AS_WRITTEN = (ValueError, LookupError, TypeError, AttributeError, RecursionE
 RUNS_MAX = 10_000_000
 """Far more runs than a part ever gets."""
 ASIDE = "aside"
-"""The folder, beside that of the parts, for damaged parts and files of others."""
+"""Folder for damaged parts and foreign files, next to the folder of the parts."""
 NAME_DIGITS = 32
 NAME = re.compile(rf"[0-9a-f]{{{NAME_DIGITS}}}")
 """The name of a part."""

@@ -35,7 +35,7 @@ use retx_sim::engine::{Engine, Left};
 use retx_sim::{Control, RunError};
 use retx_units::{Duration, Time};
 
-/// Time before an event from which on the loop spins, because a sleep would end too late.
+/// Time before an event within which the loop spins, because a sleep would end too late.
 const SPIN: Duration = Duration::from_micros(150);
 /// Longest sleep, which bounds how late the end of the run is noticed.
 const NAP: Duration = Duration::from_millis(5);

@@ -163,7 +163,8 @@ impl Pipe {
         Some(later(self.transmitter.start_idle(at, bytes), self.delay))
     }
 
-    /// General case of [`Self::traverse_ahead`]: the transmitter is busy, or an earlier packet enters
+    /// General case of [`Self::traverse_ahead`]: the transmitter is busy, or an earlier packet
+    /// enters
     /// by an event.
     #[inline(never)]
     fn traverse_ahead_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {

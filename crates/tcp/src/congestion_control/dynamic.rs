@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Loss rate in percent from which on the window is `beta`. Paper: 0.5.
+    /// Loss rate, in per cent, at and above which the window is `beta`. Paper: 0.5.
     pub alpha: Positive,
     /// Least window that a loss rate leaves. Paper: 10,000 bytes.
     pub beta: Size,

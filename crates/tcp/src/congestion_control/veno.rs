@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Number of queued segments from which on the path counts as congested. Paper: 3.
+    /// Number of queued segments at and above which the path counts as congested. Paper: 3.
     pub beta: NotNegative,
     /// Growth in congestion avoidance.
     pub growth: reno::Growth,

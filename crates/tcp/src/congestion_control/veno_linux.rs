@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Number of queued segments from which on the path counts as congested. Linux: 3.
+    /// Number of queued segments at and above which the path counts as congested. Linux: 3.
     pub beta: u64,
 }
 

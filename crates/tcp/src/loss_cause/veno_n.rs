@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Number of queued segments from which on a loss counts as congestion.
+    /// Number of queued segments at and above which a loss counts as congestion.
     pub beta: NotNegative,
     /// Forget the base RTT with each loss.
     pub reset_base_rtt: bool,

@@ -210,7 +210,7 @@ pub trait LossDetection {
         None
     }
 
-    /// Age from which an unacknowledged segment is also marked lost at a timeout.
+    /// Least age at which an unacknowledged segment is also marked lost at a timeout.
     fn loss_age_at_timeout(&self) -> Duration {
         Duration::ZERO
     }

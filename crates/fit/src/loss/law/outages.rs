@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 /// Outages on a schedule.
 pub struct Outages;
 
-/// Minimum number of outages from which a period is determined.
+/// Minimum number of outages to determine a period.
 const OUTAGES_LEAST: usize = 4;
 /// Maximum number of groups of losses from which candidate periods are derived.
 const GROUPS_MOST: usize = 40;

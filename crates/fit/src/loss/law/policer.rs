@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 /// Token bucket.
 pub struct Policer;
 
-/// Minimum number of drops from which a rate is estimated.
+/// Minimum number of drops to estimate a rate.
 const DROPS_LEAST: usize = 20;
 /// Maximum number of copies on which the grid is evaluated.
 const COPIES_MOST: usize = 20_000;

@@ -41,7 +41,7 @@ pub(in crate::engine) struct Funnel {
     /// Earliest arrival in all rows; [`Time::NEVER`] if they are empty. It is in row `first_row`.
     first: Time,
     first_row: usize,
-    /// Number of the first row from which on all rows are empty.
+    /// Number of rows in use: this row and all later ones are empty.
     used: usize,
     /// Earliest arrival in each row; [`Time::NEVER`] if it is empty.
     firsts: [Time; ROWS],
