@@ -164,8 +164,7 @@ impl Pipe {
     }
 
     /// General case of [`Self::traverse_ahead`]: the transmitter is busy, or an earlier packet
-    /// enters
-    /// by an event.
+    /// enters by an event.
     #[inline(never)]
     fn traverse_ahead_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
         // An event at this very instant may still be pending.
