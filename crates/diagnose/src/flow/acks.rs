@@ -93,6 +93,7 @@ impl Half {
         let advances = ack > self.passed_ack;
         self.longest_acked = 0;
         let sample = self.cumulative(packet, ack, now);
+        let fills_gap = advances && self.has_gap;
         self.has_gap = if advances { false } else { self.has_gap || is_duplicate };
         let rtt_ns = sample.map(|(_, ns)| ns + now.sender_loop.unwrap_or(0));
         self.passed_ack = self.passed_ack.max(ack);
@@ -109,6 +110,7 @@ impl Half {
             effective_ns,
             ack,
             is_duplicate,
+            fills_gap,
             sacked_from,
             sacked_to,
             original_end: self.original_end,
@@ -222,13 +224,12 @@ impl Half {
             if span.copies > 0 {
                 self.longest_acked = self.longest_acked.max(span.end - span.start);
             }
-            if span.copies > 0 && !span.sacked && span.retransmission.is_none() {
-                self.original_end = self.original_end.min(span.end);
-            }
             if span.copies == 0 {
                 self.not_captured += span.end - span.start;
-            } else if span.retransmission.is_none() && !span.sacked && span.copies == 1 {
-                rtt = Some((now.time_ns - span.last_ns, now.time_ns - span.sent_ns));
+            } else if span.retransmission.is_none() && !span.sacked {
+                self.original_end = self.original_end.min(span.end);
+                let since = (now.time_ns - span.last_ns, now.time_ns - span.sent_ns);
+                rtt = if span.copies == 1 { Some(since) } else { rtt };
             }
             // A selectively acknowledged segment was judged at that time.
             if let Some(index) = span.retransmission.filter(|_| !span.sacked) {

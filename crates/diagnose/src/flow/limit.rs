@@ -220,7 +220,7 @@ impl Half {
 
     /// Evaluates whether the receiver has delayed an acknowledgment.
     fn release(&mut self, ack: &Ack) {
-        let is_gap = ack.is_duplicate || ack.sacked_from > 0;
+        let is_gap = ack.is_duplicate || ack.sacked_from > 0 || ack.fills_gap;
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let limit = self.account.limit();
         while let Some(held) = self.held.front().copied().filter(|held| held.end <= ack.ack) {

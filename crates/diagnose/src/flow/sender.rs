@@ -38,6 +38,9 @@ pub struct Ack {
     pub ack: i64,
     /// True for a duplicate ACK.
     pub is_duplicate: bool,
+    /// True if it advances after the receiver has reported a gap: such an acknowledgment is sent
+    /// at once (RFC 5681 §4.2).
+    pub fills_gap: bool,
     /// End of the highest SACK block.
     pub sacked_to: i64,
     /// Lowest end of the data that it acknowledges for the first time and that were sent only once;
