@@ -204,8 +204,7 @@ impl Half {
             head_ns: self.board.first().map_or(i64::MAX, |span| span.last_ns),
             echoed,
         };
-        // The capture misses the first of these data, so that an ACK before this one may be missing
-        // too.
+        // The capture misses the first of these data: it may miss an earlier ACK, too.
         if self.board.first().is_none_or(|span| span.copies == 0) {
             echo.is_jump = false;
         }
