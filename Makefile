@@ -54,7 +54,8 @@ test:
 
 # Lint and tests of what changed since BASE, where this branch left the main one; studies, and what is
 # far from the change, are for `make test`.
-check: $(VENV)/tested
+check:
+	@[ -e $(VENV)/tested ] || $(MAKE) --no-print-directory $(VENV)/tested
 	$(RUST) $(BIN)/python tools/changed.py $(if $(BASE),--base $(BASE))
 
 lint: lint-rust lint-python

@@ -5,8 +5,9 @@
 
 Changed is what differs from where the branch left `main` (or the branch that `origin/HEAD` names),
 and what is not committed. Of Rust, the crates with changed files are linted and tested; of Python,
-the tests run that changed or that name a changed module, and test_tidy.py. Tests of the reports of
-studies are left to `make test` and `make test-slow`.
+the tests run that changed or that name a changed module, and test_tidy.py; of a page of the
+documentation, its commands and code. The extension is built if a test may load it. Tests of the
+reports of studies are left to `make test` and `make test-slow`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,14 @@ BIN = ROOT / ".venv" / "bin"
 TESTS = Path("python/tests")
 DEVELOP = ("--profile", "develop", "--no-default-features", "--locked")
 SIDE_BY_SIDE = ("--numprocesses", "auto", "--no-loadscope-reorder")
-TIDY = TESTS / "test_tidy.py"
+TIDY, READER = TESTS / "test_tidy.py", TESTS / "test_readme.py"
+READ = re.compile(r"README\.md|docs/(how-to/|questions/)?[^/]+\.md")
+"""Pages that the second of these tests reads, among others."""
+EXTENSION = ("-p", "retx-py")
+"""Selected beside changed crates: dependencies then have the features of `make test`, and are those
+that are compiled already. The crate has no tests."""
+NO_TESTS = 5
+"""Exit code of pytest where a page has nothing that could be run."""
 EVERYWHERE = {"errors", "names", "checks", "cli", "retx"}
 """Modules that nearly every test names: what they hold has tests of its own, and `make test`."""
 
@@ -85,7 +93,7 @@ def commands(files: list[Path]) -> list[list[str]]:
     if rust:
         todo.append(["rustfmt", "--check", "--edition", "2024", *rust])
     if crates := crates_of(files):
-        chosen = [word for crate in crates for word in ("-p", crate)]
+        chosen = [*EXTENSION, *(word for crate in crates for word in ("-p", crate))]
         lints = ["cargo", "clippy", *chosen, "--all-targets", *DEVELOP]
         todo.append([*lints, "--", "-D", "warnings"])
         todo.append(["cargo", "test", *chosen, "--tests", *DEVELOP])
@@ -98,9 +106,15 @@ def commands(files: list[Path]) -> list[list[str]]:
         path.relative_to(ROOT): path.read_text(encoding="utf-8")
         for path in (ROOT / TESTS).glob("test_*.py")
     }
-    if files:
-        paths = [str(path) for path in tests_of(files, tests)]
-        todo.append([str(BIN / "pytest"), *SIDE_BY_SIDE, "-m", "not studies", *paths])
+    paths = tests_of(files, tests) if files else []
+    pages = [str(path) for path in files if READ.fullmatch(str(path))]
+    if pages or set(paths) - {TIDY}:
+        todo.append(["make", "--no-print-directory", ".venv/tested"])
+    run = [str(BIN / "pytest"), *SIDE_BY_SIDE, "-m", "not studies"]
+    if paths:
+        todo.append([*run, *map(str, paths)])
+    if pages and READER not in paths:
+        todo.append([*run, str(READER), "-k", " or ".join(pages)])
     return todo
 
 
@@ -120,7 +134,8 @@ def main() -> None:
         print("Nothing changed.")
     for command in commands(files):
         print("$", *command, flush=True)
-        if not options.list and subprocess.run(command, cwd=ROOT, check=False).returncode:
+        code = 0 if options.list else subprocess.run(command, cwd=ROOT, check=False).returncode
+        if code not in (0, NO_TESTS):
             sys.exit(1)
 
 

@@ -131,3 +131,16 @@ def test_a_changed_module_chooses_the_tests_that_name_it() -> None:
     assert changed.tests_of([grid], tests) == [Path("python/tests/test_sweep.py"), changed.TIDY]
     assert Path("python/tests/test_models.py") in changed.tests_of([mathis], tests)
     assert changed.crates_of([Path("crates/tcp/src/lib.rs"), mathis]) == ["retx-tcp"]
+
+
+def test_a_change_is_checked_with_what_is_compiled_already() -> None:
+    """A crate is selected beside the extension, and the extension built before tests load it."""
+    changed = tool("changed")
+    build = ["make", "--no-print-directory", ".venv/tested"]
+    rust = changed.commands([Path("crates/link/src/lib.rs")])
+    assert all(it[2:6] == ["-p", "retx-py", "-p", "retx-link"] for it in rust if it[0] == "cargo")
+    assert [it[1] for it in rust if it[0] == "cargo"] == ["clippy", "test"]
+    assert build not in rust  # test_tidy reads sources
+    page = changed.commands([Path("docs/how-to/sweep.md"), Path("docs/decisions/0012-sweeps.md")])
+    assert build in page
+    assert page[-1][-2:] == ["-k", "docs/how-to/sweep.md"]
