@@ -111,7 +111,7 @@ def plain_value(value: object) -> object:
 
 
 def value_name(value: object) -> str:
-    """Value for a reader: `Aimd, decrease = 0.8` for a table that chooses a class of Python."""
+    """Value as shown to a reader; a table with a Python class becomes `Aimd, decrease = 0.8`."""
     table = plain_value(TomlText(str(value)))
     if not isinstance(table, dict):
         return str(value)

@@ -38,7 +38,7 @@ pub struct PathProduct {
     pub counted: u64,
     /// Product as a function of time, the first value at 0.
     steps: Box<[Step]>,
-    /// Waiting times of acknowledgments; `None` where no data of others are on their way.
+    /// Waiting times of acknowledgments; `None` if no data of others are on their way.
     acks: Option<Box<AckWaits>>,
 }
 

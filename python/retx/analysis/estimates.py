@@ -23,7 +23,7 @@ def means(table: pl.DataFrame, column: str, by: Sequence[str], confidence: float
 
     Args:
         table: One row per run.
-        column: Column of the quantity; null where a run has no value.
+        column: Column of the quantity; null if a run has no value.
         by: Columns that define the groups.
         confidence: Confidence level, valid if runs are independent and their mean is about normal.
     """
@@ -40,7 +40,7 @@ def means(table: pl.DataFrame, column: str, by: Sequence[str], confidence: float
 
 
 def half_widths(deviations: pl.Series, counts: pl.Series, confidence: float) -> pl.Series:
-    """Half-widths of confidence intervals for means; null where there are fewer than two values."""
+    """Half-widths of confidence intervals for means; null if there are fewer than two values."""
     n = counts.to_numpy().astype(float)
     quantile = stdtrit(np.maximum(n - 1, 1), 0.5 + confidence / 2)
     half = quantile * deviations.cast(pl.Float64).to_numpy() / np.sqrt(np.maximum(n, 1))
@@ -57,7 +57,7 @@ def quantiles(
 
     Args:
         table: One row per run.
-        column: Column of the quantity; null where a run has no value.
+        column: Column of the quantity; null if a run has no value.
         by: Columns that define the groups.
         share: Share of the values that lie below the quantile.
         confidence: Confidence level of the intervals.

@@ -12,7 +12,7 @@ from retx.models.fairness import jain
 def jain_of_runs(table: pl.DataFrame, column: str, keys: Sequence[str]) -> pl.DataFrame:
     """Jain's index over the flows of each run: `keys`, `replication`, `jain`.
 
-    See `retx.models.fairness`; null where all values are 0. Flows without a value, such as those
+    See `retx.models.fairness`; null if all values are 0. Flows without a value, such as those
     that ended within the warmup, are left out.
 
     Args:

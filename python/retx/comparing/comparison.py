@@ -103,7 +103,7 @@ class Comparison:
         """One row per flow and quantity that both sides report.
 
         Means with t-intervals; their `ratio`, simulated over emulated, with Fieller's interval
-        (null where the divisor may be zero); Welch's interval of the difference, and whether it
+        (null if the divisor may be zero); Welch's interval of the difference, and whether it
         contains zero (`agrees`); the `p_value` of the Kolmogorov–Smirnov test. A flow that did not
         finish has no response time: `simulated_n` and `emulated_n` count the values. The columns
         `paired…` compare each emulation with a simulation that loses the same packets: the interval

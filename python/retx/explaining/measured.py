@@ -21,7 +21,7 @@ class Measured:
         speed: Larger is faster: bits per second, or exchanges per second of response time.
         goodput_bit_s: Goodput of all connections together.
         response_s: Mean response time; None without exchanges, or before the last byte.
-        rtt_s: Mean round-trip time; None where none was measured.
+        rtt_s: Mean round-trip time; None if none was measured.
         needless: Retransmissions that were not necessary, as a share of what was sent.
         others_bit_s: Goodput of the other flows together.
         seconds: Seconds by key of `limited_by`, of all connections together.

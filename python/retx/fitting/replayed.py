@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 POINTS_MOST = 400
 """Number of points that a scenario contains itself; more points are written to a file beside it."""
 Point = tuple[float, "float | None", "float | None"]
-"""Time, loss, delay above the shortest; None where the table has no such column."""
+"""Time, loss, delay above the shortest; None if the table has no such column."""
 
 
 def points(fit: Fit, *, replay: bool) -> list[Point]:

@@ -13,7 +13,7 @@ from retx.models.arguments import Given, Numbers, not_negative
 
 
 def jain(shares: Given, axis: int = -1) -> Numbers:
-    """Jain's index of shares along an axis; NaN where all shares are 0.
+    """Jain's index of shares along an axis; NaN if all shares are 0.
 
     Args:
         shares: Shares, such as goodputs, in any unit.

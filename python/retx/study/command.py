@@ -86,7 +86,7 @@ def command(
     set_up: SetUp = None,
     listing: Listing = False,
 ) -> None:
-    """Reproduce a published paper: published beside measured, as one HTML report.
+    """Reproduce a published paper: published and measured results side by side, in one HTML report.
 
     \b
     Examples:

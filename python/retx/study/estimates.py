@@ -56,7 +56,7 @@ def estimate(
     """Estimate of the mean from independent runs; None when no run has a value.
 
     Args:
-        values: One for each run; None where a run has none.
+        values: One for each run; None if a run has none.
         least: Lower bound of the quantity, such as 0 for a count.
         ranked: Take the range of single runs from ranks, for quantities far from a normal
             distribution.

@@ -132,7 +132,7 @@ class Measured:
         return compute(self)
 
     def search(self, name: str) -> Tuning | None:
-        """Result of a search; None where Optuna is not installed."""
+        """Result of a search; None if Optuna is not installed."""
         if name not in self.study.searches:
             there = ", ".join(self.study.searches) or "none"
             raise StudyError(f"no search {name!r} (there are {there})")

@@ -22,7 +22,7 @@ class Points:
     """One number of each run at each point; the n-th runs of all points share their draws."""
 
     runs: Mapping[str, Sequence[float | None]]
-    """Numbers by point, in the order of the axis; None where a run has none."""
+    """Numbers by point, in the order of the axis; None if a run has none."""
     geometric: bool = False
     """True if means are geometric, as for ratios."""
 

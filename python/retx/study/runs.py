@@ -251,6 +251,6 @@ def _same(there: object, wanted: object) -> bool:
 
 
 def _in_order(part: pl.DataFrame, column: str, count: int) -> Values:
-    """Values by replication; None where a run has none."""
+    """Values by replication; None if a run has none."""
     values = dict(zip(part["replication"].to_list(), part[column].to_list(), strict=True))
     return [values.get(replication) for replication in range(count)]

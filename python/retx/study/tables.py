@@ -48,7 +48,7 @@ class Table:
     rows: list[dict[str, Cell]] = field(default_factory=list)
     note: str = ""
     commands: list[str] = field(default_factory=list)
-    """Commands that run each row again; empty where nothing was run."""
+    """Commands that run each row again; empty if nothing was run."""
 
     def add(self, row: dict[str, Cell], command: str) -> None:
         """Adds a row with the command that repeats its run."""

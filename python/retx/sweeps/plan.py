@@ -51,7 +51,7 @@ class Plan:
     tables: tuple[str, ...] = ()
     engine: str = _native.ENGINE
     base: str = ""
-    """The scenario itself, resolved, as TOML; empty where there are several."""
+    """The scenario itself, resolved, as TOML; empty if there are several."""
     derived: str = ""
     """Digest of the code that derives quantities from each run; empty if there is none."""
     counts: tuple[int | None, ...] = ()

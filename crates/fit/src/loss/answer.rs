@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Parameter with its interval.
 #[derive(Debug, Clone, Serialize)]
 pub struct Estimate {
-    /// Name, that of the channel's key where it has one.
+    /// Name: that of the channel's key, if there is one.
     pub name: &'static str,
     /// Maximum-likelihood estimate.
     pub value: f64,

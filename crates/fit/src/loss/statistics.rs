@@ -25,7 +25,7 @@ const RUN_CLASSES: [usize; 22] = [
     32768,
     usize::MAX,
 ];
-/// Positions at which a series may change, before refinement.
+/// Number of candidate change points in the coarse search, before the best one is refined.
 const POSITIONS: usize = 512;
 /// Fewest copies between changes.
 pub const PART_LEAST: usize = 20;

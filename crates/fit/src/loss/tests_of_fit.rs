@@ -13,10 +13,11 @@ use serde::Serialize;
 
 /// A law is refused below this p-value.
 pub const LEVEL: f64 = 0.01;
-/// Draws of copies that all drawn series may have together.
+/// Largest number of fates drawn in all series of a test together; of long series fewer are drawn.
 const COPIES_MOST: usize = 20_000_000;
 /// Minimum gain of a change beyond that of drawn series.
 const CHANGE_SLACK: f64 = 2.0;
+/// Number of series that are drawn at least, however long they are.
 const SERIES_LEAST: usize = 119;
 
 /// Result of a test.

@@ -166,7 +166,7 @@ impl DelayLine {
         self.next
     }
 
-    /// True if the first packet is not simply the next in-order arrival.
+    /// True unless the first packet to arrive is the next packet in order.
     #[inline]
     pub fn has_exceptions(&self) -> bool {
         self.impairments.as_ref().is_some_and(|it| !it.lost.is_empty() || !it.held.is_empty())

@@ -79,7 +79,7 @@ impl JsonSchema for Topology {
     }
 }
 
-/// Origin in `[topology]` of each link and flow that it stands for.
+/// Origin in `[topology]` of each link and flow that the topology creates.
 #[derive(Debug, Default)]
 pub struct Origins {
     links: Vec<Origin>,

@@ -241,7 +241,7 @@ impl<'a> Engine<'a> {
         self.packets.remove(id);
     }
 
-    /// Reports a packet from outside of which all copies are gone.
+    /// Reports that all copies of a packet from outside are gone.
     #[cold]
     pub(super) fn give_up_for_outside(&mut self, id: u32, drop: &Drop) {
         let Some(outside) = self.outside.as_mut() else { return };

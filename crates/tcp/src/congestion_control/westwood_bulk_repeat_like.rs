@@ -159,7 +159,8 @@ mod tests {
 
     #[test]
     fn congestion_is_westwoods() {
-        // 61 segments in flight where 30 fill the path: more than half is lacking.
+        // Either an RTT spike (70 ms), or a rate gap above one half: 61 segments are in flight, but
+        // the measured rate fills the path with 30.
         for mut state in [after(&[70], 40), after(&[40], 61)] {
             assert!(!state.repeats_window() && !state.holds_rto());
             let mut lossy = window(50, 99);

@@ -27,7 +27,7 @@ use retx_units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// RACK-TLP of RFC 8985; NewReno where the peer has no SACK.
+/// RACK-TLP of RFC 8985; NewReno if the peer has no SACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {

@@ -16,7 +16,7 @@ use crate::scoreboard::Scoreboard;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Recovery of RFC 6675 with its pipe; NewReno where the peer has no SACK.
+/// Recovery of RFC 6675 with its pipe; NewReno if the peer has no SACK.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {}

@@ -98,7 +98,7 @@ impl Flow {
         self.observed.on_state(state, &wire, tables);
     }
 
-    /// True if something else than an acknowledgment can have ended the sender's limit.
+    /// True if something other than an acknowledgment can have ended the sender's limit.
     pub fn may_be_released(&self) -> bool {
         ends_without_ack(self.observed.record.counters.limited_by.limit())
     }

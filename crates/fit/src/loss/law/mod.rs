@@ -39,7 +39,7 @@ impl Scale {
         }
     }
 
-    /// Value to be reported: a probability at the end of the search's range is 0 or 1.
+    /// Value to be reported: a probability at the end of the search's range is reported as 0 or 1.
     pub fn reported(self, free: f64) -> f64 {
         match self {
             Self::Probability if free >= EDGE => 1.0,
@@ -52,7 +52,7 @@ impl Scale {
 /// Parameter of a law.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// Name, that of the channel's key where it has one.
+    /// Name: that of the channel's key, if there is one.
     pub name: &'static str,
     /// Unit; empty for a probability.
     pub unit: &'static str,
@@ -108,7 +108,7 @@ pub trait Law {
     /// Channel of a scenario that has this law.
     fn channel(&self, values: &[f64]) -> Value;
 
-    /// Fit by a search of the law's own, where the likelihood is not smooth.
+    /// Fit by a search of the law's own, if the likelihood is not smooth.
     fn search(&self, _: &Series) -> Option<Searched> {
         None
     }

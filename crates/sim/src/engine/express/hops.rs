@@ -21,8 +21,8 @@ enum Outcome {
 }
 
 impl Engine<'_> {
-    /// Takes the first packet out of a pipe. Returns it and its end if it has arrived there;
-    /// otherwise moves it on.
+    /// Takes the first packet out of a pipe. If the packet has reached its destination, returns the
+    /// packet and the endpoint; otherwise moves the packet on.
     #[inline(always)]
     pub(in crate::engine) fn pipe_due_express(&mut self, index: u32) -> Option<(u32, u32)> {
         let pipe = &mut self.pipes[index as usize];

@@ -1,6 +1,7 @@
-//! ACK aggregation: the excess of acknowledged data over the estimated rate. Medium access and
-//! offloads bundle acknowledgments; the excess must be in flight in addition, so that the sender
-//! does not stall between bundles. Linux: `bbr_update_ack_aggregation`, `bbr_ack_aggregation_cwnd`.
+//! ACK aggregation: by how much the acknowledged data exceed the estimated rate times the elapsed
+//! time. Medium access and offloads bundle acknowledgments; the window is enlarged by this excess,
+//! so that the sender does not stall between bundles. Linux: `bbr_update_ack_aggregation`,
+//! `bbr_ack_aggregation_cwnd`.
 
 use super::Bandwidth;
 use retx_units::{Duration, Time};
