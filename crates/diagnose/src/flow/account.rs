@@ -191,26 +191,19 @@ impl Account {
         }
     }
 
-    /// Reassigns a part of an interval to another limit; returns the length that was there.
+    /// Reassigns a part of an interval to another limit, each in its episode; returns the length
+    /// that was there.
     pub fn shift(
         &mut self,
         length: i64,
         (from, episode): (Limit, Option<usize>),
-        to: Limit,
+        (to, of): (Limit, Option<usize>),
     ) -> i64 {
         let from = place(&mut self.plain, &mut self.episodes, from, episode);
         let length = length.min(*from);
         *from -= length;
-        self.plain[to as usize] += length;
+        *place(&mut self.plain, &mut self.episodes, to, of) += length;
         length
-    }
-
-    /// Reassigns a part of the bottleneck's time to another limit, in its episode.
-    pub fn give(&mut self, length: i64, to: Limit, episode: Option<usize>) {
-        let from = &mut self.plain[Limit::Bottleneck as usize];
-        let length = length.min(*from);
-        *from -= length;
-        *place(&mut self.plain, &mut self.episodes, to, episode) += length;
     }
 
     /// Time since which this limit has held without a change.

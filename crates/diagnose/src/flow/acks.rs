@@ -68,21 +68,7 @@ impl Half {
             && self.board.first().is_some()
             && (window == self.window || !packet.options.sack.as_slice().is_empty());
         if self.watch.is_some() {
-            let mut blocks = packet.options.sack.as_slice().iter();
-            let blocks = std::array::from_fn(|_| {
-                blocks
-                    .next()
-                    .map_or((0, 0), |it| (self.position(it.0, false), self.position(it.1, false)))
-            });
-            let heard = Heard {
-                time_ns: now.time_ns,
-                ack,
-                blocks,
-                window,
-                payload_bytes: packet.payload_bytes,
-                is_syn,
-            };
-            self.watch.iter_mut().for_each(|watch| watch.heard.push(heard));
+            self.watch_ack(packet, (ack, window), now);
         }
         let has_blocks = !packet.options.sack.as_slice().is_empty();
         self.newest_ns = 0;
@@ -119,6 +105,25 @@ impl Half {
             rtt_ns,
         });
         sample.map(|(ns, _)| ns)
+    }
+
+    /// Records an acknowledgment for the figures of the flow.
+    fn watch_ack(&mut self, packet: &Packet, (ack, window): (i64, i64), now: &Now) {
+        let mut blocks = packet.options.sack.as_slice().iter();
+        let blocks = std::array::from_fn(|_| {
+            blocks
+                .next()
+                .map_or((0, 0), |it| (self.position(it.0, false), self.position(it.1, false)))
+        });
+        let heard = Heard {
+            time_ns: now.time_ns,
+            ack,
+            blocks,
+            window,
+            payload_bytes: packet.payload_bytes,
+            is_syn: packet.control.any(Control::SYN),
+        };
+        self.watch.iter_mut().for_each(|watch| watch.heard.push(heard));
     }
 
     /// An acknowledgment passes that may show a fault with a name.

@@ -37,12 +37,17 @@ pub struct Held {
     due_ns: i64,
 }
 
-/// Interval since data were last sent; it counts for the application if no more data follow.
+/// Interval since data were last sent. The next packet may show that another limit kept the sender
+/// from sending: a timer, or the application if no more data follow.
 #[derive(Debug, Clone, Copy)]
 pub struct Tail {
     limit: Limit,
     episode: Option<usize>,
     length: i64,
+    /// True outside loss recovery.
+    is_open: bool,
+    /// True if a retransmission has followed it, which the timer measures from.
+    is_before_repair: bool,
 }
 
 /// True if an acknowledgment would end this limit.
@@ -145,8 +150,9 @@ impl Half {
         if limit == self.decision.limit {
             self.weighing.add(self.decision, episode, length);
         }
-        if matches!(self.sender.state, State::Open) && length > 0 {
-            self.extend_tail(Tail { limit, episode, length });
+        if length > 0 {
+            let is_open = matches!(self.sender.state, State::Open);
+            self.extend_tail(Tail { limit, episode, length, is_open, is_before_repair: false });
         }
         let (highest, duplicates) = self.sender.heard();
         let is_whole = duplicates == 0 && highest <= self.sender.una;
@@ -183,16 +189,10 @@ impl Half {
     }
 
     fn extend_tail(&mut self, piece: Tail) {
-        let is_counted = matches!(
-            piece.limit,
-            Limit::Bottleneck | Limit::SlowStart | Limit::Window | Limit::EcnWindow
-        );
+        let key = |it: &Tail| (it.limit, it.episode, it.is_open, it.is_before_repair);
         match self.tail.last_mut() {
-            Some(last) if (last.limit, last.episode) == (piece.limit, piece.episode) => {
-                last.length += piece.length;
-            }
-            _ if is_counted => self.tail.push(piece),
-            _ => {}
+            Some(last) if key(last) == key(&piece) => last.length += piece.length,
+            _ => self.tail.push(piece),
         }
     }
 
@@ -209,12 +209,34 @@ impl Half {
     /// Reassigns the time since the last data to the limit that alone kept the sender from sending.
     pub(super) fn tail_was(&mut self, limit: Limit) {
         for tail in std::mem::take(&mut self.tail) {
+            let is_counted = matches!(
+                tail.limit,
+                Limit::Bottleneck | Limit::SlowStart | Limit::Window | Limit::EcnWindow
+            );
+            if !tail.is_open || !is_counted {
+                continue;
+            }
             if limit == Limit::Pacing && tail.limit == Limit::Bottleneck {
                 // With a full bottleneck the data would wait there if they did not wait at the
                 // sender.
                 continue;
             }
-            self.account.shift(tail.length, (tail.limit, tail.episode), limit);
+            self.account.shift(tail.length, (tail.limit, tail.episode), (limit, None));
+        }
+    }
+
+    /// Handles a retransmission: if the timer has sent it, the time since the last data belongs to
+    /// the timeout.
+    pub(super) fn tail_was_repaired(&mut self, by_timer: bool) {
+        let episode = self.episode_now();
+        for tail in &mut self.tail {
+            let may_claim = !matches!(tail.limit, Limit::Handshake | Limit::Timeout);
+            if by_timer && may_claim && !tail.is_before_repair {
+                let of = (tail.limit, tail.episode);
+                self.account.shift(tail.length, of, (Limit::Timeout, episode));
+                tail.limit = Limit::Timeout;
+            }
+            tail.is_before_repair = true;
         }
     }
 
@@ -232,7 +254,7 @@ impl Half {
             let is_all = held.end == self.board.end;
             if is_all && length > DELAYED_MIN_NS && may_wait(limit) && !is_gap {
                 let of = (limit, self.episode_of(limit));
-                let moved = self.account.shift(length, of, Limit::DelayedAck);
+                let moved = self.account.shift(length, of, (Limit::DelayedAck, None));
                 self.shorten_tail(moved, of);
             }
         }

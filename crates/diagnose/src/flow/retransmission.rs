@@ -92,6 +92,7 @@ impl Half {
             self.account.limit()
         };
         let length = self.pass(now.sent_ns, limit);
+        self.tail_was_repaired(limit == Limit::Timeout);
         self.stall((since, length), limit, now);
         self.note(packet, at, verdict.kind, now);
         if let Some((sent_ns, sent_bytes)) = previous {

@@ -45,9 +45,9 @@ impl Weighing {
             let Decision { limit, otherwise, flight } = decision;
             let is_filled = flight as f64 >= enough;
             if is_filled && limit != Limit::Bottleneck {
-                account.shift(length, (limit, episode), Limit::Bottleneck);
+                account.shift(length, (limit, episode), (Limit::Bottleneck, None));
             } else if !is_filled && limit == Limit::Bottleneck {
-                account.give(length, otherwise, episode);
+                account.shift(length, (Limit::Bottleneck, None), (otherwise, episode));
             }
         }
     }
