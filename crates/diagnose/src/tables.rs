@@ -74,12 +74,12 @@ impl Tables {
     fn of(observed: &Observed) -> Self {
         let [to_sender_ns, to_receiver_ns] = observed.loops_ns.map(|ns| ns.unwrap_or(0) / 2);
         let mut acks = Acks::default();
-        for heard in observed.watch.heard.iter().filter(|heard| !heard.is_syn) {
-            acks.sent_s.push((heard.time_ns - to_receiver_ns) as f64 * NS);
-            acks.ack.push(heard.ack);
-            acks.window_bytes.push(heard.window);
+        for packet in observed.watch.acks.iter().filter(|packet| !packet.is_syn) {
+            acks.sent_s.push((packet.time_ns - to_receiver_ns) as f64 * NS);
+            acks.ack.push(packet.ack);
+            acks.window_bytes.push(packet.window);
             acks.fate.push("delivered");
-            acks.arrived_s.push((heard.time_ns + to_sender_ns) as f64 * NS);
+            acks.arrived_s.push((packet.time_ns + to_sender_ns) as f64 * NS);
         }
         Self {
             segments: segments(observed, [to_sender_ns, to_receiver_ns]),
@@ -149,15 +149,15 @@ fn acked(observed: &Observed, ends: &[i64]) -> Vec<Option<i64>> {
         open.entry(*end).or_default().push(index);
     }
     let mut times = vec![None; ends.len()];
-    for heard in &observed.watch.heard {
-        let rest = open.split_off(&(heard.ack + 1));
+    for packet in &observed.watch.acks {
+        let rest = open.split_off(&(packet.ack + 1));
         let mut covered: Vec<_> = std::mem::replace(&mut open, rest).into_values().collect();
-        for (left, right) in heard.blocks.iter().filter(|(left, right)| left < right) {
+        for (left, right) in packet.blocks.iter().filter(|(left, right)| left < right) {
             let within: Vec<i64> = open.range(left + 1..=*right).map(|(end, _)| *end).collect();
             covered.extend(within.iter().filter_map(|end| open.remove(end)));
         }
         for index in covered.into_iter().flatten() {
-            times[index] = Some(heard.time_ns);
+            times[index] = Some(packet.time_ns);
         }
     }
     times

@@ -5,7 +5,7 @@ use super::path::{Acknowledged, Delivered};
 use super::patterns::pauses;
 use super::record::Record;
 use super::sender::Ack;
-use super::watch::Heard;
+use super::watch::ObservedAck;
 use crate::answer::{Evidence, Needless, Proof};
 use crate::packet::{Control, Packet};
 
@@ -16,7 +16,8 @@ pub const DELAYED_SEGMENTS: i64 = 2;
 /// a convention, because a single lost acknowledgment must not invalidate all others.
 const THINNED: u32 = 20;
 
-/// Tolerance of the minimum loop time.
+/// Upper bound of the tolerance, when a time is compared with the least round trip between the
+/// capture and the sender.
 const LOOP_SLACK_NS: i64 = 500_000;
 
 /// A cumulative acknowledgment.
@@ -39,7 +40,8 @@ impl Echo {
         Some(value.wrapping_sub(echoed) as i32)
     }
 
-    /// True if this echoes a packet from before a retransmission that would have filled the gap.
+    /// True if the ACK echoes the timestamp of a packet sent before a retransmission that would
+    /// have filled the gap.
     fn is_older_than(&self, record: &Record) -> bool {
         record.start <= self.before && self.age_of(record).is_some_and(|age| age > 0)
     }
@@ -52,16 +54,14 @@ impl Half {
         if !packet.control.any(Control::ACK) {
             return None;
         }
-        // Data still queued before the capture were sent earlier; their limit depends on the state
-        // at that time.
+        // Data queued before the capture were sent earlier, under the limit of that time.
         self.advance_to(now.time_ns - self.queued_ns);
         let ack = self.position(packet.ack, false);
         let is_syn = packet.control.any(Control::SYN);
         let scale = if is_syn { 0 } else { self.scale.unwrap_or(0) };
         let window = i64::from(packet.window) << scale;
         let is_known = self.scale.is_some() || is_syn;
-        // RFC 5681 §2 requires an unchanged window; with SACK blocks the ACK is a duplicate in any
-        // case.
+        // RFC 5681 §2: the window is unchanged. With SACK blocks an ACK is a duplicate anyway.
         let is_duplicate = packet.payload_bytes == 0
             && !packet.control.any(Control::SYN | Control::FIN | Control::RST)
             && ack == self.passed_ack
@@ -74,7 +74,7 @@ impl Half {
         self.newest_ns = 0;
         self.original_end = i64::MAX;
         let (sacked_from, sacked_to) = self.selective(packet, ack, now);
-        // The answer to a duplicate says nothing of a gap (RFC 2883 §4).
+        // An ACK that responds to duplicate data does not report a gap (RFC 2883 §4).
         let is_duplicate = is_duplicate && (!has_blocks || sacked_from > 0);
         let advances = ack > self.passed_ack;
         self.longest_acked = 0;
@@ -88,7 +88,7 @@ impl Half {
         if self.is_established {
             self.on_evidence_of_ack(packet, now);
         }
-        // The least so far may not be the least of all.
+        // The least round trip to the sender so far may exceed the true minimum.
         let effective_ns = now.time_ns + sender_loop - slack_ns(sender_loop);
         let window = if is_known { window } else { -1 };
         self.sender.push(Ack {
@@ -115,7 +115,7 @@ impl Half {
                 .next()
                 .map_or((0, 0), |it| (self.position(it.0, false), self.position(it.1, false)))
         });
-        let heard = Heard {
+        let observed = ObservedAck {
             time_ns: now.time_ns,
             ack,
             blocks,
@@ -123,10 +123,10 @@ impl Half {
             payload_bytes: packet.payload_bytes,
             is_syn: packet.control.any(Control::SYN),
         };
-        self.watch.iter_mut().for_each(|watch| watch.heard.push(heard));
+        self.watch.iter_mut().for_each(|watch| watch.acks.push(observed));
     }
 
-    /// An acknowledgment passes that may show a fault with a name.
+    /// Evaluates an acknowledgment as evidence of a pattern (a fault that has a name).
     fn on_evidence_of_ack(&mut self, packet: &Packet, now: &Now) {
         self.ecn.on_ack(packet);
         if packet.control.any(Control::SYN | Control::RST) {
@@ -134,7 +134,7 @@ impl Half {
         }
         let longest = self.longest_acked.min(self.segment_bytes(packet));
         self.evidences.black_hole.on_ack(self.passed_ack, longest, now.time_ns);
-        self.evidences.pauses.on_ack(&pauses::Heard {
+        self.evidences.pauses.on_ack(&pauses::ReceiverPacket {
             packet: now.packet,
             time_ns: now.time_ns,
             window: self.window,
@@ -144,7 +144,7 @@ impl Half {
         });
     }
 
-    /// SACK blocks; returns the highest of them.
+    /// Evaluates the SACK blocks; returns the highest of them.
     fn selective(&mut self, packet: &Packet, ack: i64, now: &Now) -> (i64, i64) {
         let blocks = packet.options.sack.as_slice();
         let mut highest = (0, ack);
@@ -192,8 +192,9 @@ impl Half {
         highest
     }
 
-    /// Cumulative acknowledgment; returns the time since the newest data
-    /// sent once passed, and since they would have passed without queues.
+    /// Evaluates the cumulative acknowledgment. Of the newest acknowledged data that were sent only
+    /// once, returns the time since they passed the capture, and the time since they would have
+    /// passed it without queues.
     fn cumulative(&mut self, packet: &Packet, ack: i64, now: &Now) -> Option<(i64, i64)> {
         let before = self.passed_ack;
         if ack <= before {
@@ -209,7 +210,7 @@ impl Half {
             head_ns: self.board.first().map_or(i64::MAX, |span| span.last_ns),
             echoed,
         };
-        // The capture misses the first of these data: it may miss an earlier ACK, too.
+        // The first of these data were not captured: an earlier ACK may be missing, too.
         if self.board.first().is_none_or(|span| span.copies == 0) {
             echo.is_jump = false;
         }
@@ -241,7 +242,7 @@ impl Half {
             }
         }
         self.resent_bytes = self.resent_bytes.max(0);
-        // Data beyond a gap were acknowledged later than they arrived.
+        // Data that had waited beyond a gap were acknowledged later than they arrived.
         let rtt = rtt.filter(|_| is_clean);
         if is_clean {
             self.ack_widths[usize::from(echo.is_jump)] += 1;
@@ -256,7 +257,6 @@ impl Half {
                 since_first_ns: now.time_ns - first_ns + now.sender_loop.unwrap_or(0),
             });
         }
-        // Data that arrived, but are not in the capture.
         if ack > self.board.end {
             self.skipped = (self.board.end, ack, now.time_ns);
             self.not_captured += ack - self.board.end;
@@ -309,7 +309,8 @@ impl Half {
     }
 }
 
-/// Time by which an acknowledgment may take effect at the sender before the least loop has passed.
+/// Tolerance of the least round trip between the capture and the sender: an acknowledgment may take
+/// effect at the sender earlier by this time.
 pub fn slack_ns(sender_loop: i64) -> i64 {
     (sender_loop / 2).min(LOOP_SLACK_NS)
 }
@@ -330,8 +331,8 @@ fn needless_evidence(
     let echo = echo?;
     let age = echo.age_of(record);
     if record.start <= echo.before {
-        // This fills the gap, so that its own timestamp is echoed. Copies with equal timestamps
-        // cannot be distinguished by an echo.
+        // The retransmission fills the gap, so its own timestamp is echoed. Copies with equal
+        // timestamps cannot be distinguished by an echo.
         let age = age.filter(|_| record.previous_value != record.value)?;
         return Some(if age > 0 {
             (Needless::Yes, 0.99, Evidence::OlderTimestamp)
@@ -339,8 +340,8 @@ fn needless_evidence(
             (Needless::No, 0.99, Evidence::OwnTimestamp)
         });
     }
-    // An earlier segment filled a gap and triggered this ACK, which covers the retransmission, too:
-    // the original had arrived. A lost ACK can look the same.
+    // An earlier segment filled a gap and triggered this ACK. It covers the retransmitted data,
+    // too, whose original had thus arrived. A lost ACK can look the same.
     if echo.is_jump && record.time_ns >= echo.head_ns {
         return match age {
             Some(age) if age > 0 => Some((Needless::Yes, 0.97, Evidence::OlderTimestamp)),

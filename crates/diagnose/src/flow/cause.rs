@@ -1,11 +1,11 @@
 //! Cause of a loss (congestion or the channel), judged by the RTT just before it.
 //!
-//! A queue that overflows is full, so that the RTT is near its largest; a channel loses packets at
+//! A queue that overflows is full, so the RTT is near its largest; a channel loses packets at
 //! any RTT. The likelihood of either for an RTT is compared: under congestion by `OVERFLOW`, under
 //! channel losses by how often the flow has such an RTT. A flow with a constant RTT, or with an RTT
 //! always near its maximum, gives little or no evidence.
 //!
-//! Two more observations count. A queue fills until it overflows, so that the RTT before the loss
+//! Two more observations count. A queue fills until it overflows, so the RTT before the loss
 //! is the largest since the previous episode. And a window that exceeds the path loses several
 //! segments at once, more often than most channels do.
 //!
@@ -39,12 +39,13 @@ const RECENT: usize = 3;
 const OFFSET: f64 = -2.0;
 /// Weight of the logarithm of the odds by the RTT before the loss.
 const BY_RTT: f64 = 0.5;
-/// Weight of the share of the RTTs since the previous episode that are shorter.
+/// Weight of the fraction of RTTs that are shorter than the RTT before the loss, among those since
+/// the previous episode.
 const BY_RANK: f64 = 1.7;
 /// Weight of the logarithm of the number of segments lost, up to 8.
 const BY_LOST: f64 = 1.15;
 const LOST_MAX: u32 = 8;
-/// Minimum number of samples since the previous episode from which the share of shorter ones is
+/// Minimum number of samples since the previous episode with which the share of shorter RTTs is
 /// computed.
 const RANKED_MIN: u32 = 5;
 

@@ -7,7 +7,7 @@ const TICKS_NS: [i64; 4] = [1_000_000, 1_000, 4_000_000, 10_000_000];
 const TOLERANCES: [f64; 2] = [0.25, 0.05];
 /// Observation time required for the first and for the second estimate of the tick.
 const LEAST_NS: [i64; 2] = [15_000_000, 5_000_000_000];
-/// Observation time from which the error of rounding to whole ticks is small.
+/// Observation time that makes the error of rounding to whole ticks small.
 const ROUNDED_NS: i64 = 100_000_000;
 
 /// Timestamp clock of one end.

@@ -26,7 +26,7 @@ const RECEIVER_TIMEOUT: f64 = 0.7;
 const SAME_RTTS: i64 = 2;
 /// Precision of congestion as a named cause (tools/diagnose_truth.py).
 const CONGESTION_MAX: f64 = 0.8;
-/// Probability from which congestion is named.
+/// Least probability with which congestion is named as the cause.
 const SURE_CONGESTION: f64 = 0.87;
 /// Probability that the policer caused a loss, for a flow that passes a policer.
 const POLICED: f64 = 0.9;

@@ -11,7 +11,7 @@ use super::relation::{Identification, Relation};
 use super::run::Run;
 use super::sender::Sender;
 use super::watch::Watch;
-use super::weigh::{Decision, Weighing};
+use super::weigh::{Decision, UndecidedTimes};
 use crate::answer::{Evidence, Kind, Needless, Proof};
 use crate::packet::{Control, Packet};
 use std::collections::VecDeque;
@@ -23,7 +23,8 @@ pub struct Now {
     pub time_ns: i64,
     /// Time at which the packet would have passed without queues before the capture.
     pub sent_ns: i64,
-    /// Tick of the timestamps by which queues before the capture are known; 0 without.
+    /// Tick of the timestamps from which the delay in queues before the capture is known; 0 without
+    /// timestamps.
     pub tick_ns: i64,
     /// Frame.
     pub packet: u64,
@@ -33,7 +34,7 @@ pub struct Now {
     pub receiver_loop: Option<i64>,
 }
 
-/// MSS of Ethernet with IPv4, where the handshake is missing.
+/// MSS assumed if the handshake was not captured: that of Ethernet with IPv4.
 const ETHERNET_MSS: i64 = 1460;
 /// Bytes of the timestamps option, by which every segment is shorter.
 const TIMESTAMPS_BYTES: i64 = 12;
@@ -64,7 +65,7 @@ pub struct EpisodeRecord {
     pub trigger: u32,
     /// RTT before the first retransmission.
     pub rtt_ns: i64,
-    /// Part of the RTTs since the previous episode that are shorter.
+    /// Fraction of the RTTs since the previous episode that are shorter than `rtt_ns`.
     pub rank: Option<f64>,
     /// Time of the first retransmission.
     pub start_ns: i64,
@@ -106,12 +107,12 @@ pub struct Half {
     pub timeouts: Vec<TimeoutRecord>,
     /// Account of time.
     pub account: Account,
-    /// Cumulative acknowledgment that has passed the capture.
+    /// Highest cumulative acknowledgment that has passed the capture.
     pub passed_ack: i64,
     /// Lowest end of the data that the current acknowledgment covers for the first time and that
     /// were sent only once; `i64::MAX` without such data.
     pub(super) original_end: i64,
-    /// The receiver has reported a gap since the last cumulative acknowledgment.
+    /// True if the receiver has reported a gap since the last cumulative acknowledgment.
     pub(super) has_gap: bool,
     /// Numbers of acknowledgments of data sent once: of at most as many segments as a delayed ACK
     /// covers, and of more.
@@ -120,9 +121,9 @@ pub struct Half {
     pub not_captured: i64,
     /// Number of originals that arrived late.
     pub reordered: u64,
-    /// The receiver reports duplicates.
+    /// True if the receiver reports duplicates (DSACK).
     pub has_dsack: bool,
-    /// Queues before the capture are invisible: the receiver's end without timestamps.
+    /// True if queues before the capture are invisible: at the receiver's end, without timestamps.
     pub(super) is_blind: bool,
     /// Window scale that the receiver announced; none without its SYN.
     pub scale: Option<u8>,
@@ -140,7 +141,7 @@ pub struct Half {
     /// Transmission time of the newest data that the current acknowledgment covers.
     pub(super) newest_ns: i64,
     pub(super) last_length: i64,
-    /// The last packet had new data.
+    /// True if the last packet had new data.
     pub(super) was_new: bool,
     /// Position after the payload.
     pub(super) payload_end: i64,
@@ -148,13 +149,14 @@ pub struct Half {
     pub(super) resent_bytes: i64,
     /// Estimates of the path.
     pub(super) path: Path,
-    /// Time at which the last data have passed the bottleneck.
+    /// Time at which the bottleneck has transmitted all data sent so far.
     pub(super) busy_ns: i64,
-    /// The capture is at the receiver's end.
+    /// True if the capture is at the receiver's end.
     pub(super) is_at_receiver: bool,
     /// Longest time for which queues before the capture have held data.
     pub(super) queued_ns: i64,
-    /// Data that arrived without a gap, where the capture shows no queue.
+    /// Current busy period of the bottleneck; only at the receiver's end, where queues are
+    /// invisible.
     pub(super) run: Option<Run>,
     /// Earliest time at which the last acknowledgment took effect, and the limit until that time.
     pub(super) before_ack: (i64, Limit),
@@ -162,16 +164,16 @@ pub struct Half {
     pub(super) held: VecDeque<Held>,
     /// Limit since the last event.
     pub(super) decision: Decision,
-    /// Times that the final estimate of the path corrects.
-    pub(super) weighing: Weighing,
-    /// Time since data were last sent.
+    /// Times whose limit is decided by the final estimate of the path.
+    pub(super) weighing: UndecidedTimes,
+    /// Intervals since data were last sent.
     pub(super) tail: Vec<Tail>,
     pub(super) ids: Identification,
     /// Place of the current packet in the order of sending.
     pub(super) stamp: Stamp,
     /// Evidence of faults that have a name.
     pub(super) evidences: Evidences,
-    /// A policer explains the losses.
+    /// True if a policer explains the losses.
     pub(super) is_policed: bool,
     /// Explicit congestion notification.
     pub ecn: Ecn,
@@ -218,7 +220,7 @@ impl Half {
         let is_first_syn = packet.control.any(Control::SYN) && !self.has_syn;
         self.has_syn |= is_first_syn;
         let relation = match self.relation((start, end), stamp, now) {
-            // The answer was captured before it.
+            // The response to this SYN was captured before the SYN itself.
             Relation::Again(_) if is_first_syn => Relation::Late,
             // The acknowledgment was captured before the data, so that these are no retransmission.
             Relation::Again(_) if self.was_skipped(start, end, now) => {
@@ -256,7 +258,7 @@ impl Half {
             self.payload_end = end - i64::from(packet.control.any(Control::FIN));
             self.account.resume();
         }
-        // A late original passed the bottleneck ahead of data that have been counted.
+        // A late original was sent before data that have been counted already.
         if relation != Relation::Late {
             self.occupy(now.sent_ns, end - start);
         }
@@ -267,7 +269,7 @@ impl Half {
         self.set_limit(now.sent_ns);
     }
 
-    /// Data pass that may show a fault with a name.
+    /// Evaluates data as evidence of a pattern (a fault that has a name).
     fn on_evidence(&mut self, packet: &Packet, (start, relation): (i64, Relation), now: &Now) {
         if packet.payload_bytes > 0 && !matches!(relation, Relation::Late | Relation::Copied) {
             let sent = Sent {
@@ -294,7 +296,8 @@ impl Half {
         if was_idle && self.is_pause(now) {
             self.tail_was(Limit::Application);
         } else if was_idle && payload_bytes < self.largest {
-            // Less than a segment remains until everything is acknowledged.
+            // Less than a segment had been held back until everything was acknowledged: Nagle's
+            // algorithm.
             self.tail_was(Limit::Nagle);
         } else if !was_idle && self.is_paced(now) {
             self.tail_was(Limit::Pacing);
@@ -336,7 +339,7 @@ impl Half {
         }
     }
 
-    /// Brings the board up to date.
+    /// Records on the scoreboard that a range of data has passed the capture.
     fn mark(&mut self, start: i64, end: i64, stamp: Stamp, (now, as_what): (&Now, Relation)) {
         let index = self.records.all.len().checked_sub(1).map(|index| index as u32);
         let retransmission = matches!(as_what, Relation::Again(_)).then_some(index).flatten();

@@ -154,7 +154,7 @@ impl Half {
             let is_open = matches!(self.sender.state, State::Open);
             self.extend_tail(Tail { limit, episode, length, is_open, is_before_repair: false });
         }
-        let (highest, duplicates) = self.sender.heard();
+        let (highest, duplicates) = self.sender.reported_arrivals();
         let is_whole = duplicates == 0 && highest <= self.sender.una;
         let end = self.board.end;
         let is_known = self.held.back().is_some_and(|held| held.end == end);
@@ -317,8 +317,9 @@ impl Half {
         }
     }
 
-    /// Uncertainty of the time at which data were sent: a tick of the timestamps from which the
-    /// delay in queues is known; behind the bottleneck also the transmission time of a segment.
+    /// Uncertainty of the time at which data were sent: one timestamp tick, because the queueing
+    /// delay is inferred from timestamps; for a capture behind the bottleneck, plus the
+    /// transmission time of one segment.
     fn blur_ns(&self, now: &Now) -> i64 {
         let segment_ns = self.path.rate().map_or(0.0, |rate| self.largest as f64 / rate * 1e9);
         now.tick_ns + if now.is_at_receiver() { segment_ns as i64 } else { 0 }
@@ -350,7 +351,7 @@ impl Half {
             let sent_since = self.board.end - until.max(self.sender.una);
             return (sent_since + self.resent_bytes).clamp(0, flight);
         }
-        let (highest, duplicates) = self.sender.heard();
+        let (highest, duplicates) = self.sender.reported_arrivals();
         let left = if highest > self.sender.una {
             self.board.end - highest
         } else {

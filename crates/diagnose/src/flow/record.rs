@@ -99,7 +99,7 @@ impl Records {
                 found = Some(found.map_or(*index, |other: u32| other.min(*index)));
             }
         }
-        // The sender merged segments, so that the retransmission is larger than the receiver's
+        // The sender merged segments, so the retransmission is larger than the receiver's
         // block.
         let before = self.by_start.range(..=start).next_back();
         let around = before.filter(|(_, index)| self.all[**index as usize].end >= end);

@@ -48,7 +48,7 @@ pub struct Ack {
     pub original_end: i64,
     /// Receive window in bytes, scaled.
     pub window: i64,
-    /// Beginning of that block; 0 without one.
+    /// Start of the highest SACK block; 0 without one.
     pub sacked_from: i64,
     /// Transmission time of the newest data that it acknowledges.
     pub newest_ns: i64,
@@ -81,7 +81,7 @@ pub struct Attempt {
     pub previous_ns: i64,
     /// Position after everything sent so far.
     pub sent_to: i64,
-    /// Queues between sender and capture, of unknown length, blur the time.
+    /// True if queues of unknown length between sender and capture blur the time.
     pub is_remote: bool,
 }
 
@@ -107,15 +107,16 @@ pub struct Verdict {
 pub struct Sender {
     /// RTO.
     pub estimator: Estimator,
-    /// Cumulative acknowledgment that has reached it.
+    /// Highest cumulative acknowledgment that has reached the sender.
     pub una: i64,
     /// Latest receive window that has reached the sender, if its scale is known.
     pub window: Option<i64>,
-    /// Episode.
+    /// State of loss recovery.
     pub state: State,
     /// True once the sender has reduced its window.
     pub has_reduced: bool,
-    /// True once the sender has undone the reduction by its timeout, until the episode knows it.
+    /// True from the time at which the sender has undone the reduction of a timeout, until this is
+    /// recorded in the episode.
     pub has_undone: bool,
     /// True if the last reduction came from ECN.
     pub is_reduced_by_ecn: bool,
@@ -129,7 +130,7 @@ pub struct Sender {
     duplicates: u32,
     /// Time at which the third duplicate of an acknowledgment took effect.
     third_ns: Option<i64>,
-    /// Delay of the first retransmission after that time: queues before the capture.
+    /// Time from `third_ns` to the first retransmission: the delay in queues before the capture.
     queue_ns: i64,
     sacked_to: i64,
     /// Most recent ranges that duplicate ACKs and SACK blocks reported as missing.
@@ -140,16 +141,18 @@ pub struct Sender {
     recovery_ns: i64,
     /// True if acknowledgments have shown that the last timeout was needless.
     pub was_needless: bool,
-    /// True unless the last timeout came in fast recovery, whose windows it inherits: Linux then
-    /// tests by neither F-RTO nor timestamps whether the timeout was needless (`tcp_enter_loss`).
+    /// False if the last timeout came in fast recovery. It then keeps the state of that recovery,
+    /// and Linux tests by neither F-RTO nor timestamps whether the timeout was needless
+    /// (`tcp_enter_loss`).
     may_undo: bool,
     /// Time of the last timeout.
     timeout_ns: i64,
     /// True once SACK blocks have arrived.
     pub(super) has_sack: bool,
-    /// True if the sender repairs the next loss at a partial acknowledgment, once it is known.
+    /// True if the sender retransmits the next lost segment at a partial acknowledgment; `None`
+    /// until this is known.
     repairs_next: Option<bool>,
-    /// A partial acknowledgment has arrived, and no retransmission has followed yet.
+    /// True if a partial acknowledgment has arrived and no retransmission has followed yet.
     has_partial: bool,
     /// End of the last retransmission, and its time.
     resent_to: i64,
@@ -158,7 +161,8 @@ pub struct Sender {
     /// True once as much was sent before the first acknowledgment as Linux sends.
     has_first_of_linux: bool,
     has_probed: bool,
-    /// Timers that sent the tail first (positive) or the head first (negative).
+    /// Number of expired timers that first retransmitted the last segment, minus the number of
+    /// those that first retransmitted the first segment.
     probes: i32,
     coming: VecDeque<Ack>,
 }
@@ -201,7 +205,7 @@ impl Sender {
         self.state == State::Open
     }
 
-    /// The sender has reduced its window because of ECN.
+    /// Records that the sender has reduced its window because of ECN.
     pub fn on_ecn_reduction(&mut self) {
         (self.has_reduced, self.is_reduced_by_ecn) = (true, true);
     }
@@ -214,7 +218,8 @@ impl Sender {
         self.newest_ns = self.newest_ns.max(ack.newest_ns);
         self.has_sack |= ack.sacked_from > 0;
         if let Some(rtt) = ack.rtt_ns {
-            // With SACK blocks it has waited for data after a gap.
+            // An ACK with SACK blocks gives no sample of the path: the data that it acknowledges
+            // may have waited.
             if self.una > 0 && ack.sacked_from == 0 {
                 self.rtts.push(rtt);
             }
@@ -297,8 +302,8 @@ impl Sender {
         Verdict { kind, number: self.timeouts, confidence, begins, waited_ns, rto_ns }
     }
 
-    /// End of the highest SACK block, and the count of duplicate ACKs.
-    pub fn heard(&self) -> (i64, i64) {
+    /// End of the highest SACK block, and number of duplicate ACKs, that have reached the sender.
+    pub fn reported_arrivals(&self) -> (i64, i64) {
         (self.sacked_to, i64::from(self.duplicates))
     }
 

@@ -46,7 +46,7 @@ pub struct Passed {
 
 /// Acknowledgment that passed the capture.
 #[derive(Debug, Clone, Copy)]
-pub struct Heard {
+pub struct ObservedAck {
     /// Time since the flow's first packet.
     pub time_ns: i64,
     /// Cumulative acknowledgment.
@@ -67,7 +67,7 @@ pub struct Watch {
     /// Data.
     pub sent: Vec<Passed>,
     /// Acknowledgments.
-    pub heard: Vec<Heard>,
+    pub acks: Vec<ObservedAck>,
     /// State of the sender after each acknowledgment.
     pub samples: Vec<Sample>,
 }
@@ -119,7 +119,7 @@ pub struct Observed {
     pub syns: [Option<Options>; 2],
     /// Times of these SYNs since the flow's first packet.
     pub syn_ns: [Option<i64>; 2],
-    /// Time from the capture to either end and back in the handshake.
+    /// Time from the capture to each host and back, as measured in the handshake.
     pub handshake_ns: [Option<i64>; 2],
     /// Least time from the capture to either end and back.
     pub loops_ns: [Option<i64>; 2],

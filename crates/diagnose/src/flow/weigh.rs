@@ -1,7 +1,7 @@
-//! Decision for the bottleneck by the final estimate of the bandwidth-delay product.
+//! Decides when the bottleneck was the limit, by the final estimate of the bandwidth-delay product.
 //!
-//! While a flow is read, the estimate of the product changes. Times are kept with the bytes that
-//! were in flight, and compared with the final estimate.
+//! The estimate changes while a flow is read. Each interval is therefore stored with its bytes in
+//! flight, which are compared with the final estimate.
 
 use super::account::{Account, Limit};
 use std::collections::HashMap;
@@ -22,11 +22,11 @@ pub struct Decision {
 
 /// Nanoseconds by decision and episode.
 #[derive(Debug, Default)]
-pub struct Weighing {
+pub struct UndecidedTimes {
     times: HashMap<(Decision, Option<usize>), i64>,
 }
 
-impl Weighing {
+impl UndecidedTimes {
     /// Adds an interval.
     pub fn add(&mut self, decision: Decision, episode: Option<usize>, length: i64) {
         // The path's product decides between these limits only.

@@ -72,7 +72,7 @@ pub fn ethertype(kind: u16, view: View<'_>, packet: &mut Packet) -> Result<(), N
     }
 }
 
-/// MPLS (RFC 3032): no type follows the last label, so that the first bits of the payload decide.
+/// MPLS (RFC 3032): no type follows the last label, so the first bits of the payload decide.
 fn labels(mut view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     loop {
         let head = view.head(4)?;

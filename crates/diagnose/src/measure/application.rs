@@ -23,12 +23,12 @@ pub fn bursts(observed: &Observed) -> Vec<Burst> {
     let here_ns = observed.loops_ns[0].unwrap_or(0);
     let round_trip_ns = here_ns + observed.loops_ns[1].unwrap_or(0);
     let least_ns = (round_trip_ns / PAUSE_MIN).max(PAUSE_MIN_NS);
-    let heard = &observed.watch.heard;
+    let acks = &observed.watch.acks;
     let mut bursts: Vec<Burst> = Vec::new();
     let (mut next, mut end) = (0, None);
     let (mut acked, mut acked_ns) = (i64::MIN, 0);
     for passed in observed.watch.sent.iter().filter(|it| it.payload_bytes > 0) {
-        while let Some(it) = heard.get(next).filter(|it| it.time_ns <= passed.time_ns) {
+        while let Some(it) = acks.get(next).filter(|it| it.time_ns <= passed.time_ns) {
             if it.ack > acked {
                 (acked, acked_ns) = (it.ack, it.time_ns);
             }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 const TICKS_NS: [i64; 4] = [1_000_000, 1_000, 4_000_000, 10_000_000];
 /// Relative tolerance for a known tick.
 const TOLERANCE: f64 = 0.25;
-/// Shortest observation from which the tick is determined, nanoseconds.
+/// Shortest observation that suffices to determine the tick, nanoseconds.
 const LEAST_NS: i64 = 300_000_000;
 /// Largest hole in segments; a larger one was not lost, but not captured.
 const HOLE_MAX: i64 = 4_096;

@@ -5,7 +5,7 @@
 //! acknowledgment shows a delivery, at the receiver's end the arrival.
 
 use crate::answer::Needless;
-use crate::flow::watch::{Heard, Observed, Passed, Verdict};
+use crate::flow::watch::{Observed, ObservedAck, Passed, Verdict};
 use crate::packet::Options;
 use std::collections::BTreeMap;
 
@@ -52,8 +52,8 @@ pub struct Delivery {
     pub newest: usize,
     /// Number of segments.
     pub segments: u32,
-    /// True if exactly the data sent after those of the previous delivery are delivered, each sent
-    /// once.
+    /// True if the delivery covers consecutive segments, each sent once, that were sent directly
+    /// after those of the previous delivery.
     pub follows: bool,
     /// True if no earlier data are missing.
     pub is_plain: bool,
@@ -105,17 +105,17 @@ struct Unit {
 pub fn of_acknowledgments(observed: &Observed) -> FlowTrace {
     let mut trace = FlowTrace { is_round_trip: true, ..FlowTrace::of(observed) };
     let mut builder = Builder::default();
-    let (sent, heard) = (&observed.watch.sent, &observed.watch.heard);
+    let (sent, acks) = (&observed.watch.sent, &observed.watch.acks);
     let mut next = 0;
     for passed in sent {
-        while heard.get(next).is_some_and(|it| it.time_ns <= passed.time_ns) {
-            builder.hear(&mut trace, &heard[next]);
+        while acks.get(next).is_some_and(|it| it.time_ns <= passed.time_ns) {
+            builder.take_ack(&mut trace, &acks[next]);
             next += 1;
         }
         builder.send(&mut trace, passed);
     }
-    for it in &heard[next..] {
-        builder.hear(&mut trace, it);
+    for it in &acks[next..] {
+        builder.take_ack(&mut trace, it);
     }
     builder.judge(&mut trace, &observed.verdicts);
     trace.compute_least_delay();
@@ -227,15 +227,15 @@ impl Builder {
         }
     }
 
-    fn hear(&mut self, trace: &mut FlowTrace, heard: &Heard) {
+    fn take_ack(&mut self, trace: &mut FlowTrace, packet: &ObservedAck) {
         let mut units = Vec::new();
         while let Some(entry) = self.under_way.first_entry()
-            && entry.get().end <= heard.ack
+            && entry.get().end <= packet.ack
         {
             units.push(entry.remove());
         }
-        self.acked = self.acked.max(heard.ack);
-        for (left, right) in heard.blocks.iter().filter(|block| block.1 > heard.ack) {
+        self.acked = self.acked.max(packet.ack);
+        for (left, right) in packet.blocks.iter().filter(|block| block.1 > packet.ack) {
             let found: Vec<i64> = self
                 .under_way
                 .range(*left..*right)
@@ -246,17 +246,17 @@ impl Builder {
         }
         if units.is_empty() {
             // A duplicate ACK without SACK blocks reports a delivery, but not which segment.
-            let is_duplicate = heard.ack == self.acked && heard.payload_bytes == 0;
+            let is_duplicate = packet.ack == self.acked && packet.payload_bytes == 0;
             self.is_broken |= is_duplicate && !self.under_way.is_empty();
             return;
         }
-        self.deliver(trace, &mut units, heard);
+        self.deliver(trace, &mut units, packet);
     }
 
-    fn deliver(&mut self, trace: &mut FlowTrace, units: &mut [Unit], heard: &Heard) {
-        let time_ns = heard.time_ns;
-        let is_plain = heard.blocks[0] == (0, 0);
-        let cumulative = units.iter().all(|unit| unit.end <= heard.ack);
+    fn deliver(&mut self, trace: &mut FlowTrace, units: &mut [Unit], packet: &ObservedAck) {
+        let time_ns = packet.time_ns;
+        let is_plain = packet.blocks[0] == (0, 0);
+        let cumulative = units.iter().all(|unit| unit.end <= packet.ack);
         units.sort_unstable_by_key(|unit| unit.newest);
         let (first, newest) = (units[0].newest, units[units.len() - 1].newest);
         let is_whole = newest + 1 - first == units.len() && units.iter().all(|it| it.copies == 1);

@@ -68,7 +68,7 @@ pub fn round_trip(observed: &Observed, trace: &FlowTrace, rate_bit_s: Option<f64
     let of_syn = both(observed.handshake_ns)
         .map(|ns| ns - 2.0 * sending_ns(trace.syn_wire_bytes, rate_bit_s));
     // At the receiver's end, acknowledgments and the data that echo their timestamps. The fastest
-    // of those data may not have been a full segment, so that no transmission time is subtracted.
+    // of those data may not have been a full segment, so no transmission time is subtracted.
     let of_loops = both(observed.loops_ns)
         .filter(|ns| {
             !trace.is_round_trip && both(observed.handshake_ns).is_none_or(|syn| *ns < syn)

@@ -3,10 +3,10 @@
 use super::Estimate;
 use super::copies::FlowTrace;
 use crate::answer;
-use crate::flow::watch::{Heard, Observed};
+use crate::flow::watch::{Observed, ObservedAck};
 use serde::Serialize;
 
-/// Minimum number of episodes from which a congestion control is inferred.
+/// Minimum number of episodes to infer a congestion control.
 const EPISODES_MIN: usize = 3;
 /// Range of the fraction of the window that remains after an episode, by congestion control.
 const RENO: (f64, f64) = (0.4, 0.6);
@@ -66,7 +66,7 @@ pub fn endpoints(flow: &answer::Flow, observed: &Observed, trace: &FlowTrace) ->
         timestamps: observed.has_timestamps,
         window_scaling: both(|syn| syn.window_scale.is_some()),
         initial_window: initial_window(observed, trace),
-        receive_window: receive_window(&observed.watch.heard),
+        receive_window: receive_window(&observed.watch.acks),
         segments_per_ack: segments_per_ack(trace),
         ack_delay_s: ack_delay(trace),
         reduction,
@@ -78,17 +78,17 @@ fn initial_window(observed: &Observed, trace: &FlowTrace) -> Option<u32> {
     observed.syn_ns[0]?;
     let data: Vec<_> = observed.watch.sent.iter().filter(|it| it.payload_bytes > 0).collect();
     let origin = data.first()?.start;
-    let heard = observed.watch.heard.iter().find(|it| it.ack > origin && !it.is_syn)?;
+    let first_ack = observed.watch.acks.iter().find(|it| it.ack > origin && !it.is_syn)?;
     let here_ns = observed.loops_ns[0].unwrap_or(0);
     // Away from the sender, data released by an acknowledgment pass the capture a round trip to the
     // sender later.
-    let first = data.iter().take_while(|it| it.time_ns < heard.time_ns + here_ns / 2);
+    let first = data.iter().take_while(|it| it.time_ns < first_ack.time_ns + here_ns / 2);
     let bytes: u32 = first.map(|it| it.payload_bytes).sum();
     Some(bytes.div_ceil(trace.unit.max(1)))
 }
 
-fn receive_window(heard: &[Heard]) -> Option<(i64, i64)> {
-    let after = heard.iter().filter(|it| !it.is_syn && it.window > 0);
+fn receive_window(acks: &[ObservedAck]) -> Option<(i64, i64)> {
+    let after = acks.iter().filter(|it| !it.is_syn && it.window > 0);
     let largest = after.clone().map(|it| it.window).max()?;
     after.map(|it| it.window).next().map(|first| (first, largest))
 }
@@ -140,7 +140,7 @@ fn reduction(flow: &answer::Flow, observed: &Observed) -> Estimate {
     if parts.len() < EPISODES_MIN {
         return Estimate::unknown("fewer than 3 fast recoveries show the window before and after");
     }
-    // Order statistics around the median, 95 %.
+    // 95 % interval of the median, from order statistics.
     let spread = 0.98 * (parts.len() as f64).sqrt();
     let at = |rank: f64| parts[(rank.max(0.0) as usize).min(parts.len() - 1)];
     let middle = (parts.len() - 1) as f64 / 2.0;
@@ -153,9 +153,9 @@ fn reduction(flow: &answer::Flow, observed: &Observed) -> Estimate {
 fn under_way(observed: &Observed) -> Vec<(f64, i64)> {
     let mut trace = Vec::with_capacity(observed.watch.sent.len());
     let (mut end, mut acked, mut next) = (0, 0, 0);
-    let heard = &observed.watch.heard;
+    let acks = &observed.watch.acks;
     for passed in &observed.watch.sent {
-        while let Some(it) = heard.get(next).filter(|it| it.time_ns <= passed.time_ns) {
+        while let Some(it) = acks.get(next).filter(|it| it.time_ns <= passed.time_ns) {
             acked = acked.max(it.ack);
             next += 1;
         }

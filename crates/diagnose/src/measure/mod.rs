@@ -209,7 +209,7 @@ fn from_trace(flow: &answer::Flow, observed: &Observed, trace: &FlowTrace) -> Pa
         reordered: way::reordered(trace),
         overtakers: way::overtakers(trace),
         acks_lost: way::acks_lost(trace),
-        ack_rate_bit_s: way::ack_rate(trace, &observed.watch.heard),
+        ack_rate_bit_s: way::ack_rate(trace, &observed.watch.acks),
         endpoints: endpoints::endpoints(flow, observed, trace),
         copies: Copies::of(trace, by_queue),
         figures: figures(flow, trace),

@@ -36,7 +36,7 @@ const BLURRED: f64 = 3.0;
 pub enum Kind {
     /// Packets that find the queue full are lost.
     TailDrop,
-    /// Packets are lost before the queue is full, more often the longer it is.
+    /// Packets are lost before the queue is full, and more often the longer the queue is.
     EarlyDrops,
     /// The capture contains no evidence.
     Unknown,

@@ -2,7 +2,7 @@
 //!
 //! A delivery counts if its newest data were sent so early that, without a queue, they would have
 //! arrived before the previous delivery. The bottleneck was then busy between both deliveries,
-//! however long the gap, so that the method prefers no rate. Runs of such deliveries give long
+//! however long the gap, so the method prefers no rate. Runs of such deliveries give long
 //! intervals, in which the jitter of single acknowledgments vanishes. With too few such deliveries
 //! (small windows), the most frequent rate to which bursts are spread is used instead.
 

@@ -2,7 +2,7 @@
 
 use super::Estimate;
 use super::copies::FlowTrace;
-use crate::flow::watch::Heard;
+use crate::flow::watch::ObservedAck;
 
 /// Normal quantile of a 95 % interval.
 const Z: f64 = 1.96;
@@ -67,21 +67,21 @@ pub fn acks_lost(trace: &FlowTrace) -> Estimate {
 }
 
 /// Rate of the reverse path, from acknowledgments that arrived with its minimum spacing.
-pub fn ack_rate(trace: &FlowTrace, heard: &[Heard]) -> Estimate {
+pub fn ack_rate(trace: &FlowTrace, acks: &[ObservedAck]) -> Estimate {
     if !trace.is_round_trip {
         return Estimate::unknown(
             "this end shows when acknowledgments leave, not when they arrive",
         );
     }
-    let pure = |it: &Heard| it.payload_bytes == 0 && !it.is_syn;
-    let mut gaps: Vec<i64> = heard
+    let pure = |it: &ObservedAck| it.payload_bytes == 0 && !it.is_syn;
+    let mut gaps: Vec<i64> = acks
         .windows(2)
         .filter(|pair| pair.iter().all(pure))
         .map(|pair| pair[1].time_ns - pair[0].time_ns)
         .filter(|gap| *gap > 0)
         .collect();
     gaps.sort_unstable();
-    // Capture times are noisy, so that a few gaps are too short.
+    // Capture times are noisy, so a few gaps are too short.
     let Some(gap) = gaps.get(gaps.len() / 50).copied() else {
         return Estimate::unknown("too few acknowledgments");
     };

@@ -3,7 +3,7 @@
 //! Moon, Skelly and Towsley (INFOCOM 1999): the line below all delays with the smallest sum of
 //! distances to them has the slope of the skew, because the minimum delay is constant.
 
-/// Minimum number of packets from which the skew is estimated.
+/// Minimum number of packets to estimate the skew.
 const POINTS_MIN: usize = 50;
 
 /// Minimum delay as a linear function of time.

@@ -171,7 +171,7 @@ pub(crate) fn read<R: Read>(
         return Err(ReadError::DifferentRuns { flow, round_trip_us });
     }
     for (flow, _) in different {
-        // Ports are reused, so that more than one flow of each capture may have the same ends.
+        // Ports are reused, so more than one flow of each capture may have the same ends.
         first
             .capture
             .findings

@@ -17,7 +17,7 @@ pub struct Negotiation {
     first_bare: [u64; 2],
 }
 
-/// Names of the options that a SYN offers: window scaling, SACK and timestamps.
+/// Window scaling, SACK and timestamps by name, each with whether the SYN offers it.
 fn offered(options: &Options) -> [(&'static str, bool); 3] {
     [
         ("window scaling", options.window_scale.is_some()),

@@ -1,10 +1,10 @@
-//! Outage: everything that was sent for some time is lost, so that timeouts follow each other.
+//! Outage: everything that was sent for some time is lost, so timeouts follow each other.
 
 use crate::answer::Pattern;
 use crate::flow::half::TimeoutRecord;
 use crate::flow::record::Record;
 
-/// Timeouts in a row from which an outage is named.
+/// Least number of consecutive timeouts that is named an outage.
 const IN_A_ROW: u32 = 3;
 
 /// The longest outage.

@@ -56,7 +56,7 @@ pub struct Pauses {
 
 /// Packet of the data's receiver.
 #[derive(Debug, Clone, Copy)]
-pub struct Heard {
+pub struct ReceiverPacket {
     /// Frame.
     pub packet: u64,
     /// Time at the capture.
@@ -73,28 +73,28 @@ pub struct Heard {
 
 impl Pauses {
     /// Observes the window, and any request, in a packet of the receiver.
-    pub fn on_ack(&mut self, heard: &Heard) {
-        let at = (heard.time_ns, heard.packet);
-        self.last_ns = heard.time_ns;
-        if heard.window == 0 {
+    pub fn on_ack(&mut self, it: &ReceiverPacket) {
+        let at = (it.time_ns, it.packet);
+        self.last_ns = it.time_ns;
+        if it.window == 0 {
             // Window probes repeat the closed window: the first packet counts.
             self.closed.get_or_insert(at);
         } else if let Some((since_ns, packet)) = self.closed.take() {
-            self.windows.add(heard.time_ns - since_ns, packet);
+            self.windows.add(it.time_ns - since_ns, packet);
         }
-        if heard.payload_bytes > 0 && heard.is_all {
+        if it.payload_bytes > 0 && it.is_all {
             // A request may come in several segments: the pause of the client ends with the first,
             // and the server can respond after the last.
             if self.request.is_none()
                 && let Some((since_ns, packet)) = self.idle
             {
-                self.requests.add(heard.time_ns - since_ns, packet);
+                self.requests.add(it.time_ns - since_ns, packet);
             }
             // The response takes time to reach the capture; this time is not part of the server's
             // pause.
-            self.request = Some((heard.time_ns + heard.sender_loop_ns, heard.packet));
+            self.request = Some((it.time_ns + it.sender_loop_ns, it.packet));
         }
-        if heard.is_all {
+        if it.is_all {
             // Further ACKs while nothing is in flight do not move the start.
             self.idle.get_or_insert(at);
         }

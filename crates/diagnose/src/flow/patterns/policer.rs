@@ -4,7 +4,7 @@
 //! bytes. A loss shows that the bucket is empty. If a rate and a size exist with which the bucket
 //! is empty at each following loss as well, but rarely at other times, a policer explains the
 //! losses: a channel loses packets at any level. A full queue does the same at the rate of its
-//! link, but its packets wait, so that the RTT before a loss tells both apart. Flach et al. ("An
+//! link, but its packets wait, so the RTT before a loss tells both apart. Flach et al. ("An
 //! Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016) use the same idea with an endless
 //! bucket.
 
@@ -34,7 +34,7 @@ const SIZES: usize = 12;
 /// Difference of the gain up to which another rate explains the losses about as well: a
 /// convention.
 const SIMILAR: f64 = 0.02;
-/// Ratio of the largest to the smallest rate from which a range is printed: a convention.
+/// Ratio of the largest to the smallest rate above which a range is printed: a convention.
 const WIDE: f64 = 1.1;
 /// Maximum wait before a loss, in bytes at the rate, as a fraction of the tokens used: at a full
 /// queue, packets would wait for all of them.

@@ -25,8 +25,8 @@ impl Sender {
         let is_late_repair = attempt.is_remote && repairs && !is_quiet;
         let was_doubted = self.doubts.iter().any(was_doubted) || is_late_repair;
         if attempt.end <= self.una && !was_doubted {
-            // The sender did not yet know that the segment had arrived, and had no indication of a
-            // loss: queueing delay exceeded the minimum round trip.
+            // The acknowledgment has passed the capture, but had not reached the sender, which had
+            // no indication of a loss either: its timer expired because of a long queueing delay.
             return self.stale(attempt);
         }
         let has_evidence = self.duplicates > 0
@@ -95,7 +95,7 @@ impl Sender {
     fn by_timer(&mut self, at: &Attempt, is_head: bool, elapsed: i64, rto: i64) -> (Kind, f64) {
         let is_tail = at.end >= at.sent_to;
         let may_probe = self.state == State::Open && self.timeouts == 0 && !self.has_probed;
-        // A timeout sends the head first, so that only a tail loss probe can have sent this (RFC
+        // A timeout sends the head first, so only a tail loss probe can have sent this (RFC
         // 8985 §7.3).
         if is_tail && may_probe && !is_head {
             self.probes += 1;

@@ -38,7 +38,8 @@ impl Sender {
     }
 
     /// Determines at the next packet after a partial acknowledgment whether the sender repairs the
-    /// next loss at once, as NewReno does (RFC 6582 §3.2 step 5). Reno is out of fast recovery.
+    /// next loss at once, as NewReno does (RFC 6582 §3.2 step 5). A Reno sender has then left fast
+    /// recovery.
     pub(super) fn after_partial(&mut self, repairs: bool) {
         if std::mem::take(&mut self.has_partial) {
             self.repairs_next = Some(repairs);
