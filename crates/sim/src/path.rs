@@ -23,7 +23,7 @@ const HEADERS: u32 = 40;
 /// Acknowledgment with timestamps, bytes.
 const ACK: u32 = 52;
 
-/// Product of a path, and the flow's share of the bytes in flight there.
+/// Bandwidth-delay product of a flow's path, for a comparison with the bytes in flight.
 #[derive(Debug, Clone)]
 pub struct PathProduct {
     /// Index of the bottleneck pipe.

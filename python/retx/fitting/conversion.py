@@ -115,7 +115,7 @@ def _states(given: list[float]) -> dict[str, Any]:
 
 
 def _of_states(p13: float, p31: float, p32: float, p23: float, p14: float) -> tuple[float, float]:
-    """Loss rate and mean burst; with π₁ = 1 before scaling, π₃ = p13/p31 by entries of state 1."""
+    """Loss rate and mean burst, from balance equations: π₁ = 1 before scaling, so π₃ = p13/p31."""
     if p31 == 0 or (p23 == 0 and p32 > 0):
         raise UsageError("the chain never comes back to the gap: p31 or p23 is 0")
     lost_alone, lost = p14, p13 / p31

@@ -3,7 +3,7 @@
 
 /// Lengths of timestamp ticks that senders use, in nanoseconds.
 const TICKS_NS: [i64; 4] = [1_000_000, 1_000, 4_000_000, 10_000_000];
-/// Relative tolerance for a known tick, at first and later.
+/// Relative tolerance within which a measured tick counts as a known one, at first and later.
 const TOLERANCES: [f64; 2] = [0.25, 0.05];
 /// Observation time required for the first and for the second estimate of the tick.
 const LEAST_NS: [i64; 2] = [15_000_000, 5_000_000_000];

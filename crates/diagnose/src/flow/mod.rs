@@ -100,7 +100,7 @@ pub struct Flow {
     has_stamps: bool,
     negotiation: Negotiation,
     offers_ecn: bool,
-    /// Time from the capture to each end and back, as the handshake shows it.
+    /// Time from the capture to each host and back, as measured in the handshake.
     handshake_ns: [Option<i64>; 2],
     is_over: bool,
     fins: [bool; 2],

@@ -42,7 +42,7 @@ enum Meaning {
     SynRetries,
     /// Numeric value of this field, in this unit.
     Number(&'static str, &'static str),
-    /// `min default max` in bytes: the last one is the value of this field.
+    /// `min default max` in bytes: the third number is the value of this field.
     LargestBytes(&'static str),
     /// `min default max` of the receive buffer in bytes, see [`LARGEST_RECEIVE_BUFFER`].
     ReceiveMemory,

@@ -73,7 +73,7 @@ pub struct Statistics {
     pub packets_in: u64,
     /// Packets that left at the far end.
     pub packets_delivered: u64,
-    /// Times that the queue marked a packet (congestion experienced) instead of dropping it.
+    /// Number of packets that the queue marked (congestion experienced) instead of dropping them.
     pub packets_marked: u64,
     /// Copies made by the channel.
     pub copies: u64,

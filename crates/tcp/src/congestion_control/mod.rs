@@ -183,8 +183,8 @@ pub trait CongestionControl {
         true
     }
 
-    /// Handles any acknowledgment, duplicate ACKs and those during recovery included, before its
-    /// effects: for estimators.
+    /// Handles any acknowledgment before its effects, also duplicate ACKs and ACKs during recovery.
+    /// Estimators use this.
     fn observe(&mut self, ack: &Ack, smss: u32) {
         let _ = (ack, smss);
     }

@@ -176,8 +176,8 @@ impl Connection {
         let next = receiver.rcv_nxt as i64;
         let edge = receiver.edge.max(receiver.rcv_nxt) as i64;
         let end = position + i64::from(segment.seq_len());
-        // At a closed window one position beyond it is accepted, so that acknowledgments, resets
-        // and probes are.
+        // At a closed window the position after it is accepted, because otherwise acknowledgments,
+        // resets and probes would be refused.
         let inside = if segment.seq_len() == 0 {
             (next..=edge).contains(&position)
         } else {
