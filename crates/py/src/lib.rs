@@ -3,6 +3,7 @@
 // PyO3 passes owned values, and the interpreter as an additional argument.
 #![allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
 
+mod boundary;
 mod columns;
 mod control;
 mod diagnose;
@@ -11,6 +12,7 @@ mod drill;
 mod emulate;
 mod errors;
 mod fit;
+mod memory;
 mod result;
 mod run;
 mod scenario;
@@ -19,14 +21,16 @@ mod sweep;
 mod text;
 mod user;
 
+use boundary::EndsWithoutMemory;
 use pyo3::prelude::*;
-#[cfg(all(target_os = "linux", feature = "large_pages"))]
-use tikv_jemallocator::Jemalloc;
-
+#[cfg(not(all(target_os = "linux", feature = "large_pages")))]
+use std::alloc::System as Inner;
 /// Asks the system for large pages (`.cargo/config.toml`).
 #[cfg(all(target_os = "linux", feature = "large_pages"))]
+use tikv_jemallocator::Jemalloc as Inner;
+
 #[global_allocator]
-static ALLOCATOR: Jemalloc = Jemalloc;
+static ALLOCATOR: EndsWithoutMemory<Inner> = EndsWithoutMemory(Inner);
 
 /// Scenarios, runs and their results, for the Python package around it.
 #[pymodule]
@@ -49,6 +53,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::fit::{channel_losses, fit_losses};
+    #[pymodule_export]
+    use crate::memory::catch_aborts;
     #[pymodule_export]
     use crate::result::{RawResult, stacked};
     #[pymodule_export]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -89,6 +90,9 @@ def main() -> NoReturn:
     arguments = sys.argv[1:] or ["--help"]
     debug = "--debug" in arguments
     warnings.showwarning = _show_warning
+    # Where memory is too short to load polars, its own words would come first.
+    warnings.filterwarnings("ignore", "Polars binary is missing")
+    _native.catch_aborts()
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number and signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
@@ -185,7 +189,7 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
     if hasattr(error, "format_message"):  # a misuse of options, found by typer
         message = error.format_message().rstrip(".")
         return f"error: {message} (see --help)", BAD_INPUT
-    if isinstance(error, OSError) and error.strerror:
+    if isinstance(error, OSError) and error.strerror and error.errno != errno.ENOMEM:
         where = f"{error.filename}: " if error.filename else ""
         return f"error: {where}{error.strerror}", BAD_INPUT
     if isinstance(error, ValueError | LookupError | OSError) and _is_ours(error):
@@ -194,6 +198,10 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
         return f"{_users_traceback(error)}error: {error}", 1
     if isinstance(error, _native.RunError):
         return f"error: {error}", 1
+    from retx.memory import SENTENCE, is_short_of_memory
+
+    if is_short_of_memory(error):
+        return SENTENCE, 1
     from retx.cli.fault import report
 
     return report(error, sys.argv[1:]), FAULT

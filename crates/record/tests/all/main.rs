@@ -9,4 +9,5 @@ mod connections;
 mod limits;
 mod pcapng;
 mod pcapng_tshark;
+mod skipping;
 mod truth;

@@ -2,12 +2,13 @@
 //! report that and check nothing.
 
 use crate::connections::{ACK, DATA, Hand, Part, download, reset, start};
+use crate::skipping::skip;
 use retx_record::capture::{CaptureBuffer, FlowNodes, Side};
 use retx_record::pcapng::{About, Snap, write};
 use retx_record::write_atomically;
 use retx_units::{SeqNr, Time};
 use std::collections::BTreeSet;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -30,9 +31,7 @@ impl Capture {
             Command::new("tshark").arg("-r").arg(&self.0).args(checks).args(arguments).output();
         match run {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                // Not by `println!`, which is shown for failed tests alone.
-                let mut stderr = std::io::stderr();
-                writeln!(stderr, "skipped: tshark is missing (apt-get install tshark)").unwrap();
+                skip("tshark", "tshark is missing (apt-get install tshark)");
                 None
             }
             Err(error) => panic!("tshark does not start: {error}"),
