@@ -3,13 +3,14 @@
 use super::account::{Account, Limit};
 use super::board::{Board, Span, Stamp};
 use super::ecn::Ecn;
-use super::limit::{Held, Tail};
+use super::limit::Held;
 use super::path::Path;
 use super::patterns::{Evidences, Sent};
 use super::record::Records;
 use super::relation::{Identification, Relation};
 use super::run::Run;
 use super::sender::Sender;
+use super::tail::Tail;
 use super::watch::Watch;
 use super::weigh::{Decision, UndecidedTimes};
 use crate::answer::{Evidence, Kind, Needless, Proof};

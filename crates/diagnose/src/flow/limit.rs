@@ -6,6 +6,7 @@ use super::half::{Half, Now};
 use super::record::Record;
 use super::relation::Relation;
 use super::sender::{Ack, State};
+use super::tail::Tail;
 use super::weigh::Decision;
 use crate::answer::Needless;
 use crate::packet::Packet;
@@ -35,19 +36,6 @@ pub struct Held {
     pub(super) end: i64,
     /// Time at which its acknowledgment is due.
     due_ns: i64,
-}
-
-/// Interval since data were last sent. The next packet may show that another limit kept the sender
-/// from sending: a timer, or the application if no more data follow.
-#[derive(Debug, Clone, Copy)]
-pub struct Tail {
-    limit: Limit,
-    episode: Option<usize>,
-    length: i64,
-    /// True outside loss recovery.
-    is_open: bool,
-    /// True if a retransmission has followed it, which the timer measures from.
-    is_before_repair: bool,
 }
 
 /// True if an acknowledgment would end this limit.
@@ -185,58 +173,6 @@ impl Half {
         let weighing = std::mem::take(&mut self.weighing);
         if let (Some(product), None) = (self.path.bandwidth_delay_bytes(), &self.run) {
             weighing.correct(&mut self.account, FILLED * product);
-        }
-    }
-
-    fn extend_tail(&mut self, piece: Tail) {
-        let key = |it: &Tail| (it.limit, it.episode, it.is_open, it.is_before_repair);
-        match self.tail.last_mut() {
-            Some(last) if key(last) == key(&piece) => last.length += piece.length,
-            _ => self.tail.push(piece),
-        }
-    }
-
-    /// Removes from the intervals since the last data the time that counts for the receiver's
-    /// delay, so that it is not reassigned twice.
-    fn shorten_tail(&mut self, mut length: i64, of: (Limit, Option<usize>)) {
-        for piece in self.tail.iter_mut().rev().filter(|it| (it.limit, it.episode) == of) {
-            let removed = length.min(piece.length);
-            piece.length -= removed;
-            length -= removed;
-        }
-    }
-
-    /// Reassigns the time since the last data to the limit that alone kept the sender from sending.
-    pub(super) fn tail_was(&mut self, limit: Limit) {
-        for tail in std::mem::take(&mut self.tail) {
-            let is_counted = matches!(
-                tail.limit,
-                Limit::Bottleneck | Limit::SlowStart | Limit::Window | Limit::EcnWindow
-            );
-            if !tail.is_open || !is_counted {
-                continue;
-            }
-            if limit == Limit::Pacing && tail.limit == Limit::Bottleneck {
-                // With a full bottleneck the data would wait there if they did not wait at the
-                // sender.
-                continue;
-            }
-            self.account.shift(tail.length, (tail.limit, tail.episode), (limit, None));
-        }
-    }
-
-    /// Handles a retransmission: if the timer has sent it, the time since the last data belongs to
-    /// the timeout.
-    pub(super) fn tail_was_repaired(&mut self, by_timer: bool) {
-        let episode = self.episode_now();
-        for tail in &mut self.tail {
-            let may_claim = !matches!(tail.limit, Limit::Handshake | Limit::Timeout);
-            if by_timer && may_claim && !tail.is_before_repair {
-                let of = (tail.limit, tail.episode);
-                self.account.shift(tail.length, of, (Limit::Timeout, episode));
-                tail.limit = Limit::Timeout;
-            }
-            tail.is_before_repair = true;
         }
     }
 

@@ -19,6 +19,7 @@ mod retransmission;
 mod run;
 mod sender;
 pub mod table;
+mod tail;
 pub mod watch;
 mod weigh;
 
