@@ -25,7 +25,8 @@ BUILD = ["cargo", "bench", "--package", "retx-sim", "--bench", "engine", "--no-r
 SCENARIOS = [
     "one flow, 1",
     "of 10 flows, SACK",
-    "of 10 flows, Linux",
+    "Linux's TCP",
+    "Linux's BBR",
     "beside the peers",
     "of 100 flows",
     "satellite",

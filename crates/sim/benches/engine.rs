@@ -108,8 +108,8 @@ fn scenarios(spans: &Spans) -> Vec<(&'static str, Vec<Plan>)> {
         ("one flow, 1 Gbit/s x 10 ms", vec![fast_flow(spans.wired)]),
         ("dumbbell of 100 flows, 1 Gbit/s, 10 ms", vec![dumbbell(100, spans.wired)]),
         ("dumbbell of 10 flows, SACK", ten_of("sack")),
-        ("dumbbell of 10 flows, Linux", ten_of("linux")),
-        ("dumbbell of 10 flows, Linux with BBR", ten_of("linux_bbr")),
+        ("dumbbell of 10 flows, Linux's TCP", ten_of("linux")),
+        ("dumbbell of 10 flows, Linux's BBR", ten_of("linux_bbr")),
         ("10 flows with SACK, as beside the peers", vec![shared_dumbbell(10, spans.shared)]),
         ("satellite, 100 Mbit/s x 600 ms, SACK, 0.1 % loss", vec![satellite(spans.orbit)]),
         (
