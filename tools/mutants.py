@@ -115,12 +115,16 @@ def _run(tree: Path, crate: str, drawn: list[dict[str, Any]]) -> list[dict[str, 
     names = [f"--re=^{re.escape(it['name'])}$" for it in drawn]
     command = ["cargo", "mutants", "--in-place", "--package", f"retx-{crate}", "--jobs=1", *names]
     command += ["--test-package", f"retx-{crate}", "--minimum-test-timeout=60", "--no-shuffle"]
+    # Deletions of fields ignore `--re` (27.1): the others are left out by their files, and below.
+    command += [f"--file={name}" for name in sorted({it["file"] for it in drawn})]
     command += ["--profile=develop", "--cargo-arg=--locked", "--", "--tests"]
     environment = os.environ | {"RETX_PROPERTY_CASES": "300"}
     environment.setdefault("CARGO_TARGET_DIR", str(ROOT / "target" / "mutants"))
     subprocess.run(command, cwd=tree, env=environment, check=False)
     report = json.loads((tree / "mutants.out" / "outcomes.json").read_text(encoding="utf-8"))
-    return [it for it in report["outcomes"] if it["scenario"] != "Baseline"]
+    wanted = {it["name"] for it in drawn}
+    mutants = [it for it in report["outcomes"] if it["scenario"] != "Baseline"]
+    return [it for it in mutants if it["scenario"]["Mutant"]["name"] in wanted]
 
 
 if __name__ == "__main__":
