@@ -99,7 +99,6 @@ FIGURES: dict[str, list[tuple[str, str, Figure]]] = {
         ("mac", "vegas", MBIT),
         ("switches", "reno_0.01", MBIT),
         ("switches_delay", "reno_kept", MBIT),
-        ("explained", "after", first("goodput_bit_s", 1e-3)),
         ("every_imposed", "goodput", MBIT),
         ("every_mac", "idle_s", first("idle_total_s")),
     ],

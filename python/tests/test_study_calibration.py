@@ -289,6 +289,9 @@ def test_a_base_says_what_reaching_a_claim_would_cost() -> None:
     assert chosen.reach("b") == "It agrees in set-up 1 of the search, which loses a."
     assert chosen.reach("d") == "It agrees in none of 1 set-ups searched, with 0 draws each."
     assert chosen.reach("a") == ""
+    looked_at = replace(chosen, looked_at=frozenset("abcd"))
+    assert looked_at.reach("a") == "In the search's own draws it agrees at this set-up."
+    assert looked_at.reach("b") == chosen.reach("b")
     assert "a and b; a and c." in chosen.sentences()[1]
 
 
@@ -313,6 +316,9 @@ TRIALS = [trial(0, "a"), trial(1, "b", "x"), trial(2, "bc", "xy"), trial(3, "abc
 def test_a_bend_must_win_a_claim() -> None:
     assert best(TRIALS).number == 0
     assert best([*TRIALS, trial(4, "abc", "x")]).number == 4
+    # One that wins exactly one is kept, one that wins none is not.
+    assert best([*TRIALS, trial(4, "ab", "x")]).number == 4
+    assert best([*TRIALS, trial(4, "a", "x"), trial(5, "ab", "xy")]).number == 0
     assert [it.number for it in by_bends(TRIALS)] == [0, 2]
 
 
@@ -320,8 +326,9 @@ def test_what_the_trials_say_of_single_claims() -> None:
     assert list(out_of_reach(TRIALS)) == ["d"]
     assert conflicts(TRIALS) == [("a", "b"), ("a", "c")]
     assert costs(TRIALS, TRIALS[0]) == {"b": frozenset("a"), "c": frozenset("a")}
-    # Without figure 1 (a) trial 1 and trial 2 tie with trial 0: fewer bends win.
-    assert leave_one_out(TRIALS, {"figure 1": ["a"], "figure 2": ["b", "c"]}) == (1, 3)
+    # Without figure 1 (a) the three trials tie: trial 2 has most claims, and lacks a. Without
+    # figure 2 trial 0 is best, which lacks b and c.
+    assert leave_one_out(TRIALS, {"figure 1": ["a"], "figure 2": ["b", "c"]}) == (0, 3)
 
 
 @pytest.mark.parametrize("name", [it for it in names() if (find(it) / FILE).is_file()])

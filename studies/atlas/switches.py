@@ -12,7 +12,6 @@ HELD = "held"
 TCP, DELAY = "tcp.sender.like", "link.air.delay"
 PAIRS = {"reno": ("reno", "veno"), "vegas": ("vegas", "reno")}
 """Presets by claim: goodput of the first over that of the second."""
-AS_ON_THE_MAP = "assumed"
 
 Named = dict[str, Estimate | float | None]
 

@@ -26,8 +26,6 @@ ALPHA, BETA, CWND_MAX = (
 READINGS = ("dynamic", "dynamic_flat", "dynamic_free", "dynamic_path")
 """The proposal: equation 5 at any time; never above cwnd_max; equation 5 at losses only; with ABW ×
 least RTT."""
-RIVALS = ("reno", "frto")
-"""Senders of the paper's figures 11 and 12 whose text is known, besides the proposal."""
 LOST = {0: 0, 1: 28, 2: 55, 3: 83, 5: 138, 6: 166, 8: 221}
 """Faults in 200 s by what the paper calls the loss rate, in percent."""
 PRINTED = (0, 1, 5, 6)

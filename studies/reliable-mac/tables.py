@@ -9,7 +9,6 @@ from typing import Any
 
 from retx.study import Cell, Column, Measured, Table
 
-from .explained import explained
 from .values import (
     CWND,
     DELAY,
@@ -57,7 +56,6 @@ def tables(measured: Measured) -> Iterator[Table]:
     yield _switches(measured)
     yield _switches_delay(measured)
     yield _mac(measured)
-    yield explained(measured)
     yield _every(measured, "every_imposed", {P: 0.01, SHARE: 0.003}, "delays imposed")
     yield _every(measured, "every_mac", {P: 0.01, BAD: 0.3}, "a reliable MAC")
 

@@ -13,13 +13,10 @@ from retx.analysis.intervals import half_width
 from retx.study import Estimate, Interval, Measured, estimate
 
 BER = "link.space.channel.0.ber"
-AIR_BER = "link.air.channel.0.ber"
-RADIO_BER = "link.radio.channel.0.ber"
 THRESHOLD = "tcp.sender.loss_cause.threshold"
 COUNT = "flow.ftp.count"
 QUEUE = "link.space.queue.packets"
 TCP = "flow.ftp.tcp"
-DELAY = "link.space.delay"
 
 RATES = (1e-5, 1e-6, 1e-7)
 """Bit error rates, as the paper names them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -34,12 +34,27 @@ class Chosen:
     parameters: list[Parameter]
     searched: dict[str, Any] = field(default_factory=dict)
     """Findings of the search in `base.toml`; empty if the set-up is not the base."""
+    looked_at: frozenset[str] = frozenset()
+    """Ids of the claims that the search looks at."""
 
     @classmethod
     def of(
-        cls, name: str, openings: Openings, values: Values, searched: Mapping[str, Any]
+        cls,
+        name: str,
+        openings: Openings,
+        values: Values,
+        searched: Mapping[str, Any],
+        looked_at: Iterable[str] = (),
     ) -> Chosen:
-        """The set-up with a sentence that describes it."""
+        """The set-up with a sentence that describes it.
+
+        Args:
+            name: `default`, `base`, or a trial.
+            openings: Open parameters of the study.
+            values: Their values.
+            searched: Findings of the search.
+            looked_at: Ids of the claims that the search looks at.
+        """
         bent = openings.bent(values)
         listed = "; ".join(f"{it}: {values[it]}" for it in bent)
         said = f"Set-up: {name}, {len(bent)} of {len(values)} open parameters bent"
@@ -54,7 +69,7 @@ class Chosen:
             )
             for key, it in openings.parameters.items()
         ]
-        return cls(said, parameters, dict(searched))
+        return cls(said, parameters, dict(searched), frozenset(looked_at))
 
     def sentences(self) -> list[str]:
         """Sentences on the findings of the search, for readers."""
@@ -79,6 +94,8 @@ class Chosen:
         if looked is not None:
             return _held_out(looked)
         found = self.searched.get("missed", {}).get(claim)
+        if found is None and self.searched and claim in self.looked_at:
+            return "In the search's own draws it agrees at this set-up."
         if found is None:
             return ""
         if not found["reached"]:

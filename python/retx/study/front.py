@@ -35,13 +35,13 @@ class Trial:
     def net(self, without: Iterable[str] = ()) -> tuple[float, int, float]:
         """Sort key for the choice of a base.
 
-        Claims minus bent parameters come first, then few bent parameters, then small distances of
-        the remaining claims: a bent parameter must win a claim.
+        Claims minus bent parameters come first, then many claims, then small distances of the
+        remaining claims: a bent parameter must win a claim, and one that does is kept.
         """
         left_out = set(without)
         agree = sum(name not in left_out for name in self.agreeing)
         near = sum(score for name, score in self.scores.items() if name not in left_out)
-        return (agree - len(self.bent), -len(self.bent), near)
+        return (agree - len(self.bent), agree, near)
 
 
 def best(trials: Sequence[Trial], without: Iterable[str] = ()) -> Trial:
