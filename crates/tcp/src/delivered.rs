@@ -87,8 +87,8 @@ impl Delivered {
         self.last_sacked.or(self.last_acked.filter(|_| !self.acked_retransmitted))
     }
 
-    /// Adds a newly selectively acknowledged segment; parts up to `highest` had been acknowledged
-    /// before.
+    /// Adds a newly selectively acknowledged segment; `highest` is the end of the highest data that
+    /// had been acknowledged before.
     pub(crate) fn take_sacked(&mut self, record: &Record, highest: u64) {
         self.bytes += u64::from(record.length);
         self.sacked += u64::from(record.length);

@@ -197,7 +197,7 @@ impl<T: ?Sized> Instance<T> {
         self.program.paces()
     }
 
-    /// Instance, unless it is not needed yet, or has failed.
+    /// Running instance; `None` before it is needed and after a fault.
     pub(crate) fn running(&self) -> Option<&T> {
         if self.faults.first().is_some() { None } else { self.running.as_deref() }
     }

@@ -36,8 +36,8 @@ Draws = Annotated[
         "--replications",
         metavar="N",
         min=1,
-        help="Try each remedy with N draws, however long they take, or until --budget is spent; "
-        "by default as many as the ranking needs.",
+        help="Try each remedy with N draws, or with as many of them as --budget allows; by default "
+        "with as many as the ranking needs.",
     ),
 ]
 Html = Annotated[

@@ -198,13 +198,13 @@ class Search:
         }
 
     def _judged(self, number: int, kind: str, values: Values, most: float | None) -> Trial:
-        """Judges the calibrating claims at a set-up; promising set-ups get more draws.
+        """Judges a set-up by the claims used for calibration; promising set-ups get more draws.
 
         Args:
             number: Number of the trial.
             kind: Kind of the trial.
             values: The set-up.
-            most: Score of the best trial so far: claims minus bent parameters.
+            most: Score of the best trial so far: number of agreeing claims minus bent parameters.
         """
         draws = self.openings.draws
         trial = self._with_draws(number, kind, values, draws[0])

@@ -327,7 +327,7 @@ class Execution:
             self._targets[point] = wanted
 
     def _submit(self, point: int, first: int, end: int) -> None:
-        """Submits runs from `first` to before `end`, except completed ones."""
+        """Submits the runs from `first` up to, but not including, `end`, except completed ones."""
         there = self._store.done.get(self.keys[point], ()) if _has_runs(self._store) else ()
         start = first
         for replication in (*sorted(there), end):

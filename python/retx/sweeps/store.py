@@ -201,7 +201,7 @@ def _joined_batches(
 
 
 def _merged(folder: Path, parts: list[Part], plan: Plan) -> list[Part]:
-    """Rewrites parts so that their division depends on the plan alone; the runs are the same."""
+    """Redistributes the stored runs over parts in a way that depends on the plan alone."""
     order = {key: index for index, key in enumerate(dict.fromkeys(plan.keys))}
     size = RUNS_PER_PART_WITH_TABLES if plan.tables else RUNS_PER_PART
     if len(parts) == 1 and parts[0].count <= size:

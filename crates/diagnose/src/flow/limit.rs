@@ -183,7 +183,8 @@ impl Half {
         let limit = self.account.limit();
         while let Some(held) = self.held.front().copied().filter(|held| held.end <= ack.ack) {
             self.held.pop_front();
-            // The limit may have changed since the data arrived, half a round trip ago.
+            // Only time under the present limit can be moved: an acknowledgment sent after the last
+            // change of the limit arrives half a round trip later at the earliest.
             let from_ns = held.due_ns.max(self.account.held_ns() + least / 2);
             let length = ack.effective_ns - from_ns;
             // Later data were released by another acknowledgment.

@@ -1,8 +1,8 @@
 //! Two captures of one flow: what happened to each packet between them.
 //!
 //! Packets are matched by sequence and acknowledgment number, timestamps and IP identification.
-//! Fates are exact. The clocks are not synchronised: the sum of the minimum delays of both
-//! directions is exact, but each of them is known only up to that sum.
+//! Fates are exact. The clocks are not synchronised: the sum of the two directions' minimum delays
+//! is exact, but each one alone is known only to lie between 0 and that sum.
 
 pub(crate) mod clock;
 pub(crate) mod matching;

@@ -203,7 +203,7 @@ fn apply(
     Ok(())
 }
 
-/// Meaning of the names of congestion controls in changes.
+/// Meaning of a congestion control's name in a [`Change`]: retx's or the kernel's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Names {
     /// Names as in `[tcp.NAME]`.

@@ -61,8 +61,8 @@ impl State {
             self.closing.push(socket);
         }
         for mut socket in std::mem::take(&mut self.closing) {
-            // A read that returns shows that the other end has closed: the counters of the socket
-            // are then final.
+            // Unless the read would block, the other end has closed, and the counters of the socket
+            // are final.
             match socket.read(&mut [0]) {
                 // The other end has not closed yet: the socket is checked again before the next
                 // connection.

@@ -76,9 +76,9 @@ struct Nanoseconds(u128);
 const MANY: usize = 1000;
 
 impl Transmitter {
-    /// Bytes that every packet needs: up to the cached size.
+    /// Leading bytes of this struct that every packet uses.
     pub const HOT_BYTES: usize = std::mem::offset_of!(Self, waiting);
-    /// Bytes that waiting packets need in addition.
+    /// Leading bytes of this struct that waiting packets use; they include [`Self::HOT_BYTES`].
     pub const WARM_BYTES: usize = std::mem::offset_of!(Self, overhead);
 
     pub fn new(

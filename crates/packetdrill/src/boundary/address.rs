@@ -23,7 +23,7 @@ pub unsafe fn endpoint_at(at: *const sockaddr, length: socklen_t) -> Option<Endp
 /// Writes an address, as far as there is room.
 ///
 /// # Safety
-/// `at` points to `*length` bytes, or one of both is null.
+/// `at` points to `*length` bytes, or either is null.
 pub unsafe fn put_endpoint(endpoint: Endpoint, at: *mut sockaddr, length: *mut socklen_t) {
     let address = sockaddr_in {
         sin_family: libc::AF_INET as u16,

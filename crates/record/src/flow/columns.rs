@@ -155,7 +155,7 @@ columns! {
         segments_sent: u64 = counters.segments_sent,
         /// Data segments containing bytes sent before.
         segments_retransmitted: u64 = counters.segments_retransmitted,
-        /// Retransmissions of which earlier copies of all bytes reach the receiver.
+        /// Retransmissions whose bytes all reach the receiver in earlier copies.
         retransmissions_unnecessary: u64 = counters.retransmissions_unnecessary,
         /// Recovery episodes triggered by duplicate ACKs (fast retransmit).
         fast_retransmit_count: u64 = counters.episodes.total(FastRetransmit),

@@ -46,7 +46,7 @@ impl Engine<'_> {
         self.serve_at_once(index, side);
     }
 
-    /// Handles the wake-up of a flow's end, or its opening.
+    /// Handles the wake-up of one endpoint of a flow, or opens the flow's next connection.
     pub(super) fn host_due(&mut self, index: u32, side: Side) {
         // Arrivals at the bottleneck that wait in its funnel may include drops of this flow, which
         // its record has to know before it judges a timeout or a retransmission.

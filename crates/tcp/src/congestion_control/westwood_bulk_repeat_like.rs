@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Relative shortfall of the achieved rate below the expected one that does not indicate
+    /// Largest relative shortfall of the achieved rate from the expected rate that is not taken for
     /// congestion. Ours.
     pub rate_gap: Fraction,
     /// Growth in congestion avoidance.

@@ -47,7 +47,7 @@ impl Rig {
         };
         let now = Time::ZERO + Duration::from_millis(100);
         sender.handle_segment(now, &answer);
-        // Overrides the initial window of the congestion control (Linux's Hybla).
+        // Some congestion controls, such as Linux's Hybla, set an initial window of their own.
         sender.sender.window.cwnd = segments * SMSS;
         assert_eq!(sender.write(now, 2 * segments * SMSS), 2 * segments * SMSS);
         let mut rig = Self { sender, now, acks: 0 };

@@ -14,8 +14,8 @@ const SENDER: usize = offset_of!(Connection, sender) / LINE;
 const END: usize = size_of::<Connection>() / LINE;
 
 impl Connection {
-    /// Prefetches the state needed by a segment with data, or with an acknowledgment if this end
-    /// `sends`, and no more.
+    /// Prefetches only the state that the next segment needs: an acknowledgment if this end
+    /// `sends`, otherwise a segment with data.
     #[inline]
     pub fn prefetch(&self, sends: bool) {
         if sends {

@@ -26,7 +26,7 @@ impl Scoreboard {
         within.filter(|record| record.ever_retransmitted).count() as u64
     }
 
-    /// Stops considering the copy of a segment in flight in addition to its original.
+    /// Stops counting a segment's copy as in flight in addition to the original.
     pub(super) fn forget_surplus(&mut self, index: usize) {
         let Some(record) = self.records.get_mut(index).filter(|record| record.surplus) else {
             return;

@@ -47,7 +47,7 @@ pub(in crate::engine) struct Waiting {
     pub to: u32,
 }
 
-/// Packets behind a leading pipe, sorted by arrival.
+/// Packets that have left a pipe which other pipes follow ahead of time, sorted by arrival.
 #[derive(Debug, Clone, Default)]
 struct Lane {
     waiting: Ring<Waiting>,
