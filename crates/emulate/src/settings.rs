@@ -24,7 +24,21 @@ pub struct KernelTcp {
 }
 
 /// Kernel names of the congestion controls that have models.
-const MODULES: [&str; 7] = ["reno", "cubic", "bbr", "vegas", "veno", "westwood", "hybla"];
+const MODULES: [&str; 13] = [
+    "reno",
+    "cubic",
+    "bbr",
+    "vegas",
+    "veno",
+    "westwood",
+    "hybla",
+    "htcp",
+    "illinois",
+    "bic",
+    "highspeed",
+    "scalable",
+    "yeah",
+];
 
 /// Kernel settings for this TCP.
 ///

@@ -44,7 +44,9 @@ mod tests {
     fn names_are_the_kernels() {
         let bare = |name: &str| meant(&json!(name), None);
         assert_eq!(bare("reno"), json!({ "name": "reno_linux" }));
-        assert_eq!(bare("bbr")["name"], "bbr");
+        for name in ["bbr", "htcp", "illinois", "bic", "highspeed", "scalable", "yeah"] {
+            assert_eq!(bare(name)["name"], name);
+        }
         let cubic = bare("cubic");
         assert_eq!(
             ["name", "variant", "slow_start"].map(|key| cubic[key].as_str().expect("a name")),

@@ -8,7 +8,7 @@ retx_units::registry! { $
     reno, reno_linux, tahoe, vegas boxed, vegas_linux boxed, veno boxed, veno_linux boxed,
     westwood boxed, westwood_plus boxed, westwood_linux boxed, westwood_bulk_repeat_like boxed,
     jtcp_like boxed, prairie_like boxed, dynamic boxed, hybla boxed, hybla_linux boxed, cubic boxed,
-    bbr, python boxed
+    bbr, htcp boxed, illinois boxed, bic boxed, highspeed boxed, scalable, yeah boxed, python boxed
 }
 
 impl Config {
@@ -16,8 +16,10 @@ impl Config {
     pub const BUILT_IN: &'static [&'static str] = Self::NAMES.split_at(Self::NAMES.len() - 1).0;
 }
 
+mod ack_samples;
 mod bandwidth;
 pub(crate) mod delivery_rate;
+mod jiffies;
 mod number;
 mod segments;
 pub(crate) mod send_times;

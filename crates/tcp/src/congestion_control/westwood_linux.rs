@@ -15,10 +15,11 @@
 //! update counts no segment, ACKs of header prediction are treated like others, and a reduction by
 //! ECN-Echo ends with Reno's window.
 
+use super::jiffies;
 use super::segments::{self, Segments};
 use super::send_times::SendTimes;
 use super::{Ack, CongestionControl, Loss, Sent, Start, Window};
-use retx_units::{Duration, Time};
+use retx_units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,8 +28,6 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-/// A jiffy with HZ = 250.
-const TICK: Duration = Duration::from_millis(4);
 /// `TCP_WESTWOOD_INIT_RTT`, in ticks: initial value before the first sample.
 const INITIAL_RTT: u64 = 5000;
 /// `TCP_WESTWOOD_RTT_MIN`, in ticks: the shortest interval of a sample.
@@ -120,13 +119,9 @@ impl State {
     }
 }
 
-fn ticks(time: Time) -> u64 {
-    time.since(Time::ZERO).as_nanos() / TICK.as_nanos()
-}
-
 impl CongestionControl for State {
     fn on_connected(&mut self, _: &mut Window, start: &Start) {
-        self.began = ticks(start.now);
+        self.began = jiffies::at(start.now);
     }
 
     fn on_sent(&mut self, sent: &Sent) {
@@ -135,12 +130,11 @@ impl CongestionControl for State {
 
     fn observe(&mut self, ack: &Ack, smss: u32) {
         if let Some(rtt) = self.times.on_ack(ack).filter(|rtt| !rtt.is_zero()) {
-            // `usecs_to_jiffies` rounds up.
-            self.rtt = rtt.as_nanos().div_ceil(TICK.as_nanos());
+            self.rtt = jiffies::of(rtt);
         }
         // In the order of `tcp_westwood_ack`: an acknowledgment counts for the interval that begins
         // with it.
-        self.end_interval(ticks(ack.now));
+        self.end_interval(jiffies::at(ack.now));
         let credit = self.credit(ack.bytes_acked, smss.into());
         self.credited = self.credited.saturating_add(credit);
         let renewed = std::mem::take(&mut self.renew_least_rtt);

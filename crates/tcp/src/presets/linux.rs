@@ -23,6 +23,12 @@ pub fn linux_module(name: &str) -> Option<Control> {
             ..cubic::Config::default()
         }),
         "bbr" => Control::bbr(Default::default()),
+        "htcp" => Control::htcp(Default::default()),
+        "illinois" => Control::illinois(Default::default()),
+        "bic" => Control::bic(Default::default()),
+        "highspeed" => Control::highspeed(Default::default()),
+        "scalable" => Control::scalable(Default::default()),
+        "yeah" => Control::yeah(Default::default()),
         _ => return None,
     })
 }
