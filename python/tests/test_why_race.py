@@ -90,7 +90,7 @@ def search(scenario: Path, packets: int, duration: str) -> Search:
 
 def test_where_whole_runs_are_long_short_ones_choose() -> None:
     """A change that people can have runs whole; the others as the budget allows."""
-    found = search(STARLINK, 2_000_000, "20 s")
+    found = search(STARLINK, 2_800_000, "20 s")
     part = found.stretch
     assert part is not None
     assert not part.for_all
@@ -108,7 +108,7 @@ def test_where_whole_runs_are_long_short_ones_choose() -> None:
 
 
 def test_with_a_small_budget_short_runs_choose_among_all() -> None:
-    found = search(STARLINK, 800_000, "40 s")
+    found = search(STARLINK, 1_100_000, "40 s")
     assert found.stretch is not None
     assert found.stretch.for_all
     names = {it.name for it in found.behind}

@@ -30,6 +30,7 @@ FAMILIES = (
     "reordering",
     "pacing",
     "explicit_congestion",
+    "further_congestion_control",
     "backoff",
     "loss_cause",
     "proposals",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from retx.explaining.remedy import LOSSES, Change, Propose, Remedy
@@ -18,10 +19,26 @@ MODULES: dict[str, tuple[str | dict[str, Any], str]] = {
     "reno": ("reno_linux", "Reno"),
 }
 """For each module: the kernel's name, the scenario's value, the common name."""
+FURTHER: dict[str, tuple[str | dict[str, Any], str]] = {
+    "htcp": ("htcp", "H-TCP"),
+    "illinois": ("illinois", "Illinois"),
+    "bic": ("bic", "BIC"),
+    "highspeed": ("highspeed", "HighSpeed TCP"),
+    "scalable": ("scalable", "Scalable TCP"),
+    "yeah": ("yeah", "YeAH"),
+}
+"""Modules that are seldom used, in the same form."""
+LARGE_SHARE = "Takes more than its share on fast and long paths."
 PRICES = {
     "bbr": "Retransmits much in a short queue, and takes more than its share there.",
     "hybla": "Bursts, and losses in a short queue.",
     "vegas": "Gives way to other congestion controls.",
+    "htcp": LARGE_SHARE,
+    "illinois": LARGE_SHARE,
+    "bic": LARGE_SHARE,
+    "highspeed": LARGE_SHARE,
+    "scalable": "Takes more than its share, and flows never reach equal shares.",
+    "yeah": "Keeps up to 80 segments in the queue.",
 }
 
 
@@ -53,13 +70,18 @@ def _propose(module: str, value: str | dict[str, Any], called: str) -> Propose:
     return changes
 
 
-REMEDIES = tuple(
-    Remedy(
-        module,
-        ("slow_start", *LOSSES),
-        _propose(module, value, called),
-        PRICES.get(module, "Other flows may lose or win."),
-        queues=True,
+def of(modules: Mapping[str, tuple[str | dict[str, Any], str]]) -> tuple[Remedy, ...]:
+    """A remedy for each module."""
+    return tuple(
+        Remedy(
+            module,
+            ("slow_start", *LOSSES),
+            _propose(module, value, called),
+            PRICES.get(module, "Other flows may lose or win."),
+            queues=True,
+        )
+        for module, (value, called) in modules.items()
     )
-    for module, (value, called) in MODULES.items()
-)
+
+
+REMEDIES = of(MODULES)
