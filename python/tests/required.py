@@ -8,6 +8,7 @@ import re
 MACHINE = {
     "tshark": r"tshark",
     "emulation": r"does not let|does not allow|/dev/net/tun|iproute2|setpriv|no privileges",
+    "unprivileged": r"only root can become somebody else",
     "tracepoints": r"type information of the kernel|loads no program",
     "ns-2": r"ns-2",
     "ns-3": r"ns-3",

@@ -5,11 +5,14 @@
 
 mod episodes;
 mod real;
+#[path = "../../../record/tests/all/skipping.rs"]
+mod skipping;
 mod traffic;
 
 use retx_emulate::{Backend, EmulateError, Emulated, LATENESS_BOUND, Launch, Settings, emulate};
 use retx_scenario::Scenario;
 use retx_sim::{Control, Options};
+use skipping::skip;
 use std::fs::File;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -64,12 +67,19 @@ fn settings(record: Options, backend: Backend) -> Settings {
 /// Refusals that machines may give; all other errors are faults of ours.
 const NOT_HERE: [&str; 3] = ["does not let", "does not allow", "there is no /dev/net/tun"];
 
-/// Result; `None`, with the reason on standard error, if the machine does not allow it.
+/// Result; `None`, with the reason on standard error, if the machine does not allow it and
+/// `RETX_REQUIRE_ALL` does not require emulation.
 fn allowed(result: Result<Emulated, EmulateError>) -> Option<Emulated> {
+    allowed_with("emulation", result)
+}
+
+/// Result like that of `allowed`, for a test that wants something else, by its name in
+/// `python/tests/required.py`.
+fn allowed_with(wanted: &str, result: Result<Emulated, EmulateError>) -> Option<Emulated> {
     match result {
         Ok(emulated) => Some(emulated),
         Err(EmulateError::Machine(sentence)) if NOT_HERE.iter().any(|it| sentence.contains(it)) => {
-            eprintln!("skipped: {sentence}");
+            skip(wanted, &sentence);
             None
         }
         Err(other) => panic!("{other}"),

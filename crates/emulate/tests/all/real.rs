@@ -1,6 +1,7 @@
 //! Emulations with this machine's kernel. Skipped with a message if it does not allow them.
 
-use crate::{allowed, emulate_alone, settings};
+use crate::skipping::skip;
+use crate::{allowed, allowed_with, emulate_alone, settings};
 use retx_emulate::{Backend, Emulated, Launch, Settings};
 use retx_record::reason::SegmentFate;
 use retx_scenario::{Scenario, Source, parse};
@@ -22,7 +23,7 @@ fn record() -> Options {
 fn an_ordinary_user_needs_no_privileges() {
     let setpriv = std::process::Command::new("setpriv").arg("--version").output();
     if !nix::unistd::geteuid().is_root() || setpriv.is_err() {
-        eprintln!("skipped: only root can become somebody else, and needs setpriv for it");
+        skip("unprivileged", "only root can become somebody else, and needs setpriv for it");
         return;
     }
     // Copied to a place from which every user may start it.
@@ -37,10 +38,14 @@ fn an_ordinary_user_needs_no_privileges() {
     let launch = Launch { command, output_to_error: true };
     for backend in [Backend::Tun, Backend::Precise] {
         let settings = Settings { launch: launch.clone(), ..settings(record(), backend) };
-        if let Some(emulated) = allowed(emulate_alone(&scenario(SMALL), &settings)) {
+        if let Some(emulated) =
+            allowed_with("unprivileged", emulate_alone(&scenario(SMALL), &settings))
+        {
             check_small(&emulated);
         }
-        if let Some(emulated) = allowed(emulate_alone(&scenario(MIXED), &settings)) {
+        if let Some(emulated) =
+            allowed_with("unprivileged", emulate_alone(&scenario(MIXED), &settings))
+        {
             check_mixed(&emulated);
         }
     }

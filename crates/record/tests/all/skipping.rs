@@ -1,4 +1,4 @@
-//! Tests that skip for want of something.
+//! Tests that skip for want of something; the crates `sim` and `emulate` include this file, too.
 
 use std::io::Write;
 

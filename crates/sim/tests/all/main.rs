@@ -26,6 +26,8 @@ mod random;
 mod reference;
 mod relays;
 mod scenarios;
+#[path = "../../../record/tests/all/skipping.rs"]
+mod skipping;
 mod split;
 mod swarm;
 mod table_9;

@@ -3,10 +3,11 @@
 //! test says so and checks nothing.
 
 use crate::plans::{bernoulli, high_ber};
+use crate::skipping::skip;
 use retx_record::pcapng::{self, About, Snap};
 use retx_record::summary::FlowSummary;
 use retx_sim::{CapturePoint, Control, Options, run_plan};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -44,8 +45,7 @@ fn tshark(file: &Path, filter: &str) -> Option<Vec<(u64, String)>> {
     let run = Command::new("tshark").arg("-r").arg(file).args(["-Y", filter]).args(fields).output();
     let output = match run {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let _ =
-                writeln!(std::io::stderr(), "skipped: tshark is missing (apt-get install tshark)");
+            skip("tshark", "tshark is missing (apt-get install tshark)");
             return None;
         }
         run => run.expect("tshark starts"),
