@@ -26,7 +26,7 @@ Budget = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help='Time to spend on tries, such as "10 s"; without it, tries end after five million '
+        help='Time to spend on tries, such as "10 s"; without it, tries end after seven million '
         "simulated packets.",
     ),
 ]

@@ -42,6 +42,7 @@ class Remedy:
         queues: True if the remedy also acts on a standing queue.
         undoes: True if the remedy undoes a setting of the flow that limits it.
         in_linux: False if no published kernel or tool offers the change.
+        is_seldom: True if few networks have made the change, so that its price is little known.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Remedy:
     queues: bool = False
     undoes: bool = False
     in_linux: bool = True
+    is_seldom: bool = False
 
     def weight(self, situation: Situation) -> float:
         """Share of the flow's life on which the remedy may act; 0 if it is left out."""

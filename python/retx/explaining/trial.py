@@ -114,14 +114,15 @@ class Trial:
         return merged
 
     @property
-    def ease(self) -> tuple[int, bool, int]:
+    def ease(self) -> tuple[int, bool, bool, int]:
         """Sorting key, smaller for easier changes.
 
-        Changes are sorted by place, then by whether they only undo settings, then by the number of
-        keys.
+        Changes are sorted by place, then by whether they are seldom made, then by whether they
+        only undo settings, then by the number of keys.
         """
         adds = not all(remedy.undoes for remedy in self.remedies)
-        return WHERE.index(self.where), adds, len(self.overrides)
+        seldom = any(remedy.is_seldom for remedy in self.remedies)
+        return WHERE.index(self.where), seldom, adds, len(self.overrides)
 
     def gain(self, baseline: Mapping[int, Measured]) -> Gain:
         """Gain over runs without the change."""

@@ -15,7 +15,7 @@ from retx.running import resolve
 from retx.source import Scenario
 from retx.trust import trusting
 
-PACKETS = 5_000_000
+PACKETS = 7_000_000
 """Default budget: some seconds on two cores, and the same answer on every machine."""
 
 

@@ -70,7 +70,9 @@ def _propose(module: str, value: str | dict[str, Any], called: str) -> Propose:
     return changes
 
 
-def of(modules: Mapping[str, tuple[str | dict[str, Any], str]]) -> tuple[Remedy, ...]:
+def of(
+    modules: Mapping[str, tuple[str | dict[str, Any], str]], *, is_seldom: bool = False
+) -> tuple[Remedy, ...]:
     """A remedy for each module."""
     return tuple(
         Remedy(
@@ -79,6 +81,7 @@ def of(modules: Mapping[str, tuple[str | dict[str, Any], str]]) -> tuple[Remedy,
             _propose(module, value, called),
             PRICES.get(module, "Other flows may lose or win."),
             queues=True,
+            is_seldom=is_seldom,
         )
         for module, (value, called) in modules.items()
     )
