@@ -36,7 +36,7 @@ pub struct EmulationSummary {
     pub wlans: Vec<WlanSummary>,
     /// Relays, in the scenario's order.
     pub relays: Vec<RelaySummary>,
-    /// Cost of the engine; its time is that of the clock.
+    /// Cost of the engine. Its simulated time is wall-clock time: an emulation runs in real time.
     pub engine: EngineSummary,
     /// Circumstances and validity of the emulation.
     pub emulation: Emulation,

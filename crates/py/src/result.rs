@@ -185,8 +185,8 @@ impl RawResult {
         self.renamed(&code).to_toml()
     }
 
-    /// Table of the summary (`flows`, `links`, `wlans`, `stations`, `relays`) as from `take`, one
-    /// array for each leaf of its rows; None for an emulation.
+    /// Table of the summary (`flows`, `links`, `wlans`, `stations`, `relays`) in the form of
+    /// `take`: one array for each number or text of its nested rows; None for an emulation.
     fn columns<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
         if self.summary.is_some() {
             return Ok(None);

@@ -78,7 +78,8 @@ impl Batch {
         found.map(|it| (it.point, it.replication, it.name, it.value)).collect()
     }
 
-    /// Copy of the batch without some tables, and with the table `derived` of these values.
+    /// Copy of the batch that leaves out the tables `without`, and has a table `derived` with these
+    /// values.
     fn derived(&self, without: Vec<String>, values: Vec<Named>) -> Self {
         let value = |(point, replication, name, value)| Value { point, replication, name, value };
         let values: Vec<Value> = values.into_iter().map(value).collect();

@@ -77,7 +77,7 @@ fn congestion_controls() -> Value {
     all
 }
 
-/// Marks parameters that have a value as optional.
+/// Marks all parameters as optional, and sets the defaults of those with a value in `values`.
 fn with_defaults(mut parameters: Vec<Value>, values: &Value) -> Vec<Value> {
     for parameter in &mut parameters {
         let value = parameter["name"].as_str().and_then(|name| values.get(name)).cloned();

@@ -29,7 +29,7 @@ def packet_error_rate(ber: Given, length_bytes: Given) -> Numbers:
 
 
 def packet_error_rate_linear(ber: Given, length_bytes: Given) -> Numbers:
-    """The linear form: expected bit errors of a packet; no probability beyond 1.
+    """The linear form: the expected number of bit errors of a packet, which may exceed 1.
 
     Args:
         ber: Probability that a bit is wrong.

@@ -18,7 +18,7 @@ function", IEEE JSAC 18(3), equations 7 to 17; the retry limit as in Wu, Peng, L
 2002, INFOCOM, written as a mean of attempts over a mean of slots.
 
 *Where we differ.* After a collision everyone waits for a DIFS, as in the paper; the standard's EIFS
-is longer. `after_collision_s` says otherwise.
+is longer. `after_collision_s` sets another time.
 """
 
 from __future__ import annotations

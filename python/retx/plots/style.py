@@ -245,7 +245,7 @@ def one_panel(height: float, ax: Ax = None, width: float = WIDTH_INCHES) -> tupl
         width: Width of the figure, in inches.
 
     Raises:
-        UsageError: The figure has several axes.
+        UsageError: `ax` holds several axes.
     """
     if ax is not None:
         figure, (axes,) = given(ax, 1)

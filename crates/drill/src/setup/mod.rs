@@ -138,7 +138,7 @@ pub fn prepare(script: &Script, options: &Options) -> Result<Setup, Refusal> {
 }
 
 /// Configuration of a preset after changes of its fields, and after commands such as `sysctl -q
-/// net.ipv4.tcp_sack=0`, each with its line.
+/// net.ipv4.tcp_sack=0`. An error names the position of its command.
 ///
 /// # Errors
 /// An unknown preset, field or command, or a value that no endpoint can run with.

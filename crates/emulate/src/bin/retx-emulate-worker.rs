@@ -1,4 +1,5 @@
-//! Worker of an emulation for tests; the command line starts the same code through its interpreter.
+//! Worker process of an emulation, as a program for tests. The command `retx` runs the same code in
+//! its Python interpreter.
 
 use retx_emulate::worker;
 

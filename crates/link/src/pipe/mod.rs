@@ -253,7 +253,8 @@ impl Pipe {
         Entry::Accepted
     }
 
-    /// Handles a packet that arrives at a pipe with a losing channel that no other pipe follows.
+    /// Handles a packet that arrives at a pipe whose channel may lose it, and which no other pipe
+    /// follows.
     #[inline(always)]
     pub fn handle_losing(&mut self, now: Time, parcel: Parcel, frame: &Frame) -> Entry {
         let Some(end) = self.admit(now, parcel.bytes) else { return Entry::QueueFull };

@@ -20,8 +20,8 @@ impl AckWaits {
     }
 
     /// Waiting time of the newest acknowledgment that has arrived: its time in transit minus
-    /// `least`. Everything before `snd_una` is acknowledged; `None` if no further acknowledgment
-    /// has arrived.
+    /// `least`; `None` if no further acknowledgment has arrived. `snd_una` is the sender's first
+    /// unacknowledged position.
     pub fn come(&mut self, now: Time, snd_una: u64, least: Duration) -> Option<Duration> {
         let count = self.sent.partition_point(|(acked, _)| *acked <= snd_una);
         let (_, at) = *self.sent.get(count.checked_sub(1)?)?;

@@ -163,7 +163,8 @@ mod tests {
         assert_eq!(grown(10_000_000, 1, u64::MAX, 1), 65_536_000, "2^16 at most");
     }
 
-    /// Per ACK cwnd² grows by 2ρ², so a window of ACKs takes 10² to 10² + 2·16·10, which is 20.49².
+    /// cwnd² grows by 2ρ² per ACK: with ρ = 4, ten ACKs take a window of 10 segments to
+    /// √(10² + 2·16·10) = 20.49.
     #[test]
     fn congestion_avoidance_adds_rho_squared_per_round() {
         let exact = |w0: f64, rho: f64, acks: f64| (w0 * w0 + 2.0 * rho * rho * acks).sqrt();

@@ -216,7 +216,7 @@ impl Connection {
             if self.state == State::TimeWait && segment.seq_len() > 0 {
                 self.timers.set(|rare| &mut rare.time_wait, now + self.parameters.time_wait);
             }
-            // The acknowledgment of a probe of a closed window is still valid.
+            // The ACK field of a probe of this end's closed window is still valid.
             if segment.flags.contains(Flags::ACK) && position == edge {
                 self.process_ack(now, segment, position);
                 self.advance_close(now);

@@ -323,7 +323,8 @@ impl Connection {
         }
     }
 
-    /// True if the window was reduced already for the window of data of a detected loss.
+    /// True if ECN-Echo has already reduced the congestion window in the round trip in which a loss
+    /// is detected: once for each window of data (RFC 3168 §6.1.2).
     pub(super) fn is_reduced_by_echo(&self) -> bool {
         if self.echo_comes_last() {
             return self.ecn.reducing;
