@@ -28,6 +28,7 @@ __all__ = [
     "UserCodeError",
     "Window",
     "__version__",
+    "catch_aborts",
     "channel_losses",
     "describe",
     "diagnose",

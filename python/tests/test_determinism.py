@@ -26,7 +26,7 @@ def test_two_runs_write_the_same_bytes(cli: Cli, lossy: Path, tmp_path: Path) ->
     assert digests[0] == digests[1]
     assert digests[0].keys() == {
         "summary.json", "scenario.toml", "flows.parquet", "links.parquet", "samples.parquet",
-        "link_samples.parquet",
+        "link_samples.parquet", "limits.parquet",
         "segments.parquet", "acks.parquet", "drops.parquet", "episodes.parquet", "cwnd.png",
         "sequence.png",
     }  # fmt: skip

@@ -254,7 +254,7 @@ def test_a_run_writes_its_tables_as_csv(call: Call) -> None:
     assert pl.read_csv("f.csv")["name"].to_list() == ["download"]
     call("run", "lossy.toml", "--csv", "all", "--no-segments")
     names = {path.stem for path in Path("all").iterdir()}
-    assert names == {"flows", "links", "samples", "link_samples", "drops", "episodes"}
+    assert names == {"flows", "links", "samples", "link_samples", "drops", "episodes", "limits"}
     assert pl.read_csv("all/samples.csv").height == retx.run(LOSSY).samples.height
     call("run", "lossy.toml", "--csv", "draws.csv", "--replications", "2")
     assert pl.read_csv("draws.csv")["replication"].to_list() == [0, 1]

@@ -349,9 +349,6 @@ def _switches(measured: Measured) -> Named:
         for name, p in (("1", 0.01), ("3", 0.03), ("6", 0.06)):
             at = {P: p, "link.above.reverse.channel.0.p": p}
             found[f"both_ways_{tcp}_{name}"] = mbit(measured, "both_ways", tcp, at)
-    for name, p in (("1", 0.01), ("3", 0.03), ("6", 0.06)):
-        found[f"coarse_{name}"] = mbit(measured, "vegas", "coarse", {P: p})
-        found[f"fine_over_coarse_{name}"] = measured.ratio("vegas", "fine", "coarse", at={P: p})
     for name, delay in (("0", "0 s"), ("25", "25 ms"), ("60", "60 ms")):
         for tcp in ("vegas", "veno"):
             ratio = measured.ratio("far", tcp, "reno", at={"link.above.delay": delay})

@@ -153,6 +153,9 @@ mod tests {
         let mut lossy = window(50, 40);
         state.on_loss(&mut lossy, &loss(at(20_001), 50));
         assert_eq!((lossy.cwnd, lossy.ssthresh), (50_000, 40_000));
+        let mut small = window(2, 1);
+        state.on_loss(&mut small, &loss(at(20_001), 2));
+        assert_eq!((small.cwnd, small.ssthresh), (2000, 2000), "two segments at least");
         state.on_timeout(&mut lossy, &loss(at(20_001), 50), false);
         assert_eq!((lossy.cwnd, lossy.ssthresh), (50_000, 30_000));
     }

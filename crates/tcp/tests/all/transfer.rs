@@ -3,7 +3,9 @@
 use crate::rig::{self, End, Pair, preset, seconds};
 use proptest::prelude::*;
 use retx_tcp::presets::PRESETS;
-use retx_tcp::{Config, Event, Size, State, congestion_control, loss_detection, spurious};
+use retx_tcp::{
+    Config, Event, Size, State, Transmit, congestion_control, loss_detection, spurious,
+};
 use retx_units::{Duration, SeqNr, StreamKey, Time};
 use retx_wire::Flags;
 
@@ -350,6 +352,41 @@ proptest! {
         let reset = |end: &rig::Host| end.events.iter().any(|(_, event)| *event == Event::Reset);
         prop_assert!(!reset(&pair.client) && !reset(&pair.server));
     }
+}
+
+/// RFC 5681 §4.1: after a pause longer than the RTO the ACK clock is lost, and no more than the
+/// initial window may leave at once.
+#[test]
+fn a_pause_takes_the_window_back() {
+    let mut pair = Pair::new(&preset("linux"));
+    pair.server.to_write = 1460 * 200;
+    pair.drive(seconds(5.0));
+    let grown = pair.server.connection.cwnd();
+    assert!(grown > 60 * 1460, "{grown}");
+    pair.server.to_write = 1460 * 100;
+    let before = pair.sent.len();
+    pair.drive(pair.now + Duration::from_millis(1));
+    let at_once = pair.sent[before..].iter().filter(|sent| sent.from == End::Server);
+    let burst: u32 = at_once.map(|sent| sent.transmit.segment.payload_bytes).sum();
+    assert!((1..=10 * 1460).contains(&burst), "{burst}");
+}
+
+/// Only data that were sent before are retransmissions, and no pure acknowledgment is one.
+#[test]
+fn retransmissions_are_marked() {
+    let mut pair = Pair::new(&preset("newreno"));
+    pair.server.to_write = 200_000;
+    pair.lose_copies(End::Server, &[(14_601, 0), (29_201, 0)]);
+    pair.drive(seconds(20.0));
+    let mut sent_to = [0, 0];
+    for sent in &pair.sent {
+        let Transmit { segment, position, retransmission, .. } = &sent.transmit;
+        let to = &mut sent_to[sent.from as usize];
+        let is_data = segment.payload_bytes > 0;
+        assert_eq!(*retransmission, is_data && *position < *to, "{sent:?}");
+        *to = (*to).max(position + u64::from(segment.payload_bytes));
+    }
+    assert!(pair.sent.iter().any(|sent| sent.transmit.retransmission));
 }
 
 #[test]

@@ -177,6 +177,17 @@ mod tests {
         assert_eq!(policer.bandwidth(), None);
     }
 
+    /// 100 segments lost for 512 delivered in four rounds: 256·100 = 50·512.
+    #[test]
+    fn a_loss_rate_at_the_threshold_is_high_enough() {
+        let (mut policer, mut total) = (Policer::default(), Total::default());
+        let seen = rounds(&mut policer, &mut total, &[(128, 25); 9]);
+        assert!(seen.contains(&Outcome::Found), "{seen:?}");
+        let (mut policer, mut total) = (Policer::default(), Total::default());
+        let seen = rounds(&mut policer, &mut total, &[(130, 25); 9]);
+        assert!(!seen.contains(&Outcome::Found), "{seen:?}");
+    }
+
     #[test]
     fn unequal_intervals_and_few_losses_are_no_policer() {
         let (mut policer, mut total) = (Policer::default(), Total::default());

@@ -226,7 +226,7 @@ impl Bbr {
     }
 
     /// Grows towards the target; shrinks to it only once the pipe is full.
-    fn grow(&self, cwnd: u64, acked: u64) -> u64 {
+    pub(super) fn grow(&self, cwnd: u64, acked: u64) -> u64 {
         let bandwidth = self.bandwidth();
         let mut target = self.in_flight(bandwidth, self.cwnd_gain);
         if self.full.reached {

@@ -147,6 +147,32 @@ fn an_rtt_probe_forgets_no_better_window() {
     assert_eq!(path.state.0.prior_cwnd, before);
 }
 
+/// Before the pipe is full the window grows below its target, and always until ten segments have
+/// been delivered.
+#[test]
+fn the_window_grows_below_its_target_and_at_the_start() {
+    let path = Path::new();
+    assert_eq!(path.state.0.grow(1_000_000, 1), 1_000_001);
+    let mut path = Path::new();
+    path.run(45);
+    let bbr = &path.state.0;
+    assert!(!bbr.full.reached && bbr.rate.delivered > INITIAL_WINDOW);
+    assert_eq!([bbr.grow(1, 1), bbr.grow(1_000_000, 1)], [2, 1_000_000]);
+}
+
+/// `bbr_cwnd_event`: only a pause for want of data is a restart.
+#[test]
+fn a_pause_restarts_only_without_data() {
+    let mut path = Path::new();
+    path.run(100);
+    let now = at(path.now);
+    path.state.on_restart(&mut path.window, now);
+    assert!(!path.state.0.restarted);
+    path.state.on_app_limited(1);
+    path.state.on_restart(&mut path.window, now);
+    assert!(path.state.0.restarted);
+}
+
 /// Flows that differ only in their sequence numbers begin their cycles in different phases.
 #[test]
 fn cycles_begin_anywhere_but_at_the_drain() {

@@ -24,6 +24,11 @@ fn ack(snd_una: u64, delivered: &Delivered) -> Ack<'_> {
     }
 }
 
+#[test]
+fn there_is_no_probe_before_one_is_sent() {
+    assert_eq!(state().open_probe(), None);
+}
+
 /// §6.2, step 4: one widening per round trip, kept for sixteen recoveries of either kind;
 /// another DSACK restarts the count.
 #[test]
