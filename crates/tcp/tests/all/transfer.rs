@@ -363,6 +363,7 @@ fn a_pause_takes_the_window_back() {
     pair.drive(seconds(5.0));
     let grown = pair.server.connection.cwnd();
     assert!(grown > 60 * 1460, "{grown}");
+    pair.now = seconds(5.0);
     pair.server.to_write = 1460 * 100;
     let before = pair.sent.len();
     pair.drive(pair.now + Duration::from_millis(1));
