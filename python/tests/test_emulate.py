@@ -241,6 +241,25 @@ def recoveries(changes: list[Change]) -> list[tuple[str, float]]:
 @pytest.mark.parametrize("seed", [3, 4, 7])
 def test_looks_at_the_socket_find_what_the_tracepoint_tells(seed: int) -> None:
     need_emulation()
+    seen = []
+    for _ in range(3):
+        ours, theirs, late = looked_and_told(seed)
+        if any(same_recoveries(ours, of_socket, late + 0.02) for of_socket in theirs):
+            return
+        seen.append((late, ours, theirs))
+        # A look that a busy machine delays may miss a state between two changes.
+        if late < STOOD_STILL_S:
+            break
+    raise AssertionError(seen)
+
+
+STOOD_STILL_S = 0.002
+"""Lateness beyond which a machine has not emulated in real time."""
+Recoveries = list[tuple[str, float]]
+
+
+def looked_and_told(seed: int) -> tuple[Recoveries, list[Recoveries], float]:
+    """Recoveries by looks at the socket, those of each socket by the tracepoint, and lateness."""
     lossy = PATH.replace("p = 0.01", "p = 0.08").replace('"linux_reno"', '"linux"')
     with tracepoint() as kernel:
         result = retx.emulate(lossy, seed=seed)
@@ -249,21 +268,20 @@ def test_looks_at_the_socket_find_what_the_tracepoint_tells(seed: int) -> None:
             sockets.setdefault(change.socket, []).append(change)
     ours = list(result.episodes.select(pl.col("kind").cast(str), "start_s").iter_rows())
     assert ours
-
-    def same(theirs: list[tuple[str, float]]) -> bool:
-        """True if both lists agree except for the origin of their clocks."""
-        return [kind for kind, _ in theirs] == [kind for kind, _ in ours] and all(
-            # An acknowledgment is dated by the link, a state by when it was set: a tenth of a
-            # millisecond later, unless the machine stood still meanwhile. Two recoveries are a
-            # round trip of 40 ms apart, so half of one cannot confuse them.
-            abs((it[1] - theirs[0][1]) - (us[1] - ours[0][1])) < late
-            for it, us in zip(theirs, ours, strict=True)
-        )
-
-    late = result.summary["emulation"]["lateness"]["max_s"] + 0.02
     # Others may emulate meanwhile.
-    seen = [recoveries(changes) for changes in sockets.values()]
-    assert any(same(theirs) for theirs in seen), (ours, seen)
+    theirs = [recoveries(changes) for changes in sockets.values()]
+    return ours, theirs, result.summary["emulation"]["lateness"]["max_s"]
+
+
+def same_recoveries(ours: Recoveries, theirs: Recoveries, late: float) -> bool:
+    """True if both lists agree except for the origin of their clocks."""
+    return [kind for kind, _ in theirs] == [kind for kind, _ in ours] and all(
+        # An acknowledgment is dated by the link, a state by when it was set: a tenth of a
+        # millisecond later, unless the machine stood still meanwhile. Two recoveries are a
+        # round trip of 40 ms apart, so half of one cannot confuse them.
+        abs((it[1] - theirs[0][1]) - (us[1] - ours[0][1])) < late
+        for it, us in zip(theirs, ours, strict=True)
+    )
 
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")

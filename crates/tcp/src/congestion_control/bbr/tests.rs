@@ -147,7 +147,7 @@ fn an_rtt_probe_forgets_no_better_window() {
     assert_eq!(path.state.0.prior_cwnd, before);
 }
 
-/// Before the pipe is full the window grows below its target, and always until ten segments have
+/// The window grows below its target before the pipe is full, and always until ten segments have
 /// been delivered.
 #[test]
 fn the_window_grows_below_its_target_and_at_the_start() {
