@@ -84,6 +84,32 @@ def test_kinds_at_the_sender(scores: dict[str, dict[str, int]]) -> None:
     assert here["right kinds"] >= 0.98 * here["kinds"]
 
 
+@pytest.mark.parametrize("draw", [8036, 8102, 9188])
+def test_time_belongs_to_the_limit_that_had_it(draw: int, tmp_path: Path) -> None:
+    """Each was once off: an ACK that filled a gap counted as delayed (21 points), the tail loss
+    probe of a single segment as a timeout (13), and half of a timeout as Nagle's (32).
+    """
+    (case,) = random_cases(1, first=draw)
+    result = case.run(tmp_path / "whole.pcapng")
+    ((_, _, path),) = [it for it in captured(tmp_path, case) if it[0] == "sender"]
+    assert judge().share_error(retx.diagnose(path).flows[0], result) <= 0.03
+
+
+def test_data_sent_after_a_timeout_do_not_prove_it_needless(tmp_path: Path) -> None:
+    """F-RTO sends new data after a timeout; 233 retransmissions were called fast ones."""
+    (case,) = random_cases(1, first=8020)
+    result = case.run(tmp_path / "whole.pcapng")
+    ((_, truth, path),) = [it for it in captured(tmp_path, case) if it[0] == "sender"]
+    Kinds(truth, result).set(truth)
+    module = judge()
+    said, _ = module.said_by_retx(path)
+    score = module.Score()
+    for packet in truth:
+        score.add(packet, said.get(packet.frame))
+    assert score.confusion["rto", "rto"] > 200
+    assert score.confusion["rto", "fast_retransmit"] == 0
+
+
 def test_shares_are_those_of_the_simulator(tmp_path: Path) -> None:
     """Within 3 points in 36, 28 and 13 of these 40 flows; causes as well as elsewhere."""
     module, good = judge(), dict.fromkeys(PLACES, 0)

@@ -39,7 +39,7 @@ PARTS = (2, 4, 8, 16)
 LEAST_TRIPS = 20
 """Least length of a part, in round trips."""
 UNLIKE = 0.2
-"""By how much the shares of limits in the part may differ from those in the whole."""
+"""Largest permitted difference of a limit's share between the part and the whole."""
 LEAST_PART = 0.5
 """Least ratio of the share of a remedy's limits in the part to that in the whole."""
 FIRST, FIRST_OTHERS = 6, 1

@@ -294,9 +294,9 @@ def checked_tables(tables: Sequence[str], scenario: Mapping[str, Any]) -> tuple[
     for name in tables:
         if name not in TABLES:
             raise UsageError(f"tables: no table {name!r} to keep; there is {', '.join(TABLES)}")
-    sampled = {*TOGETHER[0]} & {*tables}
+    sampled = [name for name in tables if name in TOGETHER[0]]
     if sampled and not scenario.get("sample_interval"):
-        raise UsageError("tables: samples need a `sample_interval` in the scenario")
+        raise UsageError(f"tables: {sampled[0]} need a `sample_interval` in the scenario")
     wanted = {*tables}
     for together in TOGETHER:
         if wanted & {*together}:

@@ -73,7 +73,7 @@ impl Estimator {
         }
         for profile in &mut self.profiles {
             let predicted = profile.state.rto(&WINDOW).as_nanos().max(1) as f64;
-            // By the logarithm, a prediction of twice the time is as wrong as one of half the time.
+            // The logarithm makes a prediction of twice the time as wrong as one of half the time.
             profile.error += (waited_ns as f64 / predicted).ln().abs();
         }
         let best = (0..self.profiles.len())
