@@ -215,8 +215,12 @@ def is_installed(name: str | None) -> bool:
         return False
     if top in ("retx", "builtins") or top in sys.stdlib_module_names:
         return True
-    file = getattr(sys.modules.get(name or ""), "__file__", None) or ""
-    return any(folder in file for folder in _INSTALLED)
+    return is_installed_file(getattr(sys.modules.get(name or ""), "__file__", None))
+
+
+def is_installed_file(file: str | None) -> bool:
+    """True for a file of a package that was installed by pip."""
+    return any(folder in (file or "") for folder in _INSTALLED)
 
 
 def globals_used(code: CodeType) -> Iterator[str]:

@@ -22,7 +22,7 @@ from retx.source import Scenario, Source, override_pairs, read, toml_value
 from retx.trust import current, read_data, trusting
 
 if TYPE_CHECKING:
-    from retx.user_code import Finder, Found
+    from retx.user_code import Finder, Found, Place
 
 
 def resolve(
@@ -302,6 +302,11 @@ class CodeFinder:
     def plain(self) -> Mapping[str, str]:
         """See `user_code.Finder`."""
         return self._finder.plain if self._finder else {}
+
+    @property
+    def classes(self) -> Mapping[Place, type]:
+        """Classes of the user found so far, by file and name."""
+        return self._finder.classes if self._finder else {}
 
     @property
     def code(self) -> OwnCode:

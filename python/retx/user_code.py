@@ -97,6 +97,8 @@ class Finder:
         """The whole name of each class that was named as the decorator has registered it."""
         self.nameless: dict[str, str | None] = {}
         """A hash of each class that is in no file, by its name."""
+        self.classes: dict[Place, type] = {}
+        """Each class that was found, by its file and name."""
 
     def __call__(self, kind: str, file: str | None, name: str, parameters: str) -> Found:
         """The class after its checks.
@@ -106,18 +108,12 @@ class Finder:
             UserCodeError: The user's code failed.
         """
         path = os.path.normpath((self._base / file).absolute()) if file else None
-        cls = self._class(path, name)
+        cls = self.classes[path, name] = self._class(path, name)
         fault = fault_of(kind, cls)
         if fault:
             raise CodeRefusedError("class", fault)
         _check_parameters(cls, json.loads(parameters))
-
-        def make() -> object:
-            # Lists and tables are each instance's own.
-            return cls(**json.loads(parameters))
-
-        _try(cls, make)
-        return path, make, _own_methods(kind, cls)
+        return path, *constructor(kind, cls, parameters)
 
     def _class(self, path: str | None, name: str) -> type:
         if path:
@@ -190,6 +186,22 @@ class Finder:
             )
         self._modules[path] = module
         return module
+
+
+def constructor(kind: str, cls: type, parameters: str) -> tuple[Callable[[], object], list[str]]:
+    """Function that makes instances with these parameters (JSON), and the methods to be called.
+
+    Raises:
+        CodeRefusedError: The constructor refuses a value by `ValueError`.
+        UserCodeError: The constructor fails in another way.
+    """
+
+    def make() -> object:
+        # Lists and tables are each instance's own.
+        return cls(**json.loads(parameters))
+
+    _try(cls, make)
+    return make, _own_methods(kind, cls)
 
 
 def _of_this_process(name: str) -> type:

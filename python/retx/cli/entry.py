@@ -209,7 +209,11 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
 
 def _users_traceback(error: BaseException) -> str:
     """Traceback of an error in user code, without retx's frames; empty for other errors."""
+    from retx.sweeps.remote import RemoteUserError
+
     cause = error.__cause__
+    if isinstance(cause, RemoteUserError):
+        return str(cause)
     if cause is None or (cause.__traceback__ is None and not isinstance(cause, SyntaxError)):
         return ""
     from traceback import format_exception

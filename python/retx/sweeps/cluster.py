@@ -9,13 +9,17 @@ from __future__ import annotations
 import queue
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retx import _native
 from retx.errors import UsageError
 from retx.extras import install_command
 from retx.sweeps.local import Failed
-from retx.sweeps.remote import EngineMismatchError, Order, RunFailedError, run_block
+from retx.sweeps.plan import Prepared
+from retx.sweeps.remote import Order, RemoteUserError, RunFailedError, UnfitWorkerError, run_block
+
+if TYPE_CHECKING:
+    from retx.sweeps.sent_code import SentCode
 
 Future = Any
 """A `distributed.Future`."""
@@ -37,15 +41,20 @@ class Cluster:
     """The executor behind `dask=ADDRESS`.
 
     Raises:
-        UsageError: Dask is not installed, or there is no scheduler at the address.
+        UsageError: Dask is not installed, there is no scheduler at the address, or user code
+            cannot be sent to the workers.
     """
 
-    def __init__(
-        self, address: str, scenarios: Sequence[_native.Scenario], tables: Sequence[str]
-    ) -> None:
+    def __init__(self, address: str, prepared: Prepared) -> None:
         self._client = _connected(address)
-        self._texts = [scenario.to_toml() for scenario in scenarios]
-        self._tables = tuple(tables)
+        try:
+            self._code = _code(prepared)
+        except UsageError:
+            self._client.close()
+            raise
+        self._texts = [scenario.to_toml() for scenario in prepared.scenarios.values()]
+        (recording,) = set(prepared.recordings.values())
+        self._tables = recording.tables
         self._first: deque[tuple[int, int, int]] = deque()
         """A first run of each point, which tells the cost of the others."""
         self._rest: list[tuple[int, int, int]] = []
@@ -75,8 +84,10 @@ class Cluster:
         except queue.Empty:
             pass
         except RunFailedError as failed:
-            point, replication, message = failed.args
-            return batches, False, [(point, replication, _native.RunError(message))]
+            point, replication, message, users = failed.args
+            error = _native.UserCodeError(message) if users else _native.RunError(message)
+            error.__cause__ = RemoteUserError.of(*users) if users else None
+            return batches, False, [(point, replication, error)]
         self._fill()
         idle = not (self._under_way or self._first or self._rest)
         return batches, idle, []
@@ -96,7 +107,7 @@ class Cluster:
         while len(self._under_way) < AHEAD * threads and (self._first or self._rest):
             orders = self._block()
             future = self._client.submit(
-                run_block, orders, self._tables, _native.ENGINE, pure=False
+                run_block, orders, self._tables, _native.ENGINE, self._code, pure=False
             )
             self._under_way.add(future)
             future.add_done_callback(self._finished.put)
@@ -138,8 +149,8 @@ class Cluster:
             batches, seconds = future.result()
         except RunFailedError:
             raise
-        except EngineMismatchError as error:
-            raise ClusterError(f"{error}: install the same retx on both") from None
+        except UnfitWorkerError as error:
+            raise ClusterError(str(error)) from None
         except ModuleNotFoundError as error:
             raise ClusterError(f"the workers cannot load retx: {error}") from None
         except Exception as error:
@@ -149,6 +160,14 @@ class Cluster:
         for point, _, last_events, _ in runs:
             self._costs[point] = seconds * last_events / events
         return list(batches)
+
+
+def _code(prepared: Prepared) -> SentCode | None:
+    if not prepared.has_user_code:
+        return None
+    from retx.sweeps.sent_code import sent_code
+
+    return sent_code(prepared.classes)
 
 
 def _connected(address: str) -> Any:  # noqa: ANN401

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from retx.sweeps.derive import Derive
+    from retx.user_code import Place
 
 REPLICATIONS = 30
 """Runs of each point, if no number is given."""
@@ -178,6 +179,8 @@ class Prepared:
     """Classes that cannot be recognised as unchanged in a later process."""
     warms_up: bool = False
     """True if a point has a warmup, within which a run may end."""
+    classes: Mapping[Place, type] = field(default_factory=dict)
+    """User classes that the points name, by file and name."""
 
     @property
     def has_user_code(self) -> bool:
@@ -251,7 +254,8 @@ def prepare(scenario: Scenario, wanted: Wanted) -> Prepared:
     )
     scenarios = dict(zip(keys, parsed, strict=True))
     warms_up = any(WITHOUT_WARMUP not in text for text in texts)
-    return Prepared(plan, scenarios, dict.fromkeys(keys, recording), code.unknown, warms_up)
+    recordings = dict.fromkeys(keys, recording)
+    return Prepared(plan, scenarios, recordings, code.unknown, warms_up, finder.classes)
 
 
 def _named(cases: Sequence[Case] | None, source: Source) -> list[Case] | None:

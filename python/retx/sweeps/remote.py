@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from traceback import FrameSummary, StackSummary, extract_tb, format_exception_only
+from typing import TYPE_CHECKING
 
 from retx import _native
+
+if TYPE_CHECKING:
+    from retx.sweeps.sent_code import Loaded, SentCode
 
 
 @dataclass(frozen=True)
@@ -19,26 +24,34 @@ class Order:
     count: int
 
 
-class EngineMismatchError(Exception):
-    """A worker has another version of retx, whose results must not be mixed with others."""
+class UnfitWorkerError(Exception):
+    """A worker would give other results, or none; the message says why."""
+
+
+class RunFailedError(Exception):
+    """A run failed: point, replication, reason, and where user code failed."""
 
 
 def run_block(
-    orders: list[Order], tables: tuple[str, ...], engine: str
+    orders: list[Order], tables: tuple[str, ...], engine: str, code: SentCode | None
 ) -> tuple[list[_native.Batch], float]:
     """Runs a block on one core; returns its results and its duration in seconds.
 
     Raises:
-        EngineMismatchError: The worker's engine differs from the caller's.
-        RunError: A run failed.
+        UnfitWorkerError: The worker's engine differs from the caller's, or it lacks a package.
+        RunFailedError: A run failed.
     """
     if engine != _native.ENGINE:
-        raise EngineMismatchError(f"a worker has engine {_native.ENGINE}, this machine {engine}")
+        raise UnfitWorkerError(
+            f"a worker has engine {_native.ENGINE}, this machine {engine}: "
+            "install the same retx on both"
+        )
     began = time.perf_counter()
-    pool = _native.Pool(_native.Control(), threads=1)
+    find = code.load() if code else None
+    pool = _native.Pool(_native.Control(), threads=1, user_code=code is not None)
     try:
         for order in orders:
-            scenario = _native.parse(order.scenario, "")
+            scenario = _parsed(order, find)
             pool.submit(order.point, scenario, order.first, order.count, tables=list(tables))
         batches: list[_native.Batch] = []
         idle = False
@@ -46,11 +59,38 @@ def run_block(
             found, idle, failed = pool.take(1.0)
             batches.extend(found)
             for point, replication, error in failed:
-                raise RunFailedError(point, replication, str(error))
+                raise _run_failed(point, replication, error)
     finally:
         pool.close()
     return batches, time.perf_counter() - began
 
 
-class RunFailedError(Exception):
-    """A run failed: point, replication and reason."""
+def _parsed(order: Order, find: Loaded | None) -> _native.Scenario:
+    try:
+        return _native.parse(order.scenario, "", [], find)
+    except (_native.UserCodeError, _native.ScenarioError) as error:
+        # The constructor of a class, which has succeeded where the sweep was started.
+        raise _run_failed(order.point, order.first, error) from None
+
+
+def _run_failed(point: int, replication: int, error: Exception) -> RunFailedError:
+    """The error as plain data: the user's exceptions need not be known where they arrive."""
+    cause = error.__cause__ if isinstance(error, _native.UserCodeError) else None
+    if cause is None:
+        return RunFailedError(point, replication, str(error), None)
+    frames = [
+        (frame.filename, frame.lineno, frame.name) for frame in extract_tb(cause.__traceback__)
+    ]
+    return RunFailedError(
+        point, replication, str(error), (frames, "".join(format_exception_only(cause)))
+    )
+
+
+class RemoteUserError(Exception):
+    """An exception of user code in a worker; the message is its traceback."""
+
+    @classmethod
+    def of(cls, frames: list[tuple[str, int, str]], text: str) -> RemoteUserError:
+        """The exception, with the lines of the files on this machine."""
+        lines = StackSummary.from_list([FrameSummary(*frame) for frame in frames]).format()
+        return cls("".join(["Traceback (in a worker, most recent call last):\n", *lines, text]))

@@ -80,7 +80,7 @@ def sweep(
             `derived`. It is called when a run is complete.
         derive_from: Tables that `derive` reads in addition to the summaries; they are not kept.
         threads: Number of cores to use; all by default.
-        dask: Address of the scheduler of a Dask cluster to run on.
+        dask: Address of the scheduler of a Dask cluster to run on, also with user code.
         out: Directory for the results. An interrupted sweep there is continued; values or
             replications are added to a complete one.
         force: Replace an earlier sweep at `out`.
@@ -189,12 +189,9 @@ def _executor(prepared: Prepared, threads: int | None, dask: str | None) -> Iter
     if dask is None:
         executor = Local(prepared, threads or os.cpu_count() or 1)
     else:
-        if prepared.has_user_code:
-            raise UsageError("code of your own runs on this machine only: leave out dask (--dask)")
         from retx.sweeps.cluster import Cluster
 
-        (recording,) = set(prepared.recordings.values())
-        executor = Cluster(dask, list(prepared.scenarios.values()), recording.tables)
+        executor = Cluster(dask, prepared)
     try:
         yield executor
     finally:
