@@ -30,7 +30,7 @@ pub struct Config {
     /// Largest payload of a segment, in bytes, options not counted (RFC 9293 §3.7.1).
     pub mss: u32,
     /// Congestion window at the start: a size, or `rfc5681` (§3.1: two to four segments) or
-    /// `rfc6928` (ten segments, fewer of large ones).
+    /// `rfc6928` (ten segments, fewer if they are large).
     pub initial_window: InitialWindow,
     /// Losses of the SYN or SYN/ACK after which the initial window is one segment.
     pub lost_syn: LostSyn,
@@ -39,7 +39,7 @@ pub struct Config {
     pub initial_ssthresh: Option<Size>,
     /// Reduce the window after a pause longer than the RTO (RFC 5681 §4.1).
     pub slow_start_after_idle: bool,
-    /// Window after such a pause.
+    /// Congestion window after a pause longer than the RTO.
     pub idle_restart: IdleRestart,
     /// Condition under which an acknowledgment may increase the window.
     pub cwnd_validation: CwndValidation,
@@ -54,7 +54,7 @@ pub struct Config {
     /// Send buffer: bytes that the application may write before they are acknowledged.
     pub send_buffer: Size,
     /// With `buffers = "linux"`: let the send buffer grow up to this many bytes of memory. An
-    /// explicit `send_buffer` switches it off.
+    /// explicit `send_buffer` switches this off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub send_autotuning: Option<Size>,
     /// Receive buffer: bytes held for the application; the advertised window is its free part.
@@ -76,13 +76,14 @@ pub struct Config {
     pub ecn: bool,
     /// Hold a short segment back while data are unacknowledged (RFC 1122 §4.2.3.4).
     pub nagle: bool,
-    /// With `nagle`: only while another short segment is unacknowledged (Minshall 1998, Linux).
+    /// With `nagle`: hold a short segment back only while another short segment is unacknowledged
+    /// (Minshall 1998, Linux).
     pub minshall: bool,
     /// Segments of new data that carry PSH.
     pub push: Push,
-    /// Send as Linux does for segmentation offload, whether or not there is any: in bursts of about
-    /// a millisecond, with PSH on the last segment of each; defer shorter bursts if the next
-    /// acknowledgment will soon allow more.
+    /// Send in bursts of about a millisecond, as Linux does for segmentation offload: the last
+    /// segment of a burst carries PSH, and a shorter burst is deferred if the next acknowledgment
+    /// will soon allow a longer one.
     pub tso: bool,
     /// Delayed acknowledgments (RFC 5681 §4.2).
     pub delayed_ack: DelayedAck,
@@ -95,8 +96,8 @@ pub struct Config {
     pub max_rto: Duration,
     /// Retransmission and persist timers fire on this grid; 0 s for none.
     pub timer_granularity: Duration,
-    /// Timers fire on the grid of Linux's timer wheel, whose steps are `timer_granularity` for
-    /// waits under 63 of them, 8 times that for waits under 504, and so on; never early.
+    /// Timers fire on the grid of Linux's timer wheel, and never early. Its steps are g =
+    /// `timer_granularity` for waits under 63 g, 8 g for waits under 504 g, and so on.
     pub timer_wheel: bool,
     /// Acknowledgments that yield an RTT sample.
     pub rtt_samples: RttSamples,
@@ -114,7 +115,7 @@ pub struct Config {
     /// default as for other segments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_syn_retransmissions: Option<u32>,
-    /// Measure of `max_retransmissions`.
+    /// Quantity that `max_retransmissions` limits: a number, or a time as in Linux.
     pub give_up: GiveUp,
     /// Time that a closed connection stays in TIME-WAIT: twice the maximum segment lifetime.
     pub time_wait: Duration,
@@ -139,10 +140,10 @@ pub enum AckPolicy {
     /// Always `timeout`, and `segments` counts segments.
     #[default]
     Fixed,
-    /// As in Linux: the first ACKs at once, up to 16 or half a window of segments, and more while
-    /// the window grows; later ACKs after a delay of 40 ms up to `timeout`, which adapts to the
-    /// intervals between the peer's segments; `segments` counts full segments, the last of which
-    /// need not be full.
+    /// As in Linux. The first ACKs are sent at once: up to 16, or half a window of segments, and
+    /// more while the window grows. Later ones wait for 40 ms up to `timeout`, depending on the
+    /// intervals between the peer's segments, but only until `segments` segments have arrived, all
+    /// but the last of them full.
     Linux,
 }
 
@@ -153,8 +154,8 @@ pub enum Buffers {
     /// Bytes of payload.
     #[default]
     Payload,
-    /// Like `SO_SNDBUF` and `SO_RCVBUF` in Linux: doubled, as bytes of memory, of which packets
-    /// take more than their payload.
+    /// Bytes of memory, as in Linux: the size is doubled, as by `SO_SNDBUF` and `SO_RCVBUF`, and a
+    /// packet takes more memory than its payload.
     Linux,
 }
 
@@ -165,8 +166,9 @@ pub enum Push {
     /// Segments with the last byte written so far (RFC 9293 §3.9.1.2).
     #[default]
     End,
-    /// In addition, one for each half of the peer's largest window, at the end of the memory block
-    /// that exceeds it (Linux `forced_push`): a Linux receiver acknowledges it once it is read.
+    /// In addition, one segment for each half of the peer's largest window, at the end of the
+    /// memory block in which the half is exceeded (Linux `forced_push`). A Linux receiver
+    /// acknowledges this segment once it is read.
     HalfWindow,
 }
 
@@ -177,8 +179,9 @@ pub enum IdleRestart {
     /// The initial window (RFC 5681 §4.1).
     #[default]
     InitialWindow,
-    /// Half of the window for each RTO of the pause, but not below the initial window; the
-    /// threshold rises to 3/4 of the window if it is lower (RFC 2861; Linux `tcp_cwnd_restart`).
+    /// The window, halved for each RTO of the pause, but not below the initial window. The slow
+    /// start threshold rises to 3/4 of the window if it is lower (RFC 2861; Linux
+    /// `tcp_cwnd_restart`).
     HalvePerRto,
 }
 
@@ -201,8 +204,8 @@ pub enum GiveUp {
     /// Number of retransmissions. A closed window is probed for ever (RFC 9293 §3.8.6.1).
     #[default]
     Count,
-    /// The time that as many retransmissions take with an initial RTO of 200 ms, from the first of
-    /// them on; and the number of probes of a closed window without a response (Linux
+    /// Time since the first retransmission, in which that many retransmissions fit with an initial
+    /// RTO of 200 ms. For a closed window, the number of probes without a response (Linux
     /// `retransmits_timed_out`, `tcp_probe_timer`).
     Linux,
 }
@@ -214,9 +217,9 @@ pub enum RttSamples {
     /// ACK of one timed segment at a time (RFC 6298 §3); with timestamps also each ACK of new data.
     #[default]
     Timed,
-    /// Each ACK of new data, cumulative or selective. The sample is that of the earliest newly
-    /// acknowledged segment that was never retransmitted, otherwise that of the timestamp (Linux
-    /// `tcp_ack_update_rtt`).
+    /// Each ACK of new data, cumulative or selective. The sample is the RTT of the earliest newly
+    /// acknowledged segment that was never retransmitted, otherwise that of the timestamp echo
+    /// (Linux `tcp_ack_update_rtt`).
     EveryAck,
 }
 
@@ -233,7 +236,7 @@ impl Config {
     /// Checks the constraints that the types do not express.
     ///
     /// # Errors
-    /// The first field whose value no endpoint can run with.
+    /// The first field with a value that no endpoint can use.
     pub fn check(&self) -> Result<(), ConfigError> {
         let refuse = |field, message: String| Err(ConfigError { field, message });
         if !(1..=65_495).contains(&self.mss) {

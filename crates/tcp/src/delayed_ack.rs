@@ -15,7 +15,7 @@
 //! ato/2 + gap after a longer one below ato; doubled when the timer fires; at most the smoothed RTT
 //! (or 40 ms), `timeout` and the RTO.
 //!
-//! *Where we differ.* Gaps are exact, not in ticks.
+//! *Where we differ.* Gaps between arrivals are measured exactly, not in jiffies.
 
 mod linux;
 
@@ -43,9 +43,9 @@ pub(crate) struct Arrival {
     pub fin: bool,
     /// Window known to the peer.
     pub window: u64,
-    /// Own timeout of this end, which matters only [after a gap](PendingAck::is_after_gap), and its
-    /// smoothed RTT.
+    /// RTO of this end as a sender, which matters only [after a gap](PendingAck::is_after_gap).
     pub rto: Duration,
+    /// Smoothed RTT of this end as a sender.
     pub srtt: Option<Duration>,
 }
 
@@ -80,7 +80,7 @@ impl PendingAck {
         self.linux.is_some()
     }
 
-    /// Counts a segment of in-order data by number only. Not for Linux's policy, which uses
+    /// Counts a segment of in-order data, whatever its size. Not for Linux's policy, which uses
     /// [`Self::on_data`].
     #[inline]
     pub fn count_simple(&mut self, config: &DelayedAck) -> Verdict {
@@ -107,8 +107,8 @@ impl PendingAck {
         self.linux.as_ref().is_some_and(|linux| now.since(linux.last_arrival) > WAIT_MIN / 2)
     }
 
-    /// Handles in-order data under Linux's policy. True if the segment is larger than any before it
-    /// and than the initial guess.
+    /// Handles in-order data under Linux's policy. Returns true if the segment is larger than any
+    /// before it and than the initial guess.
     pub fn on_data(&mut self, arrival: &Arrival) -> bool {
         self.segments += 1;
         self.linux.as_mut().is_some_and(|linux| linux.on_data(arrival))
@@ -128,9 +128,9 @@ impl PendingAck {
         }
     }
 
-    /// Decision about the acknowledgment of waiting data, without Linux's policy always
-    /// [`Verdict::Now`]. `offers_as_much` returns true if the ACK would advertise at least the
-    /// window in force; otherwise an ACK for a full segment waits until the data are read.
+    /// Decides when waiting data are acknowledged; always [`Verdict::Now`] under the fixed policy.
+    /// `offers_as_much` returns true if the ACK would advertise at least the window in force;
+    /// otherwise an ACK for a full segment waits until the data are read.
     pub fn verdict(
         &self,
         arrival: &Arrival,
@@ -189,8 +189,8 @@ impl PendingAck {
         }
     }
 
-    /// Called after the application has read; `all` if nothing is left to read. True if an ACK is
-    /// due: more than a full segment is unacknowledged, or a whole message has been read.
+    /// True if an ACK is due after the application has read: more than a full segment is
+    /// unacknowledged, or a whole message has been read. `all` is true if nothing is left to read.
     pub fn ack_due_after_read(&self, all: bool) -> bool {
         let is_due = |it: &LinuxAckState| {
             let message = it.pushed[1] || it.pushed[0] && !it.interactive;
@@ -210,14 +210,15 @@ impl PendingAck {
         }
     }
 
-    /// True if nothing waits to be acknowledged, and sending an acknowledgment changes nothing.
+    /// True if nothing waits to be acknowledged, and sending an acknowledgment leaves this state as
+    /// it is.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.segments == 0 && !self.beyond_gap && !self.is_linux()
     }
 
-    /// True if nothing has arrived yet, so that sending an acknowledgment changes nothing. This is
-    /// the usual case at the end that sends the data.
+    /// True if nothing has arrived yet, so sending an acknowledgment leaves this state as it is.
+    /// This is the usual case at the end that sends the data.
     #[inline]
     pub fn has_nothing(&self) -> bool {
         let is_new =

@@ -6,8 +6,8 @@ use retx_units::Time;
 /// Data that an acknowledgment has newly delivered, cumulatively or selectively.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Delivered {
-    /// Bytes newly delivered: newly acknowledged and not selectively acknowledged before, plus
-    /// newly selectively acknowledged.
+    /// Bytes newly delivered: acknowledged cumulatively and not selectively before, or newly
+    /// selectively acknowledged.
     pub bytes: u64,
     /// Newly selectively acknowledged part of these bytes.
     pub sacked: u64,
@@ -20,11 +20,12 @@ pub struct Delivered {
     /// True if `newest` had been retransmitted, but the timestamp echo shows that its original
     /// arrived.
     pub original_arrived: bool,
-    /// Lowest position selectively acknowledged by this ACK that was never retransmitted and lies
-    /// below data acknowledged before: evidence of reordering (RFC 8985 §6.2, step 3). In Linux,
-    /// also of retransmitted data that a DSACK reports as arrived twice.
+    /// Lowest position of data that this ACK acknowledges selectively, that were never
+    /// retransmitted and that lie below data acknowledged earlier: evidence of reordering (RFC 8985
+    /// §6.2, step 3). In Linux, also the position of retransmitted data that a DSACK reports as
+    /// arrived twice.
     pub reordered: Option<u64>,
-    /// Range reported as arrived twice (DSACK, RFC 2883), unless a retransmission cannot be the
+    /// Range reported as arrived twice (DSACK, RFC 2883); `None` if a retransmission cannot be the
     /// cause.
     pub dsack: Option<(u64, u64)>,
     /// End of a range reported as arrived twice, whatever the cause.
@@ -75,7 +76,7 @@ impl Newest {
 
 impl Delivered {
     /// Transmission time of the segment that gives this acknowledgment's RTT sample: the first one
-    /// acknowledged cumulatively, unless any of these had been retransmitted (Karn's rule, RFC 6298
+    /// acknowledged cumulatively, if none of those was ever retransmitted (Karn's rule, RFC 6298
     /// §3); otherwise the first one acknowledged selectively.
     pub fn timed(&self) -> Option<Time> {
         self.first_acked.filter(|_| !self.acked_retransmitted).or(self.first_sacked)
@@ -121,8 +122,8 @@ impl Delivered {
         }
     }
 
-    /// Adds the first segments in flight, from `first` to `last`, acknowledged cumulatively:
-    /// `count` segments that were sent once, in order.
+    /// Adds `count` cumulatively acknowledged segments, `first` to `last`: the first ones in
+    /// flight, each sent once, in order.
     #[inline]
     pub(crate) fn note_originals(&mut self, first: &Record, last: &Record, count: u64) {
         self.bytes += last.end() - first.start;

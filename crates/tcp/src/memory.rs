@@ -8,7 +8,7 @@
 //! headroom, L rounded up to cache lines of 64 bytes, and 320 bytes for `skb_shared_info`, together
 //! rounded up to a power of two, at least 576; plus 256 bytes for its descriptor (`sk_buff`). A
 //! packet of 1500 bytes thus takes 2304 bytes. Data in a send buffer occupy pages, which are
-//! charged by their payload, plus a smallest block of 832 bytes for each burst.
+//! charged by their payload, plus 832 bytes (smallest block and descriptor) for each burst.
 //!
 //! *Where we differ.* Drivers of real cards use other blocks, and may merge packets before TCP sees
 //! them (GRO).
@@ -28,7 +28,7 @@ const SMALLEST: u64 = 576;
 /// Memory of the smallest packet, and overhead of a transmitted burst beyond its payload.
 pub(crate) const SMALLEST_PACKET: u64 = DESCRIPTION + SMALLEST;
 
-/// Memory of a packet of this length, including its IP header.
+/// Memory of a packet; `bytes` is its length including the IP header.
 pub(crate) const fn of_packet(bytes: u64) -> u64 {
     let block = (bytes + LINE).next_multiple_of(LINE) + PAGES;
     DESCRIPTION + if block <= SMALLEST { SMALLEST } else { block.next_power_of_two() }

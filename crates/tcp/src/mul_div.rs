@@ -1,5 +1,5 @@
-//! Products divided at full width, computed in 64 bits where the product fits: nearly always, and
-//! many times as fast as a division of 128 bits, which no processor has.
+//! Exact a·b/divisor, even if the product exceeds 64 bits. The product nearly always fits, and then
+//! costs a 64-bit division, which is many times faster than a 128-bit one.
 
 /// ⌊a·b/divisor⌋, at most [`u64::MAX`].
 #[inline]
@@ -23,7 +23,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against 128 bits, on both sides of the limit of 64.
+        /// Compares with a division in 128 bits, for products below and above 2^64.
         #[test]
         fn is_exact(a: u64, b: u64, divisor in 1_u64.., shift in 0..64_u32) {
             let b = b >> shift;

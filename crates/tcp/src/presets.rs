@@ -241,8 +241,8 @@ fn rack() -> Config {
     }
 }
 
-/// The paper's rule on its Reno: 4 ticks of 10 ms above the base RTT, as in its figure 2. The paper
-/// does not state the other settings of its simulations.
+/// Reno with the rule of Teng & Chang: 4 ticks of 10 ms above the base RTT, as in
+/// its figure 2. The paper does not state the other settings of its simulations.
 fn threshold_reno() -> Config {
     Config { loss_cause: loss_cause::Config::threshold(Default::default()), ..reno() }
 }
@@ -251,8 +251,9 @@ fn riverbed_reno() -> Config {
     Config {
         limited_transmit: false,
         initial_window: Size::Mss(2).into(),
-        // Not in the table: the paper's figure 2 (135,000 bytes after 3,425 delayed ACKs without a
-        // loss) fits eq. 3 of RFC 5681 from 64 KB, but not unlimited slow start.
+        // The paper's table does not state it. Its figure 2 (135,000 bytes after 3,425 delayed ACKs
+        // without a loss) fits congestion avoidance (RFC 5681 eq. 3) from 64 KB on, but not slow
+        // start without limit.
         initial_ssthresh: Some(Size::Bytes(65_535)),
         // In the same figure the window grows far beyond the receiver's limit of 8760 bytes.
         cwnd_validation: CwndValidation::None,

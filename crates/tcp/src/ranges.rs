@@ -73,7 +73,7 @@ impl Ranges {
         if gone.is_empty() {
             return;
         }
-        // The shorter side is moved.
+        // `drain` moves the items on the shorter side.
         work::steps(gone.len() + gone.start.min(self.0.len() - gone.end));
         self.0.drain(gone);
     }
@@ -144,7 +144,8 @@ impl Ranges {
         }
     }
 
-    /// Removes the range that continues at `position`; returns its end.
+    /// Removes the range that contains `position`, and all below it. Returns the end of the range,
+    /// or `position` if no range contains it.
     pub fn take_in_order(&mut self, position: u64) -> u64 {
         if self.0.front().is_none_or(|first| first.0 > position) {
             return position;

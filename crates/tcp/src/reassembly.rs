@@ -16,8 +16,8 @@ struct Arrival {
 pub(crate) struct Reassembly {
     ranges: Ranges,
     /// Latest arrivals that began new ranges, newest first, each with the range that now contains
-    /// it, which may be shared. They determine the order of the blocks in the SACK option (RFC 2018
-    /// §4).
+    /// it; several may lie in one range. They determine the order of the blocks in the SACK option
+    /// (RFC 2018 §4).
     recent: [Arrival; 4],
 }
 
@@ -52,10 +52,10 @@ impl Reassembly {
         rcv_nxt
     }
 
-    /// Delivers an arrival at `rcv_nxt` and the ranges that it connects; returns the new `RCV.NXT`.
-    /// The other ranges keep their places in the order of the SACK option (RFC 2018 §4; Linux,
-    /// `tcp_sack_remove`): an arrival in order does not become a block, so it must not displace
-    /// one.
+    /// Delivers an arrival at `rcv_nxt` and the ranges that follow it without a gap; returns the
+    /// new `RCV.NXT`. The other ranges keep their places in the order of the SACK option (RFC 2018
+    /// §4; Linux, `tcp_sack_remove`): an arrival in order does not become a block, so it must not
+    /// displace one.
     pub fn fill(&mut self, rcv_nxt: u64, right: u64) -> u64 {
         self.ranges.insert(rcv_nxt, right);
         let end = self.ranges.take_in_order(rcv_nxt);

@@ -10,18 +10,18 @@
 //!
 //! *Equations.* A window is buffer · ratio, where ratio is 1/2 until a full segment has arrived,
 //! then the payload of the largest segment divided by the memory of its packet, in 256ths.
-//! `rcv_ssthresh` (the window) starts with that of the SYN, at most 1/2 of the buffer minus one
+//! `rcv_ssthresh` (the window) starts at the window of the SYN, at most 1/2 of the buffer minus one
 //! MSS. Each segment increases it by two MSS if its payload is at least its memory times this
 //! ratio, otherwise by twice the largest segment so far while the window is small enough for such
 //! segments; at most to the free part of the buffer. Once per round trip: copied = bytes read by
 //! the application during it, minus bytes waiting to be read; if that exceeds the previous value,
 //! the buffer becomes (2·copied·(1 + 2·(copied − last)/last) + out-of-order span)/ratio, at most
-//! `receive_autotuning`, unless the application has fixed it. RTT: 7/8 + 1/8 of the timestamp
-//! echoes of full segments, or the minimum time in which a window of data arrived.
+//! `receive_autotuning`, unless the application has fixed it. RTT: the timestamp echoes of full
+//! segments, smoothed with weight 1/8, or the minimum time in which a window of data arrived.
 //!
 //! *Where we differ.* The memory of a packet is that of a TUN device (`memory.rs`). Waiting data
 //! occupy as much memory as full segments of the same number of bytes. RTTs are measured in
-//! timestamp ticks of 1 ms. An empty buffer never advertises a zero window, as Linux may if the
+//! timestamp ticks of 1 ms. An empty buffer never advertises a zero window; Linux may do so if the
 //! buffer is smaller than a segment.
 
 use crate::memory;
@@ -30,7 +30,7 @@ use retx_units::{Duration, Time};
 /// Size in bytes below which a segment costs more memory than the window accounts for
 /// (`tcp_event_data_recv`).
 const SMALLEST: u32 = 128;
-/// Window in segments for the first comparison (`TCP_INIT_CWND`).
+/// Segments with which the bytes read in the first round trip are compared (`TCP_INIT_CWND`).
 const FIRST_SPACE: u64 = 10;
 /// Ratio before the first full segment, in 256ths (`TCP_DEFAULT_SCALING_RATIO`).
 const FIRST_RATIO: u64 = 128;
@@ -46,19 +46,19 @@ pub(crate) struct ReceiveMemory {
     buffer: u64,
     /// Maximum size of a growing buffer; `None` if the application has fixed it.
     most: Option<u64>,
-    /// Payload per memory, in 256ths (`scaling_ratio`).
+    /// Ratio of payload to memory, in 256ths (`scaling_ratio`).
     ratio: u64,
     /// Maximum window to advertise (`rcv_ssthresh`).
     window: u64,
     /// Upper bound of the window (`window_clamp`).
     clamp: u64,
-    /// Own MSS of this end (`advmss`): without options in the handshake, with options afterwards.
+    /// MSS of this end (`advmss`); after the handshake, reduced by the timestamps option.
     mss: u64,
     /// Headers of a packet, bytes.
     headers: u64,
     /// Out-of-order bytes beyond a gap.
     pub beyond_gap: u64,
-    /// Bytes read since an acknowledgment became due, which counts them as waiting.
+    /// Bytes read since an acknowledgment became due; its window still counts them as waiting.
     pub read_behind_ack: u64,
     /// Largest segment so far: its payload, and the memory of its packet.
     largest: (u64, u64),
@@ -160,7 +160,7 @@ impl ReceiveMemory {
         (self.rtt8 > 0).then(|| Duration::from_micros(self.rtt8 / 8))
     }
 
-    /// Memory of an amount of payload.
+    /// Memory that `bytes` of payload occupy in segments as large as the largest so far.
     const fn memory_of(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.largest.0) * self.largest.1
     }
@@ -170,9 +170,9 @@ impl ReceiveMemory {
         self.window_of(self.buffer.saturating_sub(self.memory_of(waiting)))
     }
 
-    /// Window to advertise with `waiting` bytes in the buffer, including out-of-order data, in a
-    /// field with the unit `unit` (`__tcp_select_window`); and true if so little is free that ACKs
-    /// may be delayed again.
+    /// Window to advertise with `waiting` bytes in the buffer, including out-of-order data
+    /// (`__tcp_select_window`). `unit` is the unit of the window field in bytes. The second value
+    /// is true if so little is free that ACKs may be delayed again.
     pub fn window(&self, waiting: u64, unit: u64, at: &Position) -> (u64, bool) {
         let waiting = waiting + self.read_behind_ack;
         let allowed = self.window_of(self.buffer);
@@ -201,7 +201,7 @@ impl ReceiveMemory {
         (if window == 0 && waiting == 0 { free } else { window }, short)
     }
 
-    /// Maximum of the window to advertise, rounded up to the unit of its field.
+    /// Maximum window to advertise, before it is rounded up to the unit of its field.
     pub const fn largest_window(&self) -> u64 {
         self.window
     }
@@ -231,8 +231,8 @@ impl ReceiveMemory {
         }
     }
 
-    /// Handles the largest segment so far, which differs from the estimate: the memory of its
-    /// packet determines the ratio (`tcp_measure_rcv_mss`).
+    /// Handles a segment larger than all before it: its payload and the memory of its packet
+    /// determine the ratio (`tcp_measure_rcv_mss`).
     pub fn on_larger_segment(&mut self, bytes: u32, at: &Position) {
         let payload = u64::from(bytes);
         let memory = memory::of_packet(payload + self.headers);
@@ -291,8 +291,8 @@ impl ReceiveMemory {
         true
     }
 
-    /// Increase for a segment whose payload is small for its memory: only a small window grows by
-    /// it (`__tcp_grow_window`).
+    /// Increase of the window for a segment whose payload is small for its memory; 0 unless the
+    /// window is small (`__tcp_grow_window`).
     fn step_of_costly_segment(&self, memory: u64, payload: u64, at: &Position) -> u64 {
         let mut memory = memory / 2;
         let mut window = self.window_of(self.most.unwrap_or(memory::LARGEST_RECEIVE_BUFFER)) / 2;

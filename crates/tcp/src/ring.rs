@@ -7,7 +7,8 @@ use std::ops::{Index, IndexMut};
 #[derive(Clone)]
 pub(crate) struct Ring<T> {
     slots: Vec<T>,
-    /// Number of items ever removed, modulo 2^32; the first item is in this slot, modulo the size.
+    /// Number of items ever removed, modulo 2^32. Modulo the size of the ring, the slot of the
+    /// first item.
     head: u32,
     /// Number of items ever added, modulo 2^32.
     tail: u32,
@@ -68,7 +69,7 @@ impl<T> Ring<T> {
         self.get_mut(self.len().wrapping_sub(1))
     }
 
-    /// Prefetches the first and the third item, and the slots of the next two.
+    /// Prefetches the first and the third item, and the slots of the next two items to be added.
     #[inline]
     pub fn prefetch_ends(&self) {
         for count in [self.head, self.head.wrapping_add(2), self.tail, self.tail.wrapping_add(1)] {
@@ -105,7 +106,8 @@ impl<T> Ring<T> {
         after[..from.end - from.start].iter_mut().chain(&mut before[to])
     }
 
-    /// Slots of the items: up to the end of the ring, and from its beginning.
+    /// Slots of the items, as two ranges: one up to the end of the ring, and one from its
+    /// beginning.
     fn halves(&self) -> (std::ops::Range<usize>, std::ops::Range<usize>) {
         if self.head == self.tail {
             return (0..0, 0..0);
@@ -115,7 +117,8 @@ impl<T> Ring<T> {
         (first..end, 0..self.len() - (end - first))
     }
 
-    /// Number of leading items for which `is` holds; it must not hold for any later item.
+    /// Number of leading items for which `is` holds, by binary search: `is` must hold for none of
+    /// the others.
     pub fn partition_point(&self, is: impl Fn(&T) -> bool) -> usize {
         let (mut from, mut to) = (0, self.len());
         while from < to {
@@ -142,7 +145,7 @@ impl<T: Copy + Default> Ring<T> {
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// Inserts an item at an index and moves the later ones: for rare cases.
+    /// Inserts an item at an index. All later items are moved, so this is for rare cases.
     pub fn insert(&mut self, index: usize, item: T) {
         self.push_back(item);
         for place in (index + 1..self.len()).rev() {

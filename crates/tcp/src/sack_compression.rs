@@ -3,9 +3,9 @@
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c`: `__tcp_ack_snd_check`, with its defaults of
 //! `tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns` and `tcp_comp_sack_slack_ns`.
 //!
-//! *Equations.* After three duplicate ACKs of a position, the next up to 44 wait together for
-//! min(RTT/20, 1 ms) after the first of them, and 100 µs of slack; the RTT is the least of the
-//! receiver's and the sender's, zero before the receiver has one.
+//! *Equations.* After three duplicate ACKs of a position, up to 44 further ones are merged into
+//! one, which is sent min(RTT/20, 1 ms) + 100 µs (slack) after the first of them was due. RTT is
+//! the smaller one of the receiver's and the sender's estimates, and 0 before the receiver has one.
 //!
 //! *Where we differ.* The timer always uses the whole slack. Segments that arrive twice are
 //! acknowledged at once, and a third block of data beyond gaps does not release waiting ACKs. A
@@ -35,8 +35,8 @@ impl Nothing for SackCompression {
 }
 
 impl SackCompression {
-    /// Handles a segment beyond a gap. `None` means to acknowledge it now; otherwise the latest
-    /// time for it, given the RTT if any.
+    /// Handles a segment beyond a gap. Returns `None` if it is to be acknowledged now, otherwise
+    /// the latest time for the acknowledgment.
     pub fn on_gap(&mut self, now: Time, rcv_nxt: u64, rtt: Option<Duration>) -> Option<Time> {
         if self.rcv_nxt != rcv_nxt {
             self.rcv_nxt = rcv_nxt;

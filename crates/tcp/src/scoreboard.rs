@@ -45,8 +45,8 @@ pub struct Record {
     pub doubled: bool,
     /// True if transmitted more than once in its life.
     pub ever_retransmitted: bool,
-    /// True if, in Linux, a copy is considered in flight in addition to the original, because the
-    /// recovery that sent it was undone (R without L).
+    /// True if a copy is considered in flight in addition to the original, because the recovery
+    /// that sent the copy was undone (in Linux: tagged R, but no longer L).
     pub surplus: bool,
     /// True if marked lost by its time (RFC 8985 §6.2), and not retransmitted since.
     overdue: bool,
@@ -80,7 +80,7 @@ pub struct Scoreboard {
     /// Number of times that a segment was marked lost.
     pub losses: u64,
     doubled_bytes: u64,
-    /// Bytes of copies from undone recoveries that are considered in flight.
+    /// Bytes of the segments with [`Record::surplus`].
     surplus_bytes: u64,
     surplus_segments: u64,
     /// Segments marked lost, including those retransmitted.
@@ -93,11 +93,11 @@ pub struct Scoreboard {
     assumed: Assumed,
     /// Lost segments not yet retransmitted, lowest first; entries may be out of date.
     to_retransmit: BinaryHeap<Reverse<u64>>,
-    /// Transmissions in order of time, as (time, first position), not known to be overtaken by
-    /// later ones; entries may be out of date.
+    /// Transmissions in order of time, as (time, first position), except those in `overtaken`;
+    /// entries may be out of date.
     by_time: VecDeque<(Time, u64)>,
-    /// Earlier transmissions that were in flight when a later one had arrived; entries may be out
-    /// of date.
+    /// Transmissions of data that were still in flight when data sent later had arrived; entries
+    /// may be out of date.
     overtaken: VecDeque<(Time, u64)>,
     /// Position after the highest segment ever retransmitted.
     resent_end: u64,
@@ -178,7 +178,7 @@ impl Scoreboard {
         self.marked_segments
     }
 
-    /// Removes a segment from the counts of lost and retransmitted ones.
+    /// Removes a segment from the counts of lost and retransmitted segments.
     fn forget(&mut self, record: &Record) {
         let length = u64::from(record.length);
         self.lost_bytes -= if record.lost { length } else { 0 };
@@ -201,8 +201,8 @@ impl Scoreboard {
             {
                 return Some((start, self.records[index].length));
             }
-            // Arrived or retransmitted meanwhile: entries are removed here rather than searched for
-            // at each arrival.
+            // The segment has meanwhile arrived or been retransmitted. Removing its entry only here
+            // saves a search at each arrival.
             self.to_retransmit.pop();
         }
         None
@@ -278,7 +278,7 @@ impl Scoreboard {
 
     fn index_at(&self, start: u64) -> Option<usize> {
         let first = self.records.front()?.start;
-        // In most cases it is the first segment, or one before it.
+        // In most cases `start` is the first segment, or lies below it.
         if start <= first {
             return (start == first).then_some(0);
         }

@@ -82,7 +82,7 @@ impl Timers {
         }
     }
 
-    /// True if only timers run that most connections of Linux use.
+    /// True if no timers run other than those that most connections of Linux use.
     pub fn has_no_other_than_usual(&self) -> bool {
         self.rare.get().is_none_or(|rare| {
             let unusual = rare.persist.min(rare.reordering).min(rare.compressed_ack);

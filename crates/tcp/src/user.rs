@@ -1,5 +1,5 @@
-//! User code for a decision of the sender. It is called through trait objects; everywhere else
-//! calls are dispatched at compile time.
+//! User code that takes a decision of the sender. It is called through trait objects; all other
+//! algorithms are dispatched at compile time.
 //!
 //! The [`Loader`] passed by the caller knows the language and the location of the code, and how it
 //! is called.
@@ -25,7 +25,7 @@ pub trait UserCause: LossCause + Debug + Send + Sync {
 
 /// Code that has been found and checked, ready to be instantiated for each connection.
 pub trait Program<T: ?Sized>: Debug + Send + Sync {
-    /// Creates an instance for a connection; `None` after a fault, which it has reported.
+    /// Creates an instance for a connection. Reports a fault to `faults`, and then returns `None`.
     fn start(&self, faults: &Arc<Faults>) -> Option<Box<T>>;
 
     /// True for a congestion control with a pacing rate.
@@ -82,8 +82,8 @@ impl NoLoader {
 /// Reason why code is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Key of the choice that is invalid (`file`, `class`, a parameter); empty for the whole
-    /// choice.
+    /// Invalid key of the choice (`file`, `class` or a parameter); empty if the choice as a whole
+    /// is invalid.
     pub key: String,
     /// Message: the fault, and what is valid instead.
     pub message: String,
@@ -165,22 +165,23 @@ impl<T: ?Sized> Debug for Loaded<T> {
     }
 }
 
-/// Loaded programs always compare equal: file, class and parameters are stored beside them and
-/// compared there.
+/// Loaded programs always compare equal: their file, class and parameters are fields of the
+/// configuration, and are compared there.
 impl<T: ?Sized> PartialEq for Loaded<T> {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-/// Instance of a program for one connection, created when the first data are sent, so that an end
-/// that only acknowledges has none.
+/// Instance of a program for one connection, created when the first data are sent, so that an
+/// endpoint that only acknowledges has none.
 #[derive(Debug)]
 pub(crate) struct Instance<T: ?Sized> {
     program: Arc<dyn Program<T>>,
     faults: Arc<Faults>,
     running: Option<Box<T>>,
-    /// First byte of sequence space sent before other data: a data byte, or only a FIN.
+    /// First transmission after the SYN, if it takes one byte of sequence space: one byte of data,
+    /// or only a FIN, for which no instance is created yet.
     early: Option<Sent>,
 }
 
@@ -283,7 +284,7 @@ impl Config {
         Ok(())
     }
 
-    /// Directs faults of user code to `faults`, which differ between runs.
+    /// Reports faults of user code to `faults`, of which each run has its own.
     pub fn report_faults_to(&mut self, faults: &Arc<Faults>) {
         if let congestion_control::Config::python(code) = &mut self.congestion_control {
             code.program.faults = Arc::clone(faults);

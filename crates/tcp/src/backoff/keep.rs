@@ -15,7 +15,8 @@ use super::{Ack, Backoff, Doublings, Timeout};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Wait doubled by each timeout, and kept until the loss state is over (García et al., observed).
+/// Wait doubled by each timeout; doublings last until the loss state is over (García et al.,
+/// observed).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}

@@ -14,7 +14,7 @@ use super::{Ack, Backoff, Doublings, Timeout};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Linux: wait doubled by each timeout except the first of a SYN, reset by a valid RTT sample.
+/// Linux: wait doubled by each timeout except the first ones of a SYN, reset by a valid RTT sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {

@@ -34,7 +34,7 @@ pub(crate) struct Doublings(u32);
 impl Doublings {
     /// Adds a doubling.
     pub(crate) fn increase(&mut self) {
-        // 2^63 is the largest factor that fits into 64 bits, and corresponds to many years.
+        // The factor 2^63 still fits into 64 bits; no connection lives long enough for more.
         self.0 = (self.0 + 1).min(63);
     }
 

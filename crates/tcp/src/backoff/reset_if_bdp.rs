@@ -2,7 +2,7 @@
 //! bandwidth is available, the next wait is the RTO without backoff.
 //!
 //! *Reference.* Park, Chung & Ahn, EURASIP JWCN 2012:304, *An algorithm updating the back-off value
-//! when an RTO is triggered*; `cwnd_max` as found best there (Fig. 6b).
+//! when an RTO is triggered*; the default of `cwnd_max` is the best value found there (Fig. 6b).
 //!
 //! *Equations.* At a timeout: exponent = 0 if BDP > cwnd_max/2, else exponent + 1; BDP = available
 //! bandwidth × RTT, as the congestion control estimates it. Otherwise as `rfc6298`.

@@ -65,7 +65,7 @@ impl AckSamples {
         self.rtt = rtt;
     }
 
-    /// Evaluates an acknowledgment, in `observe`.
+    /// Evaluates an acknowledgment; called in `observe`.
     pub fn take(&mut self, ack: &Ack, smss: u32) -> AckSample {
         let rtt = match &mut self.times {
             Some(times) => times.on_ack(ack),
@@ -85,7 +85,7 @@ impl AckSamples {
         AckSample { packets: ack.bytes_acked.div_ceil(smss.into()), rtt, state }
     }
 
-    /// True from a reduction until everything outstanding then is acknowledged.
+    /// True from a reduction until everything outstanding at its start is acknowledged.
     pub const fn is_reduced(&self) -> bool {
         self.high_seq.is_some()
     }

@@ -40,7 +40,7 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// Relative position of a sample: 0 for the smallest RTT, 1 for the largest; 0 if both are
+    /// Relative position of a sample: 0 for the smallest RTT, 1 for the largest; 0 if the two are
     /// equal.
     pub fn position(&self, rtt: Duration) -> f64 {
         let width = self.largest.saturating_sub(self.least);
@@ -95,7 +95,7 @@ impl Bandwidth {
             self.by_duplicates = self.by_duplicates.saturating_add(ack.delivered);
             return ack.delivered;
         }
-        // The ACK covers only the missing segment, for which no duplicate ACK has counted.
+        // The ACK covers only the missing segment, which no duplicate ACK has been credited for.
         if ack.bytes_acked <= smss {
             return ack.bytes_acked;
         }

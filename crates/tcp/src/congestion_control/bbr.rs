@@ -4,9 +4,9 @@
 //! *Reference.* Cardwell, Cheng, Gunn, Hassas Yeganeh & Jacobson, ACM Queue 14(5), 2016: version 1
 //! as in Linux `net/ipv4/tcp_bbr.c`, whose functions are named below.
 //!
-//! *Equations.* bw = largest delivery rate of 10 rounds; min_rtt = least RTT of 10 s.
-//! pacing rate = 0.99·pacing_gain·bw; cwnd = cwnd_gain·bw·min_rtt, and what aggregation and
-//! segmentation offload need (three bursts of 1 ms, then the next even number).
+//! *Equations.* bw = largest delivery rate of 10 rounds; min_rtt = least RTT of 10 s. pacing rate =
+//! 0.99·pacing_gain·bw; cwnd = cwnd_gain·bw·min_rtt plus the room that segmentation offload (three
+//! bursts of 1 ms, rounded up to an even sum) and ACK aggregation need.
 //!
 //! | mode | pacing gain | cwnd gain | until |
 //! |---|---|---|---|
@@ -15,18 +15,25 @@
 //! | probe bandwidth | 5/4, 3/4, 1 six times, each for min_rtt | 2 | min_rtt is 10 s old |
 //! | probe RTT | 1 | four segments | 200 ms and a round |
 //!
-//! On loss: cwnd follows what is delivered for a round, then grows by that, and returns when
-//! recovery ends. A path that is policed is sent at its policed rate (`bbr/policer.rs`).
+//! On loss, for one round only as much is sent as is delivered; then cwnd grows by the data
+//! delivered, and the end of recovery restores it. If a policer is detected, the rate is the
+//! policed one (`bbr/policer.rs`).
 //!
-//! *Where we differ.* Bytes a second, where Linux counts segments in 2^-24 per microsecond; times
-//! in nanoseconds, not in jiffies. The budget for offloads is Linux's, although without `tso`
-//! segments are sent one by one. The phase of a cycle is drawn from a stream keyed by the
-//! connection's initial sequence numbers. A timeout within fast recovery saves no window.
+//! *Where we differ.* Rates are in bytes per second (Linux: segments per microsecond, in units of
+//! 2^-24), times in nanoseconds (Linux: jiffies). The budget for offloads is that of Linux even
+//! without `tso`, when segments are sent one by one. The phase of a cycle is drawn from a stream
+//! keyed by the connection's initial sequence numbers. A timeout within fast recovery saves no
+//! window.
 //!
-//! *Compared* with Linux 6.18 over 10 Mbit/s, 2 × 20 ms and a queue of 1000 packets, three runs of
-//! 15 s each (`linux_bbr`, five runs): goodput at 0, 1, 5, 10 and 20 % random loss 9.17, 8.95,
-//! 8.69, 8.03 and 3.87 Mbit/s (9.25, 9.16, 8.73, 7.81 and 4.51, from 1.3 to 5.5); the window tops
-//! startup at 102 to 106 segments (102).
+//! *Compared* with Linux 6.18 over 10 Mbit/s, 2 × 20 ms and a queue of 1000 packets, by the goodput
+//! in Mbit/s over 15 s:
+//!
+//! | random loss | 0 % | 1 % | 5 % | 10 % | 20 % |
+//! |---|---|---|---|---|---|
+//! | Linux, three runs | 9.17 | 8.95 | 8.69 | 8.03 | 3.87 |
+//! | `linux_bbr`, five runs | 9.25 | 9.16 | 8.73 | 7.81 | 4.51 (1.3 to 5.5) |
+//!
+//! The largest window in startup is 102 to 106 segments in Linux, and 102 here.
 
 mod aggregation;
 mod model;
@@ -103,9 +110,9 @@ struct Bbr {
     has_seen_rtt: bool,
     /// True if sending has restarted after the application had no data to send.
     restarted: bool,
-    /// End of the minimum RTT probe, known once the data in flight are few enough, and whether a
-    /// round has passed.
+    /// End of the minimum RTT probe; `None` until few enough data are in flight.
     probe_end: Option<Time>,
+    /// True once the probe has lasted a round.
     probe_round: bool,
     /// Window to restore after a recovery or a minimum RTT probe, in segments.
     prior_cwnd: u64,
@@ -156,7 +163,7 @@ impl Bbr {
         self.policer.bandwidth().unwrap_or_else(|| self.rounds.bandwidth())
     }
 
-    /// `bbr_init_pacing_rate_from_rtt`: a window per RTT, or per nominal millisecond.
+    /// `bbr_init_pacing_rate_from_rtt`: one window per RTT, or per millisecond if no RTT is known.
     fn init_pacing_rate(&mut self, cwnd: u64, rtt: Option<Duration>) {
         self.has_seen_rtt |= rtt.is_some();
         // An RTT of 0 would make the rate infinite.
@@ -170,7 +177,7 @@ impl Bbr {
             self.init_pacing_rate(cwnd, srtt);
         }
         let rate = self.bandwidth().pacing_rate(gain);
-        // In startup the first samples are of a few segments only, and would slow the sender down.
+        // In startup the first samples cover only a few segments, and would slow the sender down.
         if self.full.reached || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
@@ -249,7 +256,7 @@ impl CongestionControl for State {
     /// Handles the restart after a pause of the application (`bbr_cwnd_event`).
     fn on_restart(&mut self, window: &mut Window, now: Time) {
         let bbr = &mut *self.0;
-        // Only a pause that the application caused is a restart; other pauses belong to the path.
+        // Only a pause that the application caused is a restart; other pauses are due to the path.
         if !bbr.rate.is_app_limited() {
             return;
         }

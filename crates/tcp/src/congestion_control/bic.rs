@@ -4,17 +4,27 @@
 //! *Reference.* Linux `net/ipv4/tcp_bic.c` (read as of 6.x), after Xu, Harfoush & Rhee 2004,
 //! “Binary increase congestion control for fast long-distance networks”.
 //!
-//! *Equations.* One segment for each n acknowledged, with W the window of the last loss: n = cwnd
-//! up to 14 segments, else below W by the distance d = ⌊(W − cwnd)/4⌋: cwnd/16 for d > 16, cwnd/d
-//! down to 2, then 5·cwnd; from W on 5·cwnd up to W + 3, 3·cwnd/(cwnd − W) up to W + 47, then
-//! cwnd/16. At most 20 before the first loss. n is divided by the average number of segments per
-//! ACK, starting from 2 (1/16 of the newest, in the state Open), and computed anew for another cwnd
-//! or after more than 28 ms. Loss and timeout: W = cwnd, or 1843/2048·cwnd if cwnd < W (fast
-//! convergence); ssthresh = max(819/1024·cwnd, 2), with up to 14 segments max(cwnd/2, 2). A timeout
-//! forgets W and the average.
+//! *Equations.* cwnd grows by one segment for each n segments acknowledged. With W the window of
+//! the last loss, and d = ⌊(W − cwnd)/4⌋:
 //!
-//! *Where it differs.* From the paper: quarters of the distance, not halves. The module's
-//! parameters have their defaults.
+//! | cwnd | n |
+//! |---|---|
+//! | up to 14 | cwnd |
+//! | below W, d > 16 | cwnd/16 |
+//! | below W, 2 ≤ d ≤ 16 | cwnd/d |
+//! | below W, d < 2 | 5·cwnd |
+//! | W to W + 3 | 5·cwnd |
+//! | W + 4 to W + 47 | 3·cwnd/(cwnd − W) |
+//! | above | cwnd/16 |
+//!
+//! Before the first loss n is at most 20. n is divided by the average number of segments per ACK,
+//! which starts at 2, and in which each ACK in the state Open has the weight 1/16. n is recomputed
+//! for a new cwnd, or after more than 28 ms. Loss and timeout: W = cwnd, or 1843/2048·cwnd if cwnd
+//! < W (fast convergence); ssthresh = max(819/1024·cwnd, 2), or max(cwnd/2, 2) for cwnd ≤ 14. A
+//! timeout forgets W and the average.
+//!
+//! *Where it differs.* From the paper: a step covers a quarter of the distance, not half. The
+//! module's parameters have their defaults.
 
 use super::ack_samples::{self, AckSamples};
 use super::jiffies::{self, HZ};
@@ -40,9 +50,10 @@ const BETA: u64 = 819;
 const SCALE: u64 = 1024;
 /// Windows of ACKs per step of the search next to the maximum, times [`SEARCH`] (`smooth_part`).
 const SMOOTH: u64 = 20;
-/// Acknowledged segments per increase before the first loss, at most: 5 % per round trip.
+/// Maximum number of acknowledged segments per increase before the first loss: growth of at least 5
+/// % per round trip.
 const FIRST_MOST: u64 = 20;
-/// 1 in the fixed point of the segments per ACK.
+/// Fixed-point representation of 1 for the number of segments per ACK.
 const RATIO_ONE: u64 = 16;
 /// Age at which the growth is computed anew for an unchanged window: HZ/32, in ticks.
 const STALE: u64 = HZ / 32;
@@ -81,24 +92,24 @@ impl State {
             return;
         }
         self.computed = Some((cwnd, now));
-        // Delayed ACKs are not allowed for in a small window, where Reno does not either.
+        // In a small window delayed ACKs are not compensated for, as in Reno.
         if cwnd <= LOW_WINDOW {
             self.per = cwnd;
             return;
         }
         let mut per = self.search(cwnd);
-        // Without an estimate of the path: at least 5 % per round trip.
+        // Without an estimate of the path, the window grows by at least 5 % per round trip.
         if self.last_max == 0 {
             per = per.min(FIRST_MOST);
         }
         self.per = (per.saturating_mul(RATIO_ONE) / self.per_ack).max(1);
     }
 
-    /// Number of segments to be acknowledged per increase, without delayed ACKs.
+    /// Number of segments to be acknowledged per increase, if ACKs are not delayed.
     const fn search(&self, cwnd: u64) -> u64 {
         let near_maximum = cwnd.saturating_mul(SMOOTH) / SEARCH;
-        // Towards the maximum: in steps of the largest size while far away, then by the search, and
-        // next to it a segment in five windows.
+        // Below the maximum: the largest steps while far from it, then the search, and next to it
+        // one segment in five windows.
         if cwnd < self.last_max {
             return match (self.last_max - cwnd) / SEARCH {
                 0 | 1 => near_maximum,
@@ -106,7 +117,7 @@ impl State {
                 step => cwnd / step,
             };
         }
-        // Beyond the maximum the same in reverse order: the farther, the faster.
+        // Beyond the maximum the steps come in reverse order: the farther, the faster.
         match cwnd - self.last_max {
             beyond if beyond < SEARCH => near_maximum,
             beyond if beyond < INCREMENT_MAX * (SEARCH - 1) => {

@@ -8,9 +8,9 @@
 //! cwnd_epoch)/C) (fig. 2), target = W_cubic(t + SRTT), held within cwnd and 1.5·cwnd (§4.2); W_est
 //! += α·acked/cwnd (fig. 4) with α = 3(1 − β)/(1 + β), and 1 once W_est ≥ cwnd_prior (§4.3). Where
 //! W_cubic(t) < W_est: cwnd = W_est; else cwnd += (target − cwnd)/cwnd per segment acknowledged.
-//! Loss: ssthresh = cwnd = max(β·FlightSize, 2); W_max = cwnd, or cwnd·(1 + β)/2 when it had been
-//! more (fast convergence, §4.7). Timeout: the same ssthresh, cwnd = 1, then K = 0 (§4.8). It grows
-//! only while the window limits, and t excludes the time when it does not (§5.8).
+//! Loss: ssthresh = cwnd = max(β·FlightSize, 2); W_max = cwnd, or cwnd·(1 + β)/2 if W_max was
+//! larger before (fast convergence, §4.7). Timeout: the same ssthresh, cwnd = 1, then K = 0 (§4.8).
+//! cwnd grows only while it limits the sender, and t excludes all other time (§5.8).
 //!
 //! *Where we differ.* The RFC increases "for each received new ACK"; we do so per segment
 //! acknowledged, as Linux does, so that delayed ACKs do not halve the growth. cwnd never falls to
@@ -56,8 +56,8 @@ pub enum Variant {
     /// RFC 9438.
     #[default]
     Rfc9438,
-    /// Linux: whole segments, reductions of cwnd (not FlightSize), 5 % per round trip at least
-    /// before the first loss, α never 1, t + smallest RTT.
+    /// Linux: whole segments; reductions of cwnd, not FlightSize; growth of at least 5 % per round
+    /// trip before the first loss; α never 1; a target one minimum RTT ahead.
     Linux,
 }
 
@@ -95,7 +95,7 @@ pub struct State {
     start: Start,
     /// Transmission time of each segment; `None` if the connection samples RTTs as Linux does.
     times: Option<SendTimes>,
-    /// RTT sample of the current acknowledgment, by those times.
+    /// RTT sample of the current acknowledgment, by `times`.
     rtt: Option<Duration>,
     last_sent: Time,
 }

@@ -1,18 +1,17 @@
-//! *What it does.* Samples of the rate at which the network delivers, one per acknowledgment.
+//! *What it does.* Samples the rate at which the network delivers data, once per acknowledgment.
 //!
 //! *Reference.* Cheng, Cardwell, Hassas Yeganeh & Jacobson, draft-cheng-iccrg-delivery-rate-
 //! estimation; read: Linux `net/ipv4/tcp_rate.c` (`tcp_rate_skb_sent`, `tcp_rate_skb_delivered`,
 //! `tcp_rate_gen`, `tcp_rate_check_app_limited`).
 //!
-//! *Equations.* With P the newest segment that an ACK delivers: segments = delivered −
-//! P.delivered; interval = max(P.sent − P.first_sent, now − P.delivered_at). A sample is invalid
-//! when its interval is shorter than the least RTT of five minutes. It is limited by the
-//! application when P was sent while what had been in flight at a shortage of data was not yet
-//! delivered.
+//! *Equations.* With P the newest segment that an ACK delivers: segments = delivered − P.delivered;
+//! interval = max(P.sent − P.first_sent, now − P.delivered_at). A sample is invalid if its interval
+//! is shorter than the minimum RTT of five minutes. It is limited by the application if P was sent
+//! before all data in flight at the last shortage of data had been delivered.
 //!
 //! *Where we differ.* Nanoseconds, not microseconds. The RTT is that of the newest segment
-//! delivered; Linux takes that of the last one acknowledged, and none when any of those was sent
-//! twice.
+//! delivered; Linux takes that of the last segment acknowledged, and none if one of those
+//! acknowledged was retransmitted.
 
 use super::windowed::WindowedMin;
 use super::{Delivery, Sent};
@@ -174,15 +173,15 @@ impl DeliveryRate {
             self.delivered_at = ack.now;
         }
         let Some(newest) = newest else { return Reading::default() };
-        // Later samples count their sending time from here.
+        // The sending interval of later samples begins here.
         self.first_sent = newest.sent;
         let rtt = (!newest.again).then(|| ack.now.since(newest.sent)).or(ack.rtt);
         if let Some(rtt) = rtt {
             self.least_rtt.add(ack.now.as_nanos(), rtt.as_nanos());
         }
         let sending = newest.sent.since(newest.first_sent);
-        // The longer of sending and acknowledging: compressed ACKs would exceed the rate of the
-        // path.
+        // The longer one of the sending and the acknowledging interval: by the latter alone,
+        // compressed ACKs would give a rate above that of the path.
         let interval = ack.now.since(newest.delivered_at).max(sending);
         // An unnecessary retransmission may shorten the interval to less than the least RTT, and so
         // raise the rate.
@@ -197,7 +196,8 @@ impl DeliveryRate {
             sample: is_valid.then_some(sample),
             is_app_limited: newest.is_app_limited,
             rtt,
-            // `FLAG_ACK_MAYBE_DELAYED`: a short segment, alone in flight for a round trip.
+            // `FLAG_ACK_MAYBE_DELAYED`: the segment is short, and was alone in flight for a round
+            // trip.
             may_be_delayed: ack.segments == 1
                 && ack.is_short
                 && newest.delivered + 1 == self.delivered,

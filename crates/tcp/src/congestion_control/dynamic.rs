@@ -3,27 +3,28 @@
 //!
 //! *Reference.* Park, Chung & Ahn, EURASIP JWCN 2012:304 ("dynamic responding").
 //!
-//! *Equations.* At the k-th fast retransmit or timeout: L = 100/(data segments sent since the one
-//! before), percent (eq. 2); S = S·(1 − θ) + L·θ (eq. 3), θ = the interval since the one before
-//! over the longest interval (eq. 4); y(x) = (β − cwnd_max)/α·x + cwnd_max below α, β from there on
-//! (eq. 5); ssthresh = ABW; cwnd = min(ssthresh/2, max(y(S), β)), the second only when S > 0.
-//! Growth as `reno`, and, with `ceiling`, no further than eq. 5 allows once a loss has been seen,
-//! that is with S above 0: cwnd ≤ cwnd_max with `cwnd_max`, cwnd ≤ max(y(S), β) with `loss_rate`.
-//! Without it (`none`) eq. 5 acts at losses only. With the backoff `reset_if_bdp` a timeout resets
-//! the backoff when bandwidth × RTT > cwnd_max/2.
+//! *Equations.* At each fast retransmit or timeout: L = 100/(data segments sent since the previous
+//! one), percent (eq. 2); S = S·(1 − θ) + L·θ (eq. 3), θ = interval since the previous one/longest
+//! interval (eq. 4); y(x) = (β − cwnd_max)/α·x + cwnd_max below α, β from there on (eq. 5);
+//! ssthresh = ABW; cwnd = min(ssthresh/2, max(y(S), β)), the second only when S > 0. Growth as
+//! `reno`. Once a loss has been seen (S > 0), `ceiling` limits it: to cwnd ≤ cwnd_max with
+//! `cwnd_max`, to cwnd ≤ max(y(S), β) with `loss_rate`. With `none`, eq. 5 is applied at losses
+//! only. With the backoff `reset_if_bdp` a timeout resets the backoff when bandwidth × RTT >
+//! cwnd_max/2.
 //!
-//! *Where the paper leaves room.* ABW is Prairie's estimate, of which only an abstract is known
-//! (`prairie_like`). It is a bandwidth, and the paper uses it as a window in bytes per second: its
-//! figure 7 shows ssthresh = 132,811 bytes on a path of 2 Mbit/s and 22 ms, which holds 5,500
-//! bytes. `abw = "second"` does the same; `abw = "least_rtt"` multiplies by the least RTT, as
-//! Westwood does. With `second` the threshold is far above the path, and the window grows
-//! exponentially until a loss: the paper limits it to 50 packets, and so does the preset
-//! (`max_cwnd`). The paper is contradictory on whether eq. 5 bounds this growth: the algorithm runs
-//! at losses and lets cwnd "increase exponentially until it reaches ssthresh", but "if the loss
-//! rate is higher than zero, cwnd cannot be higher than 25000", and its figure 7b returns from
-//! 11,024 to 10,000 bytes. The inflation of fast recovery is not bounded. A small cwnd may rise at
-//! a loss, because the algorithm does not compare the two. Retransmissions count as data segments
-//! sent. The first interval begins with the first segment.
+//! *Where the paper leaves room.* ABW is the estimate of Prairie, of which only an abstract is
+//! known (`prairie_like`). It is a bandwidth, and the paper uses its value in bytes per second as a
+//! window in bytes: its figure 7 shows ssthresh = 132,811 bytes on a path of 2 Mbit/s and 22 ms,
+//! which holds 5,500 bytes. `abw = "second"` does the same; `abw = "least_rtt"` multiplies the
+//! bandwidth by the minimum RTT, as Westwood does. With `second` the threshold is far above the
+//! path, and the window grows exponentially until a loss: the paper limits it to 50 packets, and so
+//! does the preset (`max_cwnd`). The paper is contradictory on whether eq. 5 bounds this growth:
+//! the algorithm runs at losses and lets cwnd "increase exponentially until it reaches ssthresh",
+//! but "if the loss rate is higher than zero, cwnd cannot be higher than 25000", and in its figure
+//! 7b the window returns from 11,024 to 10,000 bytes. The inflation of fast recovery is not
+//! bounded. A small cwnd may rise at a loss, because the algorithm does not compare the new value
+//! with the old one. Retransmissions count as data segments sent. The first interval begins with
+//! the first segment.
 
 use super::bandwidth::{Bandwidth, Bursts, Filter, Sampled, Smoothing, Tustin};
 use super::{Ack, CongestionControl, Loss, Positive, Sent, Window, reno, westwood};
@@ -359,7 +360,7 @@ mod tests {
         let mut window = window(30, 99);
         state.on_timeout(&mut window, &loss(at(20_000), 30), false);
         assert_eq!(window.cwnd, 22_000);
-        // An immediate second timeout: one segment in no time has no weight.
+        // A second timeout at the same time: its interval is 0, so it has no weight.
         state.on_timeout(&mut window, &loss(at(20_000), 1), true);
         assert_eq!(window.cwnd, 22_000);
     }

@@ -3,15 +3,16 @@
 //!
 //! *Reference.* RFC 3649 §5 and appendix B; Linux `net/ipv4/tcp_highspeed.c` (read as of 6.x).
 //!
-//! *Equations.* In segments: a(w) is the number of the first window of the RFC's table that is not
-//! below w, b(w) its decrease in 256ths. Congestion avoidance: +a(w)/cwnd per ACK. Loss and
-//! timeout: ssthresh = max(cwnd − ⌊b(w)·cwnd⌋, 2). The table follows b(w) = 0.5 −
-//! 0.4·ln(w/38)/ln(83000/38), a(w) = w²·p(w)·2·b(w)/(2 − b(w)) and p(w) = 0.078/w^1.2; up to 38
-//! segments it is Reno.
+//! *Equations.* In segments: a(w) is the row, counted from 1, of the first window in the RFC's
+//! table that is not below w; b(w) is the decrease in this row, in 256ths. Congestion avoidance:
+//! +a(w)/cwnd per ACK. Loss and timeout: ssthresh = max(cwnd − ⌊b(w)·cwnd⌋, 2). The table follows
+//! b(w) = 0.5 − 0.4·ln(w/38)/ln(83000/38), a(w) = w²·p(w)·2·b(w)/(2 − b(w)) and p(w) = 0.078/w^1.2;
+//! up to 38 segments it is Reno.
 //!
 //! *Where it differs.* From the RFC: increases are whole segments, rounded up, and 72 at most. The
-//! reduction follows the window at the last growth in congestion avoidance, so that it is Reno's in
-//! the first slow start, whatever the window. From Linux: no clamp of the window at 2^25 segments.
+//! reduction is that for the window at the last growth in congestion avoidance; in the first slow
+//! start it is Reno's, however large the window. From Linux: no clamp of the window at 2^25
+//! segments.
 
 use super::segments::{self, Segments};
 use super::{Ack, CongestionControl, Loss, Window};
@@ -70,7 +71,7 @@ impl State {
 
     fn ssthresh(&self, window: &Window) -> u64 {
         let cwnd = segments::cwnd(window);
-        // The index is not updated here: the kernel leaves it to the growth.
+        // The index is not updated here: as in the kernel, only growth updates it.
         cwnd - (u128::from(cwnd) * u128::from(DECREASES[self.index]) / 256) as u64
     }
 }

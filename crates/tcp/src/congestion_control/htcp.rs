@@ -1,18 +1,22 @@
-//! *What it does.* H-TCP as in Linux: the longer ago the last congestion, the faster the growth;
-//! a reduction leaves what keeps the bottleneck busy while its queue empties.
+//! *What it does.* H-TCP as in Linux: the longer ago the last congestion, the faster the growth; a
+//! reduction leaves a window that keeps the bottleneck busy while its queue drains.
 //!
 //! *Reference.* Linux `net/ipv4/tcp_htcp.c` (read as of 6.x), after Leith & Shorten 2004, “H-TCP:
 //! TCP for high-speed and long-distance networks”.
 //!
-//! *Equations.* In ticks of 4 ms, α and β in 1/128. Δ: time since the end of the last recovery. α =
-//! 2·f·(1 − β) with f = 1 for Δ ≤ 1 s, and ⌊1 + 10·(Δ − 1 s) + ((Δ − 1 s)/2)²⌋ beyond (paper, eq.
-//! 4); f is divided by 100 ms/RTTmin, held within 0.5 and 10. Congestion avoidance: +1 when α times
-//! the segments acknowledged since the last increase exceeds cwnd. Loss and timeout: β = ½ if the
-//! largest throughput differs by more than a fifth from that before the previous loss; else
-//! RTTmin/RTTmax within 0.5 and 0.8 from the second time on, for RTTmin > 10 ms; ssthresh = max(β·
-//! cwnd, 2). RTTmax grows by at most 20 ms at a time, and loses 5 % of its excess at each
-//! reduction. Throughput: segments per second of each round trip, a quarter of the newest in the
-//! average from three RTTmin after the loss on.
+//! *Equations.* Times are in ticks of 4 ms, α and β in 1/128; Δ is the time since the end of the
+//! last recovery.
+//!
+//! - α = 2·f·(1 − β), with f = 1 for Δ ≤ 1 s, and f = ⌊1 + 10·(Δ − 1 s) + ((Δ − 1 s)/2)²⌋ for
+//!   longer Δ (paper, eq. 4). f is divided by 100 ms/RTTmin, a ratio limited to 0.5 … 10.
+//! - Congestion avoidance: +1 when α times the segments acknowledged since the last increase
+//!   exceeds cwnd.
+//! - Loss and timeout: ssthresh = max(β·cwnd, 2). β = ½ if the largest throughput differs by more
+//!   than a fifth from that before the previous loss, at the first loss after such a change, and
+//!   for RTTmin ≤ 10 ms; otherwise β = RTTmin/RTTmax, limited to 0.5 … 0.8.
+//! - RTTmax grows by at most 20 ms at a time. Each reduction lowers its excess over RTTmin by 5 %.
+//! - Throughput is measured in each round trip, in segments per second. Its average starts anew in
+//!   the three RTTmin after a loss; then the newest value has the weight 1/4.
 //!
 //! *Where it differs.* From the paper: the RTT scaling and the steps of whole segments. From Linux:
 //! a duplicate ACK does not end the measurement of a throughput. The module's parameters
@@ -31,7 +35,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-/// 1 in the fixed point of α and β.
+/// Fixed-point representation of 1 for α and β.
 const ONE: u64 = 128;
 /// `BETA_MIN` and `BETA_MAX`: 0.5 and 0.8.
 const BETA_MIN: u64 = 64;
@@ -49,9 +53,10 @@ pub struct State {
     /// α in 1/128 segments, β in 1/128.
     alpha: u64,
     beta: u64,
-    /// True once a loss has left β at its least: the next one may adapt it (`modeswitch`).
+    /// True once a loss has left β at its minimum: the next loss may adapt it (`modeswitch`).
     adapts: bool,
-    /// Segments of the last ACK in the state Open that have not counted yet.
+    /// Segments acknowledged by the last ACK in the state Open that are not yet counted towards an
+    /// increase.
     acked: u64,
     /// RTTs in ticks; 0 before the first.
     min_rtt: u64,
@@ -75,7 +80,8 @@ struct Undo {
 struct Throughput {
     /// Segments acknowledged since `began`.
     packets: u64,
-    /// Start of the interval in ticks; `None` before the first, which began when Linux was booted.
+    /// Start of the interval in ticks; `None` for the first interval, which in Linux begins at
+    /// boot.
     began: Option<u64>,
     average: u64,
     max: u64,
@@ -119,18 +125,19 @@ impl State {
     /// `measure_achieved_throughput`, once an interval is over.
     fn measure_throughput(&mut self, now: u64, cwnd: u64) {
         let Throughput { packets, began, .. } = self.throughput;
-        // The kernel subtracts unsigned numbers: with more growth than window nothing is measured.
+        // The kernel subtracts unsigned numbers: if the growth exceeds the window, nothing is
+        // measured.
         let Some(least) = cwnd.checked_sub((self.alpha / ONE).max(1)) else { return };
         let length = began.map(|began| now - began);
         let is_long = length.is_none_or(|length| length >= self.min_rtt);
         if packets < least || self.min_rtt == 0 || !is_long {
             return;
         }
-        // Divided by the time since the boot of the machine, the first throughput is about 0.
+        // The kernel divides the first one by the time since boot, which gives about 0.
         let current = length.map_or(0, |length| packets * HZ / length);
         let throughput = &mut self.throughput;
-        // Rounds just after a loss carry its reduced window: an average with the ones before would
-        // not be that of the new window.
+        // Rounds just after a loss use the reduced window; an average with earlier rounds would not
+        // describe it.
         if (now - self.last_congestion) / self.min_rtt <= 3 {
             (throughput.average, throughput.max) = (current, current);
         } else {
@@ -162,7 +169,8 @@ impl State {
         let mut factor = 1;
         if since > HZ {
             let late = since - HZ;
-            // The kernel squares 32 bits, which overflow about nine minutes after the congestion.
+            // The kernel squares a 32-bit number, which overflows about nine minutes after the
+            // congestion.
             let half = (late / 2) as u32;
             let square = u64::from(half.wrapping_mul(half));
             factor = 1 + (10 * late + square / HZ) / HZ;
@@ -172,8 +180,8 @@ impl State {
             let scale = (8 * HZ / (10 * self.min_rtt)).clamp(4, 80);
             factor = (8 * factor / scale).max(1);
         }
-        // 2·(1 − β): a smaller reduction grows more slowly, so that flows with different β share
-        // a bottleneck equally.
+        // 2·(1 − β): after a smaller reduction the window grows more slowly, so that flows with
+        // different β share a bottleneck equally.
         self.alpha = 2 * factor * (ONE - self.beta);
     }
 
@@ -208,7 +216,7 @@ impl State {
         } else {
             self.segments.count = self.segments.count.saturating_add(self.acked);
         }
-        // Outside of the state Open no ACK sets it: each then counts as one segment.
+        // Outside of the state Open no ACK sets `acked`; each ACK then counts as one segment.
         self.acked = 1;
     }
 }

@@ -4,10 +4,10 @@
 //! *Reference.* Caini & Firrincieli, Int. J. Satell. Commun. Netw. 22(5), 2004. Read: Linux
 //! `net/ipv4/tcp_hybla.c`.
 //!
-//! *Equations.* ρ = max(RTT/RTT₀, 1), RTT the least smoothed RTT. Per ACK, in segments: slow start
-//! cwnd += 2^ρ − 1, not beyond ssthresh; congestion avoidance cwnd += ρ²/cwnd. Losses halve what
-//! was in use. As in Linux it grows only while the window limits, as Reno while a timeout is being
-//! repaired, and the exponent counts up to 16.
+//! *Equations.* ρ = max(RTT/RTT₀, 1), with RTT the smallest smoothed RTT. Per ACK, in segments:
+//! slow start cwnd += 2^ρ − 1, not beyond ssthresh; congestion avoidance cwnd += ρ²/cwnd. A loss
+//! halves the data in flight. As in Linux the window grows only while it is the limit, and as
+//! Reno's while a timeout is being repaired; the exponent is at most 16.
 //!
 //! *Where we differ.* ρ is a floating-point number; Linux uses eighths. Linux begins with ρ
 //! segments, and the paper also scales the first threshold: set `initial_window` and

@@ -3,12 +3,12 @@
 //!
 //! *Reference.* Linux `net/ipv4/tcp_hybla.c` (read in a mirror), after Caini & Firrincieli 2004.
 //!
-//! *Equations.* ρ = max(⌊8·SRTT/25 ms⌋, 8)/8, of the least SRTT. The handshake leaves cwnd = ⌊ρ⌋,
-//! whatever the initial window. Per ACK, in 1/128 segments: slow start 2^⌊min(ρ, 16)⌋·f − 128 with
-//! f = ⌊128·2^(fraction of ρ)⌋ from a table, not beyond ssthresh; congestion avoidance
+//! *Equations.* ρ = max(⌊8·SRTT/25 ms⌋, 8)/8, with the smallest SRTT. After the handshake cwnd =
+//! ⌊ρ⌋, whatever the initial window. Per ACK, in 1/128 segments: slow start 2^⌊min(ρ, 16)⌋·f − 128
+//! with f = ⌊128·2^(fraction of ρ)⌋ from a table, not beyond ssthresh; congestion avoidance
 //! ⌊128·ρ²/cwnd⌋, and one segment after cwnd ACKs where that is 0. Losses: ssthresh = max(cwnd/2,
-//! 2). It grows as Reno while a timeout is repaired, only while the window limits, and up to 65,535
-//! segments.
+//! 2). The window grows as Reno's while a timeout is repaired, only while it is the limit, and up
+//! to 65,535 segments.
 //!
 //! *Where it differs.* Linux also grows as Reno while data are selectively acknowledged and nothing
 //! is lost (`TCP_CA_Disorder`). The module's parameter `rtt0` is fixed at 25 ms.
@@ -34,7 +34,7 @@ const SEGMENT: u64 = 128;
 const EXPONENT_MAX: u64 = 16;
 /// Largest window, in segments (`snd_cwnd_clamp`).
 const CWND_MAX: u64 = 65_535;
-/// Keeps ρ² within 64 bits: an RTT of about 40 days.
+/// Largest ρ in eighths, so that ρ² fits into 64 bits: an RTT of about 40 days.
 const RHO_MAX: u64 = 1 << 30;
 
 /// State of Hybla.
@@ -55,7 +55,7 @@ impl State {
         Self { segments: Segments::default(), least: Duration::MAX, rho_eighths: 8, fraction: 0 }
     }
 
-    /// Takes an SRTT, and recomputes ρ if it is the smallest (`hybla_recalc_param`).
+    /// Sets the smallest SRTT, and recomputes ρ (`hybla_recalc_param`).
     fn take(&mut self, srtt: Duration) {
         self.least = srtt;
         let eighths = srtt.as_nanos().saturating_mul(8) / RTT0.as_nanos();
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn begins_with_rho_segments() {
-        // 8·40/25 = 12.8: an eighth is cut off, then the fraction.
+        // 8·40/25 = 12.8 is truncated to 12 eighths, and the window of 12/8 segments to 1.
         let [short, path, long] = [10, 40, 600].map(hybla);
         assert_eq!([short.0.rho_eighths, path.0.rho_eighths, long.0.rho_eighths], [8, 12, 192]);
         assert_eq!([short.1.cwnd, path.1.cwnd, long.1.cwnd], [1000, 1000, 24_000]);

@@ -4,18 +4,21 @@
 //! *Reference.* Linux `net/ipv4/tcp_illinois.c` (read as of 6.x), after Liu, Başar & Srikant 2008,
 //! “TCP-Illinois: a loss- and delay-based congestion control algorithm for high-speed networks”.
 //!
-//! *Equations.* In µs, α in 1/128 segments and β in 1/64. Per round trip: d_a = mean RTT −
-//! smallest RTT, d_m = largest RTT − smallest RTT, both ever, d_1 = d_m/100, d_2 = d_m/10, d_3 =
-//! 8·d_m/10. α = 10 for d_a ≤ d_1 (after a larger one only in the fifth such round), else 10·(d_m −
-//! d_1)/((d_m − d_1) + (d_a − d_1)·(10 − 0.3)/0.3), which is 0.3 for d_a = d_m. β = 1/8 for d_a ≤
-//! d_2, 1/2 for d_a ≥ d_3, linear between. α = 1 and β = 1/2 with a window of less than 15 segments
-//! and after a timeout. Congestion avoidance: once α times the segments acknowledged since the last
-//! increase reaches cwnd, that number divided by cwnd. Loss and timeout: ssthresh = max(cwnd −
-//! β·cwnd, 2).
+//! *Equations.* Times are in µs, α in 1/128 segments and β in 1/64. In each round trip, with RTTmin
+//! and RTTmax the extremes of the connection: d_a = mean RTT − RTTmin, d_m = RTTmax − RTTmin, d_1 =
+//! d_m/100, d_2 = d_m/10, d_3 = 8·d_m/10.
 //!
-//! *Where it differs.* From the paper: RTTs are never forgotten, the first rounds take α = 10, and
-//! growth comes in whole segments. The module's parameters `win_thresh` and `theta` are fixed at 15
-//! and 5.
+//! - α = 10 for d_a ≤ d_1, but after a round with d_a > d_1 only from the fifth such round on. Else
+//!   α = 10·(d_m − d_1)/((d_m − d_1) + (d_a − d_1)·(10 − 0.3)/0.3), which is 0.3 for d_a = d_m.
+//! - β = 1/8 for d_a ≤ d_2, 1/2 for d_a ≥ d_3, and linear in between.
+//! - α = 1 and β = 1/2 with a window of less than 15 segments, and after a timeout.
+//! - Congestion avoidance: let n be α times the segments acknowledged since the last increase. Once
+//!   n reaches cwnd, cwnd grows by ⌊n/cwnd⌋.
+//! - Loss and timeout: ssthresh = max(cwnd − β·cwnd, 2).
+//!
+//! *Where it differs.* From the paper: RTTmin and RTTmax are never forgotten, α is 10 in the first
+//! rounds, and the window grows in whole segments. The module's parameters `win_thresh` and `theta`
+//! are fixed at 15 and 5.
 
 use super::ack_samples::AckSamples;
 use super::segments::{self, Segments};
@@ -29,17 +32,17 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-/// 1 in the fixed point of α; its least value of about 0.3, and its largest of 10.
+/// Fixed-point representation of 1 for α, whose minimum is about 0.3 and whose maximum is 10.
 const ALPHA_ONE: u64 = 128;
 const ALPHA_MIN: u64 = 3 * ALPHA_ONE / 10;
 const ALPHA_MAX: u64 = 10 * ALPHA_ONE;
-/// 1 in the fixed point of β; its least value of an eighth, and its largest of a half.
+/// Fixed-point representation of 1 for β, whose minimum is 1/8 and whose maximum is 1/2.
 const BETA_ONE: u64 = 64;
 const BETA_MIN: u64 = BETA_ONE / 8;
 const BETA_MAX: u64 = BETA_ONE / 2;
-/// Longest RTT that is taken as it is, in µs (`RTT_MAX`).
+/// Upper bound of RTT samples, in µs (`RTT_MAX`).
 const RTT_MAX: u64 = u32::MAX as u64 / ALPHA_MAX;
-/// Window from which on the parameters are adapted, in segments (`win_thresh`).
+/// Smallest window with which the parameters are adapted, in segments (`win_thresh`).
 const ADAPTED_FROM: u64 = 15;
 /// Rounds with a short queue until α returns to its largest value (`theta`).
 const SHORT_ROUNDS: u64 = 5;
@@ -58,11 +61,11 @@ pub struct State {
     rtt_sum: u64,
     rtt_count: u64,
     round_end: u64,
-    /// Segments of the last ACK that have not counted yet.
+    /// Segments acknowledged by the last ACK that are not yet counted towards an increase.
     acked: u64,
     /// True once the queuing delay was above its low threshold (`rtt_above`).
     was_above: bool,
-    /// Rounds below it since (`rtt_low`).
+    /// Rounds since then with a queuing delay below this threshold (`rtt_low`).
     rounds_below: u64,
 }
 
@@ -234,7 +237,8 @@ mod tests {
         let mut illinois = illinois();
         assert_eq!(illinois.alpha_at(1000, 100_000), ALPHA_MAX);
         let mut alpha = |average| illinois.alpha_at(average, 100_000) as f64 / 128.0;
-        // κ1 = 99·0.3·10/9.7, κ2 = 99·0.3/9.7 − 1, in ms. ALPHA_MIN is 38/128, not 0.3: 1 %.
+        // κ1 = 99·0.3·10/9.7, κ2 = 99·0.3/9.7 − 1, in ms. ALPHA_MIN is 38/128 instead of 0.3, a
+        // difference of 1 %.
         for average in [2, 10, 50, 100] {
             let (k1, k2) = (99.0 * 3.0 / 9.7, 99.0 * 0.3 / 9.7 - 1.0);
             let paper = k1 / (k2 + f64::from(average));

@@ -2,22 +2,21 @@
 //! the window if they have, and leaves the window unchanged if not.
 //!
 //! *Reference.* After Wu & Chen, IEEE JSAC 22(4), 2004, "JTCP". **Reconstructed:** only the
-//! abstract ("adapt sending rates to the packet losses and jitter ratios") was at hand. The ratio
-//! follows from what it has to measure; smoothing (none here), how often a cut is allowed (once per
-//! recovery) and the branch for timeouts are ours. Figures of this model are not JTCP's.
+//! abstract ("adapt sending rates to the packet losses and jitter ratios") was at hand. The formula
+//! of the ratio follows from its purpose; smoothing (none here), how often a cut is allowed (once
+//! per recovery) and the branch for timeouts are ours. Figures of this model are not JTCP's.
 //!
 //! *Equations.* Of w segments sent over t_s that arrive over t_r > t_s, the share (t_r − t_s)/t_r
-//! had to queue. So, with send times S and arrival times R of the first and the last of the
-//! segments acknowledged over the last whole window and since:
-//! Jr = ((R_n − R_0) − (S_n − S_0))/(R_n − R_0); congestion when Jr > k/w, that is, when more than
-//! k segments are newly queued.
-//! Duplicate ACKs: congestion: ssthresh = cwnd = max(FlightSize/2, 2 SMSS); else ssthresh = cwnd,
-//! and cwnd stays ("immediate recovery"). Timeout: ssthresh = max(FlightSize/2, 2 SMSS);
+//! had to queue. Let S and R be the send and arrival times of the first (0) and the last (n)
+//! segment acknowledged since the start of the last whole window: Jr = ((R_n − R_0) − (S_n −
+//! S_0))/(R_n − R_0); congestion when Jr > k/w, that is, when more than k segments are newly
+//! queued. Duplicate ACKs: congestion: ssthresh = cwnd = max(FlightSize/2, 2 SMSS); else ssthresh =
+//! cwnd, and cwnd stays ("immediate recovery"). Timeout: ssthresh = max(FlightSize/2, 2 SMSS);
 //! congestion: cwnd = 1 SMSS; else cwnd = ssthresh. Growth as `reno`.
 //!
-//! R is the receiver's clock (TSval) where timestamps are in use: its tick, 1 ms, is an error of
-//! tick/spacing segments in w·Jr. Without timestamps R is the arrival time of the ACK, and includes
-//! the jitter of the return path.
+//! With timestamps, R is read from the receiver's clock (TSval), whose tick of 1 ms causes an error
+//! of tick/spacing segments in w·Jr. Without timestamps R is the arrival time of the ACK, and
+//! includes the jitter of the return path.
 
 use super::send_times::SendTimes;
 use super::{Ack, CongestionControl, Loss, NotNegative, Sent, Window, half_of_flight, reno};
@@ -76,9 +75,10 @@ impl State {
         }
     }
 
-    /// Bytes newly queued, w·Jr; `None` before two windows are known.
+    /// Bytes newly queued, w·Jr; `None` if no time has passed between the first and the last
+    /// arrival.
     fn newly_queued(&self) -> Option<f64> {
-        // In the first window the measurement begins with its start.
+        // Until a whole window is known, the measurement begins with the current one.
         let first = self.marks[0].or(self.marks[1])?;
         let last = self.last?;
         let arriving = last.arrived.saturating_sub(first.arrived).as_nanos() as f64;
@@ -86,7 +86,7 @@ impl State {
         (arriving > 0.0).then(|| (last.end - first.end) as f64 * (arriving - sending) / arriving)
     }
 
-    /// True if a loss indicates congestion, also without evidence.
+    /// True if a loss indicates congestion; without a measurement every loss does.
     fn is_congestion(&self, smss: u32) -> bool {
         self.newly_queued().is_none_or(|queued| queued > self.k * f64::from(smss))
     }

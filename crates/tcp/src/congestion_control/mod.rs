@@ -46,8 +46,8 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Threshold restored by an undo in Linux: three quarters of the window if that is more
-    /// (`tcp_current_ssthresh`).
+    /// Threshold restored by an undo in Linux: the present one, or three quarters of the window if
+    /// that is more (`tcp_current_ssthresh`).
     pub(crate) const fn current_ssthresh(&self) -> u64 {
         let smss = self.smss as u64;
         let segments = self.cwnd / smss;
@@ -121,12 +121,12 @@ pub struct Sent {
 /// End of the handshake.
 #[derive(Debug, Clone, Copy)]
 pub struct Start {
-    /// Time of its end.
+    /// Time at which the handshake ended.
     pub now: Time,
     /// RTT of the handshake; `None` if it was not measured.
     pub rtt: Option<Duration>,
     /// True if [`CongestionControl::on_segments_acked`] will be called before each
-    /// [`CongestionControl::observe`]: an algorithm need not time segments itself.
+    /// [`CongestionControl::observe`]: the algorithm then need not time segments itself.
     pub samples_segments: bool,
     /// Both ends' initial sequence numbers, which distinguish a connection from others, for
     /// algorithms that have to differ between connections.
@@ -191,9 +191,9 @@ pub trait CongestionControl {
         let _ = (ack, smss);
     }
 
-    /// Called before the rest of an acknowledgment, in any state, if RTTs are measured as in Linux
-    /// and the peer has SACK: the RTT of the last segment that it delivers, if that was sent once
-    /// (`pkts_acked`). May set `ssthresh`.
+    /// Receives the RTT of the last segment that an acknowledgment delivers; `None` if that was
+    /// sent more than once (`pkts_acked`). Called before the other methods for this acknowledgment,
+    /// in any state, if RTTs are measured as in Linux and the peer has SACK. May set `ssthresh`.
     fn on_segments_acked(&mut self, window: &mut Window, ack: &Ack, rtt: Option<Duration>) {
         let _ = (window, ack, rtt);
     }
@@ -211,8 +211,8 @@ pub trait CongestionControl {
     /// time after recovery.
     fn on_loss(&mut self, window: &mut Window, loss: &Loss);
 
-    /// Handles the expiry of the retransmission timer. `repeated`: for the same segment as before,
-    /// in which case `ssthresh` has been set already (RFC 5681 §3.1).
+    /// Handles the expiry of the retransmission timer. `repeated` is true if the same segment has
+    /// timed out before, so that `ssthresh` has been set already (RFC 5681 §3.1).
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool);
 
     /// Handles the end of fast recovery; `cwnd` is the window to continue with.
@@ -237,18 +237,19 @@ pub trait CongestionControl {
         false
     }
 
-    /// For models: the sender has no data to send although the window has room; `flight` segments
-    /// are in flight.
+    /// For models: handles a shortage of data, when the window would allow more to be sent;
+    /// `flight` segments are in flight.
     fn on_app_limited(&mut self, flight: u64) {
         let _ = flight;
     }
 
-    /// For models: data are about to be sent while none are in flight.
+    /// For models: handles the restart after a pause; data are about to be sent while none are in
+    /// flight.
     fn on_restart(&mut self, window: &mut Window, now: Time) {
         let _ = (window, now);
     }
 
-    /// For models: an acknowledgment has been processed completely.
+    /// For models: handles an acknowledgment after everything else has been done for it.
     fn on_delivery(&mut self, window: &mut Window, delivery: &Delivery) {
         let _ = (window, delivery);
     }

@@ -1,20 +1,20 @@
-//! *What it does.* Reno whose threshold after a loss is estimated bandwidth times least RTT, as
-//! `westwood`; the bandwidth is measured over bursts of ACKs, and the more congested the path is,
-//! the more of the pause after a burst counts.
+//! *What it does.* Reno whose threshold after a loss is the estimated bandwidth times the minimum
+//! RTT, as in `westwood`. The bandwidth is measured over bursts of ACKs: the more congested the
+//! path is, the larger the part of the pause after a burst that is added to its duration.
 //!
 //! *Reference.* After Parvez & Hossain, Computer Communications 28(2), 2005, "TCP Prairie".
 //! **Reconstructed:** only its abstract was at hand, and no code of it was found. The abstract
 //! gives the idea ("distributing a burst of ACKs over an off period based on degree of congestion
 //! and burstiness") and that the estimate sets cwnd and ssthresh after duplicate ACKs or a timeout.
-//! All equations and constants below are ours; they pass from the rate within bursts (no
-//! congestion) to the rate over whole periods (full congestion). Figures of this model are not
+//! All equations and constants below are ours; they interpolate between the rate within bursts (no
+//! congestion) and the rate over bursts and pauses (full congestion). Figures of this model are not
 //! Prairie's.
 //!
-//! *Equations.* A gap longer than max(1 ms, 4 mean spacings within bursts), or a round trip, ends a
-//! burst of n bytes that took T_on (one spacing after its last ACK included), T_off before the
-//! next: b = n/(T_on + φ·T_off), φ = (RTT − RTTmin)/(RTTmax − RTTmin); B = 0.9·B + 0.1·b. Duplicate
-//! ACKs: ssthresh = max(B·RTTmin, 2 SMSS), cwnd = min(cwnd, ssthresh). Timeout: the same ssthresh,
-//! cwnd = 1 SMSS. Growth as `reno`.
+//! *Equations.* A gap longer than max(1 ms, 4 mean spacings within bursts), or the end of a round
+//! trip, ends a burst. With n its bytes, T_on its duration including one spacing after its last
+//! ACK, and T_off the time from then to the next burst: b = n/(T_on + φ·T_off), φ = (RTT −
+//! RTTmin)/(RTTmax − RTTmin); B = 0.9·B + 0.1·b. Duplicate ACKs: ssthresh = max(B·RTTmin, 2 SMSS),
+//! cwnd = min(cwnd, ssthresh). Timeout: the same ssthresh, cwnd = 1 SMSS. Growth as `reno`.
 
 use super::bandwidth::{Bandwidth, Bursts, Filter};
 use super::{Ack, CongestionControl, Loss, Window, reno};

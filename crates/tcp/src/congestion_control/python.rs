@@ -55,7 +55,7 @@ impl State {
         window.ssthresh = window.ssthresh.max(2 * u64::from(window.smss));
     }
 
-    /// Instance, after replaying the data sent so far to it.
+    /// Instance, after data sent before it was created have been reported to it.
     fn caught_up(&mut self) -> Option<&mut (dyn UserControl + 'static)> {
         let (running, early) = self.instance.started()?;
         if let Some(sent) = early {
@@ -67,7 +67,7 @@ impl State {
 
 impl CongestionControl for State {
     fn observe(&mut self, ack: &Ack, smss: u32) {
-        // The acknowledgment of a FIN alone must not start the replay.
+        // The acknowledgment of a FIN alone must not create an instance.
         let instance =
             if ack.bytes_acked > 0 { self.caught_up() } else { self.instance.running_mut() };
         if let Some(running) = instance {

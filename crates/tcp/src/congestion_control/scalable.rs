@@ -8,8 +8,8 @@
 //! round trip (the paper's a = 0.01). Loss and timeout: ssthresh = max(cwnd − ⌊cwnd/8⌋, 2) (b =
 //! 0.125). Slow start as `reno_linux`.
 //!
-//! *Where it differs.* From the paper: up to 100 segments it grows as Reno, but keeps 7/8 at any
-//! loss.
+//! *Where it differs.* From the paper: up to 100 segments the window grows as Reno's, but a loss
+//! always leaves 7/8 of it.
 
 use super::segments::{self, Segments};
 use super::{Ack, CongestionControl, Loss, Window};
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-/// Segments acknowledged per increase, at most (`TCP_SCALABLE_AI_CNT`).
+/// Maximum number of segments acknowledged per increase (`TCP_SCALABLE_AI_CNT`).
 const PER_MOST: u64 = 100;
 
 /// State of Scalable TCP.
@@ -58,7 +58,7 @@ impl CongestionControl for State {
                 return;
             }
         }
-        // A large window grows with each hundredth segment, a small one like Reno's.
+        // A large window grows by one segment per hundred acknowledged, a small one like Reno's.
         self.segments.additive(window, segments::cwnd(window).min(PER_MOST), acked);
     }
 

@@ -7,7 +7,8 @@ use super::{Ack, Loss, Window};
 pub(crate) struct Segments {
     /// Segments acknowledged since the last increase.
     pub count: u64,
-    /// Position up to which a reduction is in force.
+    /// End of the data in flight at the last reduction, which is in force until they are
+    /// acknowledged.
     reduced_until: u64,
 }
 
@@ -26,8 +27,8 @@ pub(crate) fn delivered(window: &Window, ack: &Ack) -> u64 {
     ack.delivered.div_ceil(window.smss.into())
 }
 
-/// Slow start: a segment per segment acknowledged, up to `ssthresh`. Returns the segments left over
-/// for congestion avoidance.
+/// Slow start: the window grows by one segment per segment acknowledged, up to `ssthresh`. Returns
+/// the segments left over for congestion avoidance.
 pub(crate) fn slow_start(window: &mut Window, acked: u64) -> u64 {
     let before = window.cwnd;
     window.cwnd = before.saturating_add(bytes(window, acked)).min(window.ssthresh);
@@ -38,7 +39,7 @@ impl Segments {
     /// Adds one segment to the window for every `per` segments acknowledged.
     pub fn additive(&mut self, window: &mut Window, per: u64, acked: u64) {
         if self.count >= per {
-            // A count gathered while `per` was larger yields one segment at most.
+            // A count collected while `per` was larger yields one segment at most.
             self.count = 0;
             window.cwnd = window.cwnd.saturating_add(window.smss.into());
         }
@@ -69,7 +70,7 @@ impl Segments {
     /// least 2.
     pub fn reduce(&mut self, window: &mut Window, loss: &Loss, ssthresh: u64) {
         window.ssthresh = bytes(window, ssthresh.max(2));
-        // Two segments may be more than the window.
+        // The window may be less than two segments.
         window.cwnd = window.ssthresh.min(window.cwnd);
         self.reduced_until = loss.snd_max;
         self.count = 0;
@@ -80,8 +81,8 @@ impl Segments {
         self.reduced_until = 0;
     }
 
-    /// Handles a timeout. True if the window has been reduced already, or the timeout is a repeated
-    /// one: then `ssthresh` is kept.
+    /// Handles a timeout. Returns true if `ssthresh` is kept, because the window has been reduced
+    /// already, or the same segment has timed out before.
     pub fn timed_out(&mut self, window: &mut Window, loss: &Loss, repeated: bool) -> bool {
         // `tcp_enter_loss` sets ssthresh only once `high_seq` of the last reduction is
         // acknowledged.

@@ -1,5 +1,6 @@
-//! Transmission times of the segments in flight: an exact RTT sample for every acknowledgment, as
-//! in senders that time every segment (Vegas, Linux), whatever the connection itself times.
+//! Transmission times of the segments in flight. They give an exact RTT sample for every
+//! acknowledgment, as in senders that time every segment (Vegas, Linux), whichever segments the
+//! connection itself times.
 
 use super::{Ack, Sent};
 use crate::late::Nothing;
@@ -50,8 +51,8 @@ impl SendTimes {
         }
     }
 
-    /// Removes the segments covered by an acknowledgment. The sample is that of the newest one;
-    /// `None` if any of them was retransmitted, since the acknowledgment may be for an earlier copy
+    /// Removes the segments covered by an acknowledgment. Returns the RTT of the newest one; `None`
+    /// if any of them was retransmitted, since the acknowledgment may be for an earlier copy
     /// (Karn).
     pub fn on_ack(&mut self, ack: &Ack) -> Option<Duration> {
         let mut newest = None;

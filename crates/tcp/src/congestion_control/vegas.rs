@@ -6,13 +6,13 @@
 //!
 //! *Equations.* Once per round trip, when a tagged segment is acknowledged, with rtt the mean of
 //! the round's samples: expected = window/baseRTT, actual = window/rtt, diff = (expected −
-//! actual)·baseRTT, in segments. Congestion avoidance: diff < alpha: +1 over the next round; diff >
-//! beta: −1, not below 2. Slow start doubles the window in every other round; in a round without
-//! growth, diff > gamma reduces the window by 1/8 and ends slow start. The fine-grained timeout is
-//! (SRTT + 2·mdev)·17/16; until the next sample, a retransmission adds 1/8 to it, and that of a
-//! segment retransmitted before doubles it. A loss reduces the window by 1/4 (by 1/2 if the segment
-//! had been retransmitted), only if the segment was sent after the last reduction. Timeout: 2
-//! segments.
+//! actual)·baseRTT, in segments. Congestion avoidance: if diff < alpha, +1 over the next round; if
+//! diff > beta, −1, not below 2. Slow start doubles the window in every other round; in a round
+//! without growth, diff > gamma reduces the window by 1/8 and ends slow start. The fine-grained
+//! timeout is (SRTT + 2·mdev)·17/16; until the next sample, a segment's first retransmission adds
+//! 1/8 to it, and each further one doubles it. A loss reduces the window by 1/4 (by 1/2 if the
+//! segment had been retransmitted), but only if the segment was sent after the last reduction.
+//! Timeout: 2 segments.
 //!
 //! *Where we differ.* The window is the data in flight just before the ACK, in both rates. Paper
 //! and ns-2 use the segments sent in the round for the actual rate. The result is equal except with
@@ -20,8 +20,8 @@
 //! beta. (ns-2 also uses the window just after the ACK, which is one segment smaller, and rounds
 //! diff.) A loss or timeout begins a new round, because a round that spans a recovery measures the
 //! recovery. The window grows by one segment per round under any ACK policy. A repeated timeout
-//! keeps `ssthresh` (RFC 5681 §3.1). As in ns-2 the window grows only when at most two segments of
-//! it were unused. In ns-2 the ACKs after a retransmission by the fine-grained timeout count as
+//! keeps `ssthresh` (RFC 5681 §3.1). As in ns-2 the window grows only if at most two segments of it
+//! were unused. In ns-2 the ACKs after a retransmission by the fine-grained timeout count as
 //! duplicates that inflate the window; here recovery is over.
 
 mod fine_timer;
@@ -134,7 +134,7 @@ impl State {
                 self.base = Some(rtt);
             }
             let base = self.base.unwrap_or(base);
-            // If the clock cannot distinguish them, the queue is empty.
+            // An RTT of 0 is below the resolution of the clock: the queue counts as empty.
             let ratio = if rtt.is_zero() { 1.0 } else { base.as_secs_f64() / rtt.as_secs_f64() };
             self.decide(window, backlog(ack.flight_size, ratio, window.smss));
         }
@@ -144,7 +144,7 @@ impl State {
 
     fn decide(&mut self, window: &mut Window, diff: f64) {
         let smss = u64::from(window.smss);
-        // A window below two segments, after a timeout, must not grow by a decrease.
+        // A decrease must not raise a window that is below two segments after a timeout.
         let floor = window.cwnd.min(2 * smss);
         // Slow start grows in every other round: the rounds between measure a constant window.
         self.growth = if window.in_slow_start() {
@@ -306,7 +306,7 @@ mod tests {
             path.rounds(&mut vegas, 1);
             sizes.push(path.window.cwnd / u64::from(SMSS));
         }
-        // The first ACK tags a segment, and the ACK of that ends the first measurement.
+        // The first ACK tags a segment, whose ACK ends the first measurement.
         assert_eq!(sizes, [2, 4, 4, 8, 8, 16]);
         path.rounds(&mut vegas, 20);
         assert!(!path.window.in_slow_start());

@@ -6,15 +6,15 @@
 //!
 //! *Equations.* Per round trip with more than two RTT samples, windows in segments, rtt the least
 //! sample of the round: target = ⌊cwnd·baseRTT/rtt⌋, diff = ⌊cwnd·(rtt − baseRTT)/baseRTT⌋. Slow
-//! start: diff > gamma: cwnd = min(cwnd, target + 1), and it is over. Congestion avoidance: diff >
-//! beta: −1; diff < alpha: +1; then cwnd ≥ 2 and ssthresh = max(ssthresh, 3/4 cwnd). With two
-//! samples or fewer, and while a loss is being repaired, it grows as Reno. Losses: as Reno,
-//! ssthresh = max(cwnd/2, 2).
+//! start: if diff > gamma, cwnd = min(cwnd, target + 1), and slow start ends. Congestion avoidance:
+//! −1 if diff > beta, +1 if diff < alpha; then cwnd ≥ 2 and ssthresh = max(ssthresh, 3/4 cwnd).
+//! With two samples or fewer, and while a loss is being repaired, it grows as Reno. Losses: as
+//! Reno, ssthresh = max(cwnd/2, 2).
 //!
 //! *Where it differs.* From the paper: diff is divided by baseRTT, not by rtt, so that it exceeds
 //! the backlog by the factor rtt/baseRTT; neither slow start nor the decisions depend on whether
-//! the window limits, or on the segments sent. From Linux: RTTs are in ns, not in µs + 1. A
-//! duplicate ACK counts as the state Disorder, which begins a new round.
+//! the window is the limit, or on the number of segments sent. From Linux: RTTs are in ns, not in
+//! µs + 1. A duplicate ACK counts as the state Disorder, which begins a new round.
 
 use super::segments::{self, Segments};
 use super::send_times::SendTimes;
@@ -188,8 +188,8 @@ mod tests {
             let mut vegas = vegas();
             let mut path = Path::new(MS, MS * 20, window(1, 1));
             path.rounds(&mut vegas, 2);
-            // A window of one segment means that each segment is sent into an idle connection; a
-            // larger window does not.
+            // With a window of one segment, every segment is sent while nothing is in flight, which
+            // resets baseRTT; with a larger window it is not reset.
             path.window = window(start, 1);
             path.rounds(&mut vegas, 80);
             let queued = path.window.cwnd / u64::from(SMSS) - 20;

@@ -1,12 +1,12 @@
-//! *What it does.* Reno that reads the backlog N of the bottleneck as Vegas does: with few segments
-//! queued a loss is considered random, and reduces the window by only a fifth; with many the window
-//! grows half as fast.
+//! *What it does.* Reno that estimates the backlog N of the bottleneck as Vegas does. With few
+//! segments queued a loss is considered random, and reduces the window by only a fifth; with many,
+//! the window grows half as fast.
 //!
 //! *Reference.* Fu & Liew, JSAC 21(2), 2003.
 //!
 //! *Equations.* N = cwnd·(RTT − baseRTT)/RTT. Congestion avoidance: N < beta: +SMSS²/cwnd for every
-//! new ACK; N ≥ beta: for every other. Duplicate ACKs: N < beta: ssthresh = 4/5, else 1/2.
-//! Slow start and timeouts as Reno. baseRTT begins anew with every loss.
+//! new ACK; N ≥ beta: for every other. Duplicate ACKs: ssthresh = 4/5 of FlightSize if N < beta,
+//! else 1/2. Slow start and timeouts as Reno. baseRTT begins anew with every loss.
 //!
 //! *Where we differ.* Only the abstract of the paper was available; the rule for baseRTT and "every
 //! other ACK" are taken from papers that cite it (Linux does neither: `veno_linux`). RTT is the
@@ -48,7 +48,7 @@ pub struct State {
     samples: u64,
     /// baseRTT/RTT as last computed; N = cwnd·(1 − ratio).
     ratio: f64,
-    /// True if the last new ACK did not count.
+    /// True if the last ACK of new data was skipped, because N ≥ beta.
     skipped: bool,
 }
 

@@ -1,18 +1,19 @@
-//! *What it does.* Reno with a threshold after a loss that is the capacity of the path: estimated
+//! *What it does.* Reno that after a loss sets its threshold to the capacity of the path: estimated
 //! bandwidth times minimum RTT.
 //!
 //! *Reference.* Mascolo, Casetti, Gerla, Sanadidi & Wang, MobiCom 2001. Read: INET
 //! `TcpWestwood.cc`.
 //!
-//! *Equations.* At each ACK, Δ after the one before, b_k = d_k/Δ and
-//! B_k = ((2τ/Δ − 1)·B_{k−1} + b_k + b_{k−1})/(2τ/Δ + 1); with no ACK for τ/m a sample of 0.
-//! d_k: a duplicate ACK counts one segment, which a later cumulative ACK does not count again.
-//! Duplicate ACKs: ssthresh = max(B·RTTmin, 2 SMSS), cwnd = min(cwnd, ssthresh). Timeout: the same
-//! ssthresh, cwnd = 1 SMSS. Growth as `reno`.
+//! *Equations.* At each ACK, Δ after the previous one, b_k = d_k/Δ and B_k = ((2τ/Δ − 1)·B_{k−1} +
+//! b_k + b_{k−1})/(2τ/Δ + 1); after τ/m without an ACK a sample of 0 is taken. d_k: a duplicate ACK
+//! counts one segment, which a later cumulative ACK does not count again. Duplicate ACKs: ssthresh
+//! = max(B·RTTmin, 2 SMSS), cwnd = min(cwnd, ssthresh). Timeout: the same ssthresh, cwnd = 1 SMSS.
+//! Growth as `reno`.
 //!
-//! *Where we differ.* Samples of 0 divide a silence evenly. Simultaneous ACKs count as one. τ = 0.5
-//! s and m = 2 are from memory, not from the paper; INET uses the constants of τ/Δ = 10 for every
-//! Δ. A known fault of the original: compressed ACKs make B too large (see `westwood_plus`).
+//! *Where we differ.* Samples of 0 divide a time without ACKs evenly. Simultaneous ACKs count as
+//! one. τ = 0.5 s and m = 2 are from memory, not from the paper; INET uses the constants of τ/Δ =
+//! 10 for every Δ. A known fault of the original: compressed ACKs make B too large (see
+//! `westwood_plus`).
 
 use super::bandwidth::{Bandwidth, Filter, Tustin};
 use super::{Ack, CongestionControl, Loss, Window, reno};
@@ -127,8 +128,8 @@ mod tests {
         let mut small = window(8, 99);
         westwood.on_loss(&mut small, &loss(at(9999), 8));
         assert_eq!((small.ssthresh, small.cwnd), (30_000, 8000), "never raises cwnd");
-        // A second of silence, four samples of 0: the first leaves 0.6 + 0.2, each further one 0.6
-        // of it.
+        // A second without ACKs gives four samples of 0. The first leaves 0.6 + 0.2 of the rate,
+        // each further one 0.6 of the rest.
         let mut idle = window(50, 99);
         westwood.on_timeout(&mut idle, &loss(at(10_999), 50), false);
         assert_eq!((idle.ssthresh, idle.cwnd), (5184, 1000));

@@ -64,7 +64,7 @@ impl State {
         let Some(range) = self.bandwidth.range else { return };
         if let Some(rtt) = ack.rtt {
             let position = range.position(rtt);
-            // Hysteresis as in Spike: a larger RTT begins a spike than ends it.
+            // Hysteresis as in Spike: a spike begins at a larger RTT than it ends.
             self.spike = if self.spike { position >= 1.0 / 3.0 } else { position > 0.5 };
         }
         // Both rates times the least RTT, in bytes.

@@ -7,8 +7,8 @@
 //! the interval began: b = ⌊credited bytes/interval⌋, B' = ⌊(7·B' + b)/8⌋, B = ⌊(7·B + B')/8⌋; an
 //! empty filter takes b as it is. A duplicate ACK counts one segment, which a later cumulative ACK
 //! does not count again. Duplicate ACKs: ssthresh = max(cwnd/2, 2) during recovery, ssthresh = cwnd
-//! = max(⌊B·RTTmin/SMSS⌋, 2) at its end. Timeout: that ssthresh unless the window has been reduced
-//! already, cwnd = 1, and RTTmin begins anew. Growth as `reno_linux`.
+//! = max(⌊B·RTTmin/SMSS⌋, 2) at its end. Timeout: the same ssthresh unless the window has been
+//! reduced already, cwnd = 1, and RTTmin begins anew. Growth as `reno_linux`.
 //!
 //! *Where it differs.* From the paper (`westwood_plus`): the window is Reno's until recovery ends,
 //! and may then be larger than before the loss; two filters in series. From Linux: a pure window

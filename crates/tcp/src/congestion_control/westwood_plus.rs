@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use retx_units::Duration;
 
-    /// 1 MB/s, each ACK 20 ms late by turns and so compressed: B·RTTmin = 30 000 bytes.
+    /// 1 MB/s, with ACKs compressed into one burst every 20 ms: B·RTTmin = 30,000 bytes.
     #[test]
     fn compressed_acks_do_not_mislead() {
         for smoothing in [Smoothing::Single, Smoothing::Cascade] {

@@ -1,9 +1,9 @@
-//! Largest sample of a sliding window, tracked with three of them: after K. Nichols, as in Linux's
+//! Largest sample of a sliding window, tracked with three samples: after K. Nichols, as in Linux's
 //! `lib/win_minmax.c` (`minmax_running_max`, `minmax_subwin_update`).
 //!
 //! The best sample is the result; second and third best are kept from later parts of the window, to
 //! replace it when it gets too old. The cost is constant, whatever the window holds; if samples
-//! fall for long, the result is the largest of slightly less than a window.
+//! keep falling, the result is the largest of slightly less than a window.
 
 /// Sample with its time, on any monotonic clock.
 #[derive(Debug, Clone, Copy, Default)]
@@ -57,7 +57,7 @@ impl WindowedMax {
                 self.best = [self.best[1], self.best[2], sample];
             }
         } else if self.best[1].at == self.best[0].at && age > self.window / 4 {
-            // A quarter of the window without a second sample: take this one.
+            // A quarter of the window has passed without a second-best sample: this one is taken.
             self.best[1] = sample;
             self.best[2] = sample;
         } else if self.best[2].at == self.best[1].at && age > self.window / 2 {

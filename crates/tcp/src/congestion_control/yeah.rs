@@ -4,14 +4,18 @@
 //! *Reference.* Linux `net/ipv4/tcp_yeah.c` and `tcp_vegas.c` (read as of 6.x), after Baiocchi,
 //! Castellani & Vacirca 2007, “YeAH-TCP: yet another highspeed TCP”.
 //!
-//! *Equations.* Per round trip with more than two RTT samples, in segments, rtt the least sample of
-//! the round: Q = ⌊cwnd·(rtt − baseRTT)/rtt⌋. Slow mode for Q > 80 or rtt − baseRTT > baseRTT/8,
-//! else fast mode. In the slow mode Reno's share r of the window is max(cwnd/2, 2) at first, and
-//! grows by one per round; for Q > 80 and cwnd > r: ssthresh = cwnd = max(cwnd − min(Q, cwnd/2),
-//! r). 51 rounds in the fast mode begin with r = 2 anew. Congestion avoidance: +1 per cwnd segments
-//! acknowledged in the slow mode, per min(cwnd, 100) in the fast one. Loss and timeout: ssthresh =
-//! max(cwnd − d, 2) with d = max(min(Q, cwnd/2), cwnd/8), after 16 rounds in a row in the slow mode
-//! d = cwnd/2; r is halved.
+//! *Equations.* In segments, per round trip with more than two RTT samples, the smallest of which
+//! is rtt: Q = ⌊cwnd·(rtt − baseRTT)/rtt⌋. The mode is slow for Q > 80 or rtt − baseRTT >
+//! baseRTT/8, else fast.
+//!
+//! - Slow mode: r, the window that a competing Reno flow would have, is max(cwnd/2, 2) at first and
+//!   grows by one per round. For Q > 80 and cwnd > r: ssthresh = cwnd = max(cwnd − min(Q, cwnd/2),
+//!   r).
+//! - Fast mode: after 51 rounds r starts anew.
+//! - Congestion avoidance: +1 per cwnd segments acknowledged in the slow mode, and per min(cwnd,
+//!   100) in the fast mode.
+//! - Loss and timeout: ssthresh = max(cwnd − d, 2) with d = max(min(Q, cwnd/2), cwnd/8), or d =
+//!   cwnd/2 after 16 rounds in a row in the slow mode. r is halved.
 //!
 //! *Where it differs.* From the paper: r begins at half the window. From Linux: RTTs are in ns, not
 //! in µs + 1.
@@ -36,7 +40,7 @@ const DELAY_SHARE: u64 = 8;
 const RENO_AFTER: u64 = 16;
 /// Rounds in the fast mode after which no Reno flow is assumed (`TCP_YEAH_ZETA`).
 const FORGET_AFTER: u64 = 50;
-/// Segments acknowledged per increase in the fast mode, at most (`TCP_SCALABLE_AI_CNT`).
+/// Maximum number of segments acknowledged per increase in the fast mode (`TCP_SCALABLE_AI_CNT`).
 const PER_MOST: u64 = 100;
 
 /// State of YeAH.
@@ -104,7 +108,8 @@ impl State {
             window.cwnd = segments::bytes(window, left);
             window.ssthresh = window.cwnd;
         }
-        // Reno's window is estimated like its growth: half the window at first, one more per round.
+        // The window of a Reno flow is estimated as half of this window at first, and one segment
+        // more per round.
         self.reno = if self.reno <= 2 { half(segments::cwnd(window)) } else { self.reno + 1 };
         self.slow_rounds += 1;
     }
@@ -124,8 +129,8 @@ impl State {
 
     /// Threshold after a loss, in segments (`tcp_yeah_ssthresh`).
     fn ssthresh(&mut self, cwnd: u64) -> u64 {
-        // A single flow has to remove its own queue only. Many rounds in the slow mode in a row
-        // mean competing Reno flows, beside which a small reduction would be unfair.
+        // A flow without competitors has to remove only its own queue. Many rounds in a row in the
+        // slow mode mean competing Reno flows, to which a small reduction would be unfair.
         let decrease = if self.slow_rounds < RENO_AFTER {
             self.queue.min(half(cwnd)).max(cwnd / 8)
         } else {

@@ -3,14 +3,15 @@
 //! *Reference.* RFC 9293 §3.8.3 (R2); Linux 6.18, `net/ipv4/tcp_timer.c`: `tcp_write_timeout`,
 //! `tcp_model_timeout`, `tcp_probe_timer`, `tcp_rtx_probe0_timed_out`.
 //!
-//! *Equations.* Linux, n retransmissions, base b = 200 ms, largest RTO m, k = ⌊log2(m/b)⌋: it waits
-//! (2^(n+1) − 1)·b for n ≤ k, else (2^(k+1) − 1)·b + (n − k)·m. With n = 15 and m = 120 s: 924.6 s.
+//! *Equations.* Let n be the number of retransmissions, b = 200 ms, m the largest RTO, and k =
+//! ⌊log2(m/b)⌋. Linux waits (2^(n+1) − 1)·b for n ≤ k, else (2^(k+1) − 1)·b + (n − k)·m; with n =
+//! 15 and m = 120 s this is 924.6 s.
 //!
 //! *Where we differ.* Linux counts the time from the first retransmission of a recovery, even
 //! across timeouts with progress between them; here it counts from the first retransmission since
-//! progress. Linux limits a SYN by the number of retransmissions, and by a time that is shorter
-//! only if `tcp_syn_retries` is below 3; here only the number counts. The limit of a listener's
-//! SYN/ACK is that of other segments.
+//! the last progress. Linux limits a SYN by the number of retransmissions, and by a time that is
+//! shorter only if `tcp_syn_retries` is below 3; here only the number counts. The limit of a
+//! listener's SYN/ACK is that of other segments.
 
 use super::{Connection, State};
 use crate::{Config, GiveUp};
@@ -35,8 +36,9 @@ pub(crate) struct Silence {
     pub first_retransmission: Time,
     /// Time of the last acknowledgment since then, or while a closed window was probed.
     last_response: Time,
-    /// Number of probes of a closed window since the last response, and `RCV.NXT` at that time.
+    /// Number of probes of a closed window since the last response.
     probes: u32,
+    /// `RCV.NXT` at the last response.
     rcv_nxt: u64,
 }
 
@@ -168,7 +170,7 @@ mod tests {
         for (retransmissions, expected) in [(0, 0.2), (5, 12.6), (9, 204.6), (15, 924.6)] {
             assert!((seconds(retransmissions, 120) - expected).abs() < 1e-9, "{retransmissions}");
         }
-        // ⌊log2(1 s/200 ms)⌋ = 2: 0.2 + 0.4 + 0.8 s, and a second each.
+        // ⌊log2(1 s/200 ms)⌋ = 2: 0.2 + 0.4 + 0.8 s, then 1 s for each further retransmission.
         assert!((seconds(5, 1) - 4.4).abs() < 1e-9);
         assert_eq!(model_timeout(3, Duration::MAX), BASE * 15);
     }

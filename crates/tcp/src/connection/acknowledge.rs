@@ -62,8 +62,8 @@ impl Connection {
         u64::from(field) << self.sender.snd_wscale
     }
 
-    /// Handles an acknowledgment of no new data: a `duplicate`, or one with other information (a
-    /// SACK block, a segment that arrived twice).
+    /// Handles an acknowledgment of no new data: a `duplicate`, or one that reports something else
+    /// (a new SACK block, a segment that arrived twice).
     fn take_old_or_duplicate(
         &mut self,
         now: Time,
@@ -237,8 +237,8 @@ impl Connection {
         sender.validation.on_flight(&in_use, &sender.window, false);
     }
 
-    /// Handles a duplicate ACK. In Linux an ACK older than another does not update the window,
-    /// whatever it delivers (`tcp_ack`, `old_ack`).
+    /// Handles a duplicate ACK. With `is_old` its number lies below `SND.UNA`; in Linux the data
+    /// delivered by such an ACK do not count (`tcp_ack`, `old_ack`).
     fn on_duplicate_ack(&mut self, now: Time, selective: Option<&Delivered>, is_old: bool) {
         let sender = &mut self.sender;
         sender.duplicates += 1;

@@ -28,7 +28,7 @@ impl Connection {
         }
     }
 
-    /// Handles a segment in the general case, beyond the fast paths.
+    /// Handles a segment on the general path, which covers what no fast path does.
     fn examine(&mut self, now: Time, segment: &Segment) {
         match self.state {
             State::Closed => self.refuse(segment),
@@ -40,8 +40,8 @@ impl Connection {
         self.recompute_fast_paths();
     }
 
-    /// Answers a segment that reaches a closed end by a reset, which takes its sequence number from
-    /// the acknowledgment (RFC 9293 §3.5.2, §3.10.7.1).
+    /// Answers a segment that reaches a closed endpoint by a reset, which takes its sequence number
+    /// from the acknowledgment (RFC 9293 §3.5.2, §3.10.7.1).
     fn refuse(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
             return;
@@ -102,7 +102,7 @@ impl Connection {
         position + i64::from(segment.payload_bytes) > self.receiver.rcv_nxt as i64
     }
 
-    /// Handles a segment in every other state (§3.10.7.4).
+    /// Handles a segment in SYN-RECEIVED and all later states (§3.10.7.4).
     fn handle_synchronised(&mut self, now: Time, segment: &Segment) {
         let position = segment.seq.unwrap_near(self.receiver.irs, self.receiver.rcv_nxt);
         if !self.check_sequence(now, segment, position) {
@@ -113,7 +113,8 @@ impl Connection {
             if self.state == State::TimeWait {
                 return;
             }
-            // RFC 5961 §3.2: only the exact number resets, others are challenged.
+            // RFC 5961 §3.2: only a reset with exactly the expected number is accepted; others are
+            // answered by a challenge ACK.
             if position == self.receiver.rcv_nxt as i64 {
                 self.enter_closed(Event::Reset);
             } else {
@@ -160,7 +161,7 @@ impl Connection {
     fn check_sequence(&mut self, now: Time, segment: &Segment, position: i64) -> bool {
         let receiver = &mut self.receiver;
         if self.timestamps && !segment.flags.contains(Flags::RST) {
-            // Linux grants one tick (`TCP_PAWS_WINDOW`).
+            // Linux tolerates one tick (`TCP_PAWS_WINDOW`).
             let slack = i32::from(receiver.pending.is_linux());
             match segment.options.timestamps {
                 // RFC 7323 §3.2: once negotiated, segments without the option should be dropped;
@@ -176,16 +177,16 @@ impl Connection {
         let next = receiver.rcv_nxt as i64;
         let edge = receiver.edge.max(receiver.rcv_nxt) as i64;
         let end = position + i64::from(segment.seq_len());
-        // At a closed window the position after it is accepted, because otherwise acknowledgments,
-        // resets and probes would be refused.
+        // Without data, the position at the right edge is accepted as well: otherwise no
+        // acknowledgment or reset could arrive while the window is closed.
         let inside = if segment.seq_len() == 0 {
             (next..=edge).contains(&position)
         } else {
             position < edge && end > next
         };
         if inside {
-            // RFC 7323 §5.3, R3: not for segments refused by R2, such as a copy of one that has
-            // arrived.
+            // RFC 7323 §5.3, R3: a timestamp is taken only from segments that passed R2, not from a
+            // copy of one that has arrived.
             if let Some(timestamps) = segment.options.timestamps.filter(|_| self.timestamps)
                 && position <= receiver.last_ack_sent as i64
                 && (timestamps.value.wrapping_sub(receiver.ts_recent) as i32) >= 0
@@ -232,7 +233,7 @@ impl Connection {
     }
 
     /// Handles a repeated SYN. In SYN-RECEIVED the peer has lost our SYN/ACK, which is sent again;
-    /// later a SYN is challenged (RFC 5961 §4.2).
+    /// later a SYN is answered by a challenge ACK (RFC 5961 §4.2).
     fn handle_repeated_syn(&mut self) {
         if self.state == State::SynReceived {
             self.sender.send_syn_again();
@@ -374,7 +375,7 @@ impl Connection {
         }
     }
 
-    /// Sequence number of one of our positions.
+    /// Sequence number of a position in the stream of this end.
     pub(super) fn sequence(&self, position: u64) -> SeqNr {
         self.sender.iss.add(position as u32)
     }

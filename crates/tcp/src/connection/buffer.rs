@@ -26,7 +26,7 @@ impl Sender {
     }
 }
 
-/// Write queue during the writes of an instant.
+/// State of the write queue while the writes of one instant are processed.
 struct WriteQueue {
     /// Position after the data written.
     written: u64,
@@ -62,7 +62,8 @@ impl WriteQueue {
         self.bursts += bytes.div_ceil(self.burst);
     }
 
-    /// Sends all data that may be sent (`tcp_push`). Nagle's algorithm holds back a short end.
+    /// Sends all data that may be sent (`tcp_push`). Nagle's algorithm holds back a short last
+    /// segment.
     fn push(&mut self) {
         let (most, short) = (self.unsent.min(self.room), self.unsent % self.smss);
         if most < self.unsent || short == 0 {
@@ -76,7 +77,7 @@ impl WriteQueue {
         self.pushed = self.written;
     }
 
-    /// Room of the last block, parts of which may have been sent.
+    /// Room left in the last block, parts of which may have been sent.
     fn room_of_tail(&self) -> u64 {
         let begin = self.tail.max(self.written - self.unsent);
         if self.unsent == 0 { 0 } else { self.block.saturating_sub(self.written - begin) }
@@ -150,7 +151,7 @@ impl Connection {
         queue
     }
 
-    /// Writes data of the application in writes of `write_size` bytes; data for which there is no
+    /// Writes data of the application, `write_size` bytes at a time; data for which there is no
     /// room wait.
     pub(super) fn write_into_memory(&mut self, now: Time, bytes: u64) -> u64 {
         let Some(mut memory) = self.sender.bursts.memory else { return 0 };

@@ -52,7 +52,7 @@ impl Rig {
         assert_eq!(sender.write(now, 2 * segments * SMSS), 2 * segments * SMSS);
         let mut rig = Self { sender, now, acks: 0 };
         rig.ack(0, &[]);
-        // A paced sender has sent all of them before the first is acknowledged.
+        // A paced sender, too, sends its whole window before the first segment is acknowledged.
         while rig.sender.flight_size() < segments * SMSS {
             rig.expire();
         }
@@ -68,8 +68,8 @@ impl Rig {
         while self.sender.poll_event().is_some() {}
     }
 
-    /// Acknowledges this many segments, with blocks of segments, and sends the segments that it
-    /// allows.
+    /// Acknowledges the first `segments` segments, with `blocks` (in segments) as SACK blocks, and
+    /// sends what this allows.
     fn ack(&mut self, segments: u64, blocks: &[(u64, u64)]) {
         let position = |segment: u64| SeqNr((1 + segment * SMSS) as u32);
         let mut sack = SackBlocks::default();
@@ -102,7 +102,7 @@ fn first_lost(rig: &mut Rig, segments: u64) {
     rig.ack(segments, &[]);
 }
 
-/// Loses every second segment; they arrive in the second round.
+/// Loses every second segment; their retransmissions arrive in the second round.
 fn every_second_lost(rig: &mut Rig, segments: u64) {
     let block = |segment: u64| (segment - 1, segment);
     for segment in (6..=segments).step_by(2) {
@@ -119,7 +119,7 @@ fn reordered(rig: &mut Rig, segments: u64) {
     }
 }
 
-/// Delivers the second half before the first, from its end on.
+/// Delivers the second half of the window before the first, its last segment first.
 fn backwards(rig: &mut Rig, segments: u64) {
     let half = segments / 2;
     (half..segments).rev().for_each(|segment| rig.ack(0, &[(segment, segments)]));
@@ -145,7 +145,7 @@ const PATTERNS: [Pattern; 6] = [
     ("timed out", timed_out),
 ];
 
-/// Asserts that with these parts an acknowledgment costs the same at every window.
+/// Asserts that with these parts an acknowledgment costs the same with a small and a large window.
 fn check(parts: &[(&str, &str)]) {
     for (name, pattern) in PATTERNS {
         let [small, large] = [100, 10_000].map(|segments| {

@@ -1,4 +1,4 @@
-//! Deferral: Linux sends in bursts made for segmentation offload, whether or not there is any, and
+//! Deferral: Linux sends in bursts meant for segmentation offload, even on devices without it, and
 //! defers one or two segments of new data if the next acknowledgment will soon allow more.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_output.c`: `tcp_tso_should_defer` (the test),
@@ -7,17 +7,18 @@
 //! together), `__tcp_transmit_skb` (PSH on bursts of more than one segment: the receiver
 //! acknowledges once they are read).
 //!
-//! *Equations.* Outside recoveries, the sender waits although the windows have room for limit
-//! bytes, if
+//! *Equations.* Outside recoveries, when the windows have room for `limit` bytes, the sender waits
+//! nevertheless if
 //! - data were sent within the last millisecond, and
 //! - the acknowledgment of the first segment in flight is due (SRTT after its transmission), or
 //!   will be within min(1 ms, SRTT/2), and
-//! - limit < max(2 · SMSS, rate/1024 s + 64 KiB / 2^(least RTT / 512 µs)), and less than the rest
-//!   of the block that the application has written, filled up, and less than a third of the window.
+//! - limit < goal = max(2 · SMSS, rate/1024 s + 64 KiB / 2^(least RTT / 512 µs)), limit is less
+//!   than a third of the smaller window, and, unless the packet to be sent is the application's
+//!   last, less than this packet (the rest of a block, filled up from the next).
 //!
-//! rate is that of `pacing.rs`. Other data are sent in bursts of at most that many bytes and half
-//! the window, and each burst is tested anew. A burst limited by the peer's window may end with a
-//! short segment, but not while an earlier one is unacknowledged.
+//! rate is that of `pacing.rs`. Data that do not wait are sent in bursts of at most goal bytes and
+//! half the window, and each burst is tested anew. A burst limited by the peer's window may end
+//! with a short segment, but not while an earlier one is unacknowledged.
 //!
 //! *Where we differ.* Blocks begin at multiples of their size, as with an application that always
 //! has more to write. The minimum RTT is that of the connection, not of five minutes. Pure
@@ -111,7 +112,7 @@ struct Room {
     /// Size of the packet that the kernel would pass on: the rest of the block, filled up from the
     /// next one.
     packet: u64,
-    /// True if the application has written nothing after it.
+    /// True if the application has written nothing after this packet.
     last: bool,
 }
 
@@ -181,7 +182,8 @@ impl Connection {
         let (sender, smss) = (&self.sender, self.segment_size());
         let rate = self.pacing_rate();
         let in_time = rate.map_or(BLOCK_MAX, |rate| rate.as_bit_s() / 8 / 1024);
-        // `tcp_tso_rtt_log` is 9: each 2^9 µs of the least RTT halve the allowance of a short path.
+        // `tcp_tso_rtt_log` is 9: each 2^9 µs of the minimum RTT halves the allowance for short
+        // paths.
         let near = sender.least_rtt.as_nanos() / 512_000;
         let nearby = if near < 32 { BLOCK_MAX >> near } else { 0 };
         let slow = sender.model.is_some() && rate.is_some_and(|rate| rate < SLOW);
@@ -224,7 +226,7 @@ impl Connection {
             return false;
         }
         let limit = room.congestion.min(room.offered);
-        // A segment without room in the windows is sent by another rule.
+        // Without room in the windows, other rules decide.
         if limit == 0 || limit >= goal || !room.last && limit >= room.packet {
             return false;
         }

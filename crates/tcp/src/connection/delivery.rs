@@ -46,7 +46,7 @@ impl Sender {
         }
     }
 
-    /// Segments delivered without SACK on the board: one for each duplicate ACK.
+    /// Data delivered without SACK, by the scoreboard: one segment for each duplicate ACK.
     #[inline(never)]
     fn delivered_by_count(&mut self, bytes_acked: u64) -> u64 {
         if self.board.has_advanced() {

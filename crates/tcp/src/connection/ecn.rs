@@ -3,9 +3,9 @@
 //!
 //! *Reference.* RFC 3168 §6.1.
 //!
-//! *Where we differ.* With Linux's details an echo reduces the window acknowledgment by
+//! *Where we differ.* With the details of Linux, ECN-Echo reduces the window gradually, at each
 //! acknowledgment (`tcp_enter_cwr`), and does not stop a sender with a window of one segment. A
-//! loss detected within the window that ECN-Echo has reduced does not reduce it again (as in
+//! loss in a window of data for which ECN-Echo has reduced cwnd does not reduce it again (as in
 //! Linux). A congestion control that models the path ignores ECN-Echo and answers with CWR alone,
 //! as Linux's BBR does.
 
@@ -18,7 +18,7 @@ use crate::spurious::Detector;
 use retx_units::Time;
 use retx_wire::{Ecn, Flags, PlainSegment, Segment, Timestamps};
 
-/// ECN state of an end.
+/// ECN state of an endpoint.
 #[derive(Debug, Clone)]
 pub(super) struct Notification {
     /// True if this end offers ECN.
@@ -40,16 +40,16 @@ pub(super) struct Notification {
     held: bool,
     /// Sender: a reduction by ECN-Echo is in progress (Linux `TCP_CA_CWR`).
     reducing: bool,
-    /// Sender: the windows that were reduced; only if both ends use ECN.
+    /// Sender: windows of data for which cwnd was reduced; only if both ends use ECN.
     reductions: Late<Reductions>,
 }
 
-/// Positions whose acknowledgment ends the most recently reduced window.
+/// Ends of the windows of data for which cwnd was last reduced.
 #[derive(Debug, Clone, Copy, Default)]
 struct Reductions {
-    /// Position that ends the window reduced for any reason.
+    /// End of the window of data of the last reduction for any reason.
     recover: u64,
-    /// Position that ends the window reduced by ECN-Echo.
+    /// End of the window of data of the last reduction by ECN-Echo.
     echo_recover: u64,
 }
 
@@ -73,8 +73,8 @@ impl Notification {
         }
     }
 
-    /// Flags of an opening SYN (RFC 3168 §6.1.1). A retransmitted SYN does without, because the
-    /// flags may have caused the loss of the first (§6.1.1.1).
+    /// Flags of an opening SYN (RFC 3168 §6.1.1). A retransmitted SYN does not offer ECN, because
+    /// the flags may have caused the loss of the first (§6.1.1.1).
     pub const fn opening(&self, retransmission: bool) -> Flags {
         if self.offered && !retransmission {
             Flags::SYN.with(Flags::ECE).with(Flags::CWR)
@@ -91,8 +91,8 @@ impl Notification {
 
     /// Evaluates the peer's SYN or SYN/ACK.
     pub const fn negotiate(&mut self, flags: Flags) {
-        // A SYN asks by ECE and CWR, a SYN/ACK agrees by ECE alone: some hosts reflect both bits
-        // (RFC 3168 §6.1.1).
+        // A SYN asks by ECE and CWR, a SYN/ACK agrees by ECE alone, because some hosts reflect both
+        // bits (RFC 3168 §6.1.1).
         let asks_or_agrees =
             flags.contains(Flags::ECE) && flags.contains(Flags::CWR) != flags.contains(Flags::ACK);
         self.enabled = self.offered && asks_or_agrees;
@@ -121,7 +121,7 @@ impl Notification {
         (flags, Ecn::Ect0)
     }
 
-    /// Requests CWR on the next new data: the window was reduced for a lost SYN, too.
+    /// Requests CWR on the next new data, because a lost SYN has reduced the window, too.
     pub const fn on_lost_syn(&mut self) {
         self.reduced = self.enabled;
     }
@@ -165,8 +165,8 @@ impl Notification {
     }
 
     /// Evaluates the ECN field of data within the window; data outside it do not count (§6.1.5).
-    /// True for the first mark to echo, and for data that are not ECN-capable after others that
-    /// were.
+    /// Returns true for the first mark to echo, and for data that are not ECN-capable after others
+    /// that were.
     const fn on_data(&mut self, flags: Flags) -> bool {
         // CWR comes first: a mark on the packet that carries it is a new one, to be echoed
         // (§6.1.3).
@@ -191,8 +191,8 @@ impl Connection {
         self.take_segment(now, segment);
     }
 
-    /// Handles a segment without SACK blocks and loss notice in an unmarked packet on a fast path.
-    /// Returns false, without any effect, if the segment has to be passed to
+    /// Handles, on a fast path, a segment without SACK blocks and loss notice in an unmarked
+    /// packet. Returns false, without any effect, if the segment has to be passed to
     /// [`Self::handle_packet`].
     #[inline(always)]
     pub fn handle_plain(
@@ -246,9 +246,8 @@ impl Connection {
         }
     }
 
-    /// True as in Linux, which evaluates ECN-Echo after the rest of the acknowledgment
-    /// (`tcp_try_to_open`): an ACK that undoes or ends a recovery then begins a reduction all the
-    /// same.
+    /// True if ECN-Echo is evaluated after the rest of the acknowledgment, as in Linux
+    /// (`tcp_try_to_open`). An ACK that undoes or ends a recovery can then begin a reduction.
     fn echo_comes_last(&self) -> bool {
         let sender = &self.sender;
         sender.loss_detection.as_linux() && !sender.congestion_control.models_path()
@@ -285,7 +284,7 @@ impl Connection {
             // ssthresh is two segments at least, which may exceed the window: an echo must not
             // raise it.
             sender.window.cwnd = sender.window.cwnd.min(cwnd_before);
-            // ECN-Echo proves congestion: an earlier reduction is not undone any more
+            // ECN-Echo proves congestion, so an earlier reduction is not undone any more
             // (`tcp_enter_cwr` clears `undo_marker`).
             sender.take_undo();
             sender.spurious.on_echo();

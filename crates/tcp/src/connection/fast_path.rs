@@ -7,20 +7,20 @@
 //! *Preconditions.* [`Connection::recompute_fast_paths`] checks them after an event that no fast
 //! path handles, and notes the result in a [`FastPaths`]. A fast path preserves them, so that they
 //! need not be checked again:
-//! - the connection is established, has nothing to answer by a reset, and neither uses timestamps
-//!   or ECN nor paces its segments, models the path or sends in bursts (with timestamps and the
-//!   other details of Linux, but not ECN, the paths of `detailed` are open instead);
-//! - to send: everything up to SND.NXT is out for the first time, nothing is known to have arrived
-//!   out of order or to be lost, no duplicate ACK is being counted, no recovery, probe or FIN is
-//!   under way, there is nothing to tell the peer in an option, and loss detection has nothing to
-//!   do with an acknowledgment of new data ([`LossDetection::is_at_rest`]);
+//! - the connection is established, has no reset to send, uses neither timestamps nor ECN, and does
+//!   not pace its segments, model the path or send in bursts (with timestamps and the other details
+//!   of Linux, but not ECN, the paths of `detailed` are open instead);
+//! - to send: everything up to SND.NXT was sent only once, nothing is known to have arrived out of
+//!   order or to be lost, no duplicate ACK is being counted, no recovery, probe or FIN is under
+//!   way, no option is to be sent, and loss detection has nothing to do with an acknowledgment of
+//!   new data ([`LossDetection::is_at_rest`]);
 //! - to receive: nothing waits beyond a gap, there is no FIN, and segments are simply counted
 //!   ([`super::receive::Receiver::is_simple`]);
 //! - with a gap (`beyond_gap`): the same, except that data wait beyond a gap; in a recovery with
 //!   SACK (`repair`): the sender only waits for acknowledgments.
 //!
 //! *Why it is exact.* A fast path calls the same functions as the general path in the same order,
-//! without those that would have no effect; it leaves every case that it cannot recognize to the
+//! except those that would have no effect. It leaves every case that it cannot recognize to the
 //! general path. A test sends random connections along both paths and compares their states.
 
 mod beyond_gap;
@@ -97,8 +97,8 @@ impl Sender {
             )
             | u64::from(self.timeouts_in_row | self.probes_in_row);
         let asked = self.retransmit_first | self.tail_probe | self.probe | self.fin_queued;
-        // A recovery that may turn out to be spurious still watches acknowledgments, so that it is
-        // undone.
+        // While a recovery may turn out to be spurious, acknowledgments are still examined, so that
+        // it can be undone.
         let has_nothing_to_undo =
             |repair: &Repair| repair.undo.is_none() || self.spurious.is_at_rest();
         let is_repaired = |repair: &Repair| {
@@ -170,7 +170,7 @@ impl Connection {
         true
     }
 
-    /// Handles an acknowledgment of new data, and of nothing that was not sent.
+    /// Handles an acknowledgment of new data, none of which lie beyond the data sent.
     #[inline(never)]
     fn take_next_ack(&mut self, now: Time, number: SeqNr, window: u16) -> bool {
         let sender = &self.sender;
@@ -250,7 +250,8 @@ impl Connection {
         read
     }
 
-    /// Next deadline while the fast paths of sending are open: no other timer runs.
+    /// Next deadline while a fast path for sending is open, when no rare timer runs; `None` if none
+    /// is open.
     #[inline]
     pub(super) const fn next_usual_timer(&self) -> Option<Time> {
         let bare = matches!(self.fast_paths.sending, Sending::Plain | Sending::Repair);
@@ -354,7 +355,7 @@ impl Connection {
         self.timers.retransmit = self.deadline(now, self.rto());
     }
 
-    /// Builds a segment without options and with the usual control bits only.
+    /// Builds a segment without options, with the usual control bits.
     #[inline(always)]
     fn write_down(&mut self, now: Time, position: u64, length: u32) -> PlainTransmit {
         // The last segment that the application has written carries PSH (RFC 9293 §3.9.1.2).

@@ -79,8 +79,8 @@ impl Connection {
         Options { timestamps, sack, ..Options::default() }
     }
 
-    /// Largest payload of a segment now, beside the SACK option (RFC 9293 §3.7.1, `Eff.snd.MSS`;
-    /// the SMSS has made room for timestamps).
+    /// Largest payload that a segment sent now can have in addition to a SACK option (RFC 9293
+    /// §3.7.1, `Eff.snd.MSS`; the SMSS already leaves room for timestamps).
     pub(super) fn most_payload(&self) -> u64 {
         let smss = self.segment_size();
         let blocks = if self.selective() { self.blocks().as_slice().len() } else { 0 };

@@ -27,7 +27,7 @@ pub struct Info {
     pub loss_state: LossState,
     /// Consecutive timeouts without progress.
     pub timeouts_in_row: u32,
-    /// Zero-window probes without a response; as Linux counts them, if their number limits them.
+    /// Zero-window probes without a response; counted as in Linux if `give_up` is `linux`.
     pub probes_in_row: u32,
     /// Segments in flight that are selectively acknowledged.
     pub segments_sacked: u64,

@@ -1,12 +1,11 @@
 //! Limits that keep a connection from sending more now.
 //!
-//! *Rule.* Where several hold at once, the first in the order of [`Limit`] counts. A window is the
-//! limit if it has no room for the next segment: a full one, or all that is left.
+//! *Rule.* If several limits hold at once, the first in the order of [`Limit`] counts. A window is
+//! the limit if it has no room for the next segment: a full one, or all that is left.
 //! (`docs/decisions/0018-what-limits-a-flow.md`)
 //!
-//! *Where it ends.* A connection does not know whether its application has more to write, whether
-//! and why its window was reduced, or whether its peer delays an acknowledgment: the caller adds
-//! that.
+//! *What the caller adds.* A connection does not know whether its application has more to write,
+//! whether and why its window was reduced, or whether its peer delays an acknowledgment.
 
 use super::fast_path::Sending;
 use super::{Connection, State};

@@ -1,4 +1,4 @@
-//! Linux's behaviour of a sender where the RFCs leave it open.
+//! Behaviour of Linux's sender that the RFCs leave open.
 
 use super::{Connection, Parameters, Sender};
 use crate::congestion_control::{self, CongestionControl};
@@ -15,7 +15,8 @@ const TCP_MSS_DEFAULT: u64 = 536;
 const SMALLEST_SEGMENT: u64 = 28;
 
 impl Connection {
-    /// True if the congestion control is passed the RTT of segments, with a peer that has SACK.
+    /// True if the congestion control receives the RTT of segments, provided that the peer has
+    /// SACK.
     pub(super) fn samples_segments(&self) -> bool {
         let per_ack = self.parameters.rtt_samples == RttSamples::EveryAck;
         per_ack && self.sender.loss_detection.as_linux()
@@ -23,8 +24,8 @@ impl Connection {
 
     /// Passes the RTT of the last delivered segment to the congestion control
     /// (`tcp_clean_rtx_queue`, `pkts_acked`). `timed_last` is its transmission time, if it was sent
-    /// once. HyStart may thereupon set `ssthresh`, even during a recovery, which then ends with
-    /// that window.
+    /// once. HyStart may then set `ssthresh`, even during a recovery, which then ends with that
+    /// window.
     pub(super) fn notify_segments_acked(
         &mut self,
         ack: &congestion_control::Ack,
@@ -47,7 +48,7 @@ impl Connection {
 
 impl Sender {
     /// True once everything sent before the last timeout is acknowledged. Without SACK Linux waits
-    /// for more than that (`tcp_is_non_sack_preventing_reopen`).
+    /// until more than that is acknowledged (`tcp_is_non_sack_preventing_reopen`).
     pub const fn timeout_recovery_is_over(&self) -> bool {
         let prevents_reopen = self.uses_scoreboard && !self.selective;
         self.snd_una >= self.timeout_recovery_end + prevents_reopen as u64
@@ -74,8 +75,9 @@ impl Sender {
         }
     }
 
-    /// True if data sent before the first retransmission were selectively acknowledged and RACK's
-    /// timer does not run. The retransmission timer is then restarted (`tcp_clean_rtx_queue`).
+    /// True if the data selectively acknowledged were sent before the most recent transmission of
+    /// the first segment in flight, and RACK's timer does not run. The retransmission timer is then
+    /// restarted (`tcp_clean_rtx_queue`).
     pub fn has_sack_of_earlier_data(&self, selective: Option<&Delivered>) -> bool {
         let earliest = selective.and_then(|delivered| delivered.first_sacked);
         let is_earlier = earliest.zip(self.board.first_sent()).is_some_and(|(it, head)| it < head);

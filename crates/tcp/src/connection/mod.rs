@@ -1,4 +1,4 @@
-//! TCP connection: one end of it.
+//! One endpoint of a TCP connection.
 //!
 //! Internally both directions are counted in unwrapped positions: SYN 0, first byte of data 1, FIN
 //! after the last. 32-bit sequence numbers exist only in segments.
@@ -140,11 +140,11 @@ pub struct Episode {
     pub timed_recovery: bool,
 }
 
-/// End of a TCP connection, without clock and without I/O.
+/// Endpoint of a TCP connection, without a clock and without I/O.
 ///
-/// A connection is accessed through its flow, which is in no cache with many flows. The fields that
-/// each segment needs are therefore adjacent: the receiver's last cache line, the following one,
-/// and the sender's first lines.
+/// With many flows, a connection is in no cache when a segment arrives. The fields that each
+/// segment needs are therefore adjacent: the receiver's last cache line, the following one, and the
+/// sender's first lines.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub struct Connection {
@@ -173,12 +173,12 @@ const _: () = {
 };
 
 impl Connection {
-    /// Creates an active end: it sends a SYN when first polled.
+    /// Creates an active endpoint, which sends a SYN when first polled.
     pub fn connect(config: &Config, initial_sequence: SeqNr) -> Self {
         Self::connect_as(&config.into(), initial_sequence)
     }
 
-    /// Creates a passive end, which waits for a SYN.
+    /// Creates a passive endpoint, which waits for a SYN.
     pub fn listen(config: &Config, initial_sequence: SeqNr) -> Self {
         Self::listen_as(&config.into(), initial_sequence)
     }
@@ -239,8 +239,8 @@ impl Connection {
         !self.events.is_empty()
     }
 
-    /// Closes the sending direction: a FIN follows the data written (RFC 9293 §3.10.4). An end that
-    /// is not synchronised yet closes at once.
+    /// Closes the sending direction: a FIN follows the data written (RFC 9293 §3.10.4). An endpoint
+    /// that is not synchronised yet closes at once.
     pub fn close(&mut self) {
         match self.state {
             State::Closed | State::Listen | State::SynSent => self.enter_closed(Event::Closed),
@@ -320,7 +320,7 @@ impl Connection {
         self.sender.flight_size()
     }
 
-    /// Window, in bytes.
+    /// Congestion window, slow start threshold and SMSS, in bytes.
     pub fn window(&self) -> &Window {
         &self.sender.window
     }

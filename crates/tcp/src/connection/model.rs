@@ -14,12 +14,12 @@ use crate::rto::Estimator;
 use crate::scoreboard::{Delivered, NextArrived};
 use retx_units::{Duration, Time};
 
-/// State for a model in addition to the acknowledgment.
+/// State that a model needs in addition to each acknowledgment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Model {
     /// Bytes in flight before the acknowledgment.
     flight_before: u64,
-    /// Losses known before it.
+    /// Losses known before the acknowledgment.
     losses_before: u64,
     /// Losses detected without a scoreboard.
     losses: u64,
@@ -49,7 +49,8 @@ impl Sender {
         self.note_shortage_of(self.snd_nxt.max(1), self.written);
     }
 
-    /// Like [`Self::note_shortage`], once the data before `next` of those `written` have been sent.
+    /// Like [`Self::note_shortage`], for the time when the data before `next` have been sent and
+    /// those before `written` have been written.
     pub fn note_shortage_of(&mut self, next: u64, written: u64) {
         if self.model.is_none() {
             return;
@@ -62,7 +63,7 @@ impl Sender {
         }
     }
 
-    /// Called before data are sent.
+    /// Called before data are sent: the model restarts if none are in flight.
     #[inline]
     pub fn restart_model(&mut self, now: Time) {
         if self.model.is_some() && self.snd_una == self.snd_max {
@@ -98,7 +99,7 @@ impl Sender {
         segments.saturating_sub(counted).max(1)
     }
 
-    /// Restores the window of a model after the reaction that loss detection asked for.
+    /// Restores the window of a model after the reaction that loss detection requested.
     fn keep_window(&mut self, reaction: Reaction, cwnd: u64) {
         self.end_reduction();
         let Some(model) = &mut self.model else { return };
@@ -127,7 +128,7 @@ impl Connection {
         sender.clamp_cwnd();
     }
 
-    /// [`Connection::react`], leaving the window to a model.
+    /// Like [`Connection::react`], but leaves the window to a model, if there is one.
     pub(super) fn react_to(&mut self, now: Time, reaction: Reaction, progress: Progress) {
         let cwnd = self.sender.window.cwnd;
         self.react(now, reaction, progress);

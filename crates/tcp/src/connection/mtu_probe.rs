@@ -7,10 +7,11 @@
 //! `tcp_mtup_probe_success`, `tcp_mtup_probe_failed`, `tcp_fastretrans_alert`; used if
 //! `net.ipv4.tcp_mtu_probing` is 2.
 //!
-//! *Equations.* The probe has the mean of the largest size known to pass, at first `tcp_base_mss`,
-//! and the peer's MSS, as long as they differ by 8 bytes. Conditions: a window of eleven segments
-//! or more, no missing segments, room for two segments, and enough unsent data that the segments
-//! after the probe would detect its loss.
+//! *Equations.* The size of a probe is the mean of the largest size known to pass (at first
+//! `tcp_base_mss`) and the largest size that may pass (at first the peer's MSS). The search ends
+//! when they differ by less than 8 bytes. Conditions: a window of eleven segments or more, no
+//! missing segments, room for two segments, and enough unsent data that the segments after the
+//! probe would detect its loss.
 //!
 //! *Where we differ.* When the segment size changes, `cwnd` keeps its bytes; Linux keeps segments
 //! and rescales. A completed search is not repeated after ten minutes, and black holes are not
@@ -19,7 +20,7 @@
 use super::{Connection, Sender, State};
 use crate::loss_detection::LossDetection;
 
-/// `tcp_probe_threshold`: difference in bytes at which the search ends.
+/// `tcp_probe_threshold`: difference in bytes below which the search ends.
 const CLOSE_ENOUGH: u32 = 8;
 /// Smallest window for a probe, in segments.
 const WINDOW: u64 = 11;
@@ -27,8 +28,9 @@ const WINDOW: u64 = 11;
 /// State of the search.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MtuProbe {
-    /// Payload known or assumed to pass, and the largest that may.
+    /// Largest payload known or assumed to pass, bytes.
     low: u32,
+    /// Largest payload that may pass, bytes.
     high: u32,
     /// Positions of the probe in flight.
     flight: Option<(u64, u64)>,
@@ -84,8 +86,8 @@ impl Connection {
         }
     }
 
-    /// Evaluates an acknowledgment: of the probe, or of everything before it while it is being
-    /// repaired.
+    /// Evaluates an acknowledgment. If it covers the probe, the size passes; if it covers only the
+    /// data before the probe in a recovery, the probe was too large.
     pub(super) fn judge_mtu_probe(&mut self) {
         let sender = &mut self.sender;
         let (snd_una, recovers) = (sender.snd_una, sender.loss_detection.in_recovery());

@@ -21,15 +21,15 @@ pub struct Transmit {
     pub retransmission: bool,
 }
 
-/// Segment without ECN, and without options but timestamps ([`Connection::timestamps_at`]), none of
-/// whose sequence space was sent before.
+/// Segment sent for the first time, without ECN and with no options except timestamps
+/// ([`Connection::timestamps_at`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlainTransmit {
     /// TCP segment.
     pub segment: PlainSegment,
     /// Position of its first sequence number.
     pub position: u64,
-    /// False if there is known to be nothing more to send now; polling again confirms it.
+    /// False if nothing more can be sent now, as polling again would confirm.
     pub more: bool,
 }
 
@@ -79,7 +79,7 @@ enum Outcome {
     Nothing,
     /// The fields of a plain segment have been written.
     Plain,
-    /// Likewise, and there is nothing more to send.
+    /// The fields of a plain segment have been written, and there is nothing more to send.
     LastPlain,
     Written,
 }
@@ -95,8 +95,8 @@ impl Connection {
         sender.loss_cause.on_sent(sent);
     }
 
-    /// Next segment to send now, or `None`. Polling again without an event in between changes
-    /// nothing.
+    /// Next segment to send now, or `None`. After `None`, polling again without an event in between
+    /// changes nothing.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         let mut transmit = Transmit::default();
         match self.poll_transmit_into(now, &mut transmit) {

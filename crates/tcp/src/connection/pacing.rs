@@ -1,5 +1,5 @@
 //! Pacing: data are sent segment by segment, at the rate of the congestion control, or at the rate
-//! that Linux gives to every TCP behind a pacing qdisc.
+//! that Linux computes for every TCP behind a pacing qdisc.
 //!
 //! *Reference.* Linux `tcp_output.c`: `tcp_update_skb_after_send` (the gap), `tcp_pacing_check`
 //! (who waits); `tcp.h`: `tcp_pacing_delay`; `tcp_input.c`: `tcp_update_pacing_rate`.
@@ -7,8 +7,8 @@
 //! *Equations.* A segment of L payload bytes that leaves at t closes the gate until t + L/rate −
 //! min(L/(2·rate), credit), where credit is the time that the gate had been open. With `tso` L is
 //! that of a burst, which the kernel hands over as one packet. The first ten segments leave the
-//! gate open, unless the tenth belongs to a longer burst. rate = ratio·SMSS·max(cwnd, segments
-//! out)/SRTT with ratio 2 while cwnd < ssthresh/2, else 1.2, unless the congestion control has a
+//! gate open, unless the tenth belongs to a longer burst. rate = ratio·SMSS·max(cwnd, segments in
+//! flight)/SRTT with ratio 2 while cwnd < ssthresh/2, else 1.2, unless the congestion control has a
 //! rate of its own.
 //!
 //! *Where we differ.* Without `tso` the gate delays each segment separately. Retransmissions are
@@ -35,7 +35,8 @@ pub(crate) struct Pacer {
     segments: u32,
     /// Bytes of the current burst sent before pacing began.
     unpaced: u32,
-    /// Unused part, for the current burst, of the time during which the gate had been open.
+    /// Time for which the gate had been open before the current burst, as far as the burst has not
+    /// used it up.
     credit: Duration,
     /// True if a timeout lets the next segment pass.
     ignored_once: bool,
@@ -78,7 +79,7 @@ impl Pacer {
     }
 
     /// Handles a segment with `bytes` of payload; with `continues` it belongs to the burst of the
-    /// segment before.
+    /// previous segment.
     fn on_sent(&mut self, now: Time, bytes: u32, rate: Option<Rate>, continues: bool) {
         self.ignored_once = false;
         self.segments = (self.segments + 1).min(UNPACED_SEGMENTS);
@@ -91,16 +92,16 @@ impl Pacer {
             self.credit = leaves.since(opened);
         }
         self.unpaced = self.unpaced.saturating_add(bytes);
-        // The sum includes the segments of this burst before the tenth: the kernel paces a burst as
-        // one packet.
+        // The gap includes the segments of this burst before the tenth, since the kernel paces a
+        // burst as one packet.
         let gap = match rate {
             Some(rate) if self.segments == UNPACED_SEGMENTS => {
                 rate.duration_of(std::mem::take(&mut self.unpaced))
             }
             _ => Duration::ZERO,
         };
-        // At most half of a gap makes up for a late transmission, so that a pause is not followed
-        // by a burst at line rate.
+        // A late transmission shortens the gap by at most half, so that a pause is not followed by
+        // a burst at line rate.
         let credit = self.credit.min(gap / 2);
         self.credit = self.credit.saturating_sub(credit);
         self.opens = Some(leaves + gap.saturating_sub(credit));

@@ -43,7 +43,7 @@ impl Connection {
         }
     }
 
-    /// Prefetches its first and its last record.
+    /// Prefetches the first and the last records of this list.
     #[inline]
     pub fn prefetch_records(&self) {
         if let Some(board) = self.sender.board.get() {

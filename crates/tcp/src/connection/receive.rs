@@ -116,7 +116,7 @@ impl Receiver {
 
     /// Stores data beyond a gap, or data that fill one.
     fn take_with_gap(&mut self, left: u64, right: u64) {
-        // RFC 2883 §4: the first contiguous part of the data that are already here.
+        // RFC 2883 §4: the first contiguous part that has arrived before is reported.
         let overlap = self.out_of_order.first_overlap(left, right);
         if let Some((left, right)) = overlap {
             self.note_duplicate(left, right);
@@ -314,7 +314,7 @@ impl Connection {
         }
     }
 
-    /// Acknowledges data out of order, or that fill a gap, at once (RFC 5681 §4.2); as in Linux,
+    /// Acknowledges data that are out of order or fill a gap at once (RFC 5681 §4.2); as in Linux,
     /// duplicate ACKs after the third are held back and merged.
     fn acknowledge_gap(&mut self, now: Time, old_nxt: u64) {
         let receiver = &mut self.receiver;

@@ -96,7 +96,7 @@ impl Connection {
             self.ecn.leave_reduction();
         }
         self.sender.retransmit_first = !continues;
-        // Set once the first retransmission is sent.
+        // `rescue_rxt` is set once the first retransmission is sent.
         self.sender.repair.rescue_rxt = u64::MAX;
         self.sender.repair.high_rxt = self.sender.snd_una;
         self.repeat_window();
@@ -134,8 +134,9 @@ impl Connection {
         }
     }
 
-    /// Handles a loss detected by duplicate ACKs, or by a probe that has repaired it at `repaired`:
-    /// infers the cause, and reduces the window.
+    /// Handles a loss detected by duplicate ACKs, or by a tail loss probe that has repaired it:
+    /// infers the cause, and reduces the window. `repaired` is the position of the repaired
+    /// segment.
     fn on_loss(&mut self, now: Time, repaired: Option<u64>) {
         let reduced = self.is_reduced_by_echo();
         let sender = &mut self.sender;
@@ -157,8 +158,8 @@ impl Connection {
             };
             let same_window = self.sender.begin_recovery(&begins);
             if self.sender.loss_detection.as_linux() {
-                // `tcp_enter_recovery`: the recovery after a timeout is over, and its reduction
-                // stands.
+                // `tcp_enter_recovery`: the recovery after a timeout is over, and its reduction is
+                // final.
                 self.sender.timeout_recovery_end = 0;
             }
             same_window
@@ -181,8 +182,8 @@ impl Connection {
             sender.repair.cwnd_after_recovery =
                 if to_threshold && !reduced { ssthresh.max(cwnd) } else { cwnd };
         }
-        // A segment may have been retransmitted in the previous recovery, and not be lost. If this
-        // holds for all lost segments, the recovery concerns one of these.
+        // If no lost segment waits for its retransmission, all lost segments were retransmitted in
+        // the previous recovery, and the first of them counts as the trigger.
         let lost = sender.board.made().and_then(Scoreboard::next_to_retransmit);
         let lost = lost.map(|(position, _)| position);
         let again = sender.board.first_marked().filter(|_| repaired.is_none() && lost.is_none());

@@ -3,15 +3,15 @@
 //! *Reference.* RFC 9937 §6 (which replaces RFC 6937).
 //!
 //! *Equations.* Above ssthresh: sndcnt = ⌈prr_delivered·ssthresh/RecoverFS⌉ − prr_out. At or below:
-//! sndcnt = max(prr_delivered − prr_out, DeliveredData), one SMSS more when the ACK shows progress
-//! and no further loss (SafeACK), at most ssthresh − pipe. One SMSS where nothing has been sent and
-//! sndcnt is 0. cwnd = pipe + sndcnt; ssthresh at the end.
+//! sndcnt = max(prr_delivered − prr_out, DeliveredData), plus one SMSS if the ACK shows progress
+//! and no further loss (SafeACK), but at most ssthresh − pipe. If nothing has been sent and sndcnt
+//! is 0, it becomes one SMSS. cwnd = pipe + sndcnt; at the end cwnd = ssthresh.
 //!
 //! Linux 6.18 (`tcp_cwnd_reduction`) counts in segments, rounds the proportion up to whole ones,
 //! and takes for RecoverFS the window before the recovery.
 //!
-//! RecoverFS = SND.NXT − SND.UNA − what is selectively acknowledged + DeliveredData of the ACK that
-//! began the recovery: what was selectively acknowledged before is not delivered during it.
+//! RecoverFS = SND.NXT − SND.UNA − selectively acknowledged data + DeliveredData of the ACK that
+//! began the recovery, because data selectively acknowledged before are not delivered during it.
 
 /// State of a recovery.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +57,8 @@ impl Reduction {
             let sent_by_now = product.div_ceil(u128::from(self.recover_fs.max(1)));
             (sent_by_now as u64).next_multiple_of(self.unit).saturating_sub(self.out)
         } else {
-            // Packet conservation. Slow start back to ssthresh only while no further loss is found.
+            // Packet conservation; one segment more (slow start up to ssthresh) only while no
+            // further loss is found.
             let limit = self.delivered.saturating_sub(self.out).max(ack.delivered)
                 + if ack.safe { ack.smss } else { 0 };
             limit.min(ack.ssthresh - ack.pipe)

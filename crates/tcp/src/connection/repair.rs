@@ -33,12 +33,12 @@ pub(crate) struct Relearning {
 /// Repair state, allocated at the first loss.
 #[derive(Debug, Clone)]
 pub(crate) struct Repair {
-    /// Without SACK: end of the first segment covered by the last acknowledgment; `None` if any of
-    /// them had been retransmitted.
+    /// Without SACK: end of the first segment covered by the last acknowledgment; `None` if a
+    /// segment covered by it had been retransmitted.
     pub original_end: Option<u64>,
-    /// RFC 6675 §4: the highest position retransmitted in this recovery (`HighRxt`), and the one
-    /// whose acknowledgment allows the rescue retransmission (`RescueRxt`).
+    /// Highest position retransmitted in this recovery (`HighRxt` of RFC 6675 §4).
     pub high_rxt: u64,
+    /// Position whose acknowledgment allows the rescue retransmission (`RescueRxt` of RFC 6675 §4).
     pub rescue_rxt: u64,
     /// Proportional rate reduction, while active.
     pub reduction: Option<Reduction>,
@@ -58,8 +58,9 @@ pub(crate) struct Repair {
     pub relearning: Option<Relearning>,
     /// Window to return to when fast recovery ends.
     pub cwnd_after_recovery: u64,
-    /// Segments retransmitted, and segments that the peer reported as arrived twice.
+    /// Number of segments retransmitted.
     pub retransmissions: u64,
+    /// Number of segments that the peer reported as arrived twice.
     pub arrived_twice: u64,
     /// State of a peer that does not respond.
     pub silence: Silence,
@@ -105,8 +106,8 @@ impl Nothing for Repair {
 const UNBOUNDED: u64 = u64::MAX / 2;
 
 impl Sender {
-    /// Ends a reduction: `cwnd` becomes its target. BBR has no threshold, and an undo may have
-    /// restored an infinite one: then `cwnd` is kept (Linux `tcp_end_cwnd_reduction`).
+    /// Ends a reduction: `cwnd` becomes its target. `cwnd` is kept if the target is infinite, as in
+    /// BBR, or after an undo that restored the initial threshold (Linux `tcp_end_cwnd_reduction`).
     pub fn return_to_threshold(&mut self) {
         let cwnd = self.repair.cwnd_after_recovery;
         if cwnd < UNBOUNDED {

@@ -1,6 +1,6 @@
 //! Requests of an application besides writing and reading: to hold back short segments (`TCP_CORK`,
 //! `MSG_MORE`), to end a record (`MSG_EOR`), to abort after a time (`TCP_USER_TIMEOUT`), to probe
-//! an idle peer (`SO_KEEPALIVE`); and a device that refuses packets.
+//! an idle peer (`SO_KEEPALIVE`). Also the state of a device that refuses packets.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp.c`: `tcp_push`, `__tcp_sock_set_cork`,
 //! `__tcp_sock_set_nodelay`, `tcp_skb_entail`; `tcp_output.c`: `tcp_nagle_test`,
@@ -55,8 +55,9 @@ pub(crate) struct Requests {
     pub probing_since: Option<Time>,
     pub device_closed: bool,
     pub keepalive: Option<KeepAlive>,
-    /// Time at which the last segment arrived, and number of probes sent since.
+    /// Time at which the last segment arrived.
     pub heard: Time,
+    /// Number of keep-alive probes sent since then.
     pub probes: u32,
     /// True if a keep-alive segment is due.
     keepalive_due: bool,
@@ -92,7 +93,7 @@ impl Requests {
         !self.more
     }
 
-    /// True if Nagle's algorithm does not hold back the data either.
+    /// True if a requested push sends all data up to `written`, whatever Nagle's algorithm says.
     pub fn overrides_nagle(&self, written: u64) -> bool {
         self.push >= written
     }
@@ -123,7 +124,7 @@ impl Sender {
         self.requests_made().is_some_and(|requests| std::mem::take(&mut requests.keepalive_due))
     }
 
-    /// Called when the application writes: the announcement of an earlier write ends.
+    /// Called when the application writes: an earlier announcement of more data ends.
     #[inline]
     pub fn end_announcement(&mut self) {
         if let Some(requests) = self.requests_made() {
@@ -133,7 +134,8 @@ impl Sender {
 }
 
 impl Connection {
-    /// Mutable requests of the application. The fast paths do not handle them and close.
+    /// Mutable reference to the requests of the application. Closes the fast paths, which do not
+    /// handle requests.
     pub(super) fn requests(&mut self) -> &mut Requests {
         self.fast_paths.plain = false;
         self.fast_paths.detailed = false;
@@ -213,8 +215,8 @@ impl Connection {
         }
     }
 
-    /// True if the user timeout has passed since the first retransmission without progress, or the
-    /// first probe; `None` without a user timeout.
+    /// True if the user timeout has passed since `since`, the time of the first retransmission
+    /// without progress or of the first probe; `None` without a user timeout.
     pub(super) fn is_past_user_timeout(&self, now: Time, since: Time) -> Option<bool> {
         let limit = self.sender.repair.requests.get()?.user_timeout?;
         Some(now.since(since) >= limit)
@@ -253,7 +255,7 @@ impl Connection {
         }
     }
 
-    /// Handles a due probe. True if the user timeout has passed.
+    /// Handles a due probe. Returns true if the user timeout has passed.
     pub(super) fn probes_too_long(&mut self, now: Time) -> bool {
         let Some(requests) = self.sender.requests_made() else { return false };
         match requests.probing_since {

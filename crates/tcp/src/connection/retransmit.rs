@@ -14,8 +14,8 @@ impl Connection {
             return None;
         }
         if sender.uses_scoreboard {
-            // F-RTO waits for the acknowledgments of two new segments, `tcp_try_undo_partial` for
-            // the next ACK.
+            // F-RTO waits for the acknowledgments of two new segments; after `tcp_try_undo_partial`
+            // the sender waits for the next ACK.
             if !forced && (sender.spurious.is_waiting() || sender.repair.waits) {
                 return None;
             }
@@ -26,7 +26,8 @@ impl Connection {
             // NextSeg, rule 1.
             let (position, length) = sender.board.next_to_retransmit()?;
             if forced {
-                // RFC 6675 §5, step 4.3: no rescue before more than this is acknowledged.
+                // RFC 6675 §5, step 4.3: no rescue retransmission before data beyond this segment
+                // are acknowledged.
                 sender.repair.rescue_rxt = position + u64::from(length);
             }
             return Some(self.again(position, length));
@@ -40,7 +41,7 @@ impl Connection {
     }
 
     /// Retransmission of the segment with `space` sequence numbers at `position`: as much of the
-    /// segment as fits beside SACK blocks (Linux `__tcp_retransmit_skb`).
+    /// segment as fits next to SACK blocks (Linux `__tcp_retransmit_skb`).
     pub(super) fn again(&mut self, position: u64, space: u32) -> Chunk {
         let fin = position + u64::from(space) > self.sender.written;
         let length = space - u32::from(fin);

@@ -10,7 +10,7 @@ use retx_wire::{Segment, Timestamps};
 /// Number of ticks covered by the first level of the timer wheel (`kernel/time/timer.c`,
 /// `calc_wheel_index`).
 const WHEEL_LEVEL: u64 = 63;
-/// Binary logarithm of the factor between levels, in range and step.
+/// Binary logarithm of the factor by which range and step grow from level to level.
 const WHEEL_SHIFT: u32 = 3;
 /// Number of levels.
 const WHEEL_LEVELS: u32 = 9;
@@ -79,8 +79,9 @@ impl Connection {
         Some(self.measured_rtt(now, timed.sent))
     }
 
-    /// Sample of the earliest segment acknowledged, unless one of them was retransmitted; otherwise
-    /// of the earliest selectively acknowledged (Linux `tcp_clean_rtx_queue`).
+    /// Sample of the earliest segment acknowledged, if none of those acknowledged was
+    /// retransmitted; otherwise of the earliest one selectively acknowledged (Linux
+    /// `tcp_clean_rtx_queue`).
     fn rtt_of_segments(
         &mut self,
         now: Time,
@@ -147,12 +148,12 @@ impl Connection {
         now.align_down(tick).since(sent.align_down(tick))
     }
 
-    /// The peer's timestamp clock, assumed to tick like ours.
+    /// Time on the peer's timestamp clock, which is assumed to tick like ours.
     pub(super) fn receiver_time(&self, segment: &Segment) -> Option<Duration> {
         segment.options.timestamps.filter(|_| self.timestamps).map(|it| self.receiver_time_of(it))
     }
 
-    /// The peer's timestamp clock, by these timestamps.
+    /// Time on the peer's timestamp clock when it sent these timestamps.
     #[inline]
     pub(super) fn receiver_time_of(&self, timestamps: Timestamps) -> Duration {
         self.timestamp_tick() * u64::from(timestamps.value)
@@ -169,8 +170,8 @@ impl Connection {
     }
 }
 
-/// Expiry on the timer wheel: a wait of d ticks from tick j on ends at tick (((j + d) >> s) + 1) <<
-/// s: never early, and late by at most one step.
+/// Expiry on the timer wheel. A wait of d ticks from tick j on ends at tick (((j + d) >> s) + 1) <<
+/// s, which is never early, and late by at most one step.
 fn on_wheel(now: Time, wait: Duration, tick: Duration) -> Time {
     let tick = tick.as_nanos();
     let ticks = wait.as_nanos().div_ceil(tick);

@@ -96,11 +96,11 @@ pub(crate) struct Sender {
     pub last_sent: Time,
     /// `SND.UNA` at the previous acknowledgment.
     pub last_una: u64,
-    /// Bytes that duplicate ACKs have stood for since the last acknowledgment of new data.
+    /// Bytes counted as delivered by duplicate ACKs since the last acknowledgment of new data.
     pub by_duplicates: u64,
 
     pub estimator: rto::State,
-    /// Evidence whether a larger window would be used.
+    /// Recent use of the window, which decides whether it may grow.
     pub validation: Validation,
     max_cwnd: u64,
 
@@ -153,8 +153,9 @@ pub(crate) struct Sender {
     pub send_times: Late<SendTimes>,
     /// Linux's bursts and pushes.
     pub bursts: Late<Bursts>,
-    /// Most recent raw RTT, and the smallest; [`Duration::MAX`] before the first.
+    /// Most recent raw RTT; [`Duration::MAX`] before the first.
     pub last_rtt: Duration,
+    /// Smallest raw RTT; [`Duration::MAX`] before the first.
     pub least_rtt: Duration,
 }
 
@@ -304,8 +305,7 @@ impl Sender {
         self.backoff.reset();
     }
 
-    /// Fields of [`congestion_control::Ack`] known for every acknowledgment; the caller fills in
-    /// the rest.
+    /// Fields of [`congestion_control::Ack`] known for every ACK; the caller sets the others.
     pub fn ack_summary(&self, now: Time, rtt: Option<Duration>) -> congestion_control::Ack {
         congestion_control::Ack {
             now,

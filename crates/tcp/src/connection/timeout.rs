@@ -31,7 +31,8 @@ impl Connection {
                 Some(board) => sender.loss_detection.on_deadline(now, recovery_point, board),
                 None => Reaction::Nothing,
             };
-            // Linux `tcp_rack_reo_timeout`: the reduction begins as on the arrival of a segment.
+            // Linux `tcp_rack_reo_timeout`: the reduction begins as if one segment had been
+            // delivered.
             let begins =
                 reaction == Reaction::SelectiveRecovery && sender.loss_detection.as_linux();
             let delivered = if begins { sender.window.smss.into() } else { 0 };
@@ -99,7 +100,8 @@ impl Connection {
         }
         let cwnd_before = sender.window.cwnd;
         let in_fast_recovery = sender.loss_detection.in_recovery();
-        // `tcp_enter_loss`: a timeout during a reduction by ECN-Echo concerns the same window.
+        // `tcp_enter_loss`: a timeout during a reduction by ECN-Echo concerns the same window of
+        // data.
         let timed_recovery = sender.loss_detection.left_timer_running();
         let after_echo = self.ecn.is_reducing() && sender.snd_una < self.ecn.echo_recover();
         let same_window = sender.begin_recovery(&Beginning {
@@ -159,7 +161,8 @@ impl Connection {
                 // `tcp_enter_loss`: the loss window plus the data still in flight.
                 sender.window.cwnd = sender.pipe() + u64::from(sender.window.smss);
             } else {
-                // RFC 6298 §5.4: the first segment is sent, whatever counts as in flight.
+                // RFC 6298 §5.4: the first segment is retransmitted, however much counts as in
+                // flight.
                 sender.retransmit_first = sender.pipe() > 0;
             }
         } else {
@@ -170,8 +173,8 @@ impl Connection {
         sender.timeout_recovery_end = sender.snd_max;
     }
 
-    /// Starts the persist timer: nothing is in flight, and no data may be sent although there are
-    /// some. Probes follow at growing intervals (RFC 9293 §3.8.6.1).
+    /// Starts the persist timer, when data wait but may not be sent, and none are in flight. Probes
+    /// follow at growing intervals (RFC 9293 §3.8.6.1).
     pub(super) fn start_persist_timer(&mut self, now: Time) {
         let base = self.rto().max(self.parameters.persist_timeout);
         let doublings = self.parameters.abort_limits.probe_doublings();

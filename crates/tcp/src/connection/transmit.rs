@@ -136,8 +136,8 @@ impl Connection {
         true
     }
 
-    /// Payload that can be sent, after a pause within the restart window. A sender blocked by a
-    /// closed window has not restarted yet.
+    /// Payload that can be sent, after a pause with the restart window. The window is reduced only
+    /// when the peer's window allows data to be sent.
     fn sendable_after_idle(&mut self, now: Time) -> Option<u32> {
         let length = self.sendable(now);
         let (parameters, sender) = (&self.parameters, &mut self.sender);
@@ -157,7 +157,7 @@ impl Connection {
             return None;
         }
         let (most, requests) = (self.most_payload(), &*sender.repair.requests);
-        // Limited by the end of a record.
+        // A segment does not extend beyond the end of a record.
         let record = requests.to_end_of_record(sender.snd_nxt, sender.written);
         let most = record.map_or(most, |bytes| most.min(bytes));
         let offered = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
@@ -283,7 +283,8 @@ impl Connection {
         let right = end + u64::from(fin);
         let retransmission = right > position && position < self.sender.snd_max;
         let mut ecn = Ecn::NotEct;
-        // RFC 3168 §6.1.5 and §6.1.6: neither retransmissions nor probes of a closed window.
+        // RFC 3168 §6.1.5 and §6.1.6: retransmissions and probes of a closed window are not
+        // ECN-capable.
         let inside = end <= self.sender.snd_una + self.sender.snd_wnd;
         if self.ecn.is_enabled() && length > 0 && !retransmission && inside {
             let (bits, field) = self.ecn.on_new_data();
@@ -343,7 +344,7 @@ impl Connection {
         }
     }
 
-    /// Records that sequence space is sent: timing, and the timers to start.
+    /// Records that sequence space is sent, for RTT samples, and starts the timers.
     pub(super) fn note_sent(&mut self, now: Time, position: u64, right: u64, retransmission: bool) {
         let timestamp = self.timestamps.then(|| self.timestamp(now));
         let sender = &mut self.sender;

@@ -150,8 +150,8 @@ impl Connection {
         }
     }
 
-    /// Undoes a recovery without a loss: ends retransmissions, and restores the window according to
-    /// the response.
+    /// Undoes a recovery that was not due to a loss: ends retransmissions, and restores the window
+    /// according to the response.
     fn undo(&mut self, bytes_acked: u64, scope: Scope) {
         let state = self.loss_state();
         let sender = &mut self.sender;
@@ -217,13 +217,14 @@ impl Connection {
                 window.ssthresh = before.window.ssthresh;
             }
             Response::Rfc4015 => {
-                // RFC 4015 §3.2, steps 0 and 6: pipe_prev, and the window that continues from it. A
-                // late DSACK acknowledges nothing, and reduces nothing.
+                // RFC 4015 §3.2, steps 0 and 6: cwnd becomes FlightSize plus the data acknowledged,
+                // ssthresh becomes pipe_prev. A late DSACK acknowledges no data, and must not
+                // reduce the window.
                 let initial = self.parameters.initial_window.bytes(window.smss);
                 window.cwnd = window.cwnd.max(flight_size + bytes_acked.min(initial));
                 window.ssthresh = before.flight_size.max(before.window.ssthresh);
                 let granularity = self.parameters.limits.granularity;
-                // Step 0: SRTT_prev.
+                // Step 0: SRTT_prev = SRTT + 2·G.
                 let raised = |(srtt, rttvar)| (srtt + granularity * 2, rttvar);
                 let from = sender.snd_max;
                 sender.repair.relearning =

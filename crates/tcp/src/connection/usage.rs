@@ -1,8 +1,8 @@
-//! Use of the congestion window: growing an unused window would have no effect.
+//! Use of the congestion window, which may grow only if it limits the sender.
 //!
 //! Linux 6.18, `net/ipv4/tcp_output.c` (`tcp_cwnd_validate`) and `include/net/tcp.h`
-//! (`tcp_is_cwnd_limited`); RFC 7661 §4.1 and RFC 9438 §5.8 ask for such a test. The strongest
-//! evidence within a round trip counts; in slow start half of the window in use is enough.
+//! (`tcp_is_cwnd_limited`); RFC 7661 §4.1 and RFC 9438 §5.8 require this check. The largest use
+//! within a round trip counts; in slow start it is enough that half of the window is in use.
 
 use crate::congestion_control::Window;
 use crate::late::Nothing;
@@ -32,7 +32,7 @@ impl Nothing for Usage {
 }
 
 impl Usage {
-    /// Records the use of the window; `limited`: there is no room for another segment.
+    /// Records the use of the window; `limited` is true if it has no room for another segment.
     pub fn note(&mut self, now: &InUse, limited: bool) {
         // `packets_out`, unlike the pipe, includes segments that are lost or selectively
         // acknowledged.

@@ -83,7 +83,7 @@ impl Validation {
         }
     }
 
-    /// Records that the window leaves less room than is worth sending at once.
+    /// Records a deferral: the window has too little room for a burst, and counts as full.
     pub fn on_deferral(&mut self, in_use: &InUse) {
         self.past.usage.note(in_use, true);
     }
@@ -130,7 +130,8 @@ impl Validation {
         self.full = false;
     }
 
-    /// Counts acknowledged data if a round trip begins or ends, or a sample may be out of date.
+    /// Counts acknowledged data, when a round trip begins or ends, or when a sample may be out of
+    /// date.
     #[inline(never)]
     fn count(&mut self, ack: &Ack) {
         if self.round_end == 0 {
@@ -158,7 +159,7 @@ impl Past {
             self.samples.pop_back();
         }
         if self.samples.capacity() == 0 {
-            // A second sample is rare: the acknowledged data grow, or the rest is old.
+            // Only one sample is usual: earlier ones are smaller, or out of date.
             self.samples.reserve_exact(1);
         }
         self.samples.push_back((now, bytes));

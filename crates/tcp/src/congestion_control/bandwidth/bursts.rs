@@ -3,7 +3,7 @@
 use super::Credit;
 use retx_units::{Duration, Time};
 
-/// Gaps shorter than this are not distinguished by the clock.
+/// Assumed resolution of the clock: shorter gaps do not end a burst.
 const CLOCK: Duration = Duration::from_millis(1);
 /// A gap of more than this many spacings ends a burst.
 const GAP: u64 = 4;
@@ -58,7 +58,7 @@ impl Bursts {
     /// took no time; such a burst continues.
     fn take_sample(&mut self, gap: Duration, credit: &Credit) -> bool {
         let Some(burst) = self.burst else { return false };
-        // The last ACK of a burst occupies a spacing too; the rest of the gap is the off period.
+        // The last ACK of a burst takes one spacing as well; the rest of the gap is the off period.
         let own = self.spacing.unwrap_or(gap).min(gap);
         let on = burst.last.since(burst.first).min(LONGEST) + own;
         let congestion = match (credit.range, credit.rtt) {

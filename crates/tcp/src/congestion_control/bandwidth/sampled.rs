@@ -15,11 +15,12 @@ pub enum Smoothing {
     /// B = 0.9·B + 0.1·b (Grieco & Mascolo 2004, ns-3).
     #[default]
     Single,
-    /// Two filters in series with 7/8 and 1/8 (Linux).
+    /// Two filters in series, each of which computes 7/8·old + 1/8·new (Linux).
     Cascade,
 }
 
-/// Filter whose samples are the credit over an interval longer than the RTT and 50 ms.
+/// Filter whose samples are the bytes credited per time, over intervals longer than the RTT and 50
+/// ms.
 #[derive(Debug, Clone)]
 pub(crate) struct Sampled {
     smoothing: Smoothing,
@@ -104,7 +105,7 @@ mod tests {
         assert!((step(Smoothing::Single, 1) - 110_000.0).abs() < 1e-6);
         assert!((step(Smoothing::Single, 2) - 119_000.0).abs() < 1e-6);
         assert!((step(Smoothing::Cascade, 1) - 101_562.5).abs() < 1e-6);
-        // First 123437.5; last (7·101562.5 + 123437.5)/8.
+        // First filter: 123437.5; last filter: (7·101562.5 + 123437.5)/8.
         assert!((step(Smoothing::Cascade, 2) - 104_296.875).abs() < 1e-6);
     }
 }

@@ -1,5 +1,5 @@
-//! Westwood's original filter: a sample at every ACK, low-passed by a bilinear (Tustin)
-//! approximation.
+//! Westwood's original filter: one sample per ACK, smoothed by a low-pass filter in the bilinear
+//! (Tustin) approximation.
 
 use super::Credit;
 use retx_units::{Duration, Time};
@@ -21,7 +21,8 @@ pub(crate) struct Tustin {
 
 /// Coefficients a and w for an interval of `delta` seconds.
 pub(crate) fn coefficients(tau: f64, delta: f64) -> (f64, f64) {
-    // Multiplied by Δ, so that τ = 0 means no filter but the mean of two samples.
+    // Numerators and denominators are multiplied by Δ, so that τ = 0 is possible: it gives the mean
+    // of two samples.
     let sum = 2.0 * tau + delta;
     ((2.0 * tau - delta) / sum, delta / sum)
 }
@@ -42,7 +43,7 @@ impl Tustin {
     pub fn on_ack(&mut self, credit: &Credit) {
         let Some(last) = self.last else {
             self.last = Some(credit.now);
-            // Before the first acknowledgment there is none to measure an interval from.
+            // The first acknowledgment has none before it from which an interval could be measured.
             return;
         };
         self.pending = self.pending.saturating_add(credit.bytes);
@@ -51,8 +52,8 @@ impl Tustin {
             return;
         }
         let gap = gap.as_secs_f64();
-        // Silence is filled with zeros at equal distances; a short last step would make its sample
-        // explode.
+        // Samples of 0 divide a time without ACKs into equal steps: if the last step were shorter,
+        // its sample (bytes divided by time) would be far too large.
         let steps = if gap > self.ack_timeout && self.ack_timeout > 0.0 {
             libm::ceil(gap / self.ack_timeout)
         } else {
@@ -111,8 +112,8 @@ mod tests {
         assert!((a - 19.0 / 21.0).abs() < 1e-15 && (w - 1.0 / 21.0).abs() < 1e-15);
     }
 
-    /// The step response is 1 − (1 + w/a·…)·aᵏ: after k samples of b the rest is
-    /// b·(1 − w)·a^(k−1), since the first sample meets b₀ = 0.
+    /// After k samples of b, the estimate is too small by b·(1 − w)·a^(k−1), since the first sample
+    /// is averaged with b₀ = 0.
     #[test]
     fn a_constant_stream_converges_to_its_rate() {
         let mut filter = tustin();
@@ -144,7 +145,7 @@ mod tests {
         assert_eq!(one.rate.to_bits(), two.rate.to_bits());
     }
 
-    /// τ/2 between samples of 0: a = 3/5.
+    /// Samples of 0 are τ/2 apart, so a = 3/5.
     #[test]
     fn silence_lets_the_rate_fall() {
         let mut filter = tustin();
@@ -157,7 +158,8 @@ mod tests {
             feed(&mut filter, at(1000 * k), 8000);
         }
         let (a, w) = coefficients(0.5, 0.25);
-        // In equilibrium B after the ACK: w·b·(1 + …) with b = 8000/0.25 s over a period of four.
+        // In equilibrium, B after an ACK is w·b·(1 + a³)/(1 − a⁴): a sample b = 8000 bytes/0.25 s,
+        // then three of 0.
         let expected = w * 32_000.0 * (1.0 + a * a * a) / (1.0 - a * a * a * a);
         assert!((filter.rate(at(99_000)) - expected).abs() < 1e-6, "{expected}");
     }

@@ -6,9 +6,9 @@
 use super::Bandwidth;
 use retx_units::{Duration, Time};
 
-/// Length of each of the two halves of the window, in rounds.
+/// Length of each half of the filter's window, in rounds.
 const HALF_WINDOW: u32 = 5;
-/// Number of segments that ends an epoch.
+/// Number of acknowledged segments after which an epoch ends.
 const LONGEST_EPOCH: u64 = 1 << 20;
 /// Limit of the allowance: the data delivered at the estimated rate in this time.
 const MOST: Duration = Duration::from_millis(100);
@@ -17,7 +17,7 @@ const MOST: Duration = Duration::from_millis(100);
 pub(super) struct Aggregation {
     epoch: Time,
     acked: u64,
-    /// Largest excess of the last rounds, in two halves.
+    /// Largest excess in each half of the filter's window, in segments.
     excess: [u64; 2],
     half: usize,
     rounds: u32,
@@ -60,12 +60,12 @@ impl Aggregation {
             expected = 0;
         }
         self.acked = (self.acked + ack.segments).min(LONGEST_EPOCH - 1);
-        // More than a window cannot have been acknowledged together.
+        // A bundle of ACKs cannot acknowledge more than a window.
         let excess = self.acked.saturating_sub(expected).min(ack.cwnd);
         self.excess[self.half] = self.excess[self.half].max(excess);
     }
 
-    /// Segments to have in flight in addition to those of the model.
+    /// Segments that may be in flight in addition to those of the model.
     pub fn allowance(&self, bandwidth: Bandwidth, smss: u64) -> u64 {
         self.excess[0].max(self.excess[1]).min(bandwidth.segments_in(MOST, smss))
     }

@@ -46,8 +46,8 @@ const BANDWIDTH_WINDOW: u64 = 10;
 /// Length of the minimum RTT filter.
 const LEAST_RTT_WINDOW: Duration = Duration::from_secs(10);
 
-/// Largest bandwidth of ten rounds, and the rounds: each ends with the delivery of a segment sent
-/// after its start.
+/// Largest bandwidth of ten rounds, and the count of rounds. A round ends with the delivery of a
+/// segment sent after its start.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rounds {
     bandwidth: WindowedMax,
@@ -64,10 +64,10 @@ impl Rounds {
         Self { bandwidth: WindowedMax::new(BANDWIDTH_WINDOW), count: 0, end: 0, start: false }
     }
 
-    /// Takes a sample sent when `prior_delivered` segments had been delivered; `delivered` counts
-    /// all. True if a round begins.
+    /// Handles a sample of a segment that was sent when `prior_delivered` segments had been
+    /// delivered; now `delivered` have been. Returns true if a round begins.
     pub fn on_sample(&mut self, prior_delivered: u64, delivered: u64) -> bool {
-        // The segment was sent after the round began, so that a round trip has passed since.
+        // The segment was sent after the round began, so a round trip has passed since then.
         self.start = prior_delivered >= self.end;
         if self.start {
             self.end = delivered;
@@ -102,7 +102,7 @@ impl LeastRtt {
         Self { value, at }
     }
 
-    /// Takes a sample. True if the previous minimum had expired.
+    /// Handles a sample. Returns true if the previous minimum had expired.
     pub fn update(&mut self, now: Time, rtt: Option<Duration>, may_be_delayed: bool) -> bool {
         let expired = now > self.at + LEAST_RTT_WINDOW;
         if let Some(rtt) = rtt
@@ -114,7 +114,7 @@ impl LeastRtt {
         expired
     }
 
-    /// Keeps the current minimum for a whole window more.
+    /// Keeps the current minimum for another 10 s.
     pub const fn renew(&mut self, now: Time) {
         self.at = now;
     }
@@ -134,7 +134,7 @@ impl FullPipe {
         if self.reached {
             return;
         }
-        // 5/4 in 1/256, as Linux rounds it.
+        // The factor 5/4 in units of 1/256, rounded as in Linux.
         let threshold = u128::from(self.best.0) * u128::from(UNIT * 5 / 4) / u128::from(UNIT);
         if u128::from(bandwidth.0) >= threshold {
             self.best = bandwidth;

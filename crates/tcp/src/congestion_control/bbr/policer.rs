@@ -1,6 +1,7 @@
-//! Long-term sampling: detects a token bucket policer on the path. Two intervals of at least four
-//! rounds, each ended by a loss, each with a fifth of the segments lost, and of about equal rate,
-//! make that rate valid for 48 rounds. Linux: `bbr_lt_bw_sampling`, `bbr_lt_bw_interval_done`.
+//! Long-term sampling: detects a token bucket policer on the path. Intervals last at least four
+//! rounds and end with a loss. If two of them have about the same rate, and in each at least a
+//! fifth as many segments are lost as delivered, this rate is used for 48 rounds. Linux:
+//! `bbr_lt_bw_sampling`, `bbr_lt_bw_interval_done`.
 //!
 //! *Where we differ.* Linux counts the segments that a timeout marks lost before it takes a sample;
 //! here they count from the next acknowledgment on.
@@ -17,7 +18,7 @@ const HOLDS: u32 = 48;
 /// Tolerance between equal rates, in bytes per second.
 const SAME: u64 = 4000 / 8;
 
-/// Increments by an acknowledgment.
+/// Progress of the connection at an acknowledgment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Progress {
     pub round_start: bool,
@@ -81,7 +82,7 @@ impl Policer {
             }
             return Outcome::Nothing;
         }
-        // The policer's tokens have to be used up first.
+        // Until the first loss the policer still has tokens, and does not limit the rate.
         if !self.is_sampling {
             if !progress.lossy {
                 return Outcome::Nothing;
@@ -89,7 +90,7 @@ impl Policer {
             self.is_sampling = true;
             self.begin(progress);
         }
-        // The application may have limited the rate, so that it is not the policer's.
+        // The application may have limited the rate, which then is not the policer's.
         if progress.is_app_limited {
             self.reset();
             return Outcome::Nothing;
@@ -98,7 +99,7 @@ impl Policer {
         if self.rounds < SHORTEST {
             return Outcome::Nothing;
         }
-        // A policer would have dropped packets within such an interval.
+        // A policer would have dropped packets within so long an interval.
         if self.rounds > 4 * SHORTEST {
             self.reset();
             return Outcome::Nothing;
@@ -163,12 +164,13 @@ mod tests {
         seen
     }
 
-    /// 80 segments delivered and 20 lost each round, 250 lost for 1000 delivered: 256·0.25 ≥ 50.
+    /// Each round delivers 80 segments and loses 20: 256·20/80 = 64 ≥ 50.
     #[test]
     fn a_policed_path_is_found_after_two_intervals_and_held_for_48_rounds() {
         let (mut policer, mut total) = (Policer::default(), Total::default());
         let seen = rounds(&mut policer, &mut total, &[(80, 20); 9]);
-        // The first loss starts; four rounds later an interval ends, and four later the second.
+        // The first loss begins an interval, which ends four rounds later; the second ends after
+        // four more.
         let found = seen.iter().position(|it| *it == Outcome::Found);
         assert_eq!(found, Some(2 * 8 + 1), "{seen:?}");
         assert_eq!(policer.bandwidth(), Some(Bandwidth(800_000)));

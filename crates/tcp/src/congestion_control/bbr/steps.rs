@@ -39,7 +39,7 @@ impl Bbr {
         }
         self.watch_for_policer(delivery.lost > 0, reading.is_app_limited);
         let bandwidth = Bandwidth::of(sample.segments, self.smss, sample.interval);
-        // An application-limited sample counts only if it is larger.
+        // A sample limited by the application counts only if it is not below the estimate.
         if !reading.is_app_limited || bandwidth >= self.rounds.bandwidth() {
             self.rounds.add(bandwidth);
         }
@@ -203,12 +203,12 @@ impl Bbr {
         window.cwnd = segments::bytes(window, cwnd);
     }
 
-    /// Window in and after a recovery: in its first round as much is sent as is delivered, at its
-    /// end the saved window returns (`bbr_set_cwnd_to_recover_or_restore`).
+    /// Window in and after a recovery: in its first round as much is sent as is delivered, and at
+    /// its end the saved window is restored (`bbr_set_cwnd_to_recover_or_restore`).
     fn recover_or_restore(&mut self, mut cwnd: u64, delivery: &Delivery) -> u64 {
         if delivery.lost > 0 {
-            // Losses reduce the window by the number of lost segments and no more: the other
-            // segments stay in flight.
+            // Losses reduce the window by only the number of lost segments: the other segments stay
+            // in flight.
             cwnd = cwnd.saturating_sub(delivery.lost).max(1);
         }
         let conserved = delivery.flight + delivery.segments;
@@ -217,7 +217,7 @@ impl Bbr {
             self.rounds.begin_at(self.rate.delivered);
             cwnd = conserved;
         } else if self.losses != Phase::Open && delivery.phase == Phase::Open {
-            // The recovery is over: the window from before returns.
+            // The recovery is over: the window from before it is restored.
             cwnd = cwnd.max(self.prior_cwnd);
             self.conserves = false;
         }

@@ -100,7 +100,7 @@ impl Curve {
             epoch.w_est.max(cwnd)
         } else {
             let rtt = ack.srtt.unwrap_or(Duration::ZERO).as_secs_f64();
-            // §4.2: no less than the window, and at most half of it more per round trip.
+            // §4.2: the target is at least the window, and at most 1.5 times the window.
             let target = epoch.w_cubic(c, t + rtt).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) / cwnd * acked
         };
@@ -115,8 +115,8 @@ impl Curve {
         self.before = Some(self.shape);
         let cwnd = window.cwnd as f64 / smss as f64;
         self.shape.cwnd_prior = cwnd;
-        // §4.7: the last maximum was not reached, so another flow needs bandwidth: a lower maximum
-        // leaves it more.
+        // §4.7: the last maximum was not reached, so another flow needs bandwidth. A lower maximum
+        // leaves more to that flow.
         self.shape.w_max = if self.fast_convergence && cwnd < self.shape.w_max {
             cwnd * (1.0 + self.beta) / 2.0
         } else {

@@ -11,7 +11,8 @@ const TRAIN: Duration = Duration::from_millis(2);
 const SAMPLES: u32 = 8;
 /// Minimum and maximum of the required RTT growth, which is otherwise an eighth.
 const DELAY: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(16)];
-/// Allowance for segments sent in bursts: four times 64 KB at Linux's pacing rate.
+/// Allowance for segments sent in bursts: the time of these bytes (four times 64 KiB) at Linux's
+/// pacing rate.
 const BURST_BYTES: f64 = 4.0 * 65_536.0;
 /// Upper bound of the allowance.
 const LONGEST_BURST: Duration = Duration::from_millis(1);
@@ -75,8 +76,8 @@ impl Hystart {
     }
 
     /// True if a train of closely spaced ACKs has lasted for half of the smallest RTT, which means
-    /// that the segments in flight fill the path. If pacing may have delayed them, a whole RTT is
-    /// required.
+    /// that the segments in flight fill the path. If pacing may have spread the segments, a whole
+    /// RTT is required.
     fn is_long_train(&mut self, window: &Window, ack: &Ack, least_ever: Duration) -> bool {
         // `last_close` is kept, so that one long gap ends the train for the rest of the round.
         if ack.now.since(self.last_close) > TRAIN {
@@ -168,7 +169,8 @@ mod tests {
             };
             (1000..2000).find(train).map(|us| us - 1)
         };
-        // 2000/2 us, and half of 262,144 bytes · 2 ms/(2 · 400,000 bytes) = 655 us or of 1092.
+        // Half of 2000 us, plus half of the allowance: 262,144 bytes · 2 ms/(2 · 400,000 bytes) =
+        // 655 us, or with a ratio of 1.2 1092 us, of which 1000 count.
         assert_eq!(longest(400, 999), Some(1327));
         assert_eq!(longest(400, 799), Some(1500));
     }

@@ -1,4 +1,4 @@
-//! Linux's computation of the window: whole segments, one more for each `per` acknowledged.
+//! Linux's computation of the window: it grows by one segment for each `per` segments acknowledged.
 
 use super::super::segments::{self, Segments};
 use super::super::{Loss, Window};
@@ -33,7 +33,7 @@ struct Epoch {
     start: Time,
     k: f64,
     origin: u64,
-    /// Reno's window, and the segments acknowledged that it has not grown for yet.
+    /// Window that Reno would have; `acked` segments have been acknowledged since it last grew.
     reno: u64,
     acked: u64,
 }
@@ -66,7 +66,7 @@ impl LinuxCurve {
         }
     }
 
-    /// Excludes a pause: data are sent and none were in flight.
+    /// Excludes a pause that ends now: data are sent while none were in flight.
     pub fn skip_to(&mut self, now: Time, last_sent: Time) {
         if let Some(epoch) = &mut self.epoch {
             epoch.start = (epoch.start + now.since(last_sent)).min(now);
@@ -111,10 +111,10 @@ impl LinuxCurve {
         } else {
             epoch.origin.saturating_add(delta)
         };
-        // At or above the target: a segment in a hundred windows.
+        // At or above the target the window grows by one segment in a hundred windows.
         self.per = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
         if self.last_max == 0 {
-            // Without an estimate of the path: at least 5 % per round trip.
+            // Without an estimate of the path, the window grows by at least 5 % per round trip.
             self.per = self.per.min(20);
         }
         self.limit_growth(cwnd);
@@ -225,7 +225,7 @@ mod tests {
     fn five_percent_per_round_before_the_first_loss() {
         let mut curve = LinuxCurve::new(&Config::default());
         let mut window = window(100, 1);
-        // Ten rounds; the rule is 1/20 of the ACKs.
+        // Ten rounds, each of which increases the window by 1/20.
         let cwnd = play(&mut curve, &mut window, [0, 500], 50);
         assert!((cwnd - 100.0 * libm::pow(1.05, 10.0)).abs() < 2.0, "{cwnd}");
     }

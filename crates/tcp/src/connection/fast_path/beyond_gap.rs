@@ -1,4 +1,4 @@
-//! Fast paths of a receiver with a gap in its data: further data beyond the gap are each
+//! Fast paths of a receiver with a gap in its data: each further segment beyond the gap is
 //! acknowledged. Data that fill a gap, or have arrived before, take the general path.
 
 use super::{Connection, Short};

@@ -1,14 +1,14 @@
 //! Fast paths of connections with more to do for each segment: timestamps, RACK-TLP, Linux's
 //! bursts, pushes, buffers and delayed ACKs, pacing, a model of the path.
 //!
-//! *What must hold.* As for the others (module `fast_path`), and both ends use SACK. What is not at
-//! rest with an acknowledgment of new data is called in the order of the general path: RACK notes
-//! the newest arrival, the tail loss probe is scheduled anew. On the scoreboard the segments lie in
-//! the order in which they were sent ([`Scoreboard::is_in_order_of_time`]). The detector of
-//! unnecessary recoveries has nothing to undo unless a DSACK arrives ([`Detector::is_at_rest`]).
+//! *Preconditions.* Those of the other fast paths (module `fast_path`), and SACK at both ends.
+//! Parts with work to do at an acknowledgment of new data are called in the order of the general
+//! path: RACK records the newest arrival, and the tail loss probe is rescheduled. The segments on
+//! the scoreboard are in the order in which they were sent ([`Scoreboard::is_in_order_of_time`]).
+//! The detector of unnecessary recoveries has nothing to undo unless a DSACK arrives
+//! ([`Detector::is_at_rest`]).
 //!
-//! *What it must never change.* Anything that the connection keeps, or sends, or asks its driver
-//! for.
+//! *Result.* State, segments and deadlines are the same as on the general path.
 
 use super::{Connection, Receiving, Sender, Sending, Short};
 use crate::backoff::{self, Backoff};
@@ -27,7 +27,7 @@ impl Sender {
     /// True if an acknowledgment of new data only advances the scoreboard, the estimators and the
     /// window.
     fn is_calm_in_detail(&self) -> bool {
-        // The scoreboard is checked first: after a loss it is most often what is not calm.
+        // The scoreboard is checked first, because after a loss it is the most frequent obstacle.
         let board = self.board.get();
         board.is_none_or(|it| it.is_in_order() && it.is_in_order_of_time(self.snd_una))
             && self.loss_detection.is_at_rest_in_order()
@@ -40,14 +40,14 @@ impl Connection {
     /// Permits the detailed fast paths, according to the options negotiated in the handshake.
     pub(super) fn choose_detailed_path(&mut self) {
         let sender = &self.sender;
-        // Connections without more to do use the plain paths.
+        // Connections without any of these details use the plain paths.
         let has_more_to_do = !self.fast_paths.plain || sender.loss_detection.reads_times();
         let requests = sender.repair.requests.get().is_some();
         self.fast_paths.detailed =
             has_more_to_do && sender.selective && !self.ecn.is_enabled() && !requests;
     }
 
-    /// Recomputes which detailed fast paths are open, of an established connection.
+    /// Recomputes which detailed fast paths of an established connection are open.
     pub(super) fn recompute_detailed_paths(&mut self) {
         let receiver = &mut self.receiver;
         receiver.forget_advertised();
@@ -65,7 +65,7 @@ impl Connection {
         }
     }
 
-    /// True if the segment has timestamps exactly if they were negotiated, and if they are not old.
+    /// True if the segment has timestamps that are not old, or has none and none were negotiated.
     #[inline(always)]
     fn has_good_timestamps(&self, timestamps: Option<Timestamps>) -> bool {
         match timestamps {
@@ -78,7 +78,7 @@ impl Connection {
         }
     }
 
-    /// Notes the timestamp to echo (RFC 7323 §4.3), of the segment at `RCV.NXT`.
+    /// Records the timestamp of the segment at `RCV.NXT`, to be echoed (RFC 7323 §4.3).
     #[inline(always)]
     fn note_timestamp(&mut self, timestamps: Option<Timestamps>) {
         let receiver = &mut self.receiver;
@@ -122,8 +122,8 @@ impl Connection {
         true
     }
 
-    /// Handles an acknowledgment of new data, and of nothing that was not sent. Returns false,
-    /// without any effect, in other cases.
+    /// Handles an acknowledgment of new data, none of which lie beyond the data sent. Returns
+    /// false, without any effect, in other cases.
     #[inline(never)]
     pub(super) fn take_detailed_ack(
         &mut self,
@@ -316,8 +316,8 @@ impl Connection {
             sender.timed = Timed::new(right, now);
         }
         sender.snd_max = right;
-        // A probe scheduled at this instant keeps its time, unless a lone segment, which allows for
-        // a delayed ACK, or pacing changes it.
+        // A probe already scheduled at this instant keeps its time. The exceptions are a lone
+        // segment, whose probe timeout allows for a delayed ACK, and pacing.
         let stays = sender.last_sent == now && sender.board.segments() > 2;
         let is_scheduled = stays && sender.pacer.is_none();
         sender.last_sent = now;
@@ -341,7 +341,7 @@ impl Connection {
         self.write_in_detail(now, position, (length, flags))
     }
 
-    /// Builds a segment, without options but timestamps.
+    /// Builds a segment with no options except timestamps.
     #[inline(always)]
     fn write_in_detail(
         &mut self,

@@ -30,8 +30,8 @@ impl Sender {
 }
 
 impl Connection {
-    /// Handles an acknowledgment without data if segments are not marked: true if it is a duplicate
-    /// ACK. Returns false, without any effect, in other cases.
+    /// Handles a duplicate ACK of a connection without SACK. Returns false, without any effect, in
+    /// other cases.
     #[inline(never)]
     pub(super) fn take_plain_duplicate(&mut self, ack: SeqNr, window: u16) -> bool {
         let sender = &self.sender;

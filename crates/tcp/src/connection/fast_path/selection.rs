@@ -9,11 +9,11 @@ use crate::{Push, RttSamples, loss_cause};
 pub(in crate::connection) struct FastPaths {
     /// True if the options negotiated in the handshake permit fast paths.
     pub plain: bool,
-    /// True if they permit those of `detailed`.
+    /// True if the options permit the fast paths of module `detailed`.
     pub detailed: bool,
     /// True if a component has to observe each acknowledgment and each transmission.
     pub observed: bool,
-    /// True if the loss cause has to observe them.
+    /// True if the loss cause has to observe each acknowledgment and each transmission.
     pub loss_cause_observes: bool,
     pub sending: Sending,
     pub receiving: Receiving,
@@ -63,7 +63,7 @@ impl Connection {
         let own_pace = sender.pacer.is_some() || sender.model.is_some() || self.parameters.tso;
         let timed = self.parameters.rtt_samples == RttSamples::EveryAck && !sender.selective;
         // Components that need every acknowledgment are called on the fast paths, too; these flags
-        // spare the call to all others.
+        // avoid the calls on all other connections.
         let loss_cause_observes = !matches!(sender.loss_cause, loss_cause::State::none(_));
         self.fast_paths.loss_cause_observes = loss_cause_observes;
         self.fast_paths.observed =
@@ -93,7 +93,7 @@ impl Connection {
         }
     }
 
-    /// Recomputes which plain fast paths are open, of an established connection.
+    /// Recomputes which plain fast paths of an established connection are open.
     fn recompute_plain_paths(&mut self) {
         self.fast_paths.receiving = match (self.receiver.is_simple(), self.receiver.has_gap()) {
             (true, false) => Receiving::Next,

@@ -57,7 +57,8 @@ impl Receiver {
         self.worthwhile_window(parameters.receive_buffer, self.rcv_nxt - self.read)
     }
 
-    /// Free part of a buffer in which `waiting` bytes wait, if it is large enough to advertise.
+    /// Free part of a buffer that holds `waiting` bytes, if this opens the window by enough;
+    /// otherwise the window already advertised.
     #[inline]
     fn worthwhile_window(&self, buffer: u64, waiting: u64) -> u64 {
         let open = buffer.saturating_sub(waiting).min(65_535 << self.rcv_wscale);
@@ -101,7 +102,8 @@ impl Receiver {
         }
     }
 
-    /// True if the peer knows less than half of the largest possible window, without autotuning.
+    /// True if the window known to the peer is at most half of the largest possible one; for
+    /// buffers without autotuning.
     #[inline]
     pub fn may_double_window(&self, parameters: &Parameters) -> bool {
         2 * self.advertised() <= parameters.largest_window
