@@ -4,8 +4,8 @@
 //! that the endpoint must send. [`parse`](parse::parse) turns its text into typed events and
 //! refuses unsupported ones before anything runs; [`setup`] derives an endpoint's configuration
 //! from its flags and commands; [`host`] provides sockets over `retx_tcp::Connection`; [`play`]
-//! compares. The parser is written by hand: the grammar is small, and users see mostly its error
-//! messages.
+//! runs the events, and compares packets and results with the script. The parser is written by
+//! hand: the grammar is small, and users see mostly its error messages.
 
 mod code;
 mod fault;

@@ -141,8 +141,8 @@ pub struct Call {
     pub name: &'static str,
     /// Operation with its arguments.
     pub what: Operation,
-    /// Latest time of its return, if it may wait: `+0...0.2`. Relative times refer to the event
-    /// before, as in `When`.
+    /// Latest time of its return, if it may wait: `+0...0.2`. A relative time refers to the
+    /// previous event, as in [`When`].
     pub end: Option<Duration>,
     /// Expected result.
     pub expected: Expected,
@@ -225,7 +225,7 @@ pub enum Operation {
         what: EpollChange,
         /// Watched descriptor.
         fd: i32,
-        /// Bits of [`crate::host::ready`], with those for the kind of watching.
+        /// Bits of [`crate::host::ready`], including `EDGE` and `ONE_SHOT`.
         events: u32,
     },
     /// `epoll_wait` for one event at a time.

@@ -166,7 +166,7 @@ pub enum Push {
     /// Segments with the last byte written so far (RFC 9293 §3.9.1.2).
     #[default]
     End,
-    /// In addition, one segment for each half of the peer's largest window, at the end of the
+    /// Segments as by `end`, and one for each half of the peer's largest window, at the end of the
     /// memory block in which the half is exceeded (Linux `forced_push`). A Linux receiver
     /// acknowledges this segment once it is read.
     HalfWindow,

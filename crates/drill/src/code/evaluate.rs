@@ -6,7 +6,7 @@ use crate::fault::Refusal;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-/// Source of names that the script did not set itself.
+/// Source of the values of names that the script did not assign.
 pub trait Names {
     /// The value of a name.
     ///
@@ -24,7 +24,7 @@ pub enum Outcome {
     Broken {
         /// Line of the assertion.
         line: u32,
-        /// Text of its test.
+        /// Text of its condition.
         text: String,
         /// The script's message, or the values of the operands.
         message: String,

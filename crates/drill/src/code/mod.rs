@@ -53,7 +53,7 @@ pub enum Expression {
     Binary(Operator, Box<(Expression, Expression)>),
     /// `a <= b <= c`: holds when each neighbouring pair does.
     Compare(Box<Expression>, Vec<(Comparison, Expression)>),
-    /// `a and b`; with `true` `a or b`.
+    /// `a and b`; if the flag is true, `a or b`.
     Logic(bool, Box<(Expression, Expression)>),
     /// `abs(x)`.
     Call(Function, Vec<Expression>),

@@ -138,7 +138,7 @@ impl Parser<'_> {
         while self.accept(",") {
             values.push(self.expression()?);
         }
-        // `print(x, y)` reads as one tuple.
+        // The operands of `print(x, y)` are parsed as one tuple.
         Ok(match values.pop() {
             Some(Expression::Tuple(inner)) if values.is_empty() => inner,
             last => values.into_iter().chain(last).collect(),
@@ -174,7 +174,7 @@ impl Parser<'_> {
         result
     }
 
-    /// `or` (`either`), or with higher precedence `and`.
+    /// Chain of `or` if `either` is true; otherwise of `and`, which has a higher precedence.
     fn logic(&mut self, either: bool) -> Result<Expression, Refusal> {
         let operand = |it: &mut Self| if either { it.logic(false) } else { it.negation() };
         let mut left = operand(self)?;

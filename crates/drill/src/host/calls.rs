@@ -13,7 +13,7 @@ impl Host {
     /// of a new descriptor.
     ///
     /// # Errors
-    /// A call that no machine, or not this one, can carry out.
+    /// A call that is invalid, or that this machine does not support.
     pub fn call(
         &mut self,
         now: Time,
@@ -176,7 +176,7 @@ impl Host {
         }
     }
 
-    /// State of the handshake.
+    /// Result of `connect`: whether the handshake is complete, has failed or continues.
     pub fn connected(&mut self, end: usize) -> Answer {
         let end = &mut self.ends[end];
         if let Some(errno) = end.error.take() {

@@ -34,7 +34,7 @@ pub struct End {
     pub error: Option<Errno>,
     /// Size of the send buffer, bytes.
     pub send_buffer: u64,
-    /// Counters.
+    /// Counters for `TCP_INFO`.
     pub counts: Counts,
     /// True if the send buffer counts memory, as in Linux.
     pub counts_memory: bool,
@@ -254,9 +254,9 @@ impl End {
         bytes + PACKET_MEMORY_BYTES * bytes.div_ceil(self.connection.block_bytes())
     }
 
-    /// Number of `bytes` that a write can pass on at once; 0 if it has to wait. If memory is
-    /// counted, or with `TCP_NOTSENT_LOWAT`, a block is started only while there is room, and then
-    /// filled (`tcp_sendmsg_locked`).
+    /// Number of bytes that a write of `bytes` can pass on at once; 0 if it has to wait. If memory
+    /// is counted, or with `TCP_NOTSENT_LOWAT`, a block is started only while there is room, and
+    /// then filled (`tcp_sendmsg_locked`).
     pub fn piece(&self, bytes: u64) -> u64 {
         let room = self.send_buffer.saturating_sub(self.used());
         let bytes = if self.counts_memory { bytes } else { bytes.min(room) };

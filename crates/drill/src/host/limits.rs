@@ -40,8 +40,8 @@ impl Clock {
 }
 
 impl Limits {
-    /// Called after the connection has been served. `short`: a write waits for room in the send
-    /// buffer.
+    /// Called after the connection has been served. `short` is true if a write waits for room in
+    /// the send buffer.
     pub fn observe(&mut self, now: Time, connection: &Connection, short: bool) {
         let unsent = unsent_bytes(connection);
         let smss = u64::from(connection.window().smss);

@@ -197,8 +197,8 @@ impl Host {
         self.admit(listener)
     }
 
-    /// Creates a connection for a packet that belongs to none, at the listening socket that it is
-    /// addressed to; without one the connection is closed, and answers with a reset.
+    /// Creates a connection for a packet that belongs to none, on the listening socket `listener`.
+    /// Without a listener the connection is closed, and answers with a reset.
     ///
     /// # Errors
     /// The socket's options do not form a valid configuration.

@@ -42,7 +42,7 @@ pub fn describe(bits: u32) -> String {
     if names.is_empty() { "0".into() } else { names.join("|") }
 }
 
-/// Adds the equivalent bits.
+/// Adds `POLLRDNORM` to [`IN`] and `POLLWRNORM` to [`OUT`], which mean the same.
 pub const fn widened(bits: u32) -> u32 {
     let read = if bits & IN != 0 { 0x40 } else { 0 };
     let write = if bits & OUT != 0 { 0x100 } else { 0 };

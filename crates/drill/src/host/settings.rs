@@ -78,8 +78,8 @@ impl Default for Settings {
     }
 }
 
-/// Larger than any script writes. The socket, not the connection, limits writes, because its buffer
-/// may change while the connection runs.
+/// Send buffer of the connection, larger than any script fills. The socket limits writes instead,
+/// because its buffer may change while the connection runs.
 const UNBOUNDED: Size = Size::Bytes(1 << 30);
 
 impl Settings {

@@ -24,8 +24,9 @@ pub struct Stamps {
     base: u64,
     /// Position before which everything has been sent.
     sent: u64,
-    /// Positions after the last bytes of writes that have not been sent or acknowledged.
+    /// Ends of writes that have not been sent completely, as positions.
     unsent: VecDeque<u64>,
+    /// Ends of writes that have been sent, but not acknowledged.
     unacknowledged: VecDeque<u64>,
     /// Timestamps not read yet.
     pub queue: VecDeque<Stamped>,

@@ -16,12 +16,12 @@ pub struct Pending<'a> {
     due: Due,
     /// Bytes of a write accepted so far.
     written: u64,
-    /// Time at which it stops waiting.
+    /// Time at which the call stops waiting.
     deadline: Time,
 }
 
 impl Pending<'_> {
-    /// Time at which it stops waiting; [`Time::NEVER`] if unlimited.
+    /// Time at which the call stops waiting; [`Time::NEVER`] if unlimited.
     pub const fn deadline(&self) -> Time {
         self.deadline
     }

@@ -112,13 +112,13 @@ struct Player<'a> {
     host: Host,
     now: Time,
     last: Option<Last>,
-    /// For each connection, the mapping of its numbers to those of the script.
+    /// Mapping of each connection's numbers to those of the script.
     numbers: Vec<Numbers>,
     /// Call that waits.
     pending: Option<Pending<'a>>,
     program: Program,
     trace: Option<Vec<String>>,
-    /// Number of sent packets, not yet compared, that have been recorded.
+    /// Number of packets in `host.sent` that have been recorded in the trace.
     noted: usize,
 }
 
@@ -189,8 +189,8 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Advances the clock to `to`, and handles timers due before. Timers due at `to` follow the
-    /// script's own event.
+    /// Advances the clock to `to`, and handles timers due before that time. Timers due at `to`
+    /// follow the script's own event.
     fn advance(&mut self, to: Time) -> Result<(), Stop> {
         while self.next_wake() < to {
             self.wake()?;
@@ -205,7 +205,7 @@ impl<'a> Player<'a> {
         self.host.poll_timeout().min(deadline)
     }
 
-    /// Advances the clock to that time and handles it.
+    /// Advances the clock to [`Self::next_wake`], and handles what is due.
     fn wake(&mut self) -> Result<(), Stop> {
         self.now = self.now.max(self.next_wake());
         self.host.handle_timeout(self.now);
@@ -227,7 +227,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// In an exact script, requires that every packet sent before `until` appears in it.
+    /// Requires, in an exact script, that every packet sent before `until` appears in it.
     fn check_unmentioned(&mut self, line: u32, until: Time) -> Result<(), Stop> {
         if !self.setup.exact {
             return Ok(());

@@ -11,7 +11,7 @@ use retx_tcp::State;
 use retx_units::{Duration, Time};
 use retx_wire::{Ecn, Flags, Segment};
 
-/// Time to wait for a packet after it is due, so that the message can show it.
+/// Time for which an overdue packet is still awaited, so that the message can show it.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
 impl Player<'_> {
@@ -147,7 +147,7 @@ impl Player<'_> {
                 };
                 return Err(self.differs(event, message, Some(actual)));
             };
-            // As packetdrill's `aggregate_packets`: the header of the last segment, with the
+            // As in packetdrill's `aggregate_packets`: the header of the last segment, with the
             // sequence number and the CWR bit of the first.
             let payload_bytes = all.payload_bytes + next.segment.payload_bytes;
             let reduced = all.flags.0 & Flags::CWR.0;

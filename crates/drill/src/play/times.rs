@@ -24,7 +24,8 @@ pub struct Due {
 pub struct Last {
     /// Due time.
     due: Time,
-    /// Reference of relative times after it: for an arrival after an arrival, the due time.
+    /// Due time, if the event is an arrival: a relative time of the next event refers to it if that
+    /// is an arrival, too.
     anchor: Option<Time>,
 }
 

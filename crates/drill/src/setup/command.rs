@@ -10,7 +10,7 @@ use crate::token::clipped;
 pub struct Effects {
     /// Changes of the configuration.
     pub changes: Vec<Change>,
-    /// True if the device refuses packets from now on.
+    /// New state of the device: true if it refuses packets.
     pub device_closed: Option<bool>,
     /// `net.ipv4.tcp_notsent_lowat`.
     pub unsent_low_water: Option<u32>,
@@ -73,8 +73,7 @@ fn one(command: &str, effects: &mut Effects) -> Result<(), String> {
         ("ip", ["-6", "route", "change", _, "via", _, "dev", _, attributes @ ..]) => {
             change_route(attributes, 60, effects)?;
         }
-        // Restores the script's settings, or concerns caches, offloads and queues of a real
-        // machine.
+        // Commands that restore settings, or concern caches, offloads and queues of a real machine.
         (restore, []) if restore.starts_with("sysctl_restore_") => {}
         ("ip", ["tcp_metrics", "flush", ..]) | ("nstat", _) => {}
         ("tc", ["qdisc", "add" | "replace", "dev", _, "root", "pfifo"])

@@ -80,7 +80,7 @@ const WITHOUT_COUNTERPART: [&str; 7] = [
     "netmask_ip",
     "bind_port",
     "connect_port",
-    // Size to which an offloading card cuts arriving packets; they are taken as written.
+    // Size to which an offloading card would cut arriving packets; here packets arrive as written.
     "mss",
 ];
 
@@ -212,7 +212,7 @@ enum Names {
     Kernel,
 }
 
-/// Under a Linux preset, flags use the kernel's names too.
+/// Names used by flags: under a Linux preset the kernel's.
 fn names_of(preset: &presets::Preset) -> Names {
     if preset.is_linux() { Names::Kernel } else { Names::Registry }
 }
@@ -231,7 +231,7 @@ fn adjusted(
         .map_err(|error| Refusal::new(line, error.to_string()))
 }
 
-/// Evaluates a flag; some change the endpoint's configuration.
+/// Evaluates a flag. Returns the change of the endpoint's configuration, if the flag makes one.
 fn read_flag(flag: &Flag, setup: &mut Setup) -> Result<Option<Change>, Refusal> {
     let refuse = |message: String| Err(Refusal::new(flag.line, message));
     match flag.name.as_str() {

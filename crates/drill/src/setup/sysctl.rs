@@ -51,7 +51,7 @@ enum Meaning {
     Only(&'static [&'static str]),
     /// 0 disables the tail loss probe, 3 or 4 enables it.
     TailProbe,
-    /// Without a counterpart: offload sizes, caches and protections against attacks.
+    /// No counterpart: offload sizes, caches and protections against attacks.
     Nothing,
 }
 
@@ -80,7 +80,7 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_early_retrans", TailProbe),
     ("tcp_recovery", Only(&["1"])),
     ("tcp_ecn", Offer("ecn")),
-    // The commands handle other values.
+    // Both values are handled in `command.rs`; all others are refused here.
     ("tcp_mtu_probing", Only(&["0", "2"])),
     ("tcp_ecn_option", Nothing),
     ("tcp_tso_win_divisor", Nothing),

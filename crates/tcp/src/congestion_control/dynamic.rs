@@ -57,12 +57,12 @@ pub struct Config {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Estimator {
-    /// From bursts of ACKs, as in `prairie_like`.
+    /// Bursts of ACKs, as in `prairie_like`.
     #[default]
     PrairieLike,
-    /// At every ACK, as in `westwood`.
+    /// One sample per ACK, as in `westwood`.
     Westwood,
-    /// Once per round trip, as in `westwood_plus`.
+    /// One sample per round trip, as in `westwood_plus`.
     WestwoodPlus,
 }
 

@@ -155,7 +155,7 @@ pub struct Delivery {
     pub segments: u64,
     /// True if both ends use SACK.
     pub is_selective: bool,
-    /// With SACK, end of the segment that was sent last among those newly delivered.
+    /// End of the segment that was sent last among those newly delivered; known with SACK only.
     pub newest: Option<u64>,
     /// True if this ACK acknowledges less than a full segment.
     pub is_short: bool,
@@ -237,19 +237,19 @@ pub trait CongestionControl {
         false
     }
 
-    /// For models: handles a shortage of data, when the window would allow more to be sent;
+    /// Handles a shortage of data, for models, when the window would allow more to be sent;
     /// `flight` segments are in flight.
     fn on_app_limited(&mut self, flight: u64) {
         let _ = flight;
     }
 
-    /// For models: handles the restart after a pause; data are about to be sent while none are in
+    /// Handles the restart after a pause, for models: data are about to be sent while none are in
     /// flight.
     fn on_restart(&mut self, window: &mut Window, now: Time) {
         let _ = (window, now);
     }
 
-    /// For models: handles an acknowledgment after everything else has been done for it.
+    /// Handles an acknowledgment, for models, after everything else has been done for it.
     fn on_delivery(&mut self, window: &mut Window, delivery: &Delivery) {
         let _ = (window, delivery);
     }

@@ -48,8 +48,8 @@ pub struct Info {
     pub snd_wscale: u8,
     /// Shift of this end's window field.
     pub rcv_wscale: u8,
-    /// If acknowledgments are delayed as in Linux: largest segment of the peer so far, or the
-    /// initial guess.
+    /// Largest segment of the peer so far, or the initial guess; known if acknowledgments are
+    /// delayed as in Linux.
     pub rcv_mss: u32,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Model {
     losses_before: u64,
     /// Losses detected without a scoreboard.
     losses: u64,
-    /// Without SACK: bytes that have left the network according to duplicate ACKs.
+    /// Bytes that have left the network according to duplicate ACKs; 0 with SACK.
     left_network: u64,
 }
 
@@ -80,7 +80,8 @@ impl Sender {
         bytes.div_ceil(self.window.smss.into())
     }
 
-    /// Without SACK: segments newly delivered by an acknowledgment, counting one per duplicate ACK.
+    /// Segments newly delivered by an acknowledgment on a connection without SACK, one per
+    /// duplicate ACK.
     fn delivered_without_sack(&mut self, acked: u64) -> u64 {
         let smss = u64::from(self.window.smss);
         let flight_size = self.flight_size();

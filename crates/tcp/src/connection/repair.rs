@@ -33,8 +33,8 @@ pub(crate) struct Relearning {
 /// Repair state, allocated at the first loss.
 #[derive(Debug, Clone)]
 pub(crate) struct Repair {
-    /// Without SACK: end of the first segment covered by the last acknowledgment; `None` if a
-    /// segment covered by it had been retransmitted.
+    /// End of the first segment covered by the last acknowledgment, on connections without SACK;
+    /// `None` if a segment covered by it had been retransmitted.
     pub original_end: Option<u64>,
     /// Highest position retransmitted in this recovery (`HighRxt` of RFC 6675 §4).
     pub high_rxt: u64,

@@ -23,8 +23,8 @@ pub(super) struct LinuxAckState {
     pub mss: u32,
     /// Length of the last segment if that was shorter, otherwise 0 (last_seg_size).
     pub shorter: u32,
-    /// True if short or pushed data wait, which may end a message; and true if this happened twice
-    /// in a row.
+    /// First: true if short or pushed data wait, which may end a message. Second: true if this has
+    /// happened twice.
     pub pushed: [bool; 2],
     /// True if this end responds to data (pingpong): ACKs can be piggybacked.
     pub interactive: bool,
@@ -59,16 +59,16 @@ impl LinuxAckState {
         } else if gap < self.wait {
             self.wait = (self.wait / 2 + gap).min(arrival.rto);
         } else if gap > arrival.rto {
-            // After so long a gap, the sender has apparently failed to restart its window: it needs
-            // ACKs quickly.
+            // After so long a gap, the sender has apparently not restarted its window yet, and
+            // needs ACKs quickly.
             self.enter_quickack(arrival.window, QUICK_MAX);
         }
         self.last_arrival = arrival.now;
         is_larger
     }
 
-    /// Estimates the size of the peer's segments; true if this one ends a message
-    /// (`tcp_measure_rcv_mss`).
+    /// Estimates the size of the peer's segments (`tcp_measure_rcv_mss`). Returns true if this
+    /// segment is larger than the estimate so far.
     fn measure(&mut self, arrival: &Arrival) -> bool {
         let before = std::mem::take(&mut self.shorter);
         let bytes = arrival.bytes;

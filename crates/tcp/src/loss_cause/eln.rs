@@ -4,12 +4,12 @@
 //! *Reference.* Balakrishnan & Katz, Explicit loss notification and wireless web performance,
 //! Globecom 1998; ns-2 `tcp.cc`, `eln_` (`hdr_flags`).
 //!
-//! *Rule.* Corruption iff an acknowledgment up to what is still the first unacknowledged position
-//! carried the notice, which a `[[relay]]` of kind `eln` or `snoop` puts on it.
+//! *Rule.* Corruption iff an ACK whose number is still the first unacknowledged position carried
+//! the notice, which a `[[relay]]` of kind `eln` or `snoop` puts on it.
 //!
 //! *Where we differ.* ns-2 retransmits at the first duplicate with a notice (`eln_rxmit_thresh_`);
 //! here loss detection decides when, as for any loss. Timeouts count as congestion unless
-//! `timeouts` is set: if the retransmission is lost as well, no notice has reported that.
+//! `timeouts` is set: no notice reports that the retransmission was lost as well.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::{Ack, Window};

@@ -4,15 +4,15 @@
 //! *Reference.* Wu & Chen, IEEE JSAC 22(4), 2004. **Reconstructed:** only the abstract was at hand;
 //! see congestion control `jtcp_like`, which has the same test with JTCP's own reactions.
 //!
-//! *Equations.* Over the last whole window and since, S the send times and R the arrival times of
-//! the first and the last segment acknowledged, w segments apart: Jr = ((R_n − R_0) − (S_n −
-//! S_0))/(R_n − R_0). Congestion iff Jr > k/w, that is, when more than k segments are newly queued;
-//! k = 1.
+//! *Equations.* Let S and R be the send and arrival times of the first (0) and the last (n) segment
+//! acknowledged since the start of the last whole window, w segments apart: Jr = ((R_n − R_0) −
+//! (S_n − S_0))/(R_n − R_0). Congestion iff Jr > k/w, that is, when more than k segments are newly
+//! queued; k = 1.
 //!
 //! *Where we differ.* With timestamps R is read on the receiver's clock. Its tick of 1 ms causes an
-//! error of tick/spacing segments in w·Jr: raise k above some 10 Mbit/s. Without timestamps R is
-//! the arrival time of the ACK, and includes the jitter of the return path. JTCP halves the window
-//! at a wireless timeout; here the window is kept.
+//! error of tick/spacing segments in w·Jr, so k has to be larger above about 10 Mbit/s. Without
+//! timestamps R is the arrival time of the ACK, and includes the jitter of the return path. JTCP
+//! halves the window at a wireless timeout; here the window is kept.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::send_times::SendTimes;
@@ -125,8 +125,9 @@ mod tests {
         state
     }
 
-    /// ACKs 0 … 10 reach one window back: the second window begins with the twelfth. Spacing 1.1
-    /// ms: R 11 ms, S 10 ms, w·Jr = 10/11. Spacing 1.2 ms: R 12 ms, w·Jr = 20/12 > 1.
+    /// ACKs 0 … 10 belong to the first window; the second begins with the twelfth ACK. With a
+    /// spacing of 1.1 ms, R is 11 ms, S 10 ms and w·Jr = 10/11; with 1.2 ms, R is 12 ms and w·Jr =
+    /// 20/12 > 1.
     #[test]
     fn more_than_k_newly_queued_is_congestion() {
         for (spacing, queued, said) in

@@ -2,17 +2,18 @@
 //! at which it would have arrived without the loss: the lost segments had occupied their place in
 //! the bottleneck's queue.
 //!
-//! *Reference.* Biaz & Vaidya, ASSET 1999; with the narrower window, mBiaz, Cen, Cosman & Voelker,
-//! IEEE/ACM ToN 11(5), 2003. The text was not at hand: limits as in two published implementations,
-//! the Rust crate `packet_loss_classification` and IHMC's `LossClassifiers`, which agree.
+//! *Reference.* Biaz & Vaidya, ASSET 1999; mBiaz, with a narrower window: Cen, Cosman & Voelker,
+//! IEEE/ACM ToN 11(5), 2003. The text was not at hand; the limits are those of two published
+//! implementations, the Rust crate `packet_loss_classification` and IHMC's `LossClassifiers`, which
+//! agree.
 //!
 //! *Equations.* n segments lost, T_i the time between the arrivals around the gap, T_min the
 //! smallest between two segments: corruption iff (n + 1)·T_min ≤ T_i < (n + 1 + upper)·T_min, upper
 //! = 0.25 (Biaz: 1).
 //!
 //! *Where we differ.* The rule is made for receivers; this sender uses the spacing of ACKs, and the
-//! number of lost segments that SACK shows (without SACK one): see `spacing`. ACKs bunched on the
-//! return path make T_min too small, for the rest of the connection. No RTT is needed. Timeouts
+//! number of lost segments that SACK shows (without SACK one): see `spacing`. ACKs compressed on
+//! the return path make T_min too small for the rest of the connection. No RTT is needed. Timeouts
 //! show no gap, and count as congestion unless `timeouts` is set.
 
 use super::spacing::Spacing;

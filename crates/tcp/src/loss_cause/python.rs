@@ -39,7 +39,7 @@ impl State {
         Self { instance: Instance::new(&config.program) }
     }
 
-    /// Instance, after replaying the data sent so far to it.
+    /// Instance, after data sent before it was created have been reported to it.
     fn caught_up(&mut self) -> Option<&mut (dyn UserCause + 'static)> {
         let (running, early) = self.instance.started()?;
         if let Some(sent) = early {

@@ -2,10 +2,10 @@
 //!
 //! An ACK of several segments counts as that many, evenly spaced, so that delayed ACKs do not
 //! matter. The first ACK that reports out-of-order data reveals a gap: its duration is the time
-//! since the previous ACK, minus the spacing of the other segments that it reports. Without SACK,
-//! an ACK that also acknowledges the rest of a delayed ACK hides the gap; the next duplicate then
-//! looks on time for no loss. ACKs during recovery concern retransmissions, and simultaneous ACKs
-//! have no spacing.
+//! since the previous ACK, minus the spacing of the other segments that it reports. Without SACK
+//! the gap stays hidden if its first ACK also acknowledges a segment whose ACK was delayed; the
+//! next duplicate then looks as if nothing had been lost. Spacings are not taken from ACKs during
+//! recovery, which concern retransmissions, nor from simultaneous ACKs.
 
 use crate::congestion_control::Ack;
 use retx_units::Time;
@@ -26,7 +26,7 @@ pub(super) struct Spacing {
 }
 
 impl Spacing {
-    /// Handles an ACK; `smss` is the size of segments.
+    /// Handles an ACK; `smss` is the payload of a segment.
     pub fn on_ack(&mut self, ack: &Ack, smss: u32) {
         let passed = self.last_ack.replace(ack.now).map(|last| ack.now.since(last));
         let passed = passed.map(|passed| passed.as_nanos() as f64);

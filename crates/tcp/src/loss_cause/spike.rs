@@ -2,9 +2,9 @@
 //! when the delay is far above its minimum and ends when it has fallen again.
 //!
 //! *Reference.* Cen, Cosman & Voelker, *End-to-end differentiation of congestion and wireless
-//! losses*, IEEE/ACM ToN 11(5), 2003 (Spike, after Tobe et al. 2000). The text was not at hand:
-//! constants as in two published implementations, the Rust crate `packet_loss_classification` and
-//! IHMC's `LossClassifiers`, which agree.
+//! losses*, IEEE/ACM ToN 11(5), 2003 (Spike, after Tobe et al. 2000). The text was not at hand; the
+//! constants are those of two published implementations, the Rust crate
+//! `packet_loss_classification` and IHMC's `LossClassifiers`, which agree.
 //!
 //! *Equations.* A spike begins when rtt > rtt_min + start·(rtt_max − rtt_min), start = 1/2, and
 //! ends when rtt < rtt_min + end·(rtt_max − rtt_min), end = 1/3; minimum and maximum over the
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn the_range_grows_with_the_samples() {
         let mut state = State::new(&Config::default(), &tcp());
-        // Half of 100 … 300 ms is 200 ms: a spike of 100 … 160 ms is no longer one.
+        // Half of the range 100 … 300 ms is at 200 ms, so 160 ms is no spike here.
         assert_eq!(
             verdicts(&mut state, &[100, 300, 100, 160]),
             [Corruption, Congestion, Corruption, Corruption]

@@ -5,12 +5,13 @@
 //!
 //! *Equations.* Corruption iff RTT < threshold. The paper sets the threshold as an absolute time
 //! above the base RTT (the smallest so far), both counted in TCP ticks of 10 ms: 55 ticks at a base
-//! RTT of 51 in its Fig. 2, 51 … 60 in its Fig. 3. Here it counts from zero, or from the base RTT.
+//! RTT of 51 in its Fig. 2, 51 … 60 in its Fig. 3. Here it is counted from zero, or from the base
+//! RTT.
 //!
 //! *Where we differ.* The paper does not say how an RTT is rounded to ticks. Here it is rounded to
-//! the nearest, at least one, as ns-2, in which its experiments were made, does with timestamps
-//! (`tcp.cc`, `rtt_update`); without timestamps ns-2 counts started ticks, as `rtt_granularity`
-//! does. The default threshold is that of Fig. 2 as a distance: 4 ticks above the base RTT. The
+//! the nearest tick, and to at least one, as with timestamps in ns-2, which the paper used
+//! (`tcp.cc`, `rtt_update`). Without timestamps ns-2 counts the ticks begun, as `rtt_granularity`
+//! does. The default threshold is that of Fig. 2, as a distance from the base RTT: 4 ticks. The
 //! sample of the handshake is ignored: one-way TCP of ns-2 has none, and a SYN is shorter than a
 //! segment.
 
@@ -20,7 +21,7 @@ use retx_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Corruption while the RTT measured last lies below a threshold (Teng & Chang).
+/// Corruption while the latest RTT lies below a threshold (Teng & Chang).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -134,8 +135,8 @@ mod tests {
         assert_eq!(said, [Corruption, Congestion, Congestion]);
     }
 
-    /// Above the base RTT: 51 ticks, then 54 and 55; with a base of 50, 54 ticks exceed the
-    /// threshold.
+    /// With a base RTT of 51 ticks, 54 lie below the threshold and 55 do not; with one of 50 ticks,
+    /// 54 do not.
     #[test]
     fn the_base_rtt_is_the_smallest_so_far() {
         let said = verdicts(Config::default(), &[510_000, 540_000, 550_000, 500_000, 540_000]);

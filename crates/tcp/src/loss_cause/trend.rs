@@ -2,11 +2,11 @@
 //! otherwise, however long the delays are.
 //!
 //! *Reference.* Hsiao, Chindapol, Ritcey, Chen & Hwang, ICASSP 2005 (Trend), whose trend statistic
-//! is that of Jain & Dovrolis's pathload. The text was not at hand: statistic and constants as in
-//! the Rust crate `packet_loss_classification`.
+//! is that of Jain & Dovrolis's pathload. The text was not at hand; statistic and constants are
+//! those of the Rust crate `packet_loss_classification`.
 //!
-//! *Equations.* S = (1 − g)·S + g·[rtt > the rtt before], g = 1/30, from S = 0. Congestion iff
-//! S > threshold, 0.4.
+//! *Equations.* S = (1 − g)·S + g·[rtt > previous rtt], g = 1/30, from S = 0. Congestion iff S >
+//! threshold, 0.4.
 //!
 //! *Where we differ.* The rule is made for receivers and relative one-way delays; this sender uses
 //! RTTs, one per ACK of data sent once. At first sixteen consecutive rising samples are needed:

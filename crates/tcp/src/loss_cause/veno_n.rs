@@ -9,8 +9,9 @@
 //! *Where we differ.* After a random loss Veno keeps 4/5 of the window; here the window is
 //! unchanged (Veno itself is the congestion control `veno`). Timeouts count as congestion, as in
 //! Veno, unless `timeouts` is set. The paper was not available: other papers say that it resets
-//! baseRTT at each loss, and Linux does not; `reset_base_rtt` chooses. As in Linux, no loss is
-//! judged before the third sample. During recovery N is kept, because cwnd is inflated then.
+//! baseRTT at each loss, and Linux does not; `reset_base_rtt` chooses. Until the third sample, from
+//! which on Linux applies the test, every loss counts as congestion. During recovery N is kept,
+//! because cwnd is inflated then.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::send_times::SendTimes;

@@ -1,8 +1,8 @@
 //! *What it does.* Selects one of three rules by the state of the path: `spike` if the slowest link
 //! is hardly used or shared by many flows, `mbiaz` if one flow uses it, `zigzag` in between.
 //!
-//! *Reference.* Cen, Cosman & Voelker, IEEE/ACM ToN 11(5), 2003 (ZBS). The text was not at hand:
-//! choice and constants as in the Rust crate `packet_loss_classification`.
+//! *Reference.* Cen, Cosman & Voelker, IEEE/ACM ToN 11(5), 2003 (ZBS). The text was not at hand;
+//! the selection and its constants are those of the Rust crate `packet_loss_classification`.
 //!
 //! *Equations.* spike if rtt < rtt_min + near·T_min, near = 0.05; else, with T the mean spacing
 //! over the smallest: zigzag if T < 0.875, mbiaz if T < 1.5, zigzag if T < 2, else spike. T is
@@ -10,10 +10,10 @@
 //! The mean has a gain of 1/8.
 //!
 //! *Where we differ.* The crate averages T_i·T_i/n, which is not a time; here the mean is that of
-//! the spacing per segment, without gaps. It is never below the smallest spacing, so that the first
-//! range matters only with other limits. RTTs and the spacing of ACKs replace the observations of a
-//! receiver, as in the three rules. Each rule judges timeouts by its own parameters; without an RTT
-//! no loss is judged.
+//! the spacing per segment, without gaps. It is never below the smallest spacing, so the first
+//! range (T < 0.875) is reached only with other limits. RTTs and the spacing of ACKs replace the
+//! observations of a receiver, as in the three rules. Each rule judges timeouts by its own
+//! parameters. Without an RTT sample every loss counts as congestion.
 
 use super::{Cause, Loss, LossCause, mbiaz, spike, zigzag};
 use crate::congestion_control::send_times::SendTimes;

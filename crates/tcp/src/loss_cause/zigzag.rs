@@ -1,8 +1,8 @@
 //! *What it does.* Attributes a loss to corruption if the delay lies below a threshold that rises
 //! with the number of segments lost at once.
 //!
-//! *Reference.* Cen, Cosman & Voelker, IEEE/ACM ToN 11(5), 2003 (ZigZag). The text was not at hand:
-//! thresholds and gain as in the Rust crate `packet_loss_classification`.
+//! *Reference.* Cen, Cosman & Voelker, IEEE/ACM ToN 11(5), 2003 (ZigZag). The text was not at hand;
+//! thresholds and gain are those of the Rust crate `packet_loss_classification`.
 //!
 //! *Equations.* mean = (1 − a)·mean + a·rtt, then dev = (1 − 2a)·dev + 2a·|rtt − mean|, a = 1/32;
 //! the first sample is the mean, with dev = 0. Corruption iff the newest rtt lies below mean − dev
@@ -60,7 +60,7 @@ impl Config {
 pub struct State {
     config: Config,
     times: SendTimes,
-    /// Latest RTT in nanoseconds, like the others; `None` before the first sample.
+    /// Latest RTT in nanoseconds, like `mean` and `deviation`; `None` before the first sample.
     last: Option<f64>,
     mean: f64,
     deviation: f64,

@@ -105,7 +105,7 @@ pub enum Reaction {
     },
     /// Loss: reduce the window and resend everything from `snd_una`, without fast recovery.
     GoBackN,
-    /// In recovery, another segment has left the network: inflate the window by one SMSS.
+    /// Another segment has left the network in recovery: inflate the window by one SMSS.
     Inflate,
     /// Partial ACK: retransmit the next hole, and deflate the window by the data acknowledged.
     PartialAck {
@@ -186,8 +186,8 @@ pub trait LossDetection {
         false
     }
 
-    /// True if recovery, with window left, retransmits segments that may be lost (rules 3 and 4 of
-    /// `NextSeg`, RFC 6675 §4).
+    /// True if recovery, while the window has room, retransmits segments that may be lost (rules 3
+    /// and 4 of `NextSeg`, RFC 6675 §4).
     fn guesses(&self) -> bool {
         false
     }
@@ -197,8 +197,8 @@ pub trait LossDetection {
         false
     }
 
-    /// Without SACK, if [`Self::as_linux`] is true: true if a duplicate ACK stands for an arrived
-    /// segment.
+    /// True if a duplicate ACK counts as an arrived segment, on a connection without SACK and with
+    /// [`Self::as_linux`].
     fn counts_duplicate(&self, snd_una: u64, snd_max: u64) -> bool {
         let _ = (snd_una, snd_max);
         false
@@ -210,7 +210,8 @@ pub trait LossDetection {
         None
     }
 
-    /// Least age at which an unacknowledged segment is also marked lost at a timeout.
+    /// Time since its transmission from which on an unacknowledged segment is marked lost at a
+    /// timeout.
     fn loss_age_at_timeout(&self) -> Duration {
         Duration::ZERO
     }
@@ -230,7 +231,7 @@ pub trait LossDetection {
         Time::NEVER
     }
 
-    /// Handles the deadline. A recovery that begins ends at `recovery_point`.
+    /// Handles the deadline. A recovery that begins now ends at `recovery_point`.
     fn on_deadline(&mut self, now: Time, recovery_point: u64, board: &mut Scoreboard) -> Reaction {
         let _ = (now, recovery_point, board);
         Reaction::Nothing

@@ -80,7 +80,7 @@ impl LossDetection for State {
         if self.in_recovery {
             return Reaction::Inflate;
         }
-        // Duplicate ACKs of data sent before the last recovery or timeout start no other one.
+        // Duplicate ACKs of data sent before the last recovery or timeout start no new recovery.
         let reaction = self.dupacks.on_duplicate(ack, true, Reaction::FastRetransmit);
         self.in_recovery = reaction == Reaction::FastRetransmit;
         (self.partial_ack_seen, self.timer_left_running) = (false, false);

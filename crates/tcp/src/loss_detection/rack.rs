@@ -47,10 +47,10 @@ pub struct Config {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
-    /// As RFC 8985 says.
+    /// Details of RFC 8985.
     #[default]
     Rfc8985,
-    /// As Linux 6.18 does.
+    /// Details of Linux 6.18.
     Linux,
 }
 
@@ -85,8 +85,9 @@ pub struct State {
     rtt: Duration,
     min_rtt: Duration,
     reordering_seen: bool,
-    /// DupThresh, in segments, and its initial value.
+    /// DupThresh, in segments.
     reordering: u32,
+    /// Initial value of `reordering`.
     first_reordering: u32,
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
@@ -100,7 +101,7 @@ pub struct State {
     in_timeout_recovery: bool,
     /// Current reordering window.
     window: Duration,
-    /// Time at which the last of the possibly lost segments will be considered lost.
+    /// Time at which all overtaken segments will be considered lost, unless they arrive before.
     reordering_deadline: Time,
     probe: Option<Probe>,
     /// True if an RTT has been measured since the last probe (§7.3).

@@ -48,7 +48,7 @@ impl State {
             self.in_recovery = false;
             return Reaction::EndRecovery;
         }
-        // This is done during a recovery, too, which then repairs the newly found losses as well.
+        // Losses are marked during a recovery, too, so that it repairs those newly found as well.
         board.mark_lost_below(board.lost_frontier(ack.dupack_threshold, ack.smss));
         if self.in_recovery || sacked == 0 {
             return Reaction::Nothing;
@@ -64,7 +64,8 @@ impl State {
             self.in_recovery = true;
             return Reaction::SelectiveRecovery;
         }
-        // §5, step 3: pipe leaves room for limited transmit.
+        // §5, step 3: limited transmit needs no reaction, since the arrived segments leave room in
+        // the pipe.
         Reaction::Nothing
     }
 }

@@ -3,8 +3,8 @@
 //!
 //! *Reference.* Jacobson 1988; Fall & Floyd 1996 §2.
 //!
-//! *Where we differ.* Nowhere from ns-2's Tahoe: duplicate ACKs of a retransmitted window do not
-//! start another retransmission.
+//! *Where we differ.* As in ns-2's Tahoe, duplicate ACKs of a retransmitted window do not start
+//! another retransmission.
 
 use super::dupacks::Dupacks;
 use super::{Ack, LossDetection, Reaction};

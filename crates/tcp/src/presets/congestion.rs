@@ -1,11 +1,10 @@
-//! Presets that differ from Reno in their congestion control, on the loss detection of their
-//! papers.
+//! Presets of other congestion controls than Reno, each with the loss detection of its paper.
 
 use super::{newreno, rack, reno, sack};
 use crate::congestion_control::Config as Control;
 use crate::{Config, CwndValidation, InitialWindow, Size, backoff};
 
-/// Vegas refines Reno's recovery, on which its paper is based.
+/// Reno's recovery, which the paper on Vegas refines.
 pub(super) fn vegas() -> Config {
     Config { congestion_control: Control::vegas(Default::default()), ..reno() }
 }
@@ -24,7 +23,7 @@ pub(super) fn vegas_linux() -> Config {
     kernel(Control::vegas_linux(Default::default()))
 }
 
-/// The abstract says "refines the multiplicative decrease of Reno": Reno's recovery.
+/// Reno's recovery: the abstract says "refines the multiplicative decrease of Reno".
 pub(super) fn veno() -> Config {
     Config { congestion_control: Control::veno(Default::default()), ..reno() }
 }
@@ -33,12 +32,12 @@ pub(super) fn veno_linux() -> Config {
     kernel(Control::veno_linux(Default::default()))
 }
 
-/// The paper modifies Reno.
+/// Reno's recovery, since the paper modifies Reno.
 pub(super) fn westwood() -> Config {
     Config { congestion_control: Control::westwood(Default::default()), ..reno() }
 }
 
-/// The paper compares it with NewReno, using NewReno's recovery.
+/// NewReno's recovery, since the paper compares Westwood+ with NewReno.
 pub(super) fn westwood_plus() -> Config {
     Config { congestion_control: Control::westwood_plus(Default::default()), ..newreno() }
 }
@@ -49,7 +48,8 @@ pub(super) fn westwood_bulk_repeat_like() -> Config {
     Config { congestion_control: Control::westwood_bulk_repeat_like(Default::default()), ..reno() }
 }
 
-/// The paper's recovery is unknown: NewReno. Timestamps reveal when the receiver got a segment.
+/// NewReno's recovery, since that of the paper is unknown. Timestamps show when a segment arrived
+/// at the receiver.
 pub(super) fn jtcp_like() -> Config {
     Config {
         congestion_control: Control::jtcp_like(Default::default()),
@@ -58,13 +58,14 @@ pub(super) fn jtcp_like() -> Config {
     }
 }
 
-/// The abstract compares it with NewReno.
+/// NewReno's recovery, since the abstract compares Prairie with NewReno.
 pub(super) fn prairie_like() -> Config {
     Config { congestion_control: Control::prairie_like(Default::default()), ..newreno() }
 }
 
-/// Table 1 of the paper: TCP Reno with a congestion window of at most 50 packets, required by
-/// thresholds far larger than the path; and the paper's second algorithm for the backoff.
+/// Table 1 of the paper: TCP Reno with a congestion window of at most 50 packets, a limit that is
+/// needed because thresholds are far above the capacity of the path; and the paper's second
+/// algorithm for the backoff.
 pub(super) fn dynamic() -> Config {
     Config {
         congestion_control: Control::dynamic(Default::default()),
@@ -74,7 +75,7 @@ pub(super) fn dynamic() -> Config {
     }
 }
 
-/// The paper asks for SACK.
+/// SACK, which the paper requires.
 pub(super) fn hybla() -> Config {
     Config { congestion_control: Control::hybla(Default::default()), ..sack() }
 }

@@ -4,12 +4,13 @@
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_rtt_estimator`, `tcp_set_rto`) and
 //! `include/net/tcp.h` (`__tcp_set_rto`); Sarolahti & Kuznetsov, USENIX 2002.
 //!
-//! *Equations.* In whole microseconds, SRTT eightfold and deviations fourfold, divisions by shifts.
-//! First sample m: SRTT = m, 4·mdev = 2m, 4·RTTVAR = 4·mdev_max = max(2m, min_rto); hence RTO = 3m,
-//! at least m + min_rto. Then e = m − SRTT, SRTT += e/8, d = |e| − mdev, an eighth of it if e < 0 <
-//! d; 4·mdev += d; 4·mdev_max and 4·RTTVAR are at least that. Once per window (`SND.UNA` has passed
-//! the mark): RTTVAR gives up a quarter of what it has above mdev_max, the mark becomes `SND.NXT`,
-//! 4·mdev_max = min_rto. RTO = SRTT + 4·RTTVAR, rounded up to the timer's tick, at most max_rto.
+//! *Equations.* In whole microseconds, with SRTT kept eightfold and deviations fourfold; divisions
+//! are shifts. First sample m: SRTT = m, 4·mdev = 2m, 4·RTTVAR = 4·mdev_max = max(2m, min_rto);
+//! hence RTO = 3m, at least m + min_rto. Each further sample: e = m − SRTT, SRTT += e/8; d = |e| −
+//! mdev, divided by 8 if e < 0 < d; 4·mdev += d; 4·mdev_max and 4·RTTVAR rise to at least 4·mdev.
+//! Once per window, when `SND.UNA` has passed the mark: RTTVAR falls by a quarter of its excess
+//! over mdev_max, the mark becomes `SND.NXT`, and 4·mdev_max = min_rto. RTO = SRTT + 4·RTTVAR,
+//! rounded up to the timer's tick, at most max_rto.
 //!
 //! *Where we differ.* The reported RTT variation is mdev, as in the kernel's `tcpi_rttvar`.
 

@@ -1,5 +1,5 @@
 //! *What it does.* Timeout of the Linux that García, Agüero & Muñoz measured: it also depends on
-//! the window, most strongly if that is small. In its loss state, from a timeout until everything
+//! the window, most strongly on a small one. In its loss state, from a timeout until everything
 //! sent before it is acknowledged, no new data are sent, even if the window has room.
 //!
 //! *Reference.* García, Agüero & Muñoz, *On the unsuitability of TCP RTO estimation over bursty
@@ -11,9 +11,9 @@
 //!
 //! *Equations.* RTO = (SRTT + 4·mdev)·(1 + 1/4 + 1/2^(cwnd−1)), cwnd in segments, within \[min,
 //! max\]. SRTT is kept eightfold and mdev fourfold in whole ticks of the clock (`rtt_granularity`,
-//! 10 ms in those kernels), a sample counting at least one. First sample m: SRTT = mdev = m. Then e
-//! = m − SRTT, SRTT += e/8, 4·mdev += |e| − mdev, divisions by shifts. With samples of 3 s and
-//! twice less than 20 ms this gives the published table II to the digit.
+//! 10 ms in those kernels); a sample counts as at least one tick. First sample m: SRTT = mdev = m.
+//! Then e = m − SRTT, SRTT += e/8, 4·mdev += |e| − mdev, divisions by shifts. With one sample of 3
+//! s, and then two of less than 20 ms, this gives the published table II to the digit.
 //!
 //! *Where we differ.* Eq. 1 is evaluated in nanoseconds, not in ticks (57.86 s instead of 57.6 s in
 //! row 8 of the table); 1/2^(cwnd−1) is 0 for large windows, where the kernel's shift by more than

@@ -37,13 +37,13 @@ impl Limits {
 
 /// RTT estimator and the resulting timeout.
 pub trait Estimator {
-    /// Handles a raw RTT sample of an ACK after which `snd_una` is unacknowledged, while `snd_nxt`
-    /// is the next position to send (`linux` adapts its variance once per window). The limits are
-    /// those of the configuration.
+    /// Handles a raw RTT sample of an ACK, after which `snd_una` is the first unacknowledged
+    /// position and `snd_nxt` the next one to send (`linux` adapts its variance once per window).
+    /// The limits are those of the configuration.
     fn on_rtt(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64, limits: &Limits);
 
-    /// Handles the first sample of data sent after a spurious timeout, before which SRTT and RTTVAR
-    /// had the values `least` (RFC 4015 §3.2, step 9).
+    /// Handles the first sample of data sent after a spurious timeout; `least` has SRTT and RTTVAR
+    /// from before the timeout (RFC 4015 §3.2, step 9).
     fn relearn(&mut self, rtt: Duration, least: (Duration, Duration), limits: &Limits) {
         let _ = (rtt, least, limits);
     }

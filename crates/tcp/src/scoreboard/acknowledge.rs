@@ -54,7 +54,7 @@ impl Scoreboard {
 
     /// Removes leading segments that were sent once and are not marked lost, while nothing is
     /// selectively acknowledged: the most common case. They are in the order of transmission, so
-    /// that the last of them is the newest.
+    /// the last of them is the newest.
     #[inline]
     fn acknowledge_originals(&mut self, snd_una: u64, delivered: &mut Delivered) {
         let is_original = |record: &Record| !(record.lost | record.ever_retransmitted);
@@ -92,8 +92,8 @@ impl Scoreboard {
     fn take_block(&mut self, left: u64, right: u64, mut show: impl FnMut(&Record)) {
         let mut from = left;
         let mut fresh = false;
-        // Only gaps in what is known are walked: repeated blocks cost one search each (RFC 2018 §4
-        // repeats them).
+        // Only those parts of a block are visited that are new, so repeated blocks (RFC 2018 §4)
+        // cost one search each.
         while let Some((gap_left, gap_right)) = self.sacked.first_gap(from, right) {
             let mut index = self.first_from(gap_left);
             while let Some(record) = self.records.get_mut(index).filter(|it| it.end() <= gap_right)
@@ -105,8 +105,8 @@ impl Scoreboard {
                     record.lost = false;
                     record.retransmitted = false;
                     record.doubled = false;
-                    // The copy has the state before: the counts of lost and retransmitted segments
-                    // still include it.
+                    // `copy` has the previous state, which the counts of lost and retransmitted
+                    // segments still include.
                     self.forget(&copy);
                     self.sacked_bytes += u64::from(copy.length);
                     self.sacked_segments += 1;

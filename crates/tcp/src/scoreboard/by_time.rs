@@ -1,4 +1,5 @@
-//! Transmissions in the order of time: which of them later ones have overtaken (RFC 8985 §6.2).
+//! Transmissions in order of time, and those that later transmissions have overtaken (RFC 8985
+//! §6.2).
 
 use super::{Newest, Scoreboard};
 use crate::work;
@@ -21,8 +22,7 @@ impl Scoreboard {
             self.by_time.push_back((now, start));
             return;
         }
-        // Retransmissions at the same instant as new data: the few entries of this instant are
-        // passed.
+        // A retransmission at the same instant as new data is inserted before these few entries.
         let later = self.by_time.iter().rev().take_while(|other| **other > (now, start)).count();
         work::steps(later + 1);
         self.by_time.insert(self.by_time.len() - later, (now, start));
@@ -86,7 +86,8 @@ impl Scoreboard {
         }
     }
 
-    /// Index of the record of a transmission, if it is the segment's last and still in flight.
+    /// Index of the record of a transmission, if this is the last one of its segment, and the
+    /// segment is still in flight.
     fn current(&self, sent: Time, start: u64) -> Option<usize> {
         let index = self.index_at(start)?;
         let record = &self.records[index];

@@ -34,8 +34,8 @@ impl Scoreboard {
         odd == 0 && self.sacked.is_empty()
     }
 
-    /// For a scoreboard [in order](Self::is_in_order): true if everything in flight was sent once,
-    /// and `by_time` lists exactly the segments in flight.
+    /// True if everything in flight was sent once, and `by_time` lists exactly the segments in
+    /// flight; the scoreboard must be [in order](Self::is_in_order).
     pub fn is_in_order_of_time(&self, snd_una: u64) -> bool {
         // The list is cleaned lazily; an entry out of date would be popped in place of the
         // acknowledged one.
@@ -57,7 +57,7 @@ impl Scoreboard {
     /// Index of the first segment that begins at or after `position`.
     #[inline]
     pub(super) fn first_from(&self, position: u64) -> usize {
-        // Most segments have equal lengths.
+        // Most segments have equal lengths, so that the index can be computed.
         if let Some(front) = self.records.front() {
             let before = position.saturating_sub(front.start) / u64::from(front.length.max(1));
             let index = before as usize;
@@ -68,8 +68,8 @@ impl Scoreboard {
         self.records.partition_point(|record| record.start < position)
     }
 
-    /// [`Scoreboard::acknowledge`] without blocks, for a scoreboard in order without transmission
-    /// times.
+    /// Like [`Scoreboard::acknowledge`] without blocks, for a scoreboard in order without
+    /// transmission times.
     #[inline]
     pub(crate) fn acknowledge_in_order(&mut self, snd_una: u64) -> InOrder {
         let mut taken = InOrder { bytes: 0, first_sent: None };
@@ -93,7 +93,7 @@ impl Scoreboard {
         taken
     }
 
-    /// [`Scoreboard::acknowledge`] without blocks, for a scoreboard [in order of
+    /// Like [`Scoreboard::acknowledge`] without blocks, for a scoreboard [in order of
     /// time](Self::is_in_order_of_time) whose [first segment](Self::has_first_below) is
     /// acknowledged.
     #[inline]

@@ -5,8 +5,8 @@ use crate::work;
 use std::cmp::Reverse;
 
 impl Scoreboard {
-    /// Splits the segment that begins at `start` after `length`; both parts keep its state (Linux
-    /// `tcp_fragment`).
+    /// Splits the segment that begins at `start` after `length` positions; both parts keep its
+    /// state (Linux `tcp_fragment`).
     pub fn split(&mut self, start: u64, length: u32) {
         let Some(index) = self.index_at(start) else { return };
         let whole = self.records[index];

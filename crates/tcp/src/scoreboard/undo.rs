@@ -37,7 +37,7 @@ impl Scoreboard {
     }
 
     /// Marks the original of a segment lost while a copy is in flight: the copy replaces it, and no
-    /// retransmission follows (Linux: R becomes L and R).
+    /// retransmission follows (in Linux the segment is then tagged both L and R).
     pub(super) fn lose_original(&mut self, index: usize) {
         self.forget_surplus(index);
         self.records[index].retransmitted = true;
@@ -65,7 +65,7 @@ impl Scoreboard {
         self.records.front().is_some_and(|record| record.ever_retransmitted)
     }
 
-    /// Discards all losses and retransmissions after a spurious recovery. RFC 8985 §6.2 then
+    /// Discards all losses and retransmissions after a spurious recovery. RACK (RFC 8985 §6.2) then
     /// examines all segments again.
     ///
     /// Linux discards only the losses (`tcp_undo_cwnd_reduction`): original and copy are both

@@ -1,4 +1,5 @@
-//! Duplicate ACKs that stand for arrived segments without SACK.
+//! Arrivals inferred from duplicate ACKs, each of which counts as one segment, on connections
+//! without SACK.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c`: `tcp_add_reno_sack`, `tcp_remove_reno_sacks`,
 //! `tcp_limit_reno_sacked`, `tcp_check_reno_reordering`.
@@ -52,8 +53,8 @@ impl Scoreboard {
         delivered
     }
 
-    /// Limits the assumed arrivals: at least one segment in flight, and none that is lost, has not
-    /// arrived.
+    /// Limits the assumed arrivals: no segment marked lost has arrived, and at least one segment in
+    /// flight has not.
     fn limit_assumed(&mut self, covered: u64) {
         let flight = self.records.len() as u64;
         let most = flight - self.marked_segments.max(1).min(flight);

@@ -2,7 +2,7 @@
 //! duplicate.
 //!
 //! *Reference.* RFC 2883 §4; RFC 3708 §2 and §3: a DSACK for data that were not retransmitted is
-//! the network's doing and proves nothing. Needs SACK.
+//! due to duplication in the network, and proves nothing. SACK is required.
 //!
 //! *Where we differ.* Retransmissions of an earlier recovery or tail loss probe that are in flight
 //! when a recovery begins must be reported as well (as in Linux `tcp_init_undo`). Linux's own count

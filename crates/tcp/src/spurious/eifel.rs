@@ -41,8 +41,9 @@ impl Detector for State {
         // A repeated timeout keeps the timestamp of the first retransmission.
         if !begin.in_recovery {
             self.armed = true;
-            // Another recovery's retransmissions in flight keep the timestamp, too: an ACK of one
-            // of these is older than this recovery, but does not acknowledge an original.
+            // The timestamp is also kept if retransmissions of an earlier recovery are in flight:
+            // the ACK of one of them echoes a time before this recovery, although it is not for an
+            // original.
             if begin.retransmitted == 0 && !begin.first_retransmitted {
                 self.retransmit_ts = None;
             }

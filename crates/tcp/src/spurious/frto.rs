@@ -23,7 +23,7 @@ enum Step {
     Off,
     /// Step 2: waiting for the ACK of the retransmission.
     First,
-    /// Step 3: waiting for the next.
+    /// Step 3: waiting for the next ACK.
     Second,
 }
 
@@ -87,7 +87,8 @@ impl State {
         match ack.sacked {
             None if ack.advances() => Verdict::Spurious(Scope::ALL),
             None => genuine,
-            // (3a) beyond what was sent before the timeout; (3b) something new below it.
+            // (3a) The ACK covers data sent after the timeout; (3b) it covers only new data sent
+            // before.
             Some(_) if ack.highest > self.recover => genuine,
             Some(sacked) if ack.advances() || sacked > 0 => Verdict::Spurious(Scope::ALL),
             Some(_) => genuine,

@@ -8,8 +8,8 @@
 //! `tcp_try_undo_dsack`, `tcp_try_undo_loss`, `tcp_process_loss`; RFC 5682 for F-RTO.
 //!
 //! *Where we differ.* `retrans_stamp` is cleared when the next recovery begins; Linux clears it at
-//! an acknowledgment before that. With SACK F-RTO need not wait for new segments: a segment sent
-//! once before the timeout and delivered after it shows that not all was lost.
+//! an earlier acknowledgment. With SACK F-RTO need not wait for new segments: a segment sent once
+//! before the timeout and delivered after it shows that not all was lost.
 
 use super::{Ack, Begin, Detector, Response, Retransmission, Scope, Verdict, frto};
 use crate::LossState;
@@ -72,8 +72,9 @@ impl State {
         self.undo_marker.is_some() && (self.undo_retrans == Some(0) || self.is_delayed(ack))
     }
 
-    /// Counts duplicate reports: `tcp_check_dsack` counts a report about acknowledged data by its
-    /// length, `tcp_sacktag_one` one about data in flight by the retransmitted segments.
+    /// Counts duplicate reports: a report about acknowledged data by its length
+    /// (`tcp_check_dsack`), a report about data in flight by its retransmitted segments
+    /// (`tcp_sacktag_one`).
     fn count_duplicates(&mut self, ack: &Ack) {
         let (Some((left, right)), Some(marker)) = (ack.dsack, self.undo_marker) else { return };
         if right <= marker {
@@ -104,7 +105,7 @@ impl State {
             return Verdict::Undecided;
         }
         if ack.advances() && self.undo_marker.is_some() && self.is_delayed(ack) {
-            // `tcp_try_undo_partial`: this is reordering, undone or not.
+            // `tcp_try_undo_partial`: this is reordering, whether the recovery is undone or not.
             self.late_original = true;
             if ack.retransmitted > 0 {
                 return Verdict::Wait;

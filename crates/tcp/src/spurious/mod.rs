@@ -88,8 +88,8 @@ pub struct Ack {
     pub retransmitted: u64,
     /// Bytes newly selectively acknowledged; `None` without SACK.
     pub sacked: Option<u64>,
-    /// Lowest end of the delivered segments that were sent once, if these are known; without SACK
-    /// `None` if it covers other segments, too.
+    /// Lowest end of the delivered segments that were sent once, if these are known. Without SACK
+    /// `None` if the ACK also covers other segments.
     pub lowest_original_end: Option<u64>,
     /// Range reported by a DSACK, if the sender may have caused it.
     pub dsack: Option<(u64, u64)>,
@@ -113,7 +113,7 @@ impl Ack {
 /// Verdict of an acknowledgment on the recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// No decision yet, or none any more.
+    /// No decision, or the decision has been made before.
     Undecided,
     /// F-RTO, step 2b: send up to two new segments instead of retransmissions, and wait for the
     /// result.

@@ -35,7 +35,7 @@ pub(in crate::connection) enum Sending {
     General,
     /// For acknowledgments of new data, and for new data.
     Plain,
-    /// In a recovery: for duplicate ACKs, and for new data.
+    /// Path of a recovery, for duplicate ACKs and for new data.
     Repair,
     /// As `Plain`, with more to do for each segment.
     Detailed,

@@ -1,5 +1,5 @@
 //! Detection of losses by time (RFC 8985 §6.2): the newest delivery, the reordering window, and the
-//! segments that it overtook by more than that window.
+//! segments that this delivery has overtaken by more than the window.
 
 use super::{PERSIST, SLACK, State, Variant};
 use crate::loss_detection::{Ack, LossDetection};
@@ -7,7 +7,7 @@ use crate::scoreboard::{Newest, Scoreboard};
 use retx_units::{Duration, Time};
 
 impl State {
-    /// Notes the most recently sent segment that was delivered (§6.2, steps 1 to 3).
+    /// Records the most recently sent segment that was delivered (§6.2, steps 1 to 3).
     pub(super) fn note_delivery(&mut self, ack: &Ack, board: &Scoreboard) {
         let known = self.min_rtt;
         self.min_rtt = self.min_rtt.min(ack.least_rtt);
@@ -16,8 +16,8 @@ impl State {
             let highest = board.highest_sacked().unwrap_or(ack.snd_una);
             self.note_reordering(highest.saturating_sub(low), ack.smss);
         }
-        // A retransmission that seems to be acknowledged sooner than the minimum RTT permits: the
-        // ACK is that of the original.
+        // A retransmission that seems to be acknowledged sooner than the minimum RTT permits does
+        // not count: the ACK is for the original.
         let by_known = self.as_linux() && known != Duration::MAX;
         // As in `tcp_rack_advance`, this ACK's own sample does not count yet.
         let min_rtt = if by_known { known } else { self.min_rtt };
@@ -50,7 +50,7 @@ impl State {
     /// 16 recoveries without another DSACK.
     pub(super) fn adapt_to_duplicates(&mut self, ack: &Ack, recovery_ends: bool) {
         let dsack = ack.selective.is_some_and(|delivered| delivered.dsack.is_some());
-        // Several DSACKs of one round trip report the same too narrow window.
+        // All DSACKs of one round trip are due to the same window, which was too narrow.
         if dsack && ack.snd_una >= self.dsack_round {
             self.dsack_round = ack.snd_max;
             self.reo_wnd_mult = (self.reo_wnd_mult + 1).min(255);

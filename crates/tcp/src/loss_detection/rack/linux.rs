@@ -8,7 +8,7 @@ use super::{MAX_REORDERING, PERSIST, State};
 use crate::loss_detection::{Ack, LossDetection};
 use retx_units::Time;
 
-/// DSACKs that widen the reordering window.
+/// Adaptation of the reordering window to DSACKs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Adaptation {
     /// True if a DSACK has arrived that has not yet widened the window (`rack.dsack_seen`).
@@ -32,8 +32,8 @@ impl Adaptation {
 }
 
 impl State {
-    /// Handles a segment that arrived after the highest selectively acknowledged one, `distance`
-    /// bytes above it. In Linux DupThresh grows to that distance.
+    /// Handles a segment that arrived late, `distance` bytes below the highest one selectively
+    /// acknowledged before. In Linux DupThresh grows to that distance.
     pub(super) fn note_reordering(&mut self, distance: u64, smss: u32) {
         self.reordering_seen = true;
         if self.as_linux() {
@@ -53,7 +53,7 @@ impl State {
         let counts = delivered.dsack.is_some_and(|(_, right)| probe_end != Some(right));
         self.adaptation.pending |= seen_before && counts;
         if let Some(newest) = delivered.newest {
-            // One widening per round trip.
+            // The window is widened once per round trip.
             self.adaptation.pending &= newest.sent >= self.adaptation.last;
             if std::mem::take(&mut self.adaptation.pending) {
                 self.adaptation.last = ack.now;
