@@ -1,5 +1,5 @@
-//! Agenda: the next wake-up of each target. A target has one pending event that counts; asking for
-//! a later time is free, because the event checks again when it fires.
+//! Agenda: the next wake-up of each target. Only the earliest pending event of a target counts. A
+//! request for a later time inserts no event, because the target asks again when it is woken.
 
 use crate::event_queue::{EventQueue, Target};
 use retx_units::Time;
@@ -16,7 +16,7 @@ impl Agenda {
         Self { queue: EventQueue::new(targets) }
     }
 
-    /// Schedules a wake-up of `target` at `time`; it may be woken earlier.
+    /// Makes sure that `target` is woken at `time` or earlier.
     #[inline(always)]
     pub fn wake(&mut self, target: Target, time: Time) {
         let pending = self.queue.wake_mut(target);
@@ -44,7 +44,7 @@ impl Agenda {
         Time::NEVER
     }
 
-    /// Number of events inserted so far, a measure of the queue's work.
+    /// Number of events inserted so far; measures the work of the queue.
     pub const fn inserted(&self) -> u64 {
         self.queue.inserted()
     }
@@ -91,8 +91,8 @@ mod tests {
     }
 
     proptest! {
-        /// Few targets have many wake-ups, so events are superseded at every position, and some
-        /// wake-ups are requested again at the time of a superseded event.
+        /// Many wake-ups are spread over a few targets only, so superseded events lie anywhere in
+        /// the queue, and some wake-ups are requested again at the time of a superseded event.
         #[test]
         fn wakes_as_wished(
             steps in prop::collection::vec((0u32..4, 0u64..8, 0u32..8), 0..2000),
@@ -156,8 +156,8 @@ mod tests {
         agenda.wake(1, at(1000));
         assert_eq!(agenda.next_time(), at(10));
         assert_eq!(agenda.take_first(), Some((at(10), 0)));
-        // The event at 20 has been superseded: returning its time would wake the target at 1000 too
-        // early.
+        // The event at 20 is superseded. If its time were returned, the target due at 1000 would be
+        // woken too early.
         assert_eq!(agenda.next_time(), at(1000));
         assert_eq!(agenda.take_first(), Some((at(1000), 1)));
         assert_eq!(agenda.next_time(), Time::NEVER);

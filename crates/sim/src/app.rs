@@ -4,30 +4,30 @@ use crate::plan::{Shared, Work};
 use retx_tcp::Connection;
 use retx_units::Time;
 
-/// Both applications of a flow. The sender writes a file as the buffer accepts it and closes once
-/// all of it is acknowledged, like file servers that close after completion, so the FIN is a
-/// segment of its own. A server of requests closes once it has written its last response, like
-/// HTTP/1.0 servers, and the FIN is sent with the data. The receiver reads at once, unless it has a
-/// rate, and closes after the sender.
+/// Both applications of a flow. The sender writes a file as fast as the send buffer accepts it, and
+/// closes once all of it is acknowledged, like a file server that closes after completion; the FIN
+/// is therefore a segment of its own. A server that answers requests closes right after it has
+/// written its last response, like an HTTP/1.0 server, so the FIN is sent with the data. The
+/// receiver reads at once, unless its reading rate is limited, and closes after the sender.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct App {
-    /// Bytes of the file not read yet.
+    /// Bytes of the file that the receiver has not read yet.
     unread: u64,
-    /// Largest number of bytes that the receiver reads now: the room in a proxy, or the block of a
-    /// slow program.
+    /// Largest number of bytes that the receiver may read now: the free space of a proxy's buffer,
+    /// or the block of a program that reads slowly.
     room: u64,
-    /// Bytes of the file that are available and not written yet.
+    /// Bytes of the file that are available, but not yet written to the connection.
     unwritten: u64,
     /// Number of the file, from 0.
     file: u32,
     closed: bool,
     /// True if more of the file may be supplied.
     is_open: bool,
-    /// True for a proxy as sender, which sends only the bytes that its other connection has
+    /// True if the sender is a proxy, which sends only bytes that its other connection has
     /// received.
     is_fed: bool,
-    /// True for a proxy as receiver, which passes on the bytes that it reads.
+    /// True if the receiver is a proxy, which forwards the bytes that it reads.
     feeds: bool,
     work: Shared<Work>,
 }
@@ -58,7 +58,7 @@ impl App {
         self.file
     }
 
-    /// Prepares the current file, right before its connection is opened.
+    /// Prepares the current file; called right before its connection is opened.
     pub fn begin_file(&mut self) {
         let bytes = self.work.file_bytes(self.file).unwrap_or(0);
         self.unwritten = if self.is_fed { 0 } else { bytes };
@@ -79,7 +79,7 @@ impl App {
         self.room = 0;
     }
 
-    /// Gives the sending proxy `bytes` more bytes.
+    /// Makes `bytes` more bytes available to the sender.
     pub const fn give(&mut self, bytes: u64) {
         self.unwritten += bytes;
     }
@@ -89,7 +89,7 @@ impl App {
         self.is_open = true;
     }
 
-    /// Adds `bytes` to the number that the receiver is to get.
+    /// Adds `bytes` to the number of bytes that the receiver is to read.
     pub const fn expect(&mut self, bytes: u64) {
         self.unread += bytes;
     }
@@ -99,12 +99,12 @@ impl App {
         self.is_open = false;
     }
 
-    /// True if the sending proxy may be given more of this file.
+    /// True if more of this file may become available to the sender.
     pub const fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// Sets the largest number of bytes that the receiver reads now.
+    /// Sets the largest number of bytes that the receiver may read now.
     pub const fn set_room(&mut self, bytes: u64) {
         self.room = bytes;
     }
@@ -115,13 +115,13 @@ impl App {
         self.work.file_bytes(self.file).is_some()
     }
 
-    /// Lets the sender act; called after every event of its connection, from the handshake on.
-    /// Returns true if there is nothing more to send.
+    /// Lets the sender write and close; called after every event of its connection, from the
+    /// handshake on. Returns true if all available data are written and acknowledged.
     #[inline]
     pub fn send(&mut self, now: Time, connection: &mut Connection) -> bool {
         if self.unwritten > 0 {
             let written = connection.write(now, self.unwritten);
-            // Bulk data never end.
+            // The largest value stands for data without end.
             if self.unwritten != u64::MAX {
                 self.unwritten -= written;
             }
@@ -146,7 +146,7 @@ impl App {
         matches!(*self.work, Work::Exchanges(_))
     }
 
-    /// Lets the receiver act after a segment; returns the number of bytes read.
+    /// Lets the receiver read after a segment has arrived; returns the number of bytes read.
     #[inline]
     pub fn receive(&mut self, connection: &mut Connection) -> u64 {
         let read = connection.read(self.room);

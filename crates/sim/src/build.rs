@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 mod legs;
 
-/// Limit of the rows of `samples` and `link_samples` together. A run takes about 8 bytes of memory
-/// for each, and data frames 20 to 80: several gigabytes.
+/// Maximum number of rows of `samples` and `link_samples` together. A row takes about 8 bytes of
+/// memory during the run, and 20 to 80 bytes in a data frame: several gigabytes at this limit.
 const SAMPLES_MAX: u64 = 100_000_000;
 
 /// Converts a scenario to a plan.
@@ -224,7 +224,7 @@ pub fn hop(hop: &Hop) -> plan::Hop {
     match *hop {
         Hop::Link { link, way: Way::Forward } => plan::Hop::Pipe(2 * link),
         Hop::Link { link, way: Way::Reverse } => plan::Hop::Pipe(2 * link + 1),
-        // Wlans are the first stages.
+        // Wlans precede all other stages, so their index is that of the stage.
         Hop::Wlan { wlan, from, to } => {
             plan::Hop::Stage(plan::Port { stage: wlan, entry: from, exit: to })
         }

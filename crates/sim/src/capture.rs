@@ -1,4 +1,4 @@
-//! Captures: which packets are seen at which places.
+//! Captures: records which packets were seen at which places, and their fates.
 
 use crate::drop::Drop;
 use crate::packet::{NONE, PacketRef, Packets, Transmission};
@@ -10,15 +10,15 @@ use retx_units::Time;
 use retx_wire::Segment;
 use std::collections::BTreeMap;
 
-/// Place of a capture, equivalent to a program on a node's interface: it sees packets that enter
-/// the link or stage there, before the queue, and packets delivered there.
+/// Place of a capture. Like a capture program on a node's interface, it sees the packets that enter
+/// the link or stage at this place, before the queue, and those that are delivered there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CapturePoint {
     /// End of a link.
     Link {
         /// Index of the link.
         link: u32,
-        /// True for its second end, false for its first.
+        /// True for the link's second end, false for its first.
         right: bool,
     },
     /// Place of another stage, such as a station of a cell.
@@ -35,7 +35,7 @@ pub enum CapturePoint {
 struct Sights {
     entering: Option<PlaceId>,
     leaving: Option<PlaceId>,
-    /// The pipe as a place of drops; created for the first drop.
+    /// Place of drops in this pipe or stage; created at the first drop.
     drops: Option<PlaceId>,
 }
 
@@ -47,11 +47,11 @@ pub struct Capture {
     /// Link and direction of each pipe, followed by the places of other stages.
     names: Vec<String>,
     flows: Vec<FlowId>,
-    /// Opening side of each flow.
+    /// Side that opens the connection of each flow.
     initiators: Vec<Side>,
     packets: Vec<PacketId>,
-    /// Retransmissions assumed unnecessary. The key is flow, copy and packet id; the id is part of
-    /// it because the network may have duplicated the packet.
+    /// Retransmissions recorded as unnecessary until [`Self::was_necessary`]. The key is flow,
+    /// copy, and index in `packets`, since the network may have duplicated a retransmission.
     unnecessary: BTreeMap<(u32, u64, u32), PacketId>,
 }
 
@@ -78,8 +78,8 @@ impl Capture {
                     let pipe = &plan.pipes[forward];
                     let name = format!("{} at {}", pipe.link, pipe.ends[right]);
                     let place = buffer.add_interface(&name)?;
-                    // A packet that enters in forward direction at the left end leaves the reverse
-                    // direction there.
+                    // The left end sees packets that enter the forward direction and packets that
+                    // leave the reverse direction; for the right end the directions are swapped.
                     places[forward + right].entering = Some(place);
                     places[forward + 1 - right].leaving = Some(place);
                 }
@@ -182,7 +182,7 @@ impl Capture {
         }
         let index = drop.place as usize;
         let place = *self.places[index].drops.get_or_insert_with(|| {
-            // The name is shorter than that of an interface at this link.
+            // This name is shorter than that of an interface at the link, which was accepted.
             self.buffer.add_place(&self.names[index]).expect("the link's name has been accepted")
         });
         self.record_fate(packet, Fate::Dropped { place, reason: drop.reason });
@@ -196,7 +196,7 @@ impl Capture {
 
     /// Records that a retransmission was necessary.
     pub fn was_necessary(&mut self, flow: u32, copy: u64) {
-        // Packets that no capture point has seen are not held.
+        // Only packets that a capture point has seen are in the map.
         let range = (flow, copy, 0)..=(flow, copy, u32::MAX);
         while let Some((&key, &id)) = self.unnecessary.range(range.clone()).next() {
             self.unnecessary.remove(&key);

@@ -6,7 +6,7 @@ use retx_record::{Column, FlowRow, FlowRows, Rows, Table};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Tables of many runs, separately for each kind of job.
+/// Tables of many runs, kept apart by the kind of the job.
 pub type ColumnsByKind = BTreeMap<u64, Columns>;
 
 /// Tables of many runs; each row begins with `point` (the job's label) and `replication`.
@@ -44,21 +44,23 @@ impl Collect for ColumnsByKind {
 const REPLICATION: &str = "replication";
 
 impl Outcome {
-    /// Table of the summary, `flows`, `links`, `wlans`, `stations` or `relays`: a column for each
-    /// leaf of its rows. `None` for another name. Without rows only `flows` has columns.
+    /// Table `name` of the summary: `flows`, `links`, `wlans`, `stations` or `relays`; `None` for
+    /// any other name. Each scalar of the (nested) rows becomes a column. A table without rows has
+    /// no columns, except `flows`.
     pub fn columns(&self, name: &str) -> Option<Vec<(String, Column)>> {
         summed_up(name, std::iter::once((&[][..], self)))
     }
 
-    /// Table of several runs, which are numbered from 0 in its first column, `replication`.
+    /// Table of the summary for several runs; its first column, `replication`, numbers the runs
+    /// from 0.
     pub fn columns_of_all(runs: &[&Self], name: &str) -> Option<Vec<(String, Column)>> {
         let numbers: Vec<_> =
             (0..runs.len() as u64).map(|number| [(REPLICATION, number)]).collect();
         summed_up(name, numbers.iter().map(|number| &number[..]).zip(runs.iter().copied()))
     }
 
-    /// A table of single events of several runs, numbered as in [`Self::columns_of_all`]. `None`
-    /// when a run has not kept it, or keeps it under other names.
+    /// Recorded table `name` of several runs, which are numbered as in [`Self::columns_of_all`].
+    /// `None` if a run has not recorded it, or if its codes stand for other texts in another run.
     pub fn events_of_all(runs: &[&Self], name: &str) -> Option<Table> {
         let tables: Option<Vec<Table>> = runs.iter().map(|run| run.events(name)).collect();
         let tables = tables?;
@@ -69,7 +71,7 @@ impl Outcome {
         Some(all)
     }
 
-    /// A table of single events, if it was kept.
+    /// Recorded table `name` of this run; `None` if it was not recorded.
     fn events(&self, name: &str) -> Option<Table> {
         let Self { tables, names, .. } = self;
         match name {

@@ -1,5 +1,5 @@
-//! UDP flows: a source, and a receiver that keeps account of the packets. Without acknowledgments
-//! or retransmissions.
+//! UDP flows: a source, and a receiver that counts the packets. There are no acknowledgments and no
+//! retransmissions.
 
 use crate::packet::{Others, PacketRef};
 use crate::plan::{DatagramPlan, Limits};
@@ -7,15 +7,15 @@ use crate::source::{HEADERS, Pace, Source};
 use retx_record::datagrams::DatagramCounters;
 use retx_units::{Duration, StreamKey, Time};
 
-/// Time that a saturating source waits after the first hop has dropped its packet, unless another
-/// of its packets leaves that hop earlier.
+/// Time that a saturating source waits after the first hop has dropped its packet on arrival.
 pub const RETRY: Duration = Duration::from_millis(1);
 
 /// Value of `row` in a packet of a UDP flow until one of its copies has arrived. (UDP packets have
 /// no table, so the field is free.)
 pub const AWAITED: u32 = 0;
 
-/// Sending end: a machine without a clock, for the engine and for emulations.
+/// Sending endpoint: a state machine without a clock of its own, used by the engine and by
+/// emulations.
 #[derive(Debug, Clone)]
 pub struct Sender {
     source: Source,
@@ -71,7 +71,8 @@ impl Sender {
         self.sent
     }
 
-    /// Earliest time at which the next packet may be sent, as far as is known now.
+    /// Earliest time at which the next packet may be sent, as far as known; [`Time::NEVER`] if
+    /// none can be sent for now.
     fn next(&self) -> Time {
         let time = match self.source.pace() {
             Pace::Saturating { backlog } if self.in_first_hop >= backlog => return Time::NEVER,
@@ -128,19 +129,19 @@ impl Sender {
         }
     }
 
-    /// Called after all events of an instant. From then on a saturating source sends nothing at an
-    /// earlier time than this one, even if its packet was allowed earlier.
+    /// Called after all events of an instant, `now`. A saturating source that was allowed to send
+    /// earlier but did not sends its next packet at `now` at the earliest.
     pub fn finish_instant(&mut self, now: Time) {
         self.not_before = self.not_before.max(now);
     }
 
-    /// True if no further packet is expected to be sent; a saturating source may wait for its first
-    /// hop.
+    /// True if no packet is scheduled; a saturating source may nevertheless send again once a
+    /// packet has left its first hop.
     pub fn is_over(&self) -> bool {
         self.finite && self.start.is_some() && self.next() == Time::NEVER
     }
 
-    /// True if no further packet will be sent, whatever the fate of those in flight.
+    /// True if no further packet will be sent, whatever becomes of the packets in flight.
     pub fn is_done(&self, now: Time) -> bool {
         let late = match self.source.pace() {
             Pace::Saturating { .. } => now >= self.end,
@@ -155,13 +156,13 @@ impl Sender {
 pub struct DatagramAccounting {
     /// Packets sent that have neither arrived nor been lost.
     on_their_way: u64,
-    /// Highest number that has arrived.
+    /// Highest packet number that has arrived.
     latest: u64,
     /// Counters.
     pub counters: DatagramCounters,
 }
 
-/// Packet that has reached the other end.
+/// Packet that has reached the receiver.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrival {
     /// Number in the flow.
@@ -170,7 +171,7 @@ pub struct Arrival {
     pub sent: Time,
     /// UDP payload, bytes.
     pub payload_bytes: u32,
-    /// True if another copy made by the network arrived before.
+    /// True if another copy of the packet, made by the network, arrived earlier.
     pub again: bool,
 }
 
@@ -181,7 +182,7 @@ impl DatagramAccounting {
         self.on_their_way += 1;
     }
 
-    /// Counts a packet that has reached the other end.
+    /// Counts a packet that has reached the receiver.
     pub fn arrived(&mut self, now: Time, arrival: Arrival) {
         let Arrival { number, sent, payload_bytes, again } = arrival;
         if again {
@@ -194,7 +195,7 @@ impl DatagramAccounting {
         self.on_their_way -= 1;
     }
 
-    /// Counts a packet dropped of which no copy has arrived or will.
+    /// Counts a packet as lost: it was dropped, and no copy of it has arrived or will arrive.
     pub const fn lost(&mut self) {
         self.counters.lost += 1;
         self.on_their_way -= 1;
@@ -211,13 +212,13 @@ impl DatagramAccounting {
 pub struct DatagramFlow {
     /// Index among all flows.
     pub number: u32,
-    /// Index of its first hop in the engine's routes.
+    /// Position of its first hop in the engine's routes.
     pub first_hop: u32,
     /// Sending end.
     pub sender: Sender,
     /// Accounting of its packets.
     pub accounting: DatagramAccounting,
-    /// Time at which the last packet of a finite flow had arrived or was lost.
+    /// Time at which the fate of the last packet of a finite flow became known.
     pub finish: Option<Time>,
 }
 
@@ -244,7 +245,7 @@ impl DatagramFlow {
         }
     }
 
-    /// Records that a packet has reached the other end.
+    /// Records that a packet has reached the receiver.
     pub fn arrived(&mut self, now: Time, packet: PacketRef<'_>) {
         let arrival = Arrival {
             number: packet.position,
@@ -255,7 +256,8 @@ impl DatagramFlow {
         self.accounting.arrived(now, arrival);
     }
 
-    /// Records that a packet was dropped; copies made by the network may arrive or have arrived.
+    /// Records that a packet was dropped. It is lost only if no copy made by the network has
+    /// arrived or is in flight.
     pub fn dropped(&mut self, now: Time, packet: PacketRef<'_>) {
         if packet.hop() == self.first_hop && !is_copy(packet) {
             self.sender.dropped_in_first_hop(now, sent_at(packet));
@@ -265,7 +267,7 @@ impl DatagramFlow {
         }
     }
 
-    /// Called after all events of an instant. True once, when a finite flow ends.
+    /// Called after all events of an instant. Returns true exactly once, when a finite flow ends.
     pub fn finish_instant(&mut self, now: Time) -> bool {
         self.sender.finish_instant(now);
         let over =
@@ -282,7 +284,7 @@ fn is_copy(packet: PacketRef<'_>) -> bool {
     packet.connection != 0
 }
 
-/// Time of sending, which the `copy` of a datagram holds.
+/// Time of sending; a datagram holds it in the field `copy`.
 fn sent_at(packet: PacketRef<'_>) -> Time {
     Time::from_nanos(packet.copy())
 }

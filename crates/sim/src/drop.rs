@@ -10,11 +10,12 @@ use retx_units::Time;
 pub struct Drop {
     /// Time of the drop.
     pub at: Time,
-    /// Index of a pipe; the indices after those of all pipes are places of other stages.
+    /// Place of the drop: the index of a pipe, or the number of pipes plus the place of another
+    /// stage.
     pub place: u32,
     /// Reason of the drop.
     pub reason: DropReason,
-    /// Cause of an episode that this drop triggers.
+    /// Cause of an episode (recovery of the sender) that this drop triggers.
     pub cause: Cause,
 }
 

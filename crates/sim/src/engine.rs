@@ -51,12 +51,12 @@ pub struct Engine<'a> {
     agenda: Agenda,
     packets: Packets,
     owners: Owners,
-    /// Hops of all routes: the index of a pipe, or the number of pipes plus the index of a port.
-    /// For the other meanings of a word see [`routes`].
+    /// Entries of all routes, one after another. A hop is the index of a pipe, or the number of
+    /// pipes plus the index of a port; [`routes`] defines all other entries.
     routes: Vec<u32>,
-    /// True if packets may use [`express`]; otherwise each hop is an event of its own.
+    /// True if packets may take the fast paths of [`express`]; otherwise each hop is an event.
     is_express: bool,
-    /// Position of each private pipe in the routes.
+    /// Position in `routes` of each private pipe (a pipe that only one route enters).
     places: Vec<u32>,
     lanes: Lanes,
     funnels: Funnels,
@@ -92,11 +92,11 @@ struct Counts {
     copied: u64,
     received: u64,
     dropped: u64,
-    /// Copies held by relays and freed since.
+    /// Copies that relays have held and freed.
     forgotten: u64,
 }
 
-/// Configurations of the TCPs, shared by connections.
+/// Configurations of the plan's TCPs, which connections share.
 fn prepared(plan: &Plan, options: &Options) -> Vec<Prepared> {
     let of = |tcp: &crate::plan::TcpPlan| {
         let prepared = Prepared::from(&tcp.config);
@@ -140,8 +140,8 @@ impl<'a> Engine<'a> {
         let mut flows: Vec<Flow> = plan.flows.iter().enumerate().map(flow).collect();
         path::find_shared(flows.iter_mut().filter_map(Flow::path_mut), plan.pipes.len());
         let chains = relay::chains(plan, &mut flows);
-        // UDP flows get routes of their own behind those of the plan: the route of a saturating
-        // source has a word more, so it cannot be shared.
+        // UDP flows get routes of their own, after those of the plan. They cannot share routes
+        // with TCP flows, because the route of a saturating source has an additional entry.
         let datagrams = layout::datagrams(plan, key, &mut ways);
         let mut engine = Self::between(plan, options, ways, flows, datagrams)?;
         engine.chains = chains;
@@ -149,7 +149,7 @@ impl<'a> Engine<'a> {
         Ok(engine)
     }
 
-    /// Creates a run over these routes, between the ends of these flows.
+    /// Creates a run over these routes, for these flows.
     fn between(
         plan: &'a Plan,
         options: &Options,
@@ -162,7 +162,8 @@ impl<'a> Engine<'a> {
         let stages = plan.stages.len();
         let mut owners = Owners::new(plan.pipes.len(), flows.len(), stages, datagrams.len());
         let pipe = |pipe: &crate::plan::PipePlan| {
-            // Few pipes draw random numbers: the name is formatted only for those.
+            // `format_args!` defers the formatting of the name: only the few pipes that draw random
+            // numbers need it.
             Pipe::new(&pipe.config, key, format_args!("link.{}.{}", pipe.link, pipe.direction))
         };
         let finite = flows.iter().filter(|flow| flow.is_finite()).count()
@@ -170,14 +171,14 @@ impl<'a> Engine<'a> {
         let recorder = Recorder::new(plan, options)?;
         let RouteBuilder { mut routes, ports, .. } = ways;
         let mut pipes: Vec<Pipe> = plan.pipes.iter().map(pipe).collect();
-        // A capture has to see packets at each hop, at their time.
+        // A capture must see each packet at each hop, at the time when it passes there.
         let is_express = !options.reference && recorder.capture.is_none();
         if is_express {
             express::find_followers(&mut pipes, &routes, &plan.pipes);
         }
         let mut places = routes::find_private(&mut routes, &flows, &pipes);
-        // A reference run has funnels, too, since they fix the order of packets that arrive at a
-        // bottleneck at the same nanosecond.
+        // A reference run has funnels, too: they determine the order of packets that arrive at a
+        // bottleneck in the same nanosecond.
         let funnels = Funnels::new(&routes, &mut pipes, (owners.first_funnel(), is_express));
         if !is_express {
             routes::forget_private(&mut routes, &mut places);
@@ -222,8 +223,8 @@ impl<'a> Engine<'a> {
     }
 
     fn first_events(&mut self) {
-        // Ties are ordered by insertion: the end, inserted first, precedes all other events at its
-        // time, so that the run excludes that instant.
+        // Events at the same time are handled in the order of insertion. The end of the run is
+        // inserted first, so it precedes all other events at its time, which are not handled.
         self.agenda.wake(self.owners.target(Owner::End), self.plan.end);
         if self.plan.warmup > Time::ZERO {
             self.agenda.wake(self.owners.target(Owner::Warmup), self.plan.warmup);
@@ -305,7 +306,7 @@ impl<'a> Engine<'a> {
 
     fn drop(&mut self, id: u32, drop: &Drop) {
         self.prepare_drop(id, drop);
-        // Precedes the handling by the flow, which reads from the packet whether another copy of it
+        // This comes before `flow.dropped`, which reads from the packet whether another copy of it
         // may still arrive.
         self.packets.end(id, false);
         let packet = self.packets.get(id);
@@ -317,14 +318,14 @@ impl<'a> Engine<'a> {
         self.packets.remove(id);
     }
 
-    /// Handles the end of a flow's connection: another follows, or the flow is done.
+    /// Handles the close of a flow's connection: another connection follows, or the flow is done.
     fn note_close(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
         if flow.is_done() && flow.is_finite() {
             self.unfinished -= 1;
             self.over |= self.unfinished == 0 && !self.plan.to_the_end;
         }
-        // The flow may open its next connection, so both ends have new wake-up times.
+        // The flow may open its next connection, so both endpoints have new wake-up times.
         flow.note_close();
         self.rearm(index, Side::Sender);
         self.rearm(index, Side::Receiver);

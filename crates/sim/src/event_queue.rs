@@ -1,17 +1,17 @@
-//! Event queue: a timing wheel (`wheel.rs`) whose slots are about as wide as the events are apart.
+//! Event queue: a timing wheel (`wheel.rs`) whose slot width adapts to the density of events.
 //!
-//! Events are ordered by time, ties by insertion; the width of the slots affects only the speed. It
-//! is derived from the events alone: a sixteenth to an eighth of the mean time between two,
-//! measured over thousands of them, so that a slot rarely holds two events and the next one is
-//! found in the same word of the bitmap; less if they come in clusters.
+//! Events are ordered by time, ties by insertion; the slot width affects only the speed. It is a
+//! sixteenth to an eighth of the mean time between two events, measured over thousands of events. A
+//! slot then rarely holds two events, and the next event is usually in the same word of the bitmap.
+//! If events come in clusters, the slots are narrower.
 //!
-//! An event is stored in a slot that belongs to its target, next to the time of the target's next
-//! wake-up (`places.rs`): because a target rarely has two events, no memory has to be allocated for
-//! an event, and no second access is needed.
+//! Each target has a place in memory for one event, next to the time of the target's next wake-up
+//! (`places.rs`). A target rarely has two events, so inserting one rarely allocates memory, and
+//! both times are in the same cache line.
 //!
-//! Removing and inserting an event takes 75 to 80 instructions with 3 to 300 pending, and 160 with
-//! 10,000, which mostly wait in later turns; a binary heap takes 150 and 220, with unpredictable
-//! branches.
+//! Removing and inserting an event takes 75 to 80 instructions with 3 to 300 pending events, and
+//! 160 with 10,000, most of which wait in later turns. A binary heap takes 150 and 220, with
+//! branches that are hard to predict.
 
 mod far;
 mod places;
@@ -29,18 +29,17 @@ pub const MAX_TARGETS: u32 = 1 << TARGET_BITS;
 
 const TARGET_BITS: u32 = 24;
 
-/// Binary logarithm of the initial slot width in nanoseconds, used until some events have been
-/// measured.
+/// Binary logarithm of the initial slot width in nanoseconds, used until the first period ends.
 const FIRST_WIDTH: u32 = 14;
 
-/// Number of events in the first period.
+/// Number of events removed in the first period; at the end of each period the width is adapted.
 const FIRST_PERIOD: u64 = 64;
 
-/// Number of events that suffices to measure their density.
+/// Number of events per period that suffices to measure the density of events.
 const LONG_PERIOD: u64 = 4096;
 
-/// Length of the longest period, as a multiple of the number of pending events. A new width moves
-/// all pending events, so it must not be chosen more often.
+/// Maximum length of a period, as a multiple of the number of pending events. A change of the width
+/// moves all pending events, so it should be rare if there are many.
 const TIMES_PENDING: u64 = 8;
 
 /// Pending events.
@@ -48,15 +47,15 @@ const TIMES_PENDING: u64 = 8;
 pub struct EventQueue {
     wheel: Wheel,
     inserted: u64,
-    /// Events removed before this period.
+    /// Number of events removed before this period.
     taken: u64,
     /// Number of events that this period removes before the slot width is reconsidered.
     period: u64,
     /// Number of events of the period still to be removed.
     left: u64,
     began: Time,
-    /// Binary logarithm of the additional factor by which slots are narrower than the mean time
-    /// between events suggests.
+    /// Binary logarithm of the factor by which slots are narrowed further because events come in
+    /// clusters.
     narrower: u32,
 }
 
@@ -90,7 +89,8 @@ impl EventQueue {
         self.inserted
     }
 
-    /// Next wake-up of `target`; a caller that changes it inserts an event at that time.
+    /// Next wake-up of `target`, mutable; a caller that changes it must also insert an event at the
+    /// new time.
     #[inline(always)]
     pub fn wake_mut(&mut self, target: Target) -> &mut Time {
         self.wheel.places.wake_mut(target)
@@ -101,7 +101,7 @@ impl EventQueue {
         self.wheel.places.wake_of(target)
     }
 
-    /// Inserts an event: wake `target` at `time`.
+    /// Inserts an event that wakes `target` at `time`.
     ///
     /// # Panics
     /// If 2^40 events have been inserted that lay beyond the wheel's range.
@@ -111,16 +111,16 @@ impl EventQueue {
         self.wheel.push(time, target);
     }
 
-    /// Removes and returns the first event, whether or not its target is to be woken then.
+    /// Removes and returns the first event, even if it has been superseded.
     pub fn pop(&mut self) -> Option<(Time, Target)> {
         let event = self.wheel.pop()?;
         self.count_out(event.0);
         Some(event)
     }
 
-    /// Removes events up to the first one at which its target is to be woken, clears that wake-up,
-    /// and returns it.
-    // Inlined into the engine's step: a call would return the event in memory.
+    /// Removes events up to the first one that has not been superseded; clears the wake-up of its
+    /// target, and returns the event. Inlined into the engine's step, because a function call would
+    /// return the event in memory.
     #[inline(always)]
     pub fn take_first(&mut self) -> Option<(Time, Target)> {
         if let Some(event) = self.wheel.pop_simple() {
@@ -133,19 +133,20 @@ impl EventQueue {
         }
     }
 
-    // Two words, which are returned in registers: no event is due at `NEVER`.
+    // Returns `Time::NEVER` instead of `None`: two words fit into registers, and no event is due at
+    // that time.
     #[inline(never)]
     fn skip_superseded(&mut self) -> (Time, Target) {
         loop {
             let Some((time, target)) = self.pop() else { return (Time::NEVER, 0) };
-            // Otherwise an earlier event has superseded it.
+            // Otherwise the event was superseded by an earlier one.
             if self.is_due(time, target) {
                 return (time, target);
             }
         }
     }
 
-    /// True if this target is to be woken at this time; clears the wake-up.
+    /// True if this target is to be woken at this time; the wake-up is then cleared.
     #[inline(always)]
     fn is_due(&mut self, time: Time, target: Target) -> bool {
         let wake = self.wake_mut(target);
@@ -165,7 +166,7 @@ impl EventQueue {
         }
     }
 
-    /// Removes the first event, which is superseded.
+    /// Removes the first event, which the caller knows to be superseded.
     #[cold]
     #[inline(never)]
     pub fn drop_first(&mut self) {
@@ -182,24 +183,25 @@ impl EventQueue {
     #[inline(never)]
     fn end_period(&mut self, now: Time) {
         let apart = now.as_nanos().saturating_sub(self.began.as_nanos()) / self.period;
-        // At most an eighth of the mean distance, so that a slot rarely holds two events.
+        // At most an eighth of the mean time between events, so a slot rarely holds two.
         let widest = apart.max(1).ilog2().saturating_sub(3);
         let load = self.wheel.take_load();
         self.narrower += load.narrowed;
-        // Many insertions pass other events in their slot: events come in clusters, in which the
-        // mean distance is too wide a measure.
+        // If insertions pass many other events within their slot, events come in clusters, and
+        // slots derived from the mean time between events are too wide.
         if load.passed > self.period / 2 {
             self.narrower += 1 + (2 * load.passed / self.period).ilog2() / 2;
         } else if load.passed < self.period / 64 {
             self.narrower = self.narrower.saturating_sub(1);
         }
         self.narrower = self.narrower.min(widest);
-        // `len` counts this period by `left`, so its events move to `taken` only now.
+        // During the period, `len` derives the events removed in it from `left`. They are added to
+        // `taken` only now.
         self.taken += self.period;
         let (width, wanted) = (self.wheel.width(), widest - self.narrower);
         if wanted < width || wanted > width + 1 {
-            // Hysteresis against fluctuations of the mean: a width that is half of the wanted one
-            // is kept.
+            // The width is kept if it is the wanted one or half of it; this hysteresis avoids
+            // changes due to fluctuations of the mean.
             self.wheel.set_width(wanted, now);
         }
         let longest = LONG_PERIOD.max(TIMES_PENDING * (self.inserted - self.taken));

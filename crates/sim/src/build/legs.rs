@@ -1,4 +1,4 @@
-//! Legs of a flow: one, and another after each proxy.
+//! Legs of a flow: the first one, and one more after each proxy.
 
 use super::{Nodes, hop};
 use crate::plan::{self, AgentPlan, Plan, Port, TcpPlan};
@@ -10,15 +10,16 @@ use std::ops::Range;
 /// Part of a flow's path with a connection of its own.
 #[derive(Debug, Clone)]
 pub(super) struct Leg {
-    /// Suffix that its name adds to the name of the flow.
+    /// Suffix that is appended to the flow's name to form the name of the leg.
     pub suffix: String,
-    /// TCPs of its data sender and of its data receiver.
+    /// TCPs of the data sender and of the data receiver, as indices into the plan's TCPs.
     pub tcps: [u32; 2],
-    /// Routes of its data and of their acknowledgments.
+    /// Routes of the data and of the acknowledgments, as indices into the plan's routes.
     pub routes: [u32; 2],
     /// First and last node.
     pub nodes: [u32; 2],
-    /// Relay whose proxy sends on this leg, and the limit of its buffer; `None` for the first leg.
+    /// Index of the relay whose proxy sends on this leg, and its buffer size in bytes; `None` for
+    /// the first leg.
     pub proxy: Option<(u32, u64)>,
 }
 
@@ -30,8 +31,8 @@ struct Cut<'a> {
     reverse: usize,
 }
 
-/// Legs of a flow in the order of its data. Adds their routes, and TCPs that proxies need, to the
-/// plan.
+/// Legs of a flow, from its sender to its receiver. Adds their routes to the plan, and the TCPs
+/// that proxies need.
 pub(super) fn legs(
     scenario: &Scenario,
     (flow, tcp): (&Flow, usize),
@@ -125,8 +126,8 @@ fn path(
     path
 }
 
-/// TCP whose window closes when the proxy is full: a fixed advertised window becomes the size of
-/// its buffer instead.
+/// TCP for a proxy's receiving side, whose window closes when the proxy is full. A fixed
+/// advertised window would never close, so its size becomes that of the receive buffer instead.
 fn with_closing_window(tcp: u32, tcps: &mut Vec<TcpPlan>) -> u32 {
     let TcpPlan { name, config } = &tcps[tcp as usize];
     let Some(window) = config.advertised_window else { return tcp };

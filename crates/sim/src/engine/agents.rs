@@ -1,5 +1,5 @@
-//! Relays that inspect segments: the engine shows them passing packets, and sends the copies that
-//! they keep.
+//! Relays that inspect segments: the engine shows them the packets that pass, stores copies for
+//! them, and sends these copies when a relay orders a retransmission.
 
 use super::Engine;
 use crate::drop::Drop;
@@ -79,8 +79,8 @@ impl Engine<'_> {
 
     fn absorb(&mut self, id: u32, place: u32) {
         self.packets.end(id, false);
-        // An acknowledgment that a relay absorbs arrives nowhere: it counts as dropped, which keeps
-        // the sum of `check_conservation`.
+        // An acknowledgment that a relay absorbs does not arrive. It counts as dropped, so that the
+        // sum in `check_conservation` holds.
         self.counts.dropped += 1;
         let drop = Drop::by_relay(self.now, place);
         let packet = self.packets.get(id);
@@ -91,11 +91,11 @@ impl Engine<'_> {
         self.packets.remove(id);
     }
 
-    /// Frees a copy held by a relay. If it was the last one of its packet, the packet is lost.
+    /// Frees a copy held by a relay. If all other copies of the packet were dropped, it is lost.
     fn forget(&mut self, id: u32) {
         self.counts.forgotten += 1;
         // The sender does not learn of this event. But if all other copies were dropped, the packet
-        // is lost from now on, and the recorded truth about losses has to say so.
+        // is lost from now on, and the recorded truth about losses must say so.
         let lost = self.packets.end_kept(id);
         let packet = self.packets.get(id);
         let flow = self.flows.get_mut(packet.flow() as usize);
@@ -110,14 +110,14 @@ impl Engine<'_> {
         self.packets.remove(id);
     }
 
-    /// Called before a packet is dropped: its other copies may need the reason, and a relay right
-    /// before the place must learn of a drop by the queue.
+    /// Called before a packet is dropped. Stores the reason for the packet's other copies, and
+    /// informs a relay directly before this place if the queue drops the packet.
     #[cold]
     pub(super) fn prepare_drop(&mut self, id: u32, drop: &Drop) {
         self.packets.note_drop(id, drop);
         let before = self.packets.hop(id).checked_sub(1);
         let (DropReason::Queue, Some(before)) = (drop.reason, before) else { return };
-        // Neither ends of routes nor private pipes are ports.
+        // The look-up finds nothing if the previous entry is a pipe or the end of a route.
         let word = self.routes[before as usize] as usize;
         let port = word.checked_sub(self.pipes.len()).and_then(|port| self.ports.get(port));
         let (now, Some(port)) = (self.now, port.copied()) else { return };

@@ -13,7 +13,7 @@ use retx_record::flow::FlowCounters;
 use retx_record::tables::Drops;
 use retx_units::Time;
 
-/// State at the start of the statistics, the end of the warm-up.
+/// State at the end of the warm-up, when the statistics start.
 #[derive(Debug, Clone, Default)]
 pub struct Baseline {
     /// Time at which the snapshot was taken.
@@ -41,17 +41,17 @@ impl Baseline {
 }
 
 impl Engine<'_> {
-    /// Starts the statistics with the run: nothing has been counted.
+    /// Starts the statistics at the start of the run, when nothing has been counted yet.
     pub(super) fn begin_without_baseline(&mut self) {
         self.baseline = self.baseline_of_few();
     }
 
     /// Starts the statistics now.
     pub(super) fn take_baseline(&mut self) {
-        // Arrivals of the warm-up that still wait in funnels must not count in the statistics.
+        // Arrivals during the warm-up that still wait in funnels must not enter the statistics.
         self.flush_funnels();
         let now = self.now;
-        // Distributions and maxima cannot be subtracted like counters: they start anew.
+        // Distributions and maxima cannot be subtracted like counters, so they are reset.
         for exchanges in self.flows.iter_mut().filter_map(|flow| flow.exchanges.as_mut()) {
             exchanges.times = Distribution::default();
         }
@@ -66,7 +66,7 @@ impl Engine<'_> {
         };
     }
 
-    /// Snapshot of all parts except flows and pipes, which are numerous.
+    /// Snapshot of everything except flows and pipes, which are numerous.
     fn baseline_of_few(&mut self) -> Baseline {
         let now = self.now;
         let snapshot = |placed: &mut Placed| {
@@ -87,11 +87,12 @@ impl Engine<'_> {
     /// # Errors
     /// Packets that are not conserved, or more samples than the plan allows.
     pub fn finish(&mut self) -> Result<(), RunError> {
-        // Arrivals before the end that still wait in funnels belong to the run: their drops and
-        // queue lengths count.
+        // Arrivals before the end of the run may still wait in funnels. They belong to the run, as
+        // do their drops and their effect on queue lengths.
         self.flush_funnels();
         self.record_histories();
-        // Funnels carry out arrivals after their time, so drops are not recorded in order of time.
+        // Funnels process arrivals later than they happen, so drops are not recorded in order of
+        // time.
         self.recorder.tables.drops.iter_mut().for_each(Drops::sort);
         self.check_samples()?;
         if self.baseline.at < self.plan.warmup {
@@ -99,7 +100,7 @@ impl Engine<'_> {
             self.take_baseline();
         }
         for flow in &mut self.flows {
-            // The time in a flow's last state counts up to the end of the run.
+            // A flow's last state lasts until the end of the run.
             flow.record.counters.advance_to(self.now);
         }
         for proxy in &mut self.proxies {
@@ -108,8 +109,8 @@ impl Engine<'_> {
         self.check_conservation()
     }
 
-    /// Checks packets in + copies = delivered + dropped + queued + in flight: for each pipe, for
-    /// each other stage, and for the network.
+    /// Checks, for each pipe, each other stage and the whole network, that the number of packets
+    /// that entered plus the copies made equals delivered + dropped + queued + in transit.
     fn check_conservation(&self) -> Result<(), RunError> {
         let mut inside = 0;
         for (statistics, plan) in self.pipe_statistics().zip(&self.plan.pipes) {
@@ -127,8 +128,8 @@ impl Engine<'_> {
                 return Err(RunError::Conservation { place, counts: format!("{snapshot:?}") });
             }
         }
-        // Two independent counts of the packets inside, by the stages and by the slab, must both
-        // agree with what has entered and left.
+        // The packets inside are counted twice: by the stages, and by the slab that stores packets.
+        // Both counts must agree with the numbers of packets that have entered and left.
         let Counts { sent, copied, received, dropped, forgotten } = self.counts;
         if sent + copied != received + dropped + forgotten + inside
             || inside != self.packets.count()

@@ -23,7 +23,8 @@ impl Engine<'_> {
         let segment = Segment { payload_bytes, ..Segment::default() };
         let (id, mut packet) = self.packets.insert(&segment, Ecn::NotEct);
         let flow = &self.datagrams[index as usize];
-        // A datagram has no sequence numbers: its number and time of sending stand in their fields.
+        // A datagram has no sequence number and no copy number; these two fields hold the number
+        // of the datagram and its time of sending.
         packet.position = number;
         packet.set_copy(self.now.as_nanos());
         packet.set_hop(flow.first_hop);
@@ -36,8 +37,8 @@ impl Engine<'_> {
     /// Schedules the flow's next wake-up, and records whether it is done.
     pub(super) fn rearm_datagrams(&mut self, index: u32) {
         let flow = &mut self.datagrams[index as usize];
-        // A UDP flow also ends by the arrival or the drop of its last packet, after which its
-        // sender has no wake-up.
+        // The flow ends when its last packet arrives or is dropped. Its sender has no wake-up after
+        // that, so the end is detected here.
         if flow.finish_instant(self.now) {
             self.unfinished -= 1;
             self.over |= self.unfinished == 0 && !self.plan.to_the_end;
@@ -50,11 +51,11 @@ impl Engine<'_> {
         self.packets.get(id).flow() - self.flows.len() as u32
     }
 
-    /// Handles a packet of a saturating source that has left the first hop: the source may send
-    /// another.
+    /// Handles a packet of a saturating source that has left the first hop, and lets the source
+    /// send another packet.
     pub(super) fn leave_first_hop(&mut self, id: u32) {
         let outside = self.report_first_hop(id);
-        // The packet's position is the word `SOURCE`; its route continues after that word.
+        // The packet is at the entry `SOURCE` of its route, and continues at the entry after it.
         self.packets.set_hop(id, self.packets.hop(id) + 1);
         let packet = self.packets.get(id);
         if !outside {

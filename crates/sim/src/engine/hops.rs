@@ -1,4 +1,4 @@
-//! Hops: a packet enters one, leaves it, or is dropped in it.
+//! Hops: how a packet enters a hop, leaves it, or is dropped in it.
 
 use super::Engine;
 use super::routes::{Step, pipe_of};
@@ -8,7 +8,7 @@ use retx_link::pipe::Parcel;
 use retx_link::stage::{Departure, Entry, Packet};
 
 impl Engine<'_> {
-    /// Handles the wake-up of a pipe: a packet leaves it, or is lost in it.
+    /// Handles the wake-up of a pipe: a packet leaves the pipe, or is lost in it.
     #[inline(never)]
     pub(super) fn pipe_due(&mut self, index: u32) {
         let pipe = &mut self.pipes[index as usize];
@@ -55,7 +55,8 @@ impl Engine<'_> {
         self.enter_in_turn(word, step);
     }
 
-    /// Enters a packet into this hop; no other packet may arrive there before it.
+    /// Enters a packet into this hop. The caller ensures that no earlier arrival at the hop is
+    /// still waiting elsewhere.
     #[inline(always)]
     pub(super) fn enter_in_turn(&mut self, word: u32, step: Step) {
         if self.is_express {
@@ -69,7 +70,7 @@ impl Engine<'_> {
     fn enter_hop(&mut self, index: u32, step: Step) {
         let id = step.parcel.id;
         self.packets.set_hop(id, step.hop);
-        // Words beyond the pipes denote ports of other stages, or `SOURCE`.
+        // Entries that are not pipes are ports of other stages, or `SOURCE`.
         let Some(pipe) = self.pipes.get_mut(index as usize) else {
             return self.enter_stage(index, id);
         };
@@ -78,8 +79,8 @@ impl Engine<'_> {
         let (frame, ecn_capable) = (packet.frame(), packet.is_ecn_capable());
         match pipe.handle_packet(self.now, &Packet { id, frame, ecn_capable }) {
             Entry::Accepted => self.agenda.wake(index, pipe.poll_timeout()),
-            // The pipe decides that the channel copies the packet; only the engine can allocate the
-            // id of the copy.
+            // The pipe has determined that its channel duplicates the packet; only the engine can
+            // allocate an id for the copy.
             Entry::AcceptedTwice => self.copy(index, id),
             Entry::QueueFull => self.drop_at_full_queue(index, id),
         }
@@ -90,7 +91,8 @@ impl Engine<'_> {
     pub(super) fn send_into(&mut self, step: Step) {
         let word = self.routes[step.hop as usize];
         let pipe = self.pipes.get(pipe_of(word) as usize);
-        // Packets for a bottleneck wait in its funnel, sorted by arrival, instead of in this pipe.
+        // If this pipe leads to a bottleneck with a funnel, the packet waits in the funnel, sorted
+        // by arrival, instead of in this pipe.
         if let Some(number) = pipe.and_then(Pipe::feeds) {
             return self.feed(number, step);
         }
@@ -103,7 +105,7 @@ impl Engine<'_> {
         self.drop(id, &Drop::by_queue(self.now, index));
     }
 
-    /// Creates the copy of a packet that a channel has made.
+    /// Creates the copy of a packet that a channel has duplicated.
     #[cold]
     pub(super) fn copy(&mut self, index: u32, id: u32) {
         self.counts.copied += 1;

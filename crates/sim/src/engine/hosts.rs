@@ -1,5 +1,5 @@
-//! Hosts: the engine delivers packets to the ends of flows, and sends the packets of these ends.
-//! Functions called for each packet are compiled once for each side.
+//! Hosts: the engine delivers packets to the endpoints of flows, and sends the packets of these
+//! endpoints. Functions called for each packet are compiled once for each side.
 
 use super::Engine;
 use super::owners::Owner;
@@ -14,11 +14,11 @@ impl Engine<'_> {
         self.deliver(id, to);
     }
 
-    /// Delivers a packet to its end.
+    /// Delivers a packet to the endpoint `to`.
     #[inline(always)]
     pub(super) fn deliver(&mut self, id: u32, to: u32) {
         self.counts.received += 1;
-        // Two instances of the code, in which the side is a constant.
+        // The function is inlined twice, so the side is a constant in each instance.
         if to & 1 == 0 {
             self.deliver_to((to >> 1, Side::Sender), id);
         } else {
@@ -34,7 +34,7 @@ impl Engine<'_> {
         };
         let mut packet = self.packets.get(id);
         if packet.has_copies() {
-            // Records in the packet whether another copy has arrived before it.
+            // Records in the packet whether another copy arrived before it.
             self.packets.end(id, true);
             packet = self.packets.get(id);
         }
@@ -48,8 +48,8 @@ impl Engine<'_> {
 
     /// Handles the wake-up of one endpoint of a flow, or opens the flow's next connection.
     pub(super) fn host_due(&mut self, index: u32, side: Side) {
-        // Arrivals at the bottleneck that wait in its funnel may include drops of this flow, which
-        // its record has to know before it judges a timeout or a retransmission.
+        // Arrivals at the bottleneck that still wait in its funnel may include drops of this flow.
+        // The flow's record must know them before it judges a timeout or a retransmission.
         self.flush_funnels_of(index);
         let (flows, tcps, key) = (&self.plan.flows, &self.tcps, self.key);
         let mut context = Context { flows, tcps, key, recorder: &mut self.recorder };
@@ -57,7 +57,7 @@ impl Engine<'_> {
         self.serve(index, side);
     }
 
-    /// Sends the packets of an end, and schedules its next wake-up.
+    /// Sends the packets of an endpoint, and schedules its next wake-up.
     #[inline(never)]
     pub(super) fn serve(&mut self, index: u32, side: Side) {
         self.serve_at_once(index, side);
@@ -65,7 +65,7 @@ impl Engine<'_> {
 
     #[inline(always)]
     fn serve_at_once(&mut self, index: u32, side: Side) {
-        // Rare after a packet: the end of a connection, or data for a proxy.
+        // Rarely true: the connection has closed, or a proxy has data to forward.
         if self.transmit(index, side) {
             self.attend(index);
         }
@@ -76,7 +76,7 @@ impl Engine<'_> {
         self.transmit(index, side);
     }
 
-    /// Sends the packets of an end; true if the flow needs attention.
+    /// Sends the packets of an endpoint; true if [`Self::attend`] must be called.
     #[inline(always)]
     fn transmit(&mut self, index: u32, side: Side) -> bool {
         if self.is_express {
@@ -100,18 +100,20 @@ impl Engine<'_> {
             self.send_written(index, side);
         }
         if side == Side::Sender {
-            // The limit of the sender shows only after it has sent everything it may send.
+            // Only when the sender has sent everything it may send does its limit show: the window,
+            // the application, and so on.
             self.flows[index as usize].note_limit(self.now, &mut self.in_flight);
         }
         self.rearm(index, side);
         self.flows[index as usize].wants_attention()
     }
 
-    /// Sends the segment that an end has written.
+    /// Sends the segment that an endpoint has written into `transmit`.
     #[inline(never)]
     pub(super) fn send_written(&mut self, index: u32, side: Side) {
         self.counts.sent += 1;
-        // Used in place: copying would wait until the segment just written has reached the cache.
+        // The segment is read in place: a copy of it would stall until the stores that have just
+        // written it reach the cache.
         let transmit = &self.transmit;
         let (id, mut packet) = self.packets.insert(&transmit.segment, transmit.ecn);
         let flow = &mut self.flows[index as usize];

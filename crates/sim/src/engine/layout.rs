@@ -7,7 +7,7 @@ use crate::source::Pace;
 use crate::stage::Stage;
 use retx_units::StreamKey;
 
-/// Stage with the index of its first place in the tables.
+/// Stage, and the index of its first place among all places (pipes come first).
 #[derive(Debug, Clone)]
 pub(crate) struct Placed {
     pub stage: Stage,
@@ -45,8 +45,8 @@ pub(super) struct RouteBuilder {
 }
 
 impl RouteBuilder {
-    /// Appends a route; with `notifies_source`, the sender is notified when a packet leaves the
-    /// first hop. Returns the index of its first word.
+    /// Appends a route and returns the index of its first entry. With `notifies_source`, the sender
+    /// is notified when a packet leaves the first hop.
     pub fn lay_for(&mut self, route: &[Hop], notifies_source: bool) -> u32 {
         let start = self.lay(route);
         if notifies_source {
@@ -55,7 +55,7 @@ impl RouteBuilder {
         start
     }
 
-    /// Appends a route; returns the index of its first word.
+    /// Appends a route; returns the index of its first entry.
     pub fn lay(&mut self, route: &[Hop]) -> u32 {
         assert!(!route.is_empty(), "a route has a hop at least");
         let start = u32::try_from(self.routes.len()).expect("fewer than 2^32 hops");

@@ -1,8 +1,9 @@
-//! Packets from outside: programs of a real host send them, and receive them after they have passed
-//! the network. Such an engine has no flows; its clock is set by the caller that hands packets in.
+//! Packets from outside the simulation: real programs send them and receive them after they have
+//! passed the simulated network. An engine for such packets has no flows; its clock is advanced by
+//! the caller that hands packets in.
 //!
-//! Packets that leave the engine are queued in order of departure. The id of a packet is free once
-//! it has left, so the queue has to be emptied before the next packet enters.
+//! Packets that leave the engine are queued in the order of departure. The id of a packet may be
+//! reused once it has left, so the caller must empty the queue before the next packet enters.
 
 use super::{Engine, RouteBuilder};
 use crate::drop::Drop;
@@ -19,11 +20,11 @@ use std::collections::VecDeque;
 /// State of an engine for packets from outside.
 #[derive(Debug, Default)]
 pub(super) struct Outside {
-    /// Start of each route of the plan in the engine's routes.
+    /// Position of the first hop of each of the plan's routes in the engine's routes.
     starts: Vec<u32>,
-    /// Payload of a full segment of each TCP flow of the plan.
+    /// Payload of a full-sized segment of each TCP flow of the plan, bytes.
     smss: Vec<u32>,
-    /// Number of UDP flows after them.
+    /// Number of UDP flows of the plan; their indices follow those of the TCP flows.
     datagrams: usize,
     left: VecDeque<Left>,
 }
@@ -33,34 +34,35 @@ pub(super) struct Outside {
 pub struct Arriving<'a> {
     /// Route: an index into [`Plan::routes`].
     pub route: u32,
-    /// Flow: an index into [`Plan::flows`]; later indices are those of other packets.
+    /// Flow: an index into [`Plan::flows`], followed by the indices of UDP flows; larger values
+    /// mark packets that belong to no flow of the plan.
     pub flow: u32,
-    /// Destination end of the flow.
+    /// Destination endpoint of the flow.
     pub to: Side,
-    /// TCP segment; for packets other than TCP only its payload length counts.
+    /// TCP segment; for packets of other protocols only its payload length counts.
     pub segment: &'a Segment,
     /// Length of the IP packet, bytes.
     pub bytes: u32,
     /// ECN field of the IP header.
     pub ecn: Ecn,
-    /// Position of its first sequence number: SYN 0, first byte of data 1. For a datagram, its
+    /// Position of the segment's first byte: SYN 0, first byte of data 1. For a datagram, its
     /// number.
     pub position: u64,
-    /// Number of the packet among those of the flow's data sender. For a datagram, its time of
-    /// sending in nanoseconds.
+    /// Number of the packet among those that the flow's data sender has sent. For a datagram, its
+    /// time of sending in nanoseconds.
     pub copy: u64,
     /// Number of the flow's connection, from 1.
     pub connection: u32,
     /// First transmission or retransmission.
     pub transmission: Transmission,
-    /// Row in the table `segments` or `acks`.
+    /// Index of the packet's row in the table `segments` or `acks`.
     pub row: Option<u32>,
 }
 
-/// Event of a packet from outside.
+/// Event in the life of a packet from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
-    /// Reached the end of its route.
+    /// The packet has reached the end of its route.
     Delivered {
         /// Id of the packet.
         id: u32,
@@ -68,12 +70,13 @@ pub enum Left {
         at: Time,
         /// Current ECN field.
         ecn: Ecn,
-        /// True if another copy made by the network arrived before.
+        /// True if another copy of the packet, made by the network, arrived earlier.
         again: bool,
-        /// True if a relay has marked it: the segment that it asks for was lost on a bad channel.
+        /// True if a relay has marked this acknowledgment, because the segment that it asks for
+        /// was corrupted on a lossy link.
         loss_notice: bool,
     },
-    /// Dropped.
+    /// The packet was dropped.
     Dropped {
         /// Id of the packet.
         id: u32,
@@ -84,20 +87,20 @@ pub enum Left {
         /// True if it was dropped in the first hop of its route.
         in_first_hop: bool,
     },
-    /// A relay has freed its copy of a packet that has no other one, so the packet is lost.
+    /// A relay has freed the last copy of a packet, so the packet is lost.
     GivenUp {
         /// Id of the packet.
         id: u32,
         /// Place and reason of the drop of the last other copy.
         drop: Drop,
     },
-    /// Has passed the first hop of its route; the packet is still in the network. Reported for
-    /// sources that keep that hop full.
+    /// The packet has left the first hop of its route and is still in the network. Reported only
+    /// for sources that keep that hop full.
     PassedFirstHop {
         /// Id of the packet.
         id: u32,
     },
-    /// Duplicated by the network; the original is still in the network.
+    /// The network has duplicated the packet; the original is still in the network.
     Copied {
         /// Id of the original.
         from: u32,
@@ -107,7 +110,7 @@ pub enum Left {
 }
 
 impl<'a> Engine<'a> {
-    /// Creates a run with packets from outside; the plan's flows are only used for recording.
+    /// Creates a run for packets from outside; the plan's flows are used only for recording.
     ///
     /// # Errors
     /// As for [`Engine::new`].
@@ -122,7 +125,7 @@ impl<'a> Engine<'a> {
         let starts = routes.map(|(index, hops)| ways.lay_for(hops, filled(index))).collect();
         let smss = |flow: &crate::plan::FlowPlan| {
             let tcp = &plan.tcps[flow.tcp as usize].config;
-            // The timestamps option takes its bytes from the payload of each segment.
+            // The timestamps option reduces the payload of each segment.
             tcp.mss - if tcp.timestamps { TIMESTAMP_BYTES.min(tcp.mss - 1) } else { 0 }
         };
         let smss = plan.flows.iter().map(smss).collect();
@@ -137,7 +140,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Enters a packet from outside, at `now` or at the time of the last event if that is later.
-    /// Returns its id, valid until it has left.
+    /// Returns the packet's id, which is valid until the packet has left.
     ///
     /// # Panics
     /// If the engine is not for outside, if [`Self::advance`] has not returned `None`, or if the
@@ -167,8 +170,8 @@ impl<'a> Engine<'a> {
         self.outside.as_mut()?.left.pop_front()
     }
 
-    /// Next departure by `now`; `None` if all events up to then have been handled, or if the run is
-    /// over.
+    /// Handles events up to `now` until one concerns a packet from outside, and returns that;
+    /// `None` once all of them have been handled, or if the run is over.
     pub fn advance(&mut self, now: Time) -> Option<Left> {
         loop {
             if let Some(left) = self.poll_left() {
@@ -186,17 +189,17 @@ impl<'a> Engine<'a> {
         None
     }
 
-    /// Earliest time of the next event.
+    /// Time of the next event.
     pub fn next_time(&mut self) -> Time {
         self.agenda.next_time()
     }
 
-    /// Tables of the run. Values known only to the ends are added through this reference.
+    /// Tables of the run, to which the caller adds values that only the endpoints know.
     pub const fn tables(&mut self) -> &mut Tables {
         &mut self.recorder.tables
     }
 
-    /// Payload of a full segment of a flow of the plan.
+    /// Payload of a full-sized segment of a flow of the plan, bytes.
     ///
     /// # Panics
     /// If the engine is not for outside.
@@ -221,7 +224,7 @@ impl<'a> Engine<'a> {
         outside.left.push_back(Left::Delivered { id, at: self.now, ecn, again, loss_notice });
     }
 
-    /// Handles the drop of a packet.
+    /// Handles the drop of a packet from outside.
     #[cold]
     pub(super) fn drop_of_outside(&mut self, id: u32, drop: &Drop) {
         let packet = self.packets.get(id);
@@ -241,7 +244,7 @@ impl<'a> Engine<'a> {
         self.packets.remove(id);
     }
 
-    /// Reports that all copies of a packet from outside are gone.
+    /// Reports a packet from outside as lost: a relay has freed the last copy of it.
     #[cold]
     pub(super) fn give_up_for_outside(&mut self, id: u32, drop: &Drop) {
         let Some(outside) = self.outside.as_mut() else { return };
@@ -249,15 +252,15 @@ impl<'a> Engine<'a> {
         outside.left.push_back(Left::GivenUp { id, drop: *drop });
     }
 
-    /// Reports a packet that has left the first hop, if its route requires that; true for a packet
-    /// from outside.
+    /// Reports that a packet from outside has left its first hop. Returns false for any other
+    /// packet, without a report.
     pub(super) fn report_first_hop(&mut self, id: u32) -> bool {
         let Some(outside) = self.outside.as_mut() else { return false };
         outside.left.push_back(Left::PassedFirstHop { id });
         true
     }
 
-    /// Reports the copy of a packet made by a channel.
+    /// Reports a copy that the network has made of a packet.
     pub(super) fn report_copy(&mut self, from: u32, to: u32) {
         if let Some(outside) = &mut self.outside {
             outside.left.push_back(Left::Copied { from, to });

@@ -1,4 +1,4 @@
-//! Owners of events: the part of the engine that is woken by an event.
+//! Owners of events: the parts of the engine that events wake.
 
 use crate::event_queue::Target;
 use crate::plan::Side;
@@ -8,7 +8,7 @@ use crate::plan::Side;
 pub(super) enum Owner {
     /// Pipe with this index.
     Pipe(u32),
-    /// End of the flow with this index.
+    /// Endpoint, on this side, of the flow with this index.
     Host(u32, Side),
     /// End of the run.
     End,
@@ -26,8 +26,8 @@ pub(super) enum Owner {
     Lane(u32),
 }
 
-/// Numbers of owners of each kind, which determine their targets: kinds follow one another in the
-/// order of the enum.
+/// First target of each kind of owner. The kinds occupy consecutive ranges of targets, in the order
+/// of the enum.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Owners {
     first_host: Target,
@@ -38,11 +38,11 @@ pub(super) struct Owners {
     first_lane: Target,
 }
 
-/// The end, the warm-up and samples.
+/// Number of targets for the end of the run, the end of the warm-up, and samples.
 const SPECIAL: u32 = 3;
 
 impl Owners {
-    /// Creates the numbering without funnels and lanes.
+    /// Creates the numbering, without funnels and lanes yet.
     pub fn new(pipes: usize, flows: usize, stages: usize, datagrams: usize) -> Self {
         let [pipes, flows, stages, datagrams] =
             [pipes, flows, stages, datagrams].map(|count| count as u32);
@@ -69,7 +69,7 @@ impl Owners {
     /// Owner of a target.
     #[inline(always)]
     pub fn owner(&self, target: Target) -> Owner {
-        // Most events are those of lanes and pipes.
+        // Lanes and pipes are tested first, because most events are theirs.
         if target >= self.first_lane {
             Owner::Lane(target - self.first_lane)
         } else if target < self.first_host {

@@ -1,4 +1,4 @@
-//! Flows in several legs, and the proxies that connect them.
+//! Flows that consist of several legs, and the proxies that connect the legs.
 
 use super::Engine;
 use crate::flow::{Context, Flow};
@@ -8,15 +8,15 @@ use std::ops::Range;
 /// Legs of one path from a sender to a receiver, connected by proxies.
 #[derive(Debug, Clone)]
 pub struct Chain {
-    /// Leg at the sender.
+    /// Flow index of the leg at the sender.
     pub first: u32,
-    /// Leg at the receiver.
+    /// Flow index of the leg at the receiver.
     pub last: u32,
-    /// Proxies between the legs, in the order of the data.
+    /// Indices of the proxies between the legs, from the sender to the receiver.
     proxies: Range<usize>,
 }
 
-/// Chains of a plan. Marks their legs.
+/// Chains of a plan. Records in each leg the chain that it belongs to.
 pub(super) fn chains(plan: &Plan, flows: &mut [Flow]) -> Vec<Chain> {
     let mut chains: Vec<Chain> = Vec::new();
     for (index, proxy) in plan.proxies.iter().enumerate() {
@@ -42,16 +42,15 @@ pub(super) fn chains(plan: &Plan, flows: &mut [Flow]) -> Vec<Chain> {
 }
 
 impl Engine<'_> {
-    /// Handles a flow whose connection has ended, or that begins or ends at a proxy.
+    /// Handles a flow whose connection has closed, or one of whose endpoints is a proxy.
     #[cold]
     pub(super) fn attend(&mut self, index: u32) {
         if self.flows[index as usize].has_closed() {
             self.note_close(index);
         }
         if let Some(chain) = self.flows[index as usize].chain() {
-            // Data that one proxy forwards may reach the next proxy at the same instant, and free
-            // buffer space at the previous one. The step is therefore repeated until nothing
-            // changes.
+            // A proxy that forwards data frees buffer space, so the proxy before it may be able to
+            // forward more at the same instant. The step is repeated until nothing changes.
             while self.run_proxies(chain) {}
             self.note_undelivered(chain);
         }
@@ -89,7 +88,8 @@ impl Engine<'_> {
         if is_complete {
             undelivered.unset(self.now);
         } else {
-            // If an acknowledgment was lost, more bytes may have arrived than are acknowledged.
+            // If acknowledgments were lost, the receiver may have read more than the sender knows
+            // to be acknowledged; the difference is then 0.
             undelivered.set(self.now, acked.saturating_sub(delivered));
         }
     }

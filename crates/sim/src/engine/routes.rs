@@ -1,11 +1,12 @@
-//! Words of routes, and the position of a packet on its route.
+//! Entries of routes, and the position of a packet on its route.
 //!
-//! A route is a sequence of words, one for each hop and one for its end. Most pipes are *private*:
-//! all their packets are at the same place of the same route, so the position of a packet that
-//! leaves such a pipe is known without reading the packet; its destination is known, too, after the
-//! last hop of a route of a single flow. Such a packet is not accessed between its sending and its
-//! receiving host: with thousands of flows it is in no cache by then. Its position is stored in the
-//! packet ([`PacketRef::hop`]) as soon as it enters a hop that is not private.
+//! A route is a sequence of 32-bit words, called entries: one for each hop and one for its end.
+//! Most pipes are *private*: a single entry of a single route refers to them, so the position of a
+//! packet that leaves such a pipe is known without reading the packet. If a single flow takes the
+//! route, the destination is known as well. Such a packet is not read between its sending and its
+//! receiving host. This saves cache misses, because with thousands of flows the packet has left the
+//! caches by then. When a packet enters a hop that is not private, its position is stored in the
+//! packet ([`PacketRef::hop`]).
 //!
 //! [`PacketRef::hop`]: crate::packet::PacketRef::hop
 
@@ -15,19 +16,20 @@ use crate::plan::Side;
 use retx_link::Pipe;
 use retx_link::pipe::Parcel;
 
-/// Word after the last hop of a route: the packet itself holds its destination.
+/// Entry after the last hop of a route on which each packet holds its own destination.
 pub(super) const HOST: u32 = u32::MAX;
-/// Word after the first hop of a saturating source, which is informed of each packet that leaves
-/// that hop.
+/// Entry after the first hop on the route of a saturating source: the source is informed of each
+/// packet that gets here.
 pub(super) const SOURCE: u32 = u32::MAX - 1;
-/// Flag of the word after the last hop of a route that one flow takes; the other bits hold the end
-/// that all its packets are for ([`Packet::to`]).
+/// Flag of the entry after the last hop of a route that only one flow takes; the other bits hold
+/// the endpoint to which all its packets are addressed ([`Packet::to`]).
 ///
 /// [`Packet::to`]: crate::packet::Packet::to
 const END: u32 = 1 << 31;
-/// Flag of a pipe that is private, and plain or only losing packets; the other bits hold its index.
+/// Flag of an entry for a private pipe that is plain or does nothing special except lose packets;
+/// the other bits hold the index of the pipe.
 const PRIVATE: u32 = 1 << 30;
-/// Place of a pipe that is not private.
+/// Stands for the place of a pipe that is not private.
 const ANY: u32 = u32::MAX;
 
 /// Next step of a packet.
@@ -39,41 +41,43 @@ pub(super) struct Step {
     pub hop: u32,
 }
 
-/// Pipe of this word; for other hops, a number beyond those of the pipes.
+/// Index of the pipe in this entry; for other entries, a number that is no pipe's index.
 #[inline(always)]
 pub(super) const fn pipe_of(word: u32) -> u32 {
     word & !PRIVATE
 }
 
-/// True for the word of a private pipe.
+/// True for the entry of a private pipe.
 #[inline(always)]
 pub(super) const fn is_private(word: u32) -> bool {
     word & (END | PRIVATE) == PRIVATE
 }
 
-/// True for the word after the last hop of a route.
+/// True for the entry after the last hop of a route.
 pub(super) const fn is_end(word: u32) -> bool {
     word >= END && word != SOURCE
 }
 
-/// End to which all packets at this word are addressed; `None` if their destinations differ.
+/// Endpoint to which all packets at this entry are addressed; `None` if the packets hold their
+/// destinations themselves, or if the entry is not the end of a route.
 #[inline(always)]
 pub(super) const fn end_of(word: u32) -> Option<u32> {
     if word & END == 0 || word >= SOURCE { None } else { Some(word ^ END) }
 }
 
-/// Finds the routes that one flow takes, and the private pipes; returns their places.
+/// Finds and marks the routes that only one flow takes, and the private pipes. Returns the position
+/// of each private pipe in the routes, and `ANY` for all other pipes.
 pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -> Vec<u32> {
-    // For each word, the end that uses the route that starts at the word.
+    // For each route, at its first entry: the endpoint that its packets are addressed to.
     let mut users: Vec<Option<u32>> = vec![None; routes.len()];
     for (index, flow) in (0..).zip(flows) {
         for (start, side) in flow.first_hops().into_iter().zip([Side::Receiver, Side::Sender]) {
             let user = &mut users[start as usize];
-            // With two users, only the packet knows its destination.
+            // If several flows use the route, only the packet knows its destination.
             *user = Some(if user.is_none() { END | (2 * index + side as u32) } else { HOST });
         }
     }
-    // For each pipe, the number of words that refer to it, and the last such word.
+    // For each pipe, the number of entries that refer to it, and the position of the last one.
     let mut found: Vec<(u32, u32)> = vec![(0, ANY); pipes.len()];
     let mut user = None;
     for at in 0..routes.len() {
@@ -81,8 +85,8 @@ pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
             user = users[at];
         }
         if let Some((count, place)) = found.get_mut(routes[at] as usize) {
-            // Packets that belong to no TCP flow hold their position themselves: count such a use
-            // twice, so the pipe is not private.
+            // Packets that belong to no TCP flow hold their positions themselves. Their route
+            // counts twice, so that the pipe does not become private.
             *count += if user.is_none() { 2 } else { 1 };
             *place = at as u32;
         } else if routes[at] == HOST {
@@ -101,7 +105,7 @@ pub(super) fn find_private(routes: &mut [u32], flows: &[Flow], pipes: &[Pipe]) -
     places
 }
 
-/// Makes all pipes and ends read position and destination from each packet.
+/// Removes all marks, so that position and destination are always read from the packet.
 pub(super) fn forget_private(routes: &mut [u32], places: &mut [u32]) {
     places.fill(ANY);
     for word in routes {
@@ -127,14 +131,15 @@ impl Engine<'_> {
         }
     }
 
-    /// Step of a packet to the position that it holds.
+    /// Step of a packet to the position stored in it.
     #[inline(always)]
     pub(super) fn step_of(&self, id: u32) -> Step {
         let packet = self.packets.get(id);
         Step { parcel: Parcel { id, bytes: packet.bytes() }, hop: packet.hop() }
     }
 
-    /// Moves a packet one hop on; returns the packet and its end if it has arrived.
+    /// Moves a packet to its next hop. If it has reached its destination instead, returns the
+    /// packet and the endpoint.
     #[inline(always)]
     pub(super) fn take(&mut self, step: Step) -> Option<(u32, u32)> {
         let (word, id) = (self.routes[step.hop as usize], step.parcel.id);
@@ -155,10 +160,10 @@ impl Engine<'_> {
         self.packets.set_hop(step.parcel.id, step.hop);
     }
 
-    /// Last hop of the route to this end, if only one flow takes it.
+    /// Position of the last hop on the route to this endpoint, if only one flow takes that route.
     pub(super) fn last_hop_to(&self, to: u32) -> Option<u32> {
         let flow = self.flows.get((to >> 1) as usize)?;
-        // The packets for one end travel on the route of the other end.
+        // Packets to one endpoint take the route that begins at the other endpoint.
         let start = flow.first_hops()[1 - (to & 1) as usize];
         let route = &self.routes[start as usize..];
         let end = route.iter().position(|word| *word >= END)?;

@@ -13,7 +13,7 @@ impl Engine<'_> {
     pub(super) fn sample_due(&mut self) {
         if let Sampling::Every(interval) = self.plan.sampling {
             self.sample();
-            // The run stops here; `check_samples` reports why.
+            // Above the limit the run stops, and `check_samples` reports why.
             self.over |= self.recorder.sample_rows() > self.plan.samples_max;
             self.agenda.wake(self.owners.target(Owner::Sample), self.now + interval);
         }
@@ -32,12 +32,12 @@ impl Engine<'_> {
     pub(super) fn check_future_samples(&self) -> Result<(), RunError> {
         let Sampling::Every(interval) = self.plan.sampling else { return Ok(()) };
         let ports: u64 = self.stages.iter().map(|placed| u64::from(placed.stage.ports())).sum();
-        // Senders have rows only while their connection is open.
+        // Senders are not counted, because they add rows only while their connection is open.
         let places = (self.pipes.len() as u64 + ports).max(1);
         let most = self.plan.samples_max;
         let instants = most / places;
         let at = Duration::from_nanos(interval.as_nanos().saturating_mul(instants));
-        // If the run ends with its flows, the number of samples is not known in advance.
+        // If the run ends when its flows are done, its number of samples is not known in advance.
         let lasts = self.plan.to_the_end || self.unfinished == 0;
         if lasts && at < self.plan.end.since(Time::ZERO) {
             return Err(RunError::TooManySamples { interval, most, at });
@@ -45,7 +45,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Error of a run that was stopped at the plan's limit of samples.
+    /// Returns an error if the run was stopped because it reached the plan's limit of samples.
     pub(super) fn check_samples(&self) -> Result<(), RunError> {
         match self.plan.sampling {
             Sampling::Every(interval) if self.recorder.sample_rows() > self.plan.samples_max => {

@@ -17,11 +17,12 @@ impl Engine<'_> {
         self.carry_out_orders(index);
         while let Some(departure) = self.stages[placed].stage.poll_transmit(self.now) {
             let first = self.stages[placed].first;
-            // A stage knows only the ids of packets; the port follows from the position stored in
-            // the packet when it entered.
+            // A stage knows only the ids of packets. The port follows from the position that was
+            // stored in the packet when it entered.
             let port = self.port_of(departure.id());
             match departure {
-                // A delivery takes place at the exit of the port, a drop or a mark at its entry.
+                // A packet is delivered at the exit of the port, and dropped or marked at its
+                // entry.
                 Departure::Delivered { id } => self.move_on(first + u32::from(port.exit), id),
                 other => self.depart(first + u32::from(port.entry), &other),
             }

@@ -1,4 +1,4 @@
-//! Events beyond the last turn of the wheel: usually only the end of the run.
+//! Events later than the last turn of the wheel: usually only the end of the run.
 
 use super::{MAX_TARGETS, TARGET_BITS, Target};
 use retx_units::Time;
@@ -10,7 +10,7 @@ const NUMBER_BITS: u32 = 64 - TARGET_BITS;
 /// Events by time, ties by insertion: a binary heap.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Far {
-    /// Time, number of insertion and target, from the highest bit down.
+    /// Each key holds time, sequence number of insertion and target, from the highest bit down.
     heap: BinaryHeap<Reverse<u128>>,
     /// Number of events ever inserted here.
     entered: u64,
@@ -20,10 +20,10 @@ impl Far {
     /// Inserts an event.
     ///
     /// # Panics
-    /// After 2^40 insertions, when the numbers that keep their order are exhausted.
+    /// If 2^40 events have been inserted: the sequence numbers are then exhausted.
     pub fn push(&mut self, time: Time, target: Target) {
         assert!(self.entered >> NUMBER_BITS == 0, "more than 2^40 events in the far future");
-        // A single comparison of 128 bits then orders by time and breaks ties by insertion.
+        // One comparison of 128 bits orders events by time, and ties by insertion.
         let low = self.entered << TARGET_BITS | u64::from(target);
         self.entered += 1;
         self.heap.push(Reverse(u128::from(time.as_nanos()) << 64 | u128::from(low)));

@@ -1,16 +1,16 @@
-//! Storage of events, and linked lists of them. Each target has a place of its own, which its event
-//! nearly always occupies; a second event of a target takes one of the places after those.
+//! Storage of events, and linked lists of them. Each target has a place for its event. If a target
+//! has a second event, that takes an additional place, after those of all targets.
 
 use super::Target;
 use retx_units::Time;
 
-/// Number of a place. A list is named by the place of its first event.
+/// Index of a place. A list is identified by the place of its first event.
 pub(super) type Node = u32;
 
 /// End of a list.
 const NONE: Node = Node::MAX;
 
-// The size is a power of two: an index is converted to an address by a shift.
+// The size is a power of two, so an index is converted to an address by a shift.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 struct Place {
@@ -30,7 +30,7 @@ const EMPTY: Place = Place { wake: Time::NEVER, time: Time::NEVER, next: NONE, l
 #[derive(Debug, Clone)]
 pub(super) struct Places {
     places: Vec<Place>,
-    /// Number of targets, each with its own place.
+    /// Number of targets; the first places are theirs.
     targets: u32,
     /// Target of the event in each additional place.
     others: Vec<Target>,
@@ -57,7 +57,7 @@ impl Places {
         &mut self.places[target as usize].wake
     }
 
-    /// Creates a list of one event in its target's place; `None` if that is occupied.
+    /// Creates a list of one event in its target's place; `None` if that place is occupied.
     #[inline(always)]
     pub fn start(&mut self, time: Time, target: Target) -> Option<Node> {
         let place = &mut self.places[target as usize];
@@ -69,7 +69,7 @@ impl Places {
         Some(target)
     }
 
-    /// Creates a list of one event in any place.
+    /// Creates a list of one event in its target's place, or in an additional one.
     pub fn start_anywhere(&mut self, time: Time, target: Target) -> Node {
         if let Some(node) = self.start(time, target) {
             return node;
@@ -87,8 +87,8 @@ impl Places {
         node
     }
 
-    /// Separates the first event of a list; returns its time and the list of the remaining events,
-    /// on which only this function and [`Self::move_out`] may be called.
+    /// Separates the first event of a list. Returns its time, and the list of the remaining events;
+    /// on that list only this function and [`Self::move_out`] may be called.
     #[inline]
     pub fn split(&mut self, list: Node) -> (Time, Option<Node>) {
         let place = &mut self.places[list as usize];
@@ -108,7 +108,7 @@ impl Places {
     }
 
     /// Inserts a list of one event into a sorted list, after all events that are not later. Returns
-    /// the resulting list, and the number of events that had to be passed.
+    /// the resulting list, and the number of events that were passed to find the position.
     pub fn insert(&mut self, list: Node, node: Node) -> (Node, u64) {
         let time = self.places[node as usize].time;
         let first = self.places[list as usize];
@@ -136,13 +136,13 @@ impl Places {
         }
     }
 
-    /// Removes the event of a list with a single event, if its target is to be woken by it, and
-    /// clears that wake-up. The usual case.
+    /// Removes the only event of a list and clears the wake-up of its target, which is the usual
+    /// case. `None`, without a change, if there are several events or the event was superseded.
     #[inline(always)]
     pub fn take_alone(&mut self, list: Node) -> Option<Time> {
         let place = &mut self.places[list as usize];
         let time = place.time;
-        // A superseded event must not clear the wake-up by which it was superseded.
+        // A superseded event must not clear the earlier wake-up that superseded it.
         if place.wake != time || place.next != NONE {
             return None;
         }
@@ -164,7 +164,7 @@ impl Places {
         if next == NONE {
             return ((time, target), None);
         }
-        // `last` is valid in the first place only, so the new first one inherits it.
+        // `last` is valid only in the first place of a list, so the new first place inherits it.
         self.places[next as usize].last = last;
         ((time, target), Some(next))
     }

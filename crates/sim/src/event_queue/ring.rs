@@ -1,9 +1,9 @@
-//! Ring of lists: list n is at index n modulo [`PLACES`], and a bitmap marks the indices with a
-//! list, 64 to a word.
+//! Ring of lists: list n is at index n modulo [`PLACES`]. A bitmap, 64 bits to a word, marks the
+//! indices that have a list.
 
 use super::places::Node;
 
-/// Number of lists that a ring has room for: their numbers must differ by less.
+/// Number of lists in a ring. The numbers of any two lists must differ by less than this.
 pub(super) const PLACES: u64 = 64 * WORDS;
 
 /// Number of words in the bitmap of a ring.
@@ -57,7 +57,7 @@ impl Ring {
         let word = &mut self.bits[(number / 64 % WORDS) as usize];
         let place = &mut self.lists[(number % PLACES) as usize];
         let with = *word | 1 << (number % 64);
-        // If the bit had been set before, the word is unchanged.
+        // An unchanged word shows that the bit was already set.
         if *word == with {
             return Err(*place);
         }
@@ -78,14 +78,14 @@ impl Ring {
         self.bits[(number / 64 % WORDS) as usize] &= !(1 << (number % 64));
     }
 
-    /// Keeps only the lists at these bits of a word.
+    /// Replaces a word of the bitmap; lists whose bit is not set are removed.
     #[inline]
     pub fn set_word(&mut self, word: u64, bits: u64) {
         self.bits[(word % WORDS) as usize] = bits;
     }
 
-    /// First number at or after this one that has a list. Bits before this number in the same word
-    /// are those of the numbers furthest ahead.
+    /// First number at or after `from` that has a list. The search is cyclic: the bits below `from`
+    /// in its word stand for the highest numbers, so they come last.
     pub fn first(&self, from: u64) -> Option<u64> {
         let bits = self.word(from / 64) >> (from % 64);
         if bits != 0 {
@@ -95,7 +95,7 @@ impl Ring {
         Some(word * 64 + u64::from(self.word(word).trailing_zeros()))
     }
 
-    /// First word at or after this one that has a list.
+    /// First word of the bitmap, at or after `from`, that has a bit set.
     #[inline]
     pub fn next_filled_word(&self, from: u64) -> Option<u64> {
         (from..from + WORDS).find(|word| self.word(*word) != 0)

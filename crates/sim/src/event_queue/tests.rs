@@ -12,7 +12,7 @@ struct Pair {
     now: u64,
 }
 
-/// There are fewer targets than events, so that some have several.
+/// Number of targets. There are more events than that, so some targets have several.
 const TARGETS: u32 = 100;
 
 impl Default for Pair {
@@ -29,12 +29,12 @@ impl Pair {
         self.number += 1;
     }
 
-    /// Pushes relative to the last event, without overflow.
+    /// Pushes an event `delay` after the last event removed, without overflow.
     fn push_after(&mut self, delay: u64) {
         self.push(self.now.saturating_add(delay).min(u64::MAX - 1));
     }
 
-    /// Pops from both; false if they were empty.
+    /// Pops an event from both and compares them; false if both were empty.
     fn pop(&mut self) -> bool {
         let expected = self.sorted.pop_first();
         let found = self.queue.pop().map(|(time, target)| (time.as_nanos(), target));
@@ -77,9 +77,9 @@ proptest! {
         pair.empty();
     }
 
-    /// Delays of any magnitude, from ties to the far future, agree with the reference while their
-    /// scale changes: slots get wider and narrower, and events move from the heap over turns to
-    /// slots.
+    /// Delays of any magnitude, from ties to the far future, agree with the reference. Their scale
+    /// changes between phases, so slots get wider and narrower, and events move from the heap to
+    /// turns and from there to slots.
     #[test]
     fn pops_in_order_over_all_scales(
         phases in prop::collection::vec((0u32..63, 1u32..20, 1usize..120, any::<u64>()), 1..12),
@@ -106,8 +106,8 @@ proptest! {
         pair.empty();
     }
 
-    /// Bursts of thousands of events within a short time, on both sides of long silences, agree
-    /// with the reference.
+    /// Bursts of thousands of events in a short time, with long pauses between bursts, agree with
+    /// the reference.
     #[test]
     fn pops_in_order_in_bursts(
         bursts in prop::collection::vec((10u32..45, 1u64..3000, 1usize..3000), 1..5),
@@ -136,7 +136,7 @@ fn events_hold_the_extremes() {
     assert_eq!(queue.pop(), Some((last, 1)));
 }
 
-/// Slots of 1 ns, up to the last one possible.
+/// With slots of 1 ns, events up to the last possible time are in order.
 #[test]
 fn the_end_of_all_time_is_in_order() {
     let mut pair = Pair::default();
@@ -173,7 +173,7 @@ fn ties_stay_in_order_wherever_they_were_put() {
     pair.empty();
 }
 
-/// Slot width for events `apart` nanoseconds apart, with `pending` of them pending.
+/// Slot width that results if events are `apart` nanoseconds apart and `pending` are pending.
 fn width_after(apart: u64, pending: u64) -> u32 {
     let mut pair = Pair::default();
     for index in 0..pending {
@@ -194,7 +194,7 @@ fn slots_are_as_wide_as_events_are_apart() {
     assert_eq!(width_after(1, 10), 0);
 }
 
-/// Many events are inserted before the first is removed, so that their density is not measured yet.
+/// Many events are inserted before the first is removed, so no period has measured their density.
 #[test]
 fn a_crowd_makes_slots_narrower() {
     let mut pair = Pair::default();
@@ -203,7 +203,7 @@ fn a_crowd_makes_slots_narrower() {
     }
     assert!(pair.queue.wheel.width() <= 5, "{}", pair.queue.wheel.width());
     let passed = pair.queue.wheel.take_load().passed;
-    // A slot of 32 ns holds no more.
+    // An insertion passes at most the other events of its slot, which has room for 32 ns.
     assert!(passed < 32 * 100_000, "{passed} events passed");
     pair.empty();
 }

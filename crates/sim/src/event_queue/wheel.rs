@@ -1,13 +1,14 @@
-//! Order of events: two rings and a heap, by their distance in the future.
+//! Timing wheel: events wait in one of two rings or in a heap, depending on how far ahead they are.
 //!
 //! Time is divided into slots of 2^w ns, and into turns of [`TURN`] slots. The ring of slots holds
-//! the events of this turn and the next in their order; the ring of turns holds those of later
-//! turns, each list in the order of insertion; events further ahead are in the heap. Before time
-//! enters a turn, its list is distributed to the slots, ahead of any insertion there: events at
-//! equal times therefore keep the order of insertion without a sequence number.
+//! the events of the current turn and the next, sorted by time. The ring of turns holds a list of
+//! events for each of the turns after those, in the order of insertion. Events further ahead are in
+//! the heap. The list of a turn is distributed to the slots before any event is inserted into slots
+//! of that turn; events at equal times therefore keep the order of insertion without a sequence
+//! number.
 //!
-//! The wheel advances by words of 64 slots. A turn begins with a word, so that no word has slots
-//! that are a round apart: the first event is at the lowest bit of the word.
+//! The wheel advances by words of the bitmap, which stand for 64 slots each. Turns begin at word
+//! boundaries, so all slots of a word are of one turn, and the lowest bit set is the first event.
 
 use super::Target;
 use super::far::Far;
@@ -16,16 +17,16 @@ use super::ring::{PLACES, Ring, WORDS};
 use retx_units::Time;
 use std::num::NonZeroU64;
 
-/// Slots per turn: two turns fill a ring.
+/// Slots per turn; two turns fill the ring of slots.
 const TURN: u64 = PLACES / 2;
 
 /// Words per turn.
 const TURN_WORDS: u64 = WORDS / 2;
 
-/// Number of events passed at one insertion above which the slots are too wide.
+/// Number of events passed by a single insertion from which the slots count as too wide.
 const CROWD: u64 = 64;
 
-/// Decrease of the binary logarithm of their width in that case.
+/// Amount by which the binary logarithm of the slot width is then reduced.
 const NARROWER: u32 = 3;
 
 /// Pending events, in slots of a width chosen by the caller.
@@ -33,9 +34,9 @@ const NARROWER: u32 = 3;
 pub(super) struct Wheel {
     /// Binary logarithm of the slot width in nanoseconds.
     width: u32,
-    /// No event is in an earlier word.
+    /// Current word of the ring of slots; no event is in an earlier one.
     word: u64,
-    /// Number of words in the ring of slots, counted from `word` on.
+    /// Number of words, from `word` on, that the ring of slots covers at present.
     span: u64,
     slots: Ring,
     pub places: Places,
@@ -46,12 +47,12 @@ pub(super) struct Wheel {
     load: Load,
 }
 
-/// Evidence that slots are too wide.
+/// Measurements that tell whether slots are too wide.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Load {
     /// Number of events passed by insertions.
     pub passed: u64,
-    /// Binary logarithm of the factor by which slots were narrowed because of a crowd.
+    /// Binary logarithm of the factor by which slots were narrowed because of crowded slots.
     pub narrowed: u32,
 }
 
@@ -87,11 +88,12 @@ impl Wheel {
         time.as_nanos() >> self.width
     }
 
-    /// Inserts an event after all that are not later.
+    /// Inserts an event after all events that are not later.
     #[inline(always)]
     pub fn push(&mut self, time: Time, target: Target) {
         let slot = self.slot_of(time);
-        // One comparison for both ends: the word of a past event wraps around to a large number.
+        // One comparison checks both limits: for an event in the past, the difference wraps around
+        // to a large number.
         if (slot / 64).wrapping_sub(self.word) >= self.span {
             return self.put(time, target);
         }
@@ -104,7 +106,7 @@ impl Wheel {
         }
     }
 
-    /// Inserts an event whose target's slot is occupied.
+    /// Inserts an event whose target already has one in its place.
     #[cold]
     #[inline(never)]
     fn push_elsewhere(&mut self, time: Time, target: Target) {
@@ -119,8 +121,8 @@ impl Wheel {
     fn insert_and_look(&mut self, slot: u64, list: Node, node: Node) {
         let passed = self.insert(slot, list, node);
         self.load.passed += passed;
-        // The slots are narrowed at once and not at the end of the period: until then every
-        // insertion would be equally slow.
+        // The slots are narrowed at once: if that had to wait for the end of the period, every
+        // insertion until then would be equally slow.
         if passed >= CROWD && self.width > 0 {
             let width = self.width.saturating_sub(NARROWER);
             self.load = Load { passed: 0, narrowed: self.load.narrowed + self.width - width };
@@ -140,8 +142,8 @@ impl Wheel {
     fn put(&mut self, time: Time, target: Target) {
         let slot = self.slot_of(time).max(self.word * 64);
         let turn = slot / TURN;
-        // The ring of turns holds `PLACES` of them; a later one would share a list with an earlier
-        // one.
+        // The ring of turns holds `PLACES` turns. A later turn would share its list with an earlier
+        // one, so its events go to the heap.
         if turn >= self.turn && turn - self.turn >= PLACES {
             return self.far.push(time, target);
         }
@@ -158,9 +160,9 @@ impl Wheel {
         }
     }
 
-    /// Removes and returns the first event in the usual case: it is alone in its slot, in its
-    /// target's place, and its target is to be woken by it. Clears that wake-up.
-    // Inlined into the queue's method of the same purpose.
+    /// Removes and returns the first event and clears the wake-up of its target in the usual case:
+    /// the event is alone in its slot, in its target's place, and not superseded. Otherwise `None`.
+    /// Inlined into `EventQueue::take_first`.
     #[inline(always)]
     pub fn pop_simple(&mut self) -> Option<(Time, Target)> {
         let word = self.slots.word(self.word);
@@ -168,7 +170,7 @@ impl Wheel {
         let slot = self.word * 64 + u64::from(bits.trailing_zeros());
         let target = self.slots.occupied(slot);
         let time = self.places.take_alone(target)?;
-        // Clears the lowest bit, which is that of the event.
+        // Clears the lowest bit, which stands for the event's slot.
         self.slots.set_word(self.word, bits.get() & (bits.get() - 1));
         Some((time, target))
     }
@@ -194,7 +196,7 @@ impl Wheel {
             return self.places.iter(self.slots.occupied(slot)).next();
         }
         match self.turns.first(self.turn) {
-            // Ties go to the first one inserted.
+            // `min_by_key` returns the first of several minima: the event inserted first.
             Some(turn) => self.places.iter(self.turns.occupied(turn)).min_by_key(|(time, _)| *time),
             None => self.far.first(),
         }
@@ -207,8 +209,8 @@ impl Wheel {
             Some(word) => {
                 self.span -= word - self.word;
                 self.word = word;
-                // The ring of slots has room for two turns. If only one is left in it, the next
-                // turn has to be distributed before an event is inserted into that turn.
+                // The ring of slots has room for two turns. If it covers only one by now, the next
+                // turn must be distributed before an event is inserted into that turn.
                 if self.span <= TURN_WORDS {
                     self.deal_out();
                 }
@@ -226,8 +228,8 @@ impl Wheel {
             Some(turn) => turn,
             None => self.slot_of(self.far.first()?.0) / TURN,
         };
-        // The first call below adds this turn to the ring, and the second adds the next one:
-        // between two events the ring always holds both.
+        // The first call of `deal_out` adds this turn to the ring of slots, the second adds the
+        // next one; outside this function the ring always covers both.
         self.word = turn * TURN_WORDS;
         self.set_turn(turn);
         self.deal_out();
@@ -250,8 +252,8 @@ impl Wheel {
             if let Err(list) = self.slots.put_if_free(slot, node)
                 && self.insert(slot, list, node) >= CROWD
             {
-                // Inserting the events of a crowded slot one by one would take quadratic time;
-                // after sorting, none has to pass another.
+                // Inserting the events of a crowded slot one by one would take quadratic time. If
+                // they are sorted first, no event has to pass another.
                 return self.deal_out_in_order(turn, rest);
             }
         }
@@ -274,8 +276,8 @@ impl Wheel {
         self.put_all(events);
     }
 
-    /// Inserts events, some of which were in a turn's list: sorted by time, so that none has to
-    /// pass another, with ties in their present order.
+    /// Inserts events after sorting them by time, so that no event has to pass another. The sort is
+    /// stable, so ties keep their order.
     fn put_all(&mut self, mut events: Vec<(Time, Target)>) {
         events.sort_by_key(|(time, _)| *time);
         for (time, target) in events {
@@ -289,14 +291,14 @@ impl Wheel {
         self.span = turn * TURN_WORDS - self.word;
         let width = self.width;
         let near = |time: Time| (time.as_nanos() >> width) / TURN < turn + PLACES;
-        // Events move from the heap to the ring of turns as soon as the ring covers their time. An
-        // event inserted later for an equal time then comes after them.
+        // Events move from the heap to the ring of turns as soon as the ring covers their time, so
+        // an event that is inserted later for the same time comes after them.
         while let Some((time, target)) = self.far.pop_if(near) {
             self.put(time, target);
         }
     }
 
-    /// Changes the slot width, at a time before all events.
+    /// Changes the slot width; `now` must not be later than any event.
     pub fn set_width(&mut self, width: u32, now: Time) {
         let mut events = Vec::new();
         for (ring, from) in [(&mut self.slots, self.word * 64), (&mut self.turns, self.turn)] {
@@ -309,7 +311,7 @@ impl Wheel {
         self.word = self.slot_of(now) / 64;
         self.turn = self.word / TURN_WORDS + 2;
         self.put_all(events);
-        // Events that come from the heap are later than all events that the rings held before.
+        // Events that now come from the heap are later than all events that were in the rings.
         self.set_turn(self.turn);
     }
 }

@@ -1,8 +1,10 @@
-//! Packets that pass hops ahead of time ([`retx_link::pipe::ahead`]): an access link behind a
-//! bottleneck needs no event of its own.
+//! Packets that pass hops ahead of time ([`retx_link::pipe::ahead`]). If a pipe gets all its
+//! packets from one other pipe (an access link behind a bottleneck, for example), a packet's
+//! passage through it is computed when the packet enters that other pipe, without an event. The
+//! second pipe *follows* the first, its *leader*.
 //!
-//! The results are unchanged except for ties at one nanosecond: there the order is that of
-//! insertion, and the arrival behind such a hop is inserted when the packet enters the hop before.
+//! The results are unchanged, except for ties: events in the same nanosecond are ordered by
+//! insertion, and the arrival of such a packet is inserted earlier, when it enters the leader.
 
 use crate::engine::Engine;
 use crate::engine::routes::{HOST, Step, is_private, pipe_of};
@@ -31,11 +33,11 @@ impl Feeders {
     }
 }
 
-/// Makes pipes follow others where possible.
+/// Makes each pipe follow the pipe that feeds it, where that is possible.
 pub(in crate::engine) fn find_followers(pipes: &mut [Pipe], routes: &[u32], plans: &[PipePlan]) {
     let mut feeders = vec![Feeders::Nobody; pipes.len()];
-    // Routes are stored one after another: the word before a first hop is the end of the previous
-    // route, and stands for the sending host.
+    // Routes are stored one after another. The entry before the first hop of a route is the end of
+    // the previous route, so it is not a pipe: such packets come from a host.
     let mut before = HOST;
     for word in routes {
         if let Some(feeders) = feeders.get_mut(*word as usize) {
@@ -55,7 +57,7 @@ pub(in crate::engine) fn find_followers(pipes: &mut [Pipe], routes: &[u32], plan
 }
 
 impl Engine<'_> {
-    /// Enters a packet into a pipe that leads others: takes it as far as possible without an event.
+    /// Enters a packet into a leader, and moves it as far as possible without an event.
     #[inline(always)]
     pub(in crate::engine) fn enter_leader(&mut self, leader: u32, step: Step) {
         let Parcel { id, bytes } = step.parcel;
@@ -74,8 +76,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Continues with a packet that arrives at `at` at the far end of a leading pipe: takes it as
-    /// far as possible beyond it.
+    /// Moves a packet that arrives at the far end of a leader at `at` as far as possible through
+    /// the pipes that follow it.
     #[inline(always)]
     pub(in crate::engine) fn go_ahead(&mut self, leader: u32, (mut at, mut step): (Time, Step)) {
         let Parcel { bytes, .. } = step.parcel;
@@ -85,13 +87,13 @@ impl Engine<'_> {
             let pipe = self.pipes.get_mut(pipe_of(next) as usize).filter(|pipe| pipe.follows());
             let Some(pipe) = pipe else { break };
             // `traverse_ahead` refuses a packet that the queue would drop, or that would raise the
-            // maximum queue length: both depend on packets that arrive in the meantime, so the pipe
-            // decides when the packet arrives.
+            // maximum queue length. Both depend on packets that may still arrive before it, so the
+            // pipe must handle this packet when it arrives.
             let Some(further) = pipe.traverse_ahead((self.now, at), bytes) else { break };
             step.hop += 1;
             (word, at) = (next, further);
             if !pipe.leads() {
-                // The usual case: the followers are plain pipes.
+                // The usual case: this follower has no followers of its own.
                 return self.take_lane(leader, (at, step));
             }
         }
@@ -100,13 +102,13 @@ impl Engine<'_> {
             self.write_hop(step);
         }
         let pipe = &mut self.pipes[index as usize];
-        // The packet waits in the last pipe that it has passed, whose event then moves it on.
+        // The packet waits in the last pipe that it has passed; an event of that pipe moves it on.
         pipe.put(at, step.parcel);
         self.agenda.wake(index, pipe.poll_timeout());
     }
 
-    /// Handles a packet that a leading pipe did not take ahead of time: it was `lost` by the
-    /// channel, or dropped by the full queue.
+    /// Handles a packet that does not reach the far end of a leader: its channel has `lost` the
+    /// packet, or its queue is full.
     #[inline(never)]
     pub(in crate::engine) fn stay_in_leader(&mut self, index: u32, step: Step, lost: bool) {
         self.write_hop(step);
@@ -119,8 +121,8 @@ impl Engine<'_> {
 
     /// Statistics of all pipes in order.
     pub fn pipe_statistics(&self) -> Box<dyn Iterator<Item = Statistics> + '_> {
-        // Pipes count packets in lanes and funnels before those packets reach them;
-        // `ahead::statistics` corrects the counters by each packet's arrival time.
+        // A pipe counts a packet in a lane or funnel before the packet gets there.
+        // `ahead::statistics` corrects the counters by the arrival time of each such packet.
         if self.funnels.count() > 0 || self.pipes.iter().any(Pipe::leads) {
             let bytes = |id| self.packets.get(id).bytes();
             Box::new(ahead::statistics(

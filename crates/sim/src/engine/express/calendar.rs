@@ -1,6 +1,6 @@
-//! Calendar queue: packets by arrival, in any order of insertion (R. Brown, *Calendar queues*,
-//! 1988). Days form a ring; today's packets are sorted, those of other days are in one unsorted
-//! list per day.
+//! Calendar queue (R. Brown, *Calendar queues*, 1988): packets are inserted in any order and
+//! removed in the order of arrival. Time is divided into days, which form a ring. Today's packets
+//! are sorted; each other day has an unsorted list.
 
 use super::funnel::Arrival;
 use retx_units::Duration;
@@ -9,16 +9,16 @@ use std::cmp::Reverse;
 /// End of a list.
 const NONE: u32 = u32::MAX;
 
-/// Number of days of the longest calendar: 64 KiB of lists.
+/// Maximum number of days in a calendar; their list heads then take 64 KiB.
 const DAYS_MAX: u64 = 1 << 14;
 
-/// Target number of packets per day; they are sorted when the day comes.
+/// Intended number of packets per day. The packets of a day are sorted when the day becomes today.
 const PER_DAY: u64 = 8;
 
-/// Assumed number of packets in flight if it is unknown.
+/// Number of packets assumed in the calendar if the time between arrivals is unknown.
 const PACKETS_DEFAULT: u64 = 1 << 13;
 
-/// Length and number of days.
+/// Length of a day, and number of days in the ring.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine) struct Days {
     /// Binary logarithm of the length in nanoseconds.
@@ -28,8 +28,8 @@ pub(in crate::engine) struct Days {
 }
 
 impl Days {
-    /// Chooses length and number of days for packets that arrive at most `ahead` after the first.
-    /// `each` is the usual time between two arrivals, zero if unknown.
+    /// Chooses length and number of days so that the calendar spans at least `ahead`. `each` is the
+    /// usual time between two arrivals, zero if unknown.
     pub fn new(ahead: Duration, each: Duration) -> Self {
         let ahead = ahead.as_nanos();
         let packets = ahead.checked_div(each.as_nanos()).unwrap_or(PACKETS_DEFAULT);
@@ -59,7 +59,7 @@ pub(in crate::engine) struct Calendar {
     today: u64,
     /// Packets of the day `today`, in reverse order of arrival.
     packets_today: Vec<Arrival>,
-    /// No list belongs to a day after this one.
+    /// Latest day that may have packets.
     last: u64,
 }
 
@@ -78,17 +78,17 @@ impl Calendar {
         }
     }
 
-    /// Inserts a packet; false if it arrives too long after the first, or before the last one
-    /// taken.
+    /// Inserts a packet. Returns false if its day and the other days in use do not fit into the
+    /// ring.
     pub fn enqueue(&mut self, packet: Arrival) -> bool {
         let day = packet.arrival.as_nanos() >> self.days.length;
         if self.packets_today.is_empty() {
-            // Today is empty only if the whole calendar is, since `pop` then makes the next day
-            // with packets current; an empty calendar may begin anywhere.
+            // Today is empty only if the whole calendar is, because `pop` advances to the next day
+            // with packets. An empty calendar may start at any day.
             (self.today, self.last) = (day, day);
         }
         let (first, last) = (self.today.min(day), self.last.max(day));
-        // Days form a ring: two days a whole ring apart would share a list.
+        // Days form a ring, so two days that are a whole ring apart would share a list.
         if last - first >= self.days.count {
             return false;
         }
@@ -100,18 +100,19 @@ impl Calendar {
         if day < self.today {
             self.leave_today(day);
         }
-        // Inserted in front of packets with an equal arrival time, because the packets of today are
-        // taken from the end of the vector.
+        // Today's packets are taken from the end of the vector, so this packet must be placed
+        // before those with an equal arrival time to leave after them.
         let place = self.packets_today.partition_point(|other| other.arrival > packet.arrival);
         self.packets_today.insert(place, packet);
         true
     }
 
-    /// Makes another day current, and returns the packets of the previous one to its list.
+    /// Makes `for_day` today, and moves the packets of the previous today back to that day's list.
     #[cold]
     fn leave_today(&mut self, for_day: u64) {
         let mut packets = std::mem::take(&mut self.packets_today);
-        // The list is filled in order of insertion, because it is read from its last packet.
+        // Earliest first, so that ties are added in the order of their insertion: `advance_day`
+        // reads a list from the packet added last.
         packets.drain(..).rev().for_each(|packet| self.add_to_list(self.today, packet));
         (self.packets_today, self.today) = (packets, for_day);
     }
@@ -133,7 +134,7 @@ impl Calendar {
         }
     }
 
-    /// First packet to arrive.
+    /// Packet with the earliest arrival.
     #[inline]
     pub fn first(&self) -> Option<&Arrival> {
         self.packets_today.last()
@@ -149,7 +150,7 @@ impl Calendar {
         first
     }
 
-    /// Makes the next day with packets current.
+    /// Makes the next day with packets today.
     #[inline(never)]
     fn advance_day(&mut self) {
         let Some(day) = self.next_day() else { return };
@@ -162,7 +163,8 @@ impl Calendar {
             let next = std::mem::replace(&mut listed.next, self.free);
             self.free = std::mem::replace(&mut at, next);
         }
-        // The stable sort keeps the reverse order of insertion among ties.
+        // A list yields its packets in reverse order of insertion. The sort is stable, so ties stay
+        // in that order.
         self.packets_today.sort_by_key(|packet| Reverse(packet.arrival));
     }
 
@@ -174,7 +176,7 @@ impl Calendar {
             if bits != 0 {
                 return Some(day + u64::from(bits.trailing_zeros()));
             }
-            // Sixty-four days without packets are skipped at once.
+            // The rest of this word has no bit set: skip up to 64 days without packets at once.
             day = (day / 64 + 1) * 64;
         }
         None

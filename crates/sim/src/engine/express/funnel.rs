@@ -1,11 +1,12 @@
 //! Merge queue (funnel): packets on their way to a bottleneck, sorted by arrival there.
 //!
-//! Nearly all packets wait in few parallel rows: the first packets that the hosts send at a time
-//! come in order, and so do their second ones, each behind the first in its host's link while those
-//! of hundreds of other hosts pass. A packet takes the first row whose last packet arrives no later
-//! than itself. (Then the last packet of each row arrives before that of the row before it: no
-//! other choice keeps more packets in rows.) A packet that fits into no row waits in a calendar
-//! queue.
+//! Hosts often send two packets in succession. Of all hosts together, the first packets reach the
+//! bottleneck roughly in the order in which they were sent, and so do the second packets; but a
+//! second packet is delayed behind the first on its host's link, while packets of hundreds of other
+//! hosts pass. Nearly all packets therefore fit into a few rows, each sorted by arrival. A packet
+//! takes the first row whose last packet arrives no later than the packet itself. (Row by row, the
+//! last packets then arrive earlier and earlier: no other rule keeps more packets in rows.) A
+//! packet that fits into no row waits in a calendar queue.
 
 use super::calendar::{Calendar, Days};
 use retx_link::pipe::Parcel;
@@ -20,16 +21,16 @@ const ROWS: usize = 8;
 pub(in crate::engine) struct Arrival {
     pub arrival: Time,
     pub parcel: Parcel,
-    /// Position of the bottleneck on its route.
+    /// Position of the bottleneck in the packet's route, an index into the engine's routes.
     pub hop: u32,
 }
 
 /// Result of inserting a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine) enum Enqueued {
-    /// The packet arrives first.
+    /// The packet was inserted and arrives before all others.
     First,
-    /// Other packets arrive before it, or at the same time.
+    /// The packet was inserted; another one arrives before it or at the same time.
     Behind,
     /// The packet was not inserted.
     Refused,
@@ -38,14 +39,15 @@ pub(in crate::engine) enum Enqueued {
 /// Packets in order of arrival; ties in order of insertion.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Funnel {
-    /// Earliest arrival in all rows; [`Time::NEVER`] if they are empty. It is in row `first_row`.
+    /// Earliest arrival in all rows, which is that in row `first_row`; [`Time::NEVER`] if all rows
+    /// are empty.
     first: Time,
     first_row: usize,
     /// Number of rows in use: this row and all later ones are empty.
     used: usize,
     /// Earliest arrival in each row; [`Time::NEVER`] if it is empty.
     firsts: [Time; ROWS],
-    /// Latest arrival in each row so far.
+    /// Arrival of the last packet appended to each row.
     lasts: [Time; ROWS],
     rows: [Ring<Arrival>; ROWS],
     /// Earliest arrival in the calendar; [`Time::NEVER`] if it is empty.
@@ -56,7 +58,7 @@ pub(in crate::engine) struct Funnel {
 }
 
 impl Funnel {
-    /// Creates an empty queue, whose calendar will have these days.
+    /// Creates an empty queue. `days` is for its calendar.
     pub fn new(days: Days) -> Self {
         Self {
             first: Time::NEVER,
@@ -71,8 +73,8 @@ impl Funnel {
         }
     }
 
-    // The packet is assembled in its slot: passing it by memory would add a store that has to
-    // complete behind all pending ones.
+    // The parameters are separate, so that the packet is assembled directly in its slot. A struct
+    // would be passed through memory, and its stores would have to wait for all earlier ones.
     #[inline(always)]
     pub fn enqueue(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Enqueued {
         if arrival >= self.lasts[0] {
@@ -127,7 +129,8 @@ impl Funnel {
         const { assert!(ROWS == 8, "they are compared two by two") };
         let firsts = &self.firsts;
         let of = |a: usize, b: usize| if firsts[b] < firsts[a] { b } else { a };
-        // At most two rows are in use most of the time: one comparison then replaces seven.
+        // Most of the time at most two rows are in use. One comparison then suffices, instead of
+        // seven.
         self.first_row = if self.used <= 2 {
             of(0, 1)
         } else {
@@ -168,8 +171,8 @@ impl Funnel {
         self.firsts[self.first_row] = match row.front() {
             Some(first) => first.arrival,
             None => {
-                // An empty row below the last used one does no harm: `NEVER` loses every
-                // comparison.
+                // `used` shrinks only if this was the last row in use. Empty rows below it do no
+                // harm, because `NEVER` loses every comparison.
                 self.used -= usize::from(self.used == self.first_row + 1);
                 Time::NEVER
             }
@@ -177,23 +180,22 @@ impl Funnel {
         self.find_first();
     }
 
-    /// Moves the first packet of the calendar, which is the first of all, into a row.
-    // A packet that is always taken from a row needs no copy.
+    /// Moves the first packet of the calendar, which arrives before all others, into a row. Packets
+    /// are then always read in place in a row, so [`Self::first_by`] needs no copy.
     #[inline(never)]
     fn refill_from_calendar(&mut self) {
         let Some(calendar) = &mut self.calendar else { return };
         if let Some(next) = calendar.pop() {
             self.firsts[self.first_row] = next.arrival;
             self.first = next.arrival;
-            // Earlier than every packet in the rows, it keeps any row sorted at its front.
+            // The packet arrives before all packets in rows, so it can go to the front of any row.
             self.rows[self.first_row].push_front(next);
             self.used = self.used.max(self.first_row + 1);
         }
         self.first_in_calendar = calendar.first().map_or(Time::NEVER, |next| next.arrival);
     }
 
-    /// Packet `others` positions behind the first one in its row; the first one is that returned by
-    /// [`Self::first_by`].
+    /// Packet `others` positions behind the first packet ([`Self::first_by`]) in the same row.
     #[inline]
     pub fn ahead(&self, others: usize) -> Option<&Arrival> {
         self.rows[self.first_row].get(others)
@@ -213,8 +215,9 @@ mod tests {
     use retx_units::Duration;
 
     proptest! {
-        /// In any order of insertion, accepted packets leave by arrival, ties in order of
-        /// insertion, and none before its time; a packet that has to pass few others is accepted.
+        /// Whatever the order of insertion, packets leave in order of arrival, ties in order of
+        /// insertion, and none before its arrival. No packet is refused that would precede fewer
+        /// packets than there are rows.
         #[test]
         fn packets_leave_in_order(
             steps in prop::collection::vec((0u64..9, 0u64..6000), 0..600),

@@ -2,22 +2,24 @@
 //!
 //! *Feeders.* A pipe feeds a funnel if it is the first of its route, private
 //! ([`crate::engine::routes`]) and directly before the bottleneck. A packet's arrival at the
-//! bottleneck is known when it enters such a pipe; the packets of all feeders wait in one funnel,
-//! sorted by that arrival ([`super::funnel`]).
+//! bottleneck is known when it enters such a pipe. The packets of all feeders wait in one funnel,
+//! sorted by the time of that arrival ([`super::funnel`]).
 //!
-//! *Gain.* A packet at a plain bottleneck has no effect elsewhere before the bottleneck's
-//! propagation delay has passed. One event, that much later than the first arrival, therefore
-//! handles all arrivals of that time (or of the transmission time of [`TOGETHER`] packets), one
-//! after the other, each at its own time. Code that reads the state of the bottleneck or the fate
-//! of a packet before then first handles all arrivals up to the present ([`Engine::flush_funnels`],
-//! [`Engine::flush_funnels_of`]).
+//! *Gain.* A packet that arrives at a plain bottleneck has no effect elsewhere before the
+//! bottleneck's propagation delay has passed. The funnel's event may therefore come that much later
+//! than the first arrival (or later by the transmission time of [`TOGETHER`] packets, if that is
+//! less). It then handles all arrivals since, one after another, each at its own time. Code that
+//! needs the state of the bottleneck or the fate of a packet earlier calls
+//! [`Engine::flush_funnels`] or [`Engine::flush_funnels_of`] first, which handle all arrivals up to
+//! the present.
 //!
-//! *Exceptions.* Packets that arrive too long after the first wait in their own pipes, with an
-//! event each.
+//! *Exceptions.* A packet that would arrive too long after the first one in the funnel waits in its
+//! feeder instead, and gets an event of its own.
 //!
-//! *Order.* Packets of a funnel that arrive at the same nanosecond keep the order of the funnel,
-//! and precede packets that arrive by an event. With a capture, which records each arrival at its
-//! time, funnels keep this order, too, but their events do not wait.
+//! *Order.* Packets of a funnel that arrive in the same nanosecond are handled in the order in
+//! which they entered the funnel, and before packets that arrive by events of their own. With a
+//! capture, which records each arrival when it happens, funnels keep this order, too, but their
+//! events are not delayed.
 
 use super::calendar::Days;
 use super::funnel::{Arrival, Enqueued, Funnel};
@@ -32,23 +34,24 @@ use retx_link::pipe::ahead::{Crossing, Kept};
 use retx_link::stage::Entry;
 use retx_units::{Duration, Time};
 
-/// Number of packets by which prefetching runs ahead in a row. It is used if there are more flows
-/// than the caches hold; with 10,000 flows it saves about 5 % of the time.
+/// Distance in a row, in packets, from the packet being handled to the one that is prefetched.
+/// Prefetching is used if the caches cannot hold all flows; with 10,000 flows it saves about 5 % of
+/// the time.
 const FETCHED: usize = 6;
 
-/// Largest number of arrivals carried out together: with more, the last would evict the state of
-/// the first from the cache.
+/// Approximate limit of the arrivals handled by one event. With more, the state of the first would
+/// be evicted from the cache by that of the last.
 const TOGETHER: u64 = 512;
 
 /// Size of a long packet, bytes.
 const PACKET_BYTES: u32 = 1500;
 
-/// Merge queue and the bottleneck behind it.
+/// Merge queue, and the bottleneck to which its packets go.
 #[derive(Debug, Clone)]
 struct Merge {
     funnel: Funnel,
     bottleneck: u32,
-    /// Longest delay of the event after the first arrival: the bottleneck's propagation delay.
+    /// Delay of the event after the first arrival: at most the bottleneck's propagation delay.
     max_wait: Duration,
 }
 
@@ -56,25 +59,25 @@ struct Merge {
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Funnels {
     all: Vec<Merge>,
-    /// First target that is a funnel; the others follow, before the first lane.
+    /// Target of the first funnel; those of the others follow.
     first: Target,
 }
 
-/// Reasons to leave the fast path for a packet.
+/// Reason why a packet leaves the fast path.
 enum Halt {
-    /// Dropped by the queue.
+    /// The bottleneck's queue drops the packet.
     QueueFull,
-    /// Leaves the bottleneck at this time, and continues on another path.
+    /// The packet leaves the bottleneck at this time, and is handled individually from there on.
     LeavesBottleneck(Time),
-    /// Leaves the pipe behind the bottleneck at this time, and fits into no lane.
+    /// The packet leaves the pipe behind the bottleneck at this time, but fits into no lane.
     FitsNoLane(Time),
 }
 
 impl Funnels {
-    /// Creates funnels before the pipes of these routes that can have one, and marks the pipes that
-    /// feed them; with `waits` their events may be delayed.
+    /// Creates a funnel before each pipe of these routes that can have one, and marks the pipes
+    /// that feed it. Events of funnels are delayed only if `waits` is true.
     pub fn new(routes: &[u32], pipes: &mut [Pipe], (first, waits): (Target, bool)) -> Self {
-        // A pipe gets a funnel if packets come to it and all its sources can feed a funnel.
+        // A pipe gets a funnel if it has sources at all and each of them can feed a funnel.
         let mut fed = vec![None; pipes.len()];
         for route in routes.split_inclusive(|word| is_end(*word)) {
             for (at, word) in route.iter().enumerate() {
@@ -91,8 +94,8 @@ impl Funnels {
         let mut all = Vec::new();
         for (bottleneck, fed) in (0..).zip(&mut fed) {
             let pipe = &pipes[bottleneck as usize];
-            // A packet at a plain pipe has no effect outside it before the propagation delay has
-            // passed, so the funnel's event may be that late.
+            // A packet in a plain pipe has no effect outside the pipe before the propagation delay
+            // has passed, so the funnel's event may be delayed that long.
             if *fed == Some(true) && pipe.is_plain() && !pipe.follows() {
                 let each = pipe.transmission_time(PACKET_BYTES);
                 let most = Duration::from_nanos(each.as_nanos().saturating_mul(TOGETHER));
@@ -116,7 +119,7 @@ impl Funnels {
         self.all.len() as u32
     }
 
-    /// Inserts a packet that enters a pipe feeding this funnel.
+    /// Inserts a packet that enters a pipe that feeds this funnel.
     #[inline(always)]
     pub fn feed(
         &mut self,
@@ -145,7 +148,7 @@ impl Funnels {
     }
 }
 
-/// Parts of the engine that an arrival at a bottleneck needs.
+/// Parts of the engine needed to handle an arrival at a bottleneck.
 struct Onward<'e> {
     pipes: &'e mut [Pipe],
     routes: &'e [u32],
@@ -179,7 +182,7 @@ impl Onward<'_> {
         Ok(())
     }
 
-    /// Prefetches the state that a packet will need behind the bottleneck.
+    /// Prefetches the state of the pipe that a packet takes behind the bottleneck.
     #[inline(always)]
     fn prefetch(&self, next: &Arrival) {
         let next = pipe_of(self.routes[next.hop as usize + 1]);
@@ -188,7 +191,7 @@ impl Onward<'_> {
 }
 
 impl Engine<'_> {
-    /// [`Self::enter`] for the first hop of a route, if that feeds this funnel.
+    /// Enters a packet into the first hop of its route, which feeds this funnel.
     #[inline(never)]
     pub(in crate::engine) fn feed(&mut self, number: u32, step: Step) {
         let index = pipe_of(self.routes[step.hop as usize]);
@@ -201,7 +204,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Handles the event of a funnel, which has waited as long as possible.
+    /// Handles the event of a funnel: all arrivals up to now.
     #[inline(never)]
     pub(in crate::engine) fn funnel_due(&mut self, number: u32) {
         self.carry_out(number);
@@ -212,7 +215,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Carries out all arrivals of a funnel up to now.
+    /// Handles all arrivals of a funnel up to now.
     pub(in crate::engine) fn carry_out(&mut self, number: u32) {
         self.carry_out_by(self.now, number);
     }
@@ -232,8 +235,8 @@ impl Engine<'_> {
             } else {
                 Self::carry_out_usual::<false>
             };
-            // A packet that leaves the fast path is handled as if its own event had occurred at its
-            // arrival.
+            // A packet that leaves the fast path is handled as if an event of its own had occurred
+            // when it arrived.
             while let Some((next, halt)) = usual(self, (number, time)) {
                 self.now = next.arrival;
                 let step = Step { parcel: next.parcel, hop: next.hop };
@@ -241,8 +244,8 @@ impl Engine<'_> {
                     Halt::QueueFull => self.stay_in_leader(leader, step, false),
                     Halt::LeavesBottleneck(at) => self.go_ahead(leader, (at, step)),
                     Halt::FitsNoLane(at) => {
-                        // The packet has also passed the pipe behind the bottleneck, where it now
-                        // waits.
+                        // The packet has also passed the pipe behind the bottleneck. `take_lane`
+                        // lets it wait in that pipe, since no lane accepts it.
                         self.take_lane(leader, (at, Step { hop: step.hop + 1, ..step }));
                     }
                 }
@@ -251,10 +254,9 @@ impl Engine<'_> {
         self.now = now;
     }
 
-    /// Carries out arrivals at a leading pipe as long as each packet gets into a lane behind the
-    /// next pipe; returns the first that does not. `PREFETCHES` is true if there are more flows
-    /// than the caches hold.
-    // The engine is borrowed in parts, once for all arrivals.
+    /// Handles arrivals at a bottleneck whose packets have lanes, until one cannot be put into a
+    /// lane behind its next pipe; returns that one. `PREFETCHES` is true if the caches cannot hold
+    /// all flows. The parts of the engine are borrowed once for all arrivals.
     #[inline(never)]
     fn carry_out_usual<const PREFETCHES: bool>(
         &mut self,
@@ -264,8 +266,8 @@ impl Engine<'_> {
         let Merge { funnel, bottleneck, .. } = &mut funnels.all[number as usize];
         let mut onward = Onward { pipes, routes, lanes: lanes.behind(*bottleneck)?, agenda };
         loop {
-            // The packet is read in place and removed at the end of the loop body: a copy would
-            // have to be spilled to memory.
+            // The packet is read in place and removed only at the end of the loop body; a copy
+            // would not fit into registers.
             let next = funnel.first_by(time)?;
             if let Err(halt) = onward.carry_out(next, *bottleneck) {
                 return funnel.pop(time).map(|next| (next, halt));
@@ -278,7 +280,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Carries out one arrival that must be reported, or that occurs at a pipe without followers.
+    /// Handles one arrival at a bottleneck without lanes, as its own event would.
     #[inline(never)]
     fn carry_out_alone(&mut self, next: &Arrival) {
         let Arrival { arrival, parcel, hop, .. } = *next;
@@ -288,12 +290,12 @@ impl Engine<'_> {
         self.enter_in_turn(word, Step { parcel, hop });
     }
 
-    /// Carries out all arrivals at bottlenecks up to now.
+    /// Handles all arrivals at all bottlenecks up to now.
     pub(in crate::engine) fn flush_funnels(&mut self) {
         (0..self.funnels.count()).for_each(|number| self.carry_out(number));
     }
 
-    /// Carries out the arrivals up to now at the bottlenecks on a flow's path.
+    /// Handles the arrivals up to now in the funnels that a flow's routes feed.
     pub(in crate::engine) fn flush_funnels_of(&mut self, flow: u32) {
         for hop in self.flows[flow as usize].first_hops() {
             let first = self.pipes.get(pipe_of(self.routes[hop as usize]) as usize);

@@ -8,21 +8,21 @@ use retx_link::pipe::Parcel;
 use retx_link::stage::{Entry, Packet};
 use retx_tcp::Polled;
 
-/// Result of letting an end send.
+/// Result of [`Engine::transmit_plain`].
 enum Outcome {
-    /// No further segment to send.
+    /// There is no further segment to send.
     Done { wants_attention: bool },
-    /// A segment has been written.
+    /// A segment that is not plain has been written into `transmit`.
     Written,
-    /// A packet takes this step.
+    /// A packet enters its first hop, which is not a private pipe, with this step.
     Enters(Step),
-    /// The packet of this step was dropped by this pipe's queue.
+    /// The queue of this pipe has dropped the packet of this step.
     QueueFull(Step, u32),
 }
 
 impl Engine<'_> {
     /// Takes the first packet out of a pipe. If the packet has reached its destination, returns the
-    /// packet and the endpoint; otherwise moves the packet on.
+    /// packet and the endpoint; otherwise moves the packet to its next hop.
     #[inline(always)]
     pub(in crate::engine) fn pipe_due_express(&mut self, index: u32) -> Option<(u32, u32)> {
         let pipe = &mut self.pipes[index as usize];
@@ -35,7 +35,7 @@ impl Engine<'_> {
         None
     }
 
-    /// Enters a packet into the hop of this word of its route.
+    /// Enters a packet into the hop of this route entry.
     #[inline(always)]
     pub(in crate::engine) fn enter_express(&mut self, word: u32, step: Step) {
         let (index, id) = (pipe_of(word), step.parcel.id);
@@ -55,8 +55,8 @@ impl Engine<'_> {
             let (frame, ecn_capable) = (packet.frame(), packet.is_ecn_capable());
             pipe.handle_packet(self.now, &Packet { id, frame, ecn_capable })
         };
-        // In a private pipe the position follows from the pipe; only a drop or a copy reads it from
-        // the packet.
+        // In a private pipe the position follows from the pipe, so it is stored in the packet only
+        // for a drop or a copy, which read it there.
         if !is_private(word) || entry != Entry::Accepted {
             self.packets.set_hop(id, step.hop);
         }
@@ -67,7 +67,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Sends the packets of an end; true if the flow has events that the engine must process.
+    /// Sends the packets of an endpoint; true if the flow has events that the engine must process.
     #[inline(always)]
     pub(in crate::engine) fn transmit_express(&mut self, index: u32, side: Side) -> bool {
         loop {
@@ -83,9 +83,9 @@ impl Engine<'_> {
         }
     }
 
-    /// Sends plain segments into a private pipe, the usual case, until something else has to be
-    /// done; schedules the next wake-up of the flow at the end.
-    // The engine is borrowed in parts, once for all segments.
+    /// Sends plain segments into a private pipe, which is the usual case. Stops at the first packet
+    /// that needs other treatment; otherwise schedules the flow's next wake-up at the end. The
+    /// parts of the engine are borrowed once for all segments.
     #[inline(always)]
     fn transmit_plain(&mut self, index: u32, side: Side) -> Outcome {
         let Self {
@@ -127,8 +127,8 @@ impl Engine<'_> {
             if entry != Entry::Accepted {
                 return Outcome::QueueFull(step, first);
             }
-            // The connection has reported that it has nothing more to send, so polling it again is
-            // not needed.
+            // The connection has reported that it has nothing more to send, so it need not be
+            // polled again.
             if !plain.more {
                 break;
             }

@@ -1,13 +1,15 @@
 //! Lanes: queues of packets that have passed hops ahead of time ([`super::ahead`]).
 //!
-//! Packets that leave a bottleneck in order arrive in order at the hosts behind it, if their links
-//! are alike. The packets of all these links therefore wait in one lane, sorted by arrival, with
-//! one pending event instead of one per link; and because the next packets are known, their data
-//! can be prefetched. A packet that was queued at its host's link arrives later than some that left
-//! the bottleneck after it, so there are several parallel lanes, and each packet takes the first
-//! one whose last packet arrives no later than itself. (Then the last packet of each lane arrives
-//! before that of the lane before it: no other choice keeps more packets in lanes.) A packet that
-//! fits into no lane waits in the last pipe that it has passed, as without lanes.
+//! Behind a bottleneck, packets arrive at the hosts in the order in which they left the bottleneck,
+//! if the access links are alike. The packets of all these links therefore wait in one lane, sorted
+//! by arrival, with one pending event instead of one per link. The lane also shows which packets
+//! arrive next, so their data can be prefetched.
+//!
+//! A packet that was queued at its access link arrives later than some packets that left the
+//! bottleneck after it. Therefore there are several parallel lanes, and a packet takes the first
+//! one whose last packet arrives no later than the packet itself. (Lane by lane, the last packets
+//! then arrive earlier and earlier: no other rule keeps more packets in lanes.) A packet that fits
+//! into no lane waits in the last pipe that it has passed, with an event of that pipe.
 
 use crate::agenda::Agenda;
 use crate::engine::Engine;
@@ -20,17 +22,17 @@ use retx_link::pipe::ahead::Kept;
 use retx_link::ring::Ring;
 use retx_units::Time;
 
-/// Value of `to` for a packet that has not reached its host when it leaves the lane.
+/// Value of `to` for a packet that has further hops after it leaves the lane.
 const FURTHER: u32 = u32::MAX;
 
-/// Number of flows whose state exceeds a processor's L2 cache. (Prefetching has no effect at 300,
-/// and saves a fifth of the time at 1000.)
+/// Number of flows above which their state is taken to exceed a processor's L2 cache. (Measured:
+/// prefetching has no effect with 300 flows, and saves a fifth of the time with 1000.)
 const MANY: usize = 250;
 
 /// Number of parallel lanes.
 const LANES: usize = 4;
 
-/// Distance in slots by which the slot of a packet is prefetched.
+/// Distance, in slots of a lane, at which the slot for a later packet is prefetched.
 const PLACES: u32 = 16;
 
 /// No lane.
@@ -41,17 +43,17 @@ const NONE: u32 = u32::MAX;
 pub(in crate::engine) struct Waiting {
     pub arrival: Time,
     pub id: u32,
-    /// Host at which it is when it leaves the lane ([`Packet::to`]), or [`FURTHER`].
+    /// Endpoint that the packet reaches when it leaves the lane ([`Packet::to`]), or [`FURTHER`].
     ///
     /// [`Packet::to`]: crate::packet::Packet::to
     pub to: u32,
 }
 
-/// Packets that have left a pipe which other pipes follow ahead of time, sorted by arrival.
+/// Packets that have passed a leader and its followers ahead of time, sorted by arrival.
 #[derive(Debug, Clone, Default)]
 struct Lane {
     waiting: Ring<Waiting>,
-    /// Latest arrival so far.
+    /// Arrival of the last packet appended.
     last: Time,
 }
 
@@ -70,18 +72,18 @@ impl Lane {
 /// All lanes.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Lanes {
-    /// First lane behind each pipe, or [`NONE`].
+    /// Index of the first lane behind each pipe; [`NONE`] if it has no lanes.
     of: Vec<u32>,
     all: Vec<Lane>,
-    /// First target that is a lane; all later targets are lanes, too.
+    /// Target of the first lane; all targets after it are lanes, too.
     first: Target,
-    /// True if there are more flows than the caches hold.
+    /// True if the caches cannot hold the state of all flows.
     exceed_caches: bool,
 }
 
 impl Lanes {
-    /// Creates lanes for pipes that several other pipes follow; in a chain of leaders the first one
-    /// gets them.
+    /// Creates lanes behind each pipe that several other pipes follow. If such a pipe follows
+    /// another one itself, the lanes belong to the first leader of that chain.
     pub fn new(pipes: &[Pipe], first: Target, flows: usize) -> Self {
         let mut followers = vec![0u32; pipes.len()];
         for leader in pipes.iter().filter_map(Pipe::leader) {
@@ -90,8 +92,8 @@ impl Lanes {
         let of = vec![NONE; pipes.len()];
         let mut lanes = Self { of, all: Vec::new(), first, exceed_caches: flows > MANY };
         for (mut index, followers) in followers.into_iter().enumerate() {
-            // Packets enter the first of a chain of leaders by an event; the lanes belong to that
-            // one.
+            // Packets enter only the first leader of a chain by an event, so the lanes are looked
+            // up by that one.
             while let Some(leader) = pipes[index].leader() {
                 index = leader;
             }
@@ -108,7 +110,7 @@ impl Lanes {
         self.all.len() as u32
     }
 
-    /// True if there are more flows than the caches hold.
+    /// True if the caches cannot hold the state of all flows.
     #[inline(always)]
     pub const fn exceed_caches(&self) -> bool {
         self.exceed_caches
@@ -131,7 +133,8 @@ pub(in crate::engine) struct ParallelLanes<'l> {
 }
 
 impl ParallelLanes<'_> {
-    /// Appends to the first lane whose tail is not later; returns false if there is none.
+    /// Appends a packet to the first lane whose last packet does not arrive later; returns false if
+    /// there is none.
     #[inline(always)]
     pub fn append(&mut self, waiting: Waiting, agenda: &mut Agenda) -> bool {
         let Waiting { arrival, id, to } = waiting;
@@ -142,7 +145,7 @@ impl ParallelLanes<'_> {
         fits || self.append_to_other_lane(arrival, id, to, agenda)
     }
 
-    // Scalars stay in registers; a struct would be written to memory first.
+    // Separate parameters stay in registers; a struct would be passed through memory.
     #[inline(never)]
     fn append_to_other_lane(
         &mut self,
@@ -161,7 +164,7 @@ impl ParallelLanes<'_> {
         true
     }
 
-    /// Prefetches the slots of later packets in the most used lane.
+    /// Prefetches a slot for a later packet in the first lane, the most used one.
     #[inline(always)]
     pub fn prefetch(&self) {
         self.lanes[0].waiting.prefetch_back(PLACES);
@@ -193,8 +196,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Takes the first packet out of a lane. Returns it and its end if it has arrived there;
-    /// otherwise moves it on.
+    /// Takes the first packet out of a lane. If the packet has reached its destination, returns the
+    /// packet and the endpoint; otherwise moves the packet to its next hop.
     #[inline(always)]
     pub(in crate::engine) fn lane_due(&mut self, index: u32) -> Option<(u32, u32)> {
         let lane = &mut self.lanes.all[index as usize];
@@ -213,8 +216,8 @@ impl Engine<'_> {
         Some((id, to))
     }
 
-    /// Prefetches the state of the next packets of a lane in stages: each stage follows the
-    /// pointers fetched by the previous one. The distances were chosen by measurement.
+    /// Prefetches the state of the next packets of a lane in stages: each stage follows pointers
+    /// that the previous stage has prefetched. The distances were chosen by measurement.
     #[inline(always)]
     fn fetch_next(&self, index: u32) {
         let waiting = &self.lanes.all[index as usize].waiting;
@@ -237,8 +240,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Flow and side of the host at which a waiting packet is when it leaves the lane; `None` if it
-    /// has further hops.
+    /// Flow and side that a waiting packet reaches when it leaves the lane; `None` if it has
+    /// further hops.
     #[inline(always)]
     fn end_in<'w>(&self, waiting: Option<&'w Waiting>) -> Option<(&'w Waiting, &Flow, Side)> {
         let waiting = waiting?;

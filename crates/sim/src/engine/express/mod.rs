@@ -1,33 +1,35 @@
 //! Fast paths of the engine (express): everything in it that exists only for speed.
 //!
-//! The plain engine ([`super::hops`], [`super::hosts`]) moves each packet through each hop by an
-//! event of its own. The fast paths are used unless the run is a reference run
-//! ([`Options::reference`](crate::Options::reference)) or takes a capture, which has to see every
-//! hop at its time.
+//! The general engine ([`super::hops`], [`super::hosts`]) handles each packet at each hop by an
+//! event. The fast paths are used instead, except in a reference run
+//! ([`Options::reference`](crate::Options::reference)) and in a run with a capture, which must see
+//! each packet at each hop when it passes there.
 //!
 //! *Assumptions.* A plain pipe (droptail queue, constant rate and delay, no channel) determines a
 //! packet's arrival at its far end when the packet enters; so does a pipe whose channel only loses
 //! packets. The route of a flow never changes. Packets leave a pipe in order, unless its channel
 //! reorders them.
 //!
-//! *Invariants.* No result changes except the number of events: counters, tables, samples,
-//! conservation of packets at each instant at which it is checked, and the order of packets at each
-//! queue. `tests/all/reference.rs` and `tests/all/ahead.rs` compare. TCP's own fast paths are in
-//! `retx_tcp`'s `connection/fast_path.rs`, under the same rule.
+//! *Invariants.* The fast paths change no result except the number of events: counters, tables and
+//! samples are equal, packets are conserved whenever that is checked, and packets have the same
+//! order at each queue. `tests/all/reference.rs` and `tests/all/ahead.rs` compare the results.
+//! TCP's own fast paths, which follow the same rule, are in `connection/fast_path.rs` of
+//! `retx_tcp`.
 //!
 //! *Parts.*
-//! - [`hops`]: packets skip the checks that a plain pipe does not need, and are not read between
-//!   their ends where their position is known (private pipes, [`super::routes`]).
-//! - [`ahead`]: a pipe that a single other pipe feeds costs no event; a packet passes it when it
-//!   enters the pipe before.
-//! - [`lanes`]: access links behind a bottleneck share a few lanes instead of an event each. With
-//!   more flows than the caches hold, the data of the next packets are prefetched.
-//! - [`funnels`], [`funnel`], [`calendar`]: one event handles many arrivals at a bottleneck from
-//!   links of one host each.
+//! - [`hops`]: packets skip checks that a plain pipe does not need. Where a packet's position is
+//! known without reading it (private pipes, [`super::routes`]), it is not read on its way.
+//! - [`ahead`]: a pipe that gets its packets from one other pipe needs no event; a packet's passage
+//! through it is computed when the packet enters that other pipe.
+//! - [`lanes`]: access links behind a bottleneck share a few queues, instead of one event per link.
+//! If the caches cannot hold all flows, the data of the next packets are prefetched.
+//! - [`funnels`], [`funnel`], [`calendar`]: one event handles many arrivals at a bottleneck that is
+//! reached over access links of single hosts.
 //!
-//! *Gain of all parts, TCP's fast paths included.* Instructions (events) per delivered segment of
-//! a dumbbell, start and end of the run included, by `benches/scale.rs flows N` with and without
-//! `--reference` under callgrind, without link-time optimisation:
+//! *Gain of all parts, including TCP's fast paths.* The table shows instructions (and events) per
+//! delivered segment of a dumbbell, including the start and the end of the run. It was measured by
+//! `benches/scale.rs flows N` under callgrind, with and without `--reference`, and without
+//! link-time optimisation.
 //!
 //! | flows | with | reference |
 //! |---:|---:|---:|
@@ -37,9 +39,9 @@
 //! | 1,000 | 4,506 (2.41) | 9,831 (7.12) |
 //! | 10,000 | 9,337 (2.84) | 14,632 (8.35) |
 //!
-//! *Order of ties.* Packets that reach a bottleneck at the same nanosecond over private links are
-//! ordered by their transmission time. Funnels keep that order; the general engine also uses them
-//! for it, with an event for each arrival.
+//! *Order of ties.* Packets that reach a bottleneck in the same nanosecond over private links are
+//! ordered by the time at which they were sent. Funnels provide that order; for its sake the
+//! general engine uses them, too, with an event for each arrival.
 
 mod ahead;
 mod calendar;
