@@ -71,8 +71,8 @@ impl Sender {
         self.sent
     }
 
-    /// Earliest time at which the next packet may be sent, as far as known; [`Time::NEVER`] if
-    /// none can be sent for now.
+    /// Earliest time at which the next packet may be sent, as far as known; [`Time::NEVER`] if none
+    /// may be sent at present.
     fn next(&self) -> Time {
         let time = match self.source.pace() {
             Pace::Saturating { backlog } if self.in_first_hop >= backlog => return Time::NEVER,

@@ -162,8 +162,7 @@ impl<'a> Engine<'a> {
         let stages = plan.stages.len();
         let mut owners = Owners::new(plan.pipes.len(), flows.len(), stages, datagrams.len());
         let pipe = |pipe: &crate::plan::PipePlan| {
-            // `format_args!` defers the formatting of the name: only the few pipes that draw random
-            // numbers need it.
+            // `format_args!` formats lazily: only the few pipes with random draws need their names.
             Pipe::new(&pipe.config, key, format_args!("link.{}.{}", pipe.link, pipe.direction))
         };
         let finite = flows.iter().filter(|flow| flow.is_finite()).count()

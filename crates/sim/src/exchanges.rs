@@ -1,5 +1,5 @@
-//! Requests and responses: a client at the receiving end sends requests, the data sender responds,
-//! the client thinks and sends the next.
+//! Requests and responses: a client at the receiving endpoint sends a request, the server (the data
+//! sender) responds, and after a think time the client sends its next request.
 
 use crate::app::App;
 use crate::plan::ExchangePlan;
@@ -9,8 +9,9 @@ use retx_record::tables::Exchange;
 use retx_tcp::Connection;
 use retx_units::{Duration, Law, Stream, StreamKey, Time};
 
-/// Sizes of requests and responses, drawn in the order of the exchanges. Both ends draw equal
-/// sizes, at whatever time each of them begins an exchange.
+/// Sizes of requests and responses, drawn in the order of the exchanges. Two scripts of one flow
+/// draw equal sizes, so client and server may each have one (as in emulations) and need not begin
+/// an exchange at the same time.
 #[derive(Debug, Clone)]
 pub struct Script {
     plan: ExchangePlan,
@@ -77,22 +78,22 @@ pub struct Exchanges {
     /// Start of the current exchange.
     begun: Time,
     sizes: ExchangeSizes,
-    /// Bytes of the request that the client has not written yet, and that the server has not read
-    /// yet.
+    /// Bytes of the request that the client has not written yet.
     unwritten: u64,
+    /// Bytes of the request that the server has not read yet.
     unread: u64,
     /// Time of the client's next request on the open connection.
     pub think_until: Time,
     answered: u32,
     /// Bytes of responses that the server has written on this connection.
     pub given: u64,
-    /// Times from the request to the last byte of the response.
+    /// Distribution of the times from a request to the last byte of its response.
     pub times: Distribution,
 }
 
 impl Exchanges {
-    /// Creates the exchanges of the flow called `name`, before the first one. Their draws depend on
-    /// the name alone.
+    /// Creates the exchanges of the flow called `name`, before the first one. Their random draws
+    /// depend only on the name and the stream key.
     pub fn new(plan: ExchangePlan, key: StreamKey, name: &str) -> Box<Self> {
         Box::new(Self {
             script: Script::new(plan, key, name),
@@ -107,7 +108,7 @@ impl Exchanges {
         })
     }
 
-    /// Prepares for a connection that is about to be opened for a request.
+    /// Begins an exchange on a connection that is about to be opened.
     pub fn begin_connection(&mut self, now: Time, app: &mut App) {
         self.given = 0;
         app.open_supply();
@@ -122,7 +123,8 @@ impl Exchanges {
         app.expect(self.sizes.response);
     }
 
-    /// Lets the client act after an event of its connection.
+    /// Lets the client send after an event of its connection: a request that is due, or the rest of
+    /// the current one.
     pub fn drive_client(&mut self, now: Time, app: &mut App, connection: &mut Connection) {
         if self.think_until <= now {
             self.send_request(now, app);
@@ -132,7 +134,7 @@ impl Exchanges {
         }
     }
 
-    /// Advances the server: it reads, and writes a response once it has the whole request.
+    /// Lets the server read, and write a response once it has the whole request.
     pub fn drive_server(&mut self, app: &mut App, connection: &mut Connection) {
         if self.unread == 0 || connection.readable() == 0 {
             return;

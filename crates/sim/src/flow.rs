@@ -1,4 +1,4 @@
-//! Flow: two ends, each an application on a connection.
+//! Flow: two endpoints, each with an application and a connection.
 
 use crate::app::App;
 use crate::exchanges::Exchanges;
@@ -27,25 +27,25 @@ mod sending;
 enum Phase {
     /// Not opened yet.
     Waiting,
-    /// Opened, and not closed by both ends yet.
+    /// Opened, and not yet closed by both endpoints.
     Open,
     /// The last connection is over.
     Done,
 }
 
-/// A flow. Fields used for each segment are adjacent and follow the two connections: the first
-/// cache line after these, and the start of the second, serve both ends.
+/// A flow. The fields used for each segment follow the two connections directly, so that they share
+/// one cache line and the start of the next.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Flow {
     /// Connections of the data sender and the data receiver.
     ends: [Connection; 2],
-    /// Index of the first hop from each end, in the engine's routes.
+    /// Position in the engine's routes of the first hop from each endpoint.
     first_hops: [u32; 2],
-    /// Route entries of these hops, encoded as words (`engine/routes.rs`).
+    /// Route entries of these hops, in the encoding of `engine/routes.rs`.
     first_route_entries: [u32; 2],
-    /// Next wake-up of each end that is scheduled with the engine; the end may have asked for
-    /// another time since.
+    /// Next wake-up of each endpoint that the engine has scheduled. The endpoint may need a later
+    /// one by now.
     woken: [Time; 2],
     /// Number of connections opened.
     connections: u32,
@@ -53,16 +53,16 @@ pub struct Flow {
     initiator: Side,
     /// True once the sender's handshake is complete.
     connected: bool,
-    /// True if the connection has ended and the engine has not handled its end yet.
+    /// True if the connection has closed and the engine has not handled that yet.
     has_closed: bool,
     /// Requests and responses; `None` for other applications.
     pub exchanges: Option<Box<Exchanges>>,
-    /// State of a leg at a proxy; `None` for most flows.
+    /// State for a flow that is a leg of a chain with proxies; `None` for most flows.
     leg: Option<Box<Leg>>,
     /// Receiving program that reads slowly; `None` for most flows.
     reader: Option<Box<Reader>>,
     app: App,
-    /// Bandwidth-delay product of its path, if defined.
+    /// Bandwidth-delay product of the flow's path, if defined.
     path: Option<Box<PathProduct>>,
     /// Record of the flow.
     pub record: FlowRecord,
@@ -70,9 +70,9 @@ pub struct Flow {
     opens: Time,
     /// Bytes acknowledged on earlier connections.
     earlier_bytes: u64,
-    /// Number of ends that have closed.
+    /// Number of endpoints that have closed.
     closed: u8,
-    /// True if a connection was reset before its file was read: the flow ends unfinished.
+    /// True if a connection was reset before its file was read, so the flow ends unfinished.
     reset: bool,
 }
 
@@ -109,15 +109,15 @@ impl Flow {
         }
     }
 
-    /// Opens the next connection. Initial sequence numbers are drawn per connection, so that they
-    /// are independent of the rest of the run.
+    /// Opens the next connection. Each connection has its own random stream for initial sequence
+    /// numbers, so they do not depend on the rest of the run.
     fn open(&mut self, now: Time, context: &Context<'_>) {
         let plan = &context.flows[self.record.flow() as usize];
         let key = context.key;
         let number = self.app.file();
         let name = ["flow.", &plan.name, ".initial_sequence.", &number.to_string()].concat();
         let mut stream = key.stream(&name);
-        // Constructed in place: copying would cost more than constructing.
+        // Connections are constructed in place: copying one would cost more than constructing it.
         for side in [Side::Sender, Side::Receiver] {
             let initial = SeqNr(stream.next_u64() as u32);
             let tcp = [plan.tcp, plan.receiver_tcp][side as usize];
@@ -151,7 +151,7 @@ impl Flow {
         self.record.begin_connection(now);
     }
 
-    /// Index of the first hop from each end, in the engine's routes.
+    /// Position in the engine's routes of the first hop from each endpoint.
     pub const fn first_hops(&self) -> [u32; 2] {
         self.first_hops
     }
@@ -161,7 +161,7 @@ impl Flow {
         self.first_route_entries = self.first_hops.map(|hop| routes[hop as usize]);
     }
 
-    /// Entry of the first hop from this end, encoded as a word.
+    /// Route entry of the first hop from this endpoint, in the encoding of `engine/routes.rs`.
     #[inline(always)]
     pub const fn first_route_entry(&self, side: Side) -> u32 {
         self.first_route_entries[side as usize]
@@ -172,18 +172,19 @@ impl Flow {
         self.phase == Phase::Done
     }
 
-    /// True if a connection has just ended, until [`Self::note_close`]; always true at proxies.
+    /// True if a connection has closed and [`Self::note_close`] has not been called yet; always
+    /// true for a leg of a chain.
     #[inline]
     pub const fn wants_attention(&self) -> bool {
         self.has_closed || self.leg.is_some()
     }
 
-    /// True if a connection has just ended, until [`Self::note_close`].
+    /// True if a connection has closed and [`Self::note_close`] has not been called yet.
     pub const fn has_closed(&self) -> bool {
         self.has_closed
     }
 
-    /// Marks the end of the connection as handled.
+    /// Marks the close of the connection as handled.
     pub const fn note_close(&mut self) {
         self.has_closed = false;
     }
@@ -301,7 +302,7 @@ impl Flow {
         self.app.is_complete() && self.exchanges.as_ref().is_none_or(|all| all.are_done())
     }
 
-    // Inlined where acknowledgments arrive.
+    // Inlined into the code that handles arriving acknowledgments.
     #[inline(always)]
     fn drive_sender(&mut self, now: Time, recorder: &mut Recorder) {
         while let Some(event) = self.ends[SENDER].poll_event() {
@@ -331,8 +332,8 @@ impl Flow {
     fn handle_sender_event(&mut self, now: Time, event: &Event, recorder: &mut Recorder) {
         match event {
             Event::Rtt(rtt) => self.record.counters.rtt.add(*rtt),
-            // Not recorded: in an emulation such samples are not available, and they may include
-            // more than a round trip.
+            // Samples from echoed timestamps are not recorded: an emulation cannot observe them,
+            // and they may include more than a round trip.
             Event::EchoedRtt(_) => {}
             Event::LossFound(found) => {
                 self.record_episode(now, (EpisodeKind::FastRetransmit, found), recorder);
@@ -357,7 +358,7 @@ impl Flow {
     }
 }
 
-/// Environment of a flow that opens a connection.
+/// Data and tables of the run that a flow needs, for example to open a connection.
 #[derive(Debug)]
 pub struct Context<'a> {
     /// Plans of the flows.

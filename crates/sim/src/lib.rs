@@ -1,9 +1,10 @@
 //! Engine: hosts, applications and links in virtual time, and the record of a run.
 //!
-//! Path of a packet: [`engine`] takes the earliest event → a flow's application and connection are
-//! asked for a segment ([`flow`]) → the engine passes it to the first pipe of its route → queue,
-//! rate, channel and delay (`retx_link::pipe`), or another [`stage`] → the next hop … → the peer's
-//! connection → its acknowledgment returns likewise.
+//! Path of a packet: the [`engine`] takes the earliest event, and polls a flow's application and
+//! connection for a segment ([`flow`]). It passes the packet to the first hop of its route: a pipe
+//! (queue, rate, channel and delay; `retx_link::pipe`) or another [`stage`]. When the packet leaves
+//! a hop, the engine passes it to the next, and finally to the peer's connection. The
+//! acknowledgment returns in the same way.
 
 pub mod agenda;
 mod app;

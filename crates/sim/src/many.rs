@@ -8,14 +8,14 @@ use retx_scenario::Scenario;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// Replications to run, and number of threads.
+/// Range of replications to run, and number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {
     /// First replication.
     pub first: u64,
     /// Number of replications.
     pub count: u64,
-    /// Number of threads; a larger number than replications is harmless.
+    /// Number of threads; may exceed the number of replications.
     pub threads: NonZeroUsize,
 }
 
@@ -45,7 +45,7 @@ pub fn run_many(
     run_many_within(scenario, options, batch, (control, |work| work()))
 }
 
-/// Like [`run_many`], with a function that prepares each thread.
+/// Like [`run_many`], but the work of each thread runs inside a call of `within`.
 ///
 /// # Errors
 /// As for [`run_many`].
@@ -61,7 +61,7 @@ pub fn run_many_within(
     let (scenario, options) = (Arc::clone(scenario), options.clone());
     pool.submit(Job { label: 0, kind: 0, options, scenario, first, count });
     let (parts, mut failures) = pool.finish();
-    // First the runs that failed by themselves: the others were cancelled because of them.
+    // Runs that failed by themselves come first; the others were cancelled because of them.
     failures.sort_by_key(|(_, replication, error)| (*error == RunError::Cancelled, *replication));
     if let Some((_, _, error)) = failures.into_iter().next() {
         return Err(error);

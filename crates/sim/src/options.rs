@@ -17,9 +17,9 @@ pub struct Options {
     pub episodes: bool,
     /// Places of captures.
     pub capture: Vec<CapturePoint>,
-    /// True to run without anything that exists only for speed: each hop by its own event, each
-    /// segment by the general path through its connection. All results are equal except for the
-    /// number of events.
+    /// True to run without anything that exists only for speed: each hop is an event of its own,
+    /// and each segment takes the general path through its connection. All results are equal,
+    /// except the number of events.
     pub reference: bool,
 }
 
@@ -35,10 +35,10 @@ pub enum RunError {
         crate::event_queue::MAX_TARGETS
     )]
     TooLarge {
-        /// Number of timers: two per link, two per flow, one per wlan.
+        /// Number of timers that the plan needs.
         targets: u64,
     },
-    /// More rows than a plan allows.
+    /// More sample rows than the plan allows.
     #[error(
         "samples every {interval} come to more than {most} rows by {at} of the run: take a longer \
          `sample_interval`, or \"every_ack\""

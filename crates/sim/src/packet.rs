@@ -18,24 +18,24 @@ pub use fields::{PacketMut, PacketRef, Transmission};
 use free::Free;
 pub use plain::{Arriving, Label};
 
-/// Stands for no row in a table, no packet in a capture, no group of copies.
+/// Stands for no row in a table, no packet in a capture, or no group of copies.
 pub const NONE: u32 = u32::MAX;
 
-/// Packet: its header and destination, which is all that the receiving end needs. Half a cache
-/// line, because with thousands of flows each packet is written once and read once in memory that
-/// no cache holds. TCP options, which few packets have, and all other fields are stored separately
-/// ([`fields`]).
+/// Packet: its header and destination, which is all that the receiving endpoint needs. It takes
+/// half a cache line: with thousands of flows, packets do not stay in the caches, so each cache
+/// line costs an access to memory. TCP options, which few packets have, and all other fields are
+/// stored separately ([`fields`]).
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 pub struct Packet {
-    /// Position of its first sequence number: SYN 0, first byte of data 1. For a datagram, its
+    /// Position of the packet's first byte: SYN 0, first byte of data 1. For a datagram, its
     /// number.
     pub position: u64,
     /// Sequence number of the header.
     pub seq: SeqNr,
     /// Acknowledgment number of the header.
     pub ack: SeqNr,
-    /// Destination end: twice the flow's index, plus 1 in the direction of the data.
+    /// Destination endpoint: twice the flow's index, plus 1 in the direction of the data.
     pub to: u32,
     /// Number of the flow's connection; for a datagram, 1 for copies made by the network.
     pub connection: u32,
@@ -45,25 +45,25 @@ pub struct Packet {
     payload_bytes: u16,
     /// Control bits of the header.
     pub flags: Flags,
-    /// [`HAS_OPTIONS`], [`LOSS_NOTICE`], [`NOTED`], [`TIMED`]; from bit [`ECN_SHIFT`] on the ECN
-    /// field.
+    /// The flags [`HAS_OPTIONS`], [`LOSS_NOTICE`], [`NOTED`] and [`TIMED`], and the ECN field from
+    /// bit [`ECN_SHIFT`] on.
     bits: u8,
 }
 
-/// Flag: has TCP options other than timestamps alone.
+/// Flag: the packet has TCP options other than timestamps.
 const HAS_OPTIONS: u8 = 1;
-/// Flag: the segment that it asks for was lost on a bad channel.
+/// Flag: the segment that this acknowledgment asks for was corrupted on a lossy link.
 const LOSS_NOTICE: u8 = 2;
-/// Flag: has [`Notes`].
+/// Flag: the packet has [`Notes`].
 const NOTED: u8 = 4;
-/// Flag: its only option is timestamps.
+/// Flag: timestamps are the packet's only TCP option.
 const TIMED: u8 = 8;
-/// Length of that option with its padding, bytes.
+/// Length of the timestamps option with its padding, bytes.
 const TIMESTAMPS_BYTES: u32 = 12;
-/// Position of the ECN field in the bits.
+/// Position of the ECN field in [`Packet::bits`].
 const ECN_SHIFT: u32 = 6;
-/// Mask of the bits that are 0 in a plain packet: neither a notice nor options but timestamps, and
-/// not ECN-capable.
+/// Mask of the bits that are 0 in a plain packet: one without loss notice, without options other
+/// than timestamps, and not ECN-capable.
 const PLAIN: u8 = !(NOTED | TIMED);
 
 const _: () = assert!(size_of::<Packet>() == 32);
@@ -75,12 +75,12 @@ const fn length(bytes: u32) -> u16 {
 }
 
 impl Packet {
-    /// Creates a packet that carries this segment; the sender fills in the rest.
+    /// Creates a packet that carries this segment; the sender fills in the remaining fields.
     #[inline]
     fn new(segment: &Segment, ecn: Ecn) -> Self {
         let kind = kind_of(&segment.options);
-        // Few packets have options other than timestamps; only for these the length of the options
-        // is computed.
+        // The length of the options is computed only for the few packets that have options other
+        // than timestamps.
         let headers = match kind {
             HAS_OPTIONS => segment.packet_bytes() - segment.payload_bytes,
             TIMED => IPV4_HEADER_BYTES + TCP_HEADER_BYTES + TIMESTAMPS_BYTES,
@@ -130,7 +130,7 @@ impl Packet {
         }
     }
 
-    /// True if a queue may mark it with congestion experienced.
+    /// True if a queue may mark the packet (congestion experienced) instead of dropping it.
     #[inline]
     pub const fn is_ecn_capable(&self) -> bool {
         self.bits >> ECN_SHIFT != Ecn::NotEct as u8
@@ -143,7 +143,7 @@ impl Packet {
         self.payload_bytes() + self.flags.contains(syn) as u32 + self.flags.contains(fin) as u32
     }
 
-    /// Position after its last sequence number.
+    /// Position after the packet's last byte; SYN and FIN count as one byte each.
     #[inline]
     pub const fn end(&self) -> u64 {
         self.position + self.seq_len() as u64
@@ -161,14 +161,14 @@ impl Packet {
         self.to & 1 == 1
     }
 
-    /// Destination end.
+    /// Destination endpoint.
     #[inline]
     pub const fn side(&self) -> Side {
         if self.carries_data_direction() { Side::Receiver } else { Side::Sender }
     }
 
-    /// Sets a relay's notice: the segment that this acknowledgment asks for was lost on a bad
-    /// channel.
+    /// Sets a relay's loss notice: the segment that this acknowledgment asks for was corrupted on a
+    /// lossy link.
     pub const fn notice_loss(&mut self) {
         self.bits |= LOSS_NOTICE;
     }
@@ -181,7 +181,7 @@ impl Packet {
     /// Marks the packet with congestion experienced.
     #[cold]
     pub const fn mark(&mut self) {
-        // CE is the codepoint with both bits set (RFC 3168 §5): nothing has to be cleared.
+        // CE is the codepoint with both bits set (RFC 3168 §5), so no bit has to be cleared.
         self.bits |= (Ecn::Ce as u8) << ECN_SHIFT;
     }
 
@@ -212,8 +212,8 @@ const fn kind_of(options: &Options) -> u8 {
     }
 }
 
-/// Reusable buffer for an unpacked segment. Most segments have no options, so that these need not
-/// be written.
+/// Reusable buffer for an unpacked segment. Options are written only if there are any; most
+/// segments have none.
 #[derive(Debug, Clone, Default)]
 pub struct Unpacked {
     segment: Segment,
@@ -236,8 +236,8 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// Creates a packet that carries this segment; returns its index, and the packet for the sender
-    /// to complete.
+    /// Creates a packet that carries this segment. Returns its index, and the packet itself, so
+    /// that the sender can fill in the remaining fields.
     #[inline(always)]
     pub fn insert(&mut self, segment: &Segment, ecn: Ecn) -> (u32, PacketMut<'_>) {
         let packet = Packet::new(segment, ecn);
@@ -355,8 +355,8 @@ impl Packets {
     pub fn unpack(&self, id: u32, to: &mut Unpacked) {
         let packet = &self.slots[id as usize];
         let with_options = packet.bits & (HAS_OPTIONS | TIMED) != 0;
-        // Options are the largest part of a segment: they are written only if this segment has
-        // some, or the previous one has left some in the buffer.
+        // Options are the largest part of a segment. They are written only if this segment has any,
+        // or if the previous segment has left some in the buffer.
         if with_options || to.has_options {
             to.segment.options = self.options_of(packet, id);
             to.has_options = with_options;
@@ -370,7 +370,7 @@ impl Packets {
         segment.loss_notice = packet.bits & LOSS_NOTICE != 0;
     }
 
-    /// Removes a packet that has left; its index is free.
+    /// Removes a packet that has left the network, and frees its index.
     #[inline]
     pub fn remove(&mut self, id: u32) {
         self.free.release(id);

@@ -1,15 +1,16 @@
 //! Bandwidth-delay product of a flow's path: the bytes in flight that keep its bottleneck busy.
 //!
-//! *Definition.* The rate of the slowest link on the way of the data, times the round trip of a
-//! full segment and its acknowledgment through empty queues, in bytes of payload. A receiver that
-//! acknowledges every second segment adds one segment, as the first waits for the second
-//! (w = RTT·rate/segment + n − 1 with an acknowledgment for n segments). The product changes with
-//! the links. A path over a cell of stations, or over a link whose rate follows a trace, has none.
+//! *Definition.* The product is the rate of the slowest link in the direction of the data, times
+//! the round-trip time of a full-sized segment and its acknowledgment with empty queues, in bytes
+//! of payload. If the receiver acknowledges every second segment, one segment is added, because the
+//! first segment waits for the second (with one acknowledgment for n segments, the window in
+//! segments is w = RTT·rate/segment + n − 1). The product changes when rates or delays of links
+//! change. It is not defined for a path over an 802.11 cell or a link whose rate follows a trace.
 //!
-//! *Acknowledgments.* Where a link carries fewer acknowledgments than the data need, the data that
-//! it can acknowledge are the slowest rate. Where acknowledgments pass a link that carries data of
-//! others, the time for which they wait there belongs to the round trip: data that have arrived and
-//! whose acknowledgment waits keep no bottleneck busy.
+//! *Acknowledgments.* If a link of the reverse path carries too few acknowledgments for the rate of
+//! the data, the rate is that of the data that they can acknowledge. If acknowledgments pass a link
+//! that carries data of other flows, the time for which they wait there is added to the round-trip
+//! time, because data that have arrived and whose acknowledgment waits keep no bottleneck busy.
 
 use crate::plan::{FlowPlan, Hop, PipePlan, Plan, StagePlan};
 use ack_waits::AckWaits;
@@ -18,12 +19,12 @@ use retx_units::{Duration, Rate, Time};
 
 mod ack_waits;
 
-/// TCP and IP headers without options, bytes: not included in the MSS.
+/// Length of TCP and IP headers without options, bytes.
 const HEADERS: u32 = 40;
-/// Acknowledgment with timestamps, bytes.
+/// Length of the IP packet of an acknowledgment with timestamps, bytes.
 const ACK: u32 = 52;
 
-/// Bandwidth-delay product of a flow's path, for a comparison with the bytes in flight.
+/// Bandwidth-delay product of a flow's path, to be compared with the bytes in flight.
 #[derive(Debug, Clone)]
 pub struct PathProduct {
     /// Index of the bottleneck pipe.
@@ -32,17 +33,17 @@ pub struct PathProduct {
     pub is_shared: bool,
     /// Bytes in flight that keep the bottleneck busy now: 95 % of the product.
     busy_bytes: u64,
-    /// End of its validity.
+    /// Time at which `busy_bytes` becomes invalid, because the product changes.
     until: Time,
-    /// Bytes of this flow last added to the bottleneck's sum.
+    /// Bytes in flight of this flow that are included in the sum of its bottleneck.
     pub counted: u64,
-    /// Product as a function of time, the first value at 0.
+    /// Product as a step function of time; the first step is at time 0.
     steps: Box<[Step]>,
-    /// Waiting times of acknowledgments; `None` if no data of others are on their way.
+    /// Waiting times of acknowledgments; `None` if their path carries no data of other flows.
     acks: Option<Box<AckWaits>>,
 }
 
-/// Product of a path from a time on.
+/// Product of a path from the time `from` on.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     from: Time,
@@ -50,7 +51,7 @@ struct Step {
     bytes: u64,
     /// Rate of the bottleneck, bits of payload per second.
     rate: u64,
-    /// Time of an acknowledgment through empty queues.
+    /// One-way time of an acknowledgment with empty queues.
     back: Duration,
 }
 
@@ -89,14 +90,14 @@ impl PathProduct {
         }))
     }
 
-    /// Begins a connection, whose positions start again.
+    /// Begins a connection, whose positions start at 0 again.
     pub fn begin_connection(&mut self) {
         if let Some(acks) = &mut self.acks {
             **acks = AckWaits::default();
         }
     }
 
-    /// Handles the transmission of an acknowledgment of everything before `acked`.
+    /// Records that the receiver sends an acknowledgment of everything before `acked`.
     #[inline(always)]
     pub fn ack_is_sent(&mut self, now: Time, acked: impl FnOnce() -> u64) {
         if let Some(acks) = &mut self.acks {
@@ -104,7 +105,7 @@ impl PathProduct {
         }
     }
 
-    /// Handles what the sender knows: everything before `snd_una` is acknowledged.
+    /// Records that the sender knows everything before `snd_una` to be acknowledged.
     #[inline(always)]
     pub fn ack_has_come(&mut self, now: Time, snd_una: impl FnOnce() -> u64) {
         if self.acks.is_some() {
@@ -146,8 +147,8 @@ impl PathProduct {
     }
 }
 
-/// 95 % of a product, exact to the byte, because a window of whole segments often differs from it
-/// by a few bytes only.
+/// 95 % of a product, exact to the byte: a window of whole segments often differs from this by only
+/// a few bytes.
 const fn busy_part(product: u64) -> u64 {
     product / 20 * 19 + product % 20 * 19 / 20
 }
@@ -155,18 +156,20 @@ const fn busy_part(product: u64) -> u64 {
 /// Sizes on which a product depends.
 #[derive(Debug, Clone, Copy)]
 struct Sizes {
-    /// Payload of a full segment, bytes.
+    /// Payload of a full-sized segment, bytes.
     payload: u32,
-    /// Number of segments that an acknowledgment waits for.
+    /// Number of segments per acknowledgment.
     segments: u32,
 }
 
 impl Sizes {
-    /// Product of a path at a time; true if the acknowledgments bound it.
+    /// Product of a path at the time `at`, and true if the path of the acknowledgments determines
+    /// its rate.
     fn step(self, plan: &Plan, (forward, reverse): (&[u32], &[u32]), at: Time) -> (Step, bool) {
         let segment = self.payload + HEADERS;
         let payload = u64::from(self.payload);
-        // Bytes in flight are counted without headers and without what the link adds.
+        // Bytes in flight are counted without headers and link overhead, so rates are those of
+        // payload.
         let (mut slowest, mut by_acks) = (u64::MAX, u64::MAX);
         let [mut there, mut back] = [Duration::ZERO; 2];
         for pipe in forward {
@@ -195,13 +198,13 @@ impl Sizes {
     }
 }
 
-/// Rate of `payload` bytes in frames of `frame` bytes, in bit/s.
+/// Rate of payload in bit/s if each frame of `frame` bytes carries `payload` bytes.
 fn part(rate: Rate, payload: u64, frame: u32) -> u64 {
     let rate = u128::from(rate.as_bit_s()) * u128::from(payload) / u128::from(frame);
     u64::try_from(rate).unwrap_or(u64::MAX)
 }
 
-/// Tells for each pipe whether it carries data of some flow.
+/// For each pipe, whether it carries data of any flow.
 pub fn find_loaded(plan: &Plan) -> Vec<bool> {
     let mut loaded = vec![false; plan.pipes.len()];
     let flows = plan.flows.iter().map(|flow| flow.routes[0]);
@@ -215,7 +218,7 @@ pub fn find_loaded(plan: &Plan) -> Vec<bool> {
     loaded
 }
 
-/// Determines which flows share a bottleneck.
+/// Marks the paths whose bottleneck is also that of another flow.
 pub fn find_shared<'a>(paths: impl Iterator<Item = &'a mut PathProduct>, pipes: usize) {
     let mut over: Vec<Option<&mut PathProduct>> =
         std::iter::repeat_with(|| None).take(pipes).collect();

@@ -1,4 +1,4 @@
-//! Plans: runs with every name replaced by an index.
+//! Plans: descriptions of runs in which names are replaced by indices.
 
 pub use crate::shared::Shared;
 pub use crate::source::{Pace, Sizes as PacketSizes};
@@ -19,7 +19,8 @@ pub struct Plan {
     pub warmup: Time,
     /// Sampling of the senders.
     pub sampling: Sampling,
-    /// Limit of sample rows; with an interval, a run that exceeds it is refused or stopped.
+    /// Maximum number of sample rows. A run that samples at an interval is refused if it is certain
+    /// to exceed it, and stopped when it does.
     pub samples_max: u64,
     /// Both directions of each link: link i forward is pipe 2i, reverse 2i + 1.
     pub pipes: Vec<PipePlan>,
@@ -29,13 +30,13 @@ pub struct Plan {
     pub routes: Vec<Vec<Hop>>,
     /// Configurations of the TCPs.
     pub tcps: Vec<TcpPlan>,
-    /// TCP flows. A flow through proxies has one entry per leg, in the order of the data.
+    /// TCP flows. A flow through proxies has one entry per leg, from the sender to the receiver.
     pub flows: Vec<FlowPlan>,
     /// UDP flows. Their indices in tables follow those of the TCP flows.
     pub datagrams: Vec<DatagramPlan>,
     /// Relays at nodes.
     pub relays: Vec<RelayPlan>,
-    /// Proxies between two legs; those of one chain are adjacent, in the order of the data.
+    /// Proxies between two legs; those of one chain are adjacent, from the sender to the receiver.
     pub proxies: Vec<ProxyPlan>,
 }
 
@@ -46,7 +47,7 @@ pub struct RelayPlan {
     pub name: String,
     /// Node of the relay.
     pub node: String,
-    /// Name of its kind in scenarios.
+    /// Kind of the relay, as named in scenarios.
     pub kind: &'static str,
 }
 
@@ -55,10 +56,11 @@ pub struct RelayPlan {
 pub struct ProxyPlan {
     /// Index of the relay.
     pub relay: u32,
-    /// Indices of the flow that delivers the data to the proxy, and of the one that carries them
-    /// on. The proxy receives the first and sends the second.
+    /// Indices of two flows: the first ends at the proxy, and the second carries its data from the
+    /// proxy on.
     pub legs: [u32; 2],
-    /// Largest number of bytes held: read from the first, and not acknowledged on the second.
+    /// Maximum number of bytes held: those read from the first leg and not yet acknowledged on the
+    /// second.
     pub buffer: u64,
 }
 
@@ -73,7 +75,8 @@ pub enum Sampling {
     EveryAck,
 }
 
-/// Direction of a link. Names and configurations are shared, because there may be many thousands.
+/// One direction of a link. Pipes share names and configurations, because there may be many
+/// thousands of pipes.
 #[derive(Debug, Clone)]
 pub struct PipePlan {
     /// Name of the link.
@@ -86,7 +89,8 @@ pub struct PipePlan {
     pub config: Shared<pipe::Config>,
 }
 
-// A flow with links of its own has four pipes and one flow plan.
+// With many flows the plan's size matters: a flow with two links of its own has four pipes and one
+// flow plan.
 const _: () = assert!(size_of::<PipePlan>() <= 72 && size_of::<FlowPlan>() <= 88);
 
 /// Stage other than a pipe.
@@ -95,9 +99,9 @@ const _: () = assert!(size_of::<PipePlan>() <= 72 && size_of::<FlowPlan>() <= 88
 pub enum StagePlan {
     /// Cell of 802.11 stations.
     Wlan(WlanPlan),
-    /// Relay that inspects segments. It has a single place. The exit of a port tells on which side
-    /// of the lossy hop the data sender is: 0 if its data leave over the hop, 1 if they arrive over
-    /// it.
+    /// Relay that inspects segments. It has a single place. The `exit` of its port tells on which
+    /// side of the lossy hop the data sender is: 0 if the data go from the relay over the hop, 1 if
+    /// they come over the hop to the relay.
     Relay(AgentPlan),
 }
 
@@ -114,7 +118,7 @@ pub struct AgentPlan {
     pub config: relay::Config,
 }
 
-/// Cell of 802.11 stations; its ports lead from station to station, by their indices.
+/// Cell of 802.11 stations; its ports lead from one station to another, given by their indices.
 #[derive(Debug, Clone)]
 pub struct WlanPlan {
     /// Name of the cell.
@@ -156,9 +160,9 @@ pub enum Hop {
 pub struct Port {
     /// Index of the stage.
     pub stage: u32,
-    /// Place where packets enter: a station's index in a cell.
+    /// Place where packets enter: in a cell, the index of a station.
     pub entry: u16,
-    /// Place at which packets leave.
+    /// Place where packets leave: in a cell, the index of a station.
     pub exit: u16,
 }
 
@@ -182,7 +186,7 @@ pub struct FlowPlan {
     pub receiver_tcp: u32,
     /// Data sent by the flow.
     pub work: Shared<Work>,
-    /// Time at which its connection is opened.
+    /// Time at which the flow's first connection is opened.
     pub start: Time,
     /// Endpoint that opens the connection.
     pub initiator: Side,
@@ -192,15 +196,15 @@ pub struct FlowPlan {
     pub nodes: [u32; 2],
     /// Rate at which the receiving program reads; `None` without a limit.
     pub read_rate: Option<Rate>,
-    /// Largest number of bytes that a program passes to one write.
+    /// Maximum number of bytes that a program passes to one `write`.
     pub write_size: u32,
 }
 
-/// Largest number of bytes that a program with a [`FlowPlan::read_rate`] reads at once, as in many
-/// copy loops.
+/// Maximum number of bytes that a program with a [`FlowPlan::read_rate`] reads at once; a common
+/// block size of copy loops.
 pub const READ_BLOCK: u64 = 16 << 10;
 
-/// Largest number of bytes that a proxy writes at once.
+/// Maximum number of bytes that a proxy passes to one `write`.
 pub const PROXY_BLOCK: u32 = 64 << 10;
 
 /// UDP flow.
@@ -220,7 +224,7 @@ pub struct DatagramPlan {
     pub route: u32,
     /// Nodes of the sender and the receiver.
     pub nodes: [u32; 2],
-    /// Number of [`Plan::flows`] that precede it in the scenario.
+    /// Number of [`Plan::flows`] that precede this flow in the scenario.
     pub after: u32,
 }
 
@@ -242,7 +246,7 @@ impl Limits {
     }
 }
 
-/// End of a flow.
+/// Endpoint of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// Sender of the data.
@@ -252,7 +256,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// Opposite end.
+    /// The other endpoint.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -265,7 +269,7 @@ impl Side {
 /// Data that a flow sends.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Work {
-    /// Endless data.
+    /// Data without end.
     Bulk,
     /// Files one after another, each over a connection of its own.
     Files {
@@ -300,7 +304,7 @@ pub enum Sizes {
     Equal {
         /// Number of files.
         count: u32,
-        /// Size of each.
+        /// Size of each file.
         bytes: u64,
     },
     /// Individual sizes.
@@ -313,8 +317,9 @@ impl Work {
         Self::Files { sizes: Sizes::Equal { count: 1, bytes }, pause: Duration::ZERO }
     }
 
-    /// Size of a file by its number from 0; unlimited for bulk data, `None` after the last file.
-    /// The bytes of a connection for exchanges are not known in advance.
+    /// Size of the file with this number, counted from 0; `None` after the last file. Bulk data are
+    /// one file of unlimited size ([`u64::MAX`]). For exchanges a file is a connection; its size is
+    /// not known in advance, so 0 is returned.
     pub fn file_bytes(&self, number: u32) -> Option<u64> {
         match self {
             Self::Bulk => (number == 0).then_some(u64::MAX),

@@ -1,7 +1,7 @@
 //! Pool: runs on all cores, with one queue for all threads.
 //!
-//! Expensive jobs go first, because otherwise the last run of a sweep would leave all cores but one
-//! idle: the number of events of each job's first run predicts the cost of the others.
+//! Expensive jobs run first; otherwise a long run at the end of a sweep would leave all other cores
+//! idle. The number of events of a job's first run predicts the cost of its other runs.
 
 use crate::build;
 use crate::options::{Options, RunError};
@@ -24,7 +24,8 @@ use std::time::Duration;
 pub struct Job {
     /// The caller's label.
     pub label: u64,
-    /// Jobs of equal kind record the same tables, so that their results are returned together.
+    /// Number that is equal for jobs that record the same tables; their results are returned
+    /// together.
     pub kind: u64,
     /// Options of each run; `replication` is ignored.
     pub options: Options,
@@ -36,7 +37,7 @@ pub struct Job {
     pub count: u64,
 }
 
-/// Collector of results. Each thread has its own.
+/// Collector of results; each thread has its own.
 pub trait Collect: Default + Send + 'static {
     /// Adds the outcome of a run of this job.
     fn collect(&mut self, job: &Job, outcome: Outcome);
@@ -48,7 +49,8 @@ impl Collect for Vec<Outcome> {
     }
 }
 
-/// Environment of a thread's work: a function that calls its argument once.
+/// Wrapper around a thread's work: a function that calls its argument once, for example after
+/// preparing the thread.
 pub type Within = fn(&mut (dyn FnMut() + Send));
 
 /// Results since the last call.
@@ -58,7 +60,7 @@ pub struct Found<C> {
     pub parts: Vec<C>,
     /// True if no work is left.
     pub idle: bool,
-    /// Failed runs, by label and replication; all others are cancelled.
+    /// Label, replication and error of each failed run; all other runs are cancelled.
     pub failures: Vec<(u64, u64, RunError)>,
 }
 
@@ -73,7 +75,7 @@ pub struct Pool<C: Collect> {
 struct Shared<C> {
     control: Arc<Control>,
     state: Mutex<State>,
-    /// Signals new work, or the end of work.
+    /// Signals that there is new work, or that the pool ends.
     work: Condvar,
     /// Signals that the last run is done, or that one has failed.
     rest: Condvar,
@@ -82,9 +84,9 @@ struct Shared<C> {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Jobs without a run begun.
+    /// Jobs of which no run has started.
     fresh: VecDeque<Arc<Task>>,
-    /// Other jobs, by the cost of a run, then in order.
+    /// All other unfinished jobs: the most expensive first, equal ones in the order of insertion.
     begun: BinaryHeap<(u64, Reverse<u64>, Held)>,
     order: u64,
     busy: usize,
@@ -98,19 +100,21 @@ struct State {
 struct Task {
     job: Job,
     plan: OnceLock<Plan>,
-    /// Number of replications handed out.
+    /// Number of replications handed out to threads.
     given: AtomicU64,
-    /// Largest number of events of a run so far; [`UNKNOWN`] before the first has ended.
+    /// Largest number of events in a run so far; [`UNKNOWN`] before the first run has ended.
     cost: AtomicU64,
 }
 
-/// Cost of a task of which no run has ended: above any other, because runs of unknown cost may be
-/// long and therefore go first.
+/// Cost of a task of which no run has ended. It exceeds all others, so that such a task goes first:
+/// its runs may be long.
 const UNKNOWN: u64 = u64::MAX;
-/// Events in a block of short runs, which a thread takes at once: about ten milliseconds.
+/// Number of events in a block of short runs, which a thread takes at once; it simulates them in
+/// about ten milliseconds.
 const BLOCK_EVENTS: u64 = 200_000;
 
-/// Task in the heap, ordered by cost and number only.
+/// Task in the heap. All tasks compare as equal, so that the heap is ordered by cost and number
+/// only.
 #[derive(Debug)]
 struct Held(Arc<Task>);
 
@@ -159,7 +163,7 @@ impl<C: Collect> Pool<C> {
         self.shared.work.notify_all();
     }
 
-    /// Waits for all work; returns the results since the last call, and the failed runs.
+    /// Waits until all work is done; returns the results since the last call, and the failed runs.
     ///
     /// # Panics
     /// If a run panicked.
@@ -175,7 +179,8 @@ impl<C: Collect> Pool<C> {
         }
     }
 
-    /// Results once everything is done, a run has failed, or this time has passed.
+    /// Waits until everything is done, a run has failed, or this time has passed; returns the
+    /// results since the last call.
     ///
     /// # Panics
     /// If a run panicked.
@@ -187,8 +192,8 @@ impl<C: Collect> Pool<C> {
             drop(state);
             resume_unwind(panic);
         }
-        // `idle` is read before the parts are taken: a result that arrives in between is then not
-        // missed.
+        // `idle` is read before the parts are taken; otherwise a result that arrives in between
+        // would be missed.
         let (idle, failures) = (state.is_idle(), take(&mut state.failures));
         drop(state);
         let parts = self.shared.found.iter().map(|part| take(&mut *locked(part))).collect();
@@ -202,7 +207,7 @@ impl<C: Collect> Drop for Pool<C> {
         self.shared.state().closed = true;
         self.shared.work.notify_all();
         for thread in self.threads.drain(..) {
-            // A panic has been recorded already.
+            // An error means that the thread has panicked, which has been recorded already.
             let _ = thread.join();
         }
     }
@@ -279,14 +284,14 @@ impl State {
     }
 
     fn fail(&mut self, label: u64, replication: u64, error: RunError) {
-        // Only the first failure is reported: the other runs are cancelled because of it.
+        // The first failure cancels all other runs, whose cancellations are not reported.
         if error != RunError::Cancelled || self.failures.is_empty() {
             self.failures.push((label, replication, error));
         }
     }
 
-    /// Next block of work: first a single run of each task, to learn its cost; then runs of the
-    /// most expensive task.
+    /// Next block of work. Each task first gets a single run, which shows its cost; after that, the
+    /// most expensive task comes first.
     fn next(&mut self, threads: u64) -> Option<(Arc<Task>, u64, u64)> {
         if let Some(task) = self.fresh.pop_front() {
             return Some(self.give(task, 1));
@@ -294,12 +299,13 @@ impl State {
         while let Some((held, order, Held(task))) = self.begun.pop() {
             let cost = task.cost.load(Ordering::Relaxed);
             if cost != held {
-                // The job was inserted before its cost was known: insert it again.
+                // The task was inserted when its cost was not known yet: insert it again.
                 self.begun.push((cost, order, Held(task)));
                 continue;
             }
             let left = task.job.count - task.given.load(Ordering::Relaxed);
-            // A share of the remaining runs, so that all threads end together.
+            // At most a share of the remaining runs, so that all threads end at about the same
+            // time.
             let block = (BLOCK_EVENTS / cost).min(left / (2 * threads)).max(1);
             return Some(self.give(task, block));
         }

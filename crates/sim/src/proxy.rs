@@ -1,5 +1,5 @@
-//! *What it does.* A proxy that splits connections: it receives the data on one connection, sends
-//! them on another, and acknowledges data to the sender before they have reached the receiver.
+//! *What it does.* A proxy splits connections: it receives data on one connection and sends them on
+//! another. It acknowledges data to the sender before they have reached the receiver.
 //!
 //! *Reference.* Bakre & Badrinath, I-TCP, ICDCS 1995; RFC 3135 §2.4 (split connections) and §4.1
 //! (consequences for end-to-end reliability); PEPsal, a proxy in user space that accepts, connects
@@ -12,9 +12,10 @@
 //! window closes. The proxy forwards a FIN after all data before it, in both directions; when one
 //! connection is aborted, the proxy resets the other.
 //!
-//! *Where we differ.* I-TCP connects to the fixed host when the mobile requests it; here either end
-//! may open first, and the proxy then opens the other connection. Reading and writing take no time.
-//! The proxy does not fail, and does not hand its state over to another.
+//! *Where we differ.* In I-TCP the proxy connects to the fixed host when the mobile host requests
+//! it; here either endpoint may open its connection, and the proxy then opens the other one.
+//! Reading and writing take no time. The proxy does not fail, and does not hand its state over to
+//! another proxy.
 
 use crate::flow::{Context, Flow};
 use crate::plan::{ProxyPlan, Side};
@@ -27,11 +28,11 @@ pub struct Proxy {
     plan: ProxyPlan,
     /// Bytes forwarded so far.
     pub given: u64,
-    /// Bytes held.
+    /// Bytes held over time: read from the first leg and not yet acknowledged on the second.
     pub held: Level,
 }
 
-/// For each of the two legs, whether it has something to send at the proxy.
+/// For each of the two legs, whether its endpoint at the proxy may have something to send.
 pub type Touched = [bool; 2];
 
 impl Proxy {
@@ -40,7 +41,7 @@ impl Proxy {
         Self { plan: *plan, given: 0, held: Level::default() }
     }
 
-    /// Begins statistics: returns the counters so far.
+    /// Starts the statistics; returns a snapshot of the counters.
     pub fn begin_statistics(&mut self, now: Time) -> Self {
         self.held.advance_to(now);
         self.held.restart_maximum();
@@ -52,7 +53,8 @@ impl Proxy {
         &self.plan
     }
 
-    /// Handles an event of one of its legs: forwards data.
+    /// Handles an event of one of the two legs: opens the second connection, and forwards data,
+    /// closes and resets.
     pub fn run(&mut self, now: Time, flows: &mut [Flow], context: &mut Context<'_>) -> Touched {
         let legs = self.plan.legs.map(|leg| leg as usize);
         let [from, to] = flows.get_disjoint_mut(legs).expect("two different legs");
@@ -90,7 +92,8 @@ impl Proxy {
     }
 }
 
-/// Opens the second connection once the first, opened by another end, is established.
+/// Opens the second connection once the first, which was opened by a peer of the proxy, is
+/// established.
 fn open_second(now: Time, [from, to]: [&mut Flow; 2], context: &Context<'_>) -> Touched {
     let ([first, second], side) = match from.initiator() {
         Side::Sender => ([from, to], Side::Receiver),
@@ -104,7 +107,7 @@ fn open_second(now: Time, [from, to]: [&mut Flow; 2], context: &Context<'_>) -> 
     [side == Side::Sender, side == Side::Receiver]
 }
 
-/// Resets the other connection if one has failed.
+/// If one of the two connections has failed, resets the other.
 fn pass_failure([from, to]: [&mut Flow; 2], touched: &mut Touched) {
     touched[1] |= from.has_failed() && to.fail_along(Side::Sender);
     touched[0] |= to.has_failed() && from.fail_along(Side::Receiver);

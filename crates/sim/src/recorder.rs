@@ -20,7 +20,7 @@ pub struct Recorder {
     pub capture: Option<Box<Capture>>,
     /// True to sample at each acknowledgment.
     pub every_ack: bool,
-    /// True if any packet that an end sends or receives is recorded.
+    /// True if packets sent or received by endpoints are recorded, in a table or a capture.
     pub notes_packets: bool,
 }
 
@@ -64,7 +64,7 @@ impl Recorder {
     /// True if sent segments are recorded.
     #[inline]
     pub const fn keeps_segments(&self) -> bool {
-        // Both tables are recorded together.
+        // `segments` and `acks` are recorded together.
         self.tables.segments.is_some()
     }
 
@@ -175,7 +175,7 @@ impl Recorder {
         }
     }
 
-    /// Records that a packet does not arrive.
+    /// Records in the packet's row of `segments` or `acks` that the packet does not arrive.
     pub fn lost(&mut self, packet: PacketRef<'_>, drop: &Drop) {
         if packet.row() != NONE {
             let fate = SegmentFate::dropped(drop.reason);

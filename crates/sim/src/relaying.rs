@@ -45,15 +45,15 @@ fn add_agent(of: &mut RelaySummary, (start, end): (&RelaySnapshot, &RelaySnapsho
     of.buffer_end_bytes = end.occupancy.bytes;
 }
 
-/// Summary of a relay without activity; `lasted` is true for a run that did not end in its warm-up.
+/// Summary of a relay without activity. `lasted` is false for a run that ended in its warm-up.
 fn named(plan: &crate::plan::RelayPlan, lasted: bool) -> RelaySummary {
     let crate::plan::RelayPlan { name, node, kind } = plan.clone();
     let buffer_mean_bytes = lasted.then_some(0.0);
     RelaySummary { name, kind, node, buffer_mean_bytes, ..RelaySummary::default() }
 }
 
-/// Adds a flow's buffer to the summary of a relay: means and maxima are sums, because each flow has
-/// a buffer of its own.
+/// Adds a flow's buffer to the summary of a relay. Each flow has a buffer of its own, so the
+/// relay's mean and maximum are sums over the flows.
 fn add_level(of: &mut RelaySummary, level: &Level) {
     of.buffer_mean_bytes = of.buffer_mean_bytes.map(|mean| mean + level.mean());
     of.buffer_max_bytes += level.max;
@@ -71,8 +71,8 @@ pub struct EndToEnd {
     pub finish: Option<Time>,
 }
 
-/// Results of a flow. The first leg of a chain gets the results of the whole chain: from the
-/// opening by the initiator to the delivery at the receiving application.
+/// Results of a flow. The first leg of a chain gets the results of the whole chain, from the
+/// initiator's opening to the delivery at the receiving application.
 pub fn end_to_end(engine: &Engine<'_>, index: usize) -> EndToEnd {
     let of = |index: usize| {
         let record = &engine.flows[index].record;
@@ -84,8 +84,7 @@ pub fn end_to_end(engine: &Engine<'_>, index: usize) -> EndToEnd {
     let Some(chain) = chain.filter(|chain| chain.first as usize == index) else { return own };
     let last = of(chain.last as usize);
     let mut limited_by = last.counters.limited_by;
-    // Until the last leg is opened, the path is incomplete, and the whole time counts as connection
-    // setup.
+    // Until the last leg is opened, the path is incomplete; that time counts as handshake.
     if let (Some(own), Some(last)) = (own.start, last.start) {
         let from = own.max(engine.baseline.at);
         limited_by.add_handshake(last.since(from));

@@ -39,7 +39,7 @@ impl Control {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Adds progress of a run in simulated time.
+    /// Adds the progress of a run, in simulated time.
     pub fn add_simulated(&self, progress: Duration) {
         self.simulated.fetch_add(progress.as_nanos(), Ordering::Relaxed);
     }
@@ -63,13 +63,13 @@ pub struct Outcome {
     pub datagrams: Vec<DatagramSummary>,
     /// For each UDP flow, the number of TCP flows before it.
     datagrams_after: Vec<u32>,
-    /// Summaries of links: forward and reverse of each.
+    /// Summaries of links: for each link the forward and then the reverse direction.
     pub links: Vec<LinkSummary>,
     /// Summary of each wlan.
     pub wlans: Vec<WlanSummary>,
     /// Summary of each relay.
     pub relays: Vec<RelaySummary>,
-    /// Cost of the run.
+    /// Events handled and time simulated.
     pub engine: EngineSummary,
     /// Warning about these results, if any.
     pub warning: Option<String>,
@@ -105,7 +105,7 @@ impl Outcome {
         }
     }
 
-    /// Summary as printed by `retx run --json`, with this scenario or a part of it.
+    /// Summary as printed by `retx run --json`, with `scenario` as its description of the scenario.
     pub fn summary<S: Serialize>(&self, scenario: S) -> Summary<'_, S> {
         Summary {
             scenario,
@@ -120,7 +120,7 @@ impl Outcome {
         }
     }
 
-    /// Summary without the rows of flows and links.
+    /// Like [`Self::summary`], but without the rows of flows and links.
     pub fn summary_head<S: Serialize>(&self, scenario: S) -> Summary<'_, S> {
         Summary { flows: Vec::new(), links: &[], ..self.summary(scenario) }
     }
@@ -147,9 +147,9 @@ fn warning(plan: &Plan, end: Time) -> Option<String> {
     })
 }
 
-/// Number of events between two checks of the control.
+/// Number of events between two checks whether the run has been cancelled.
 const EVENTS_BETWEEN_LOOKS: u32 = 4096;
-/// Number of events between two checks if user code may be slow.
+/// Number of events between two such checks in a run with user code, which may be slow.
 const EVENTS_BETWEEN_LOOKS_AT_USER_CODE: u32 = 16;
 
 /// Runs a plan.
@@ -187,7 +187,7 @@ pub fn run_plan(plan: &Plan, options: &Options, control: &Control) -> Result<Out
     Ok(Outcome::of(plan, options, engine))
 }
 
-/// Plan whose user code, if any, reports its faults to this run.
+/// Plan whose user code, if any, reports its faults to `faults`.
 fn reporting_to<'a>(faults: &Arc<Faults>, plan: &'a Plan) -> Cow<'a, Plan> {
     let mut plan = Cow::Borrowed(plan);
     if plan.tcps.iter().any(|tcp| tcp.config.has_user_code()) {
@@ -198,7 +198,7 @@ fn reporting_to<'a>(faults: &Arc<Faults>, plan: &'a Plan) -> Cow<'a, Plan> {
     plan
 }
 
-/// Directions of links, followed by the places of other stages.
+/// Names of all places: the directions of links, followed by the places of other stages.
 fn places(plan: &Plan) -> Vec<String> {
     let pipes = plan.pipes.iter().map(|pipe| format!("{}.{}", pipe.link, pipe.direction));
     let stages = plan

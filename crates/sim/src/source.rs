@@ -10,9 +10,9 @@ pub enum Pace {
         /// Number of packets.
         backlog: u32,
     },
-    /// Constant rate of bits of IP packets.
+    /// Constant rate, in bits of IP packets.
     Constant(Rate),
-    /// Independent exponential intervals with this mean rate.
+    /// Poisson process of packets with this mean rate.
     Poisson(Rate),
     /// Constant rate during on-times.
     OnOff {
@@ -38,7 +38,8 @@ pub struct Sizes {
 pub const HEADERS: u32 = retx_wire::IPV4_HEADER_BYTES + retx_wire::UDP_HEADER_BYTES;
 
 impl Sizes {
-    /// Mean of the sizes sent: that of the distribution, limited to the largest.
+    /// Mean of the packet sizes, after they are limited to at least the headers and at most
+    /// `largest`.
     fn mean(&self) -> f64 {
         self.law.mean_within(f64::from(HEADERS), f64::from(self.largest))
     }
@@ -49,21 +50,22 @@ impl Sizes {
 pub struct Source {
     pace: Pace,
     sizes: Sizes,
-    /// Due time of the next packet; [`Time::NEVER`] for a source that is not paced by time.
+    /// Due time of the next packet; for a saturating source the start, because it is not paced by
+    /// time.
     next: Time,
-    /// Bits sent since `origin`, before the next packet; less than a second's worth.
+    /// Bits due since `origin`, before the next packet; at the source's rate, less than a second.
     bits: u64,
     /// Time from which `bits` are counted, so that rounding does not accumulate.
     origin: Time,
-    /// End of the on-time.
+    /// End of the current on-time.
     off_at: Time,
     intervals: Stream,
     packets: Stream,
 }
 
 impl Source {
-    /// Creates a source that begins at `start`. Intervals and sizes have separate streams, so that
-    /// changing one leaves the other unchanged.
+    /// Creates a source that begins at `start`. Intervals and sizes have separate random streams,
+    /// so a change of one law leaves the draws of the other unchanged.
     pub fn new(pace: Pace, sizes: Sizes, start: Time, (key, name): (StreamKey, &str)) -> Self {
         let mut source = Self {
             pace,
@@ -83,7 +85,7 @@ impl Source {
         source
     }
 
-    /// Due time of the next packet, as far as it depends on time.
+    /// Due time of the next packet, if the source is paced by time.
     #[inline]
     pub const fn next(&self) -> Time {
         self.next
@@ -121,7 +123,8 @@ impl Source {
         later(self.origin, Duration::from_nanos(nanos as u64))
     }
 
-    /// Moves a time counted in on-times beyond the off-times before it.
+    /// Adds to `next` the off-times that begin before it, because packet intervals count only
+    /// on-time.
     fn skip_off_times(&mut self, mut next: Time, on: Law, off: Law) -> Time {
         while next >= self.off_at && self.off_at < Time::NEVER {
             let pause = self.spell(off);
@@ -142,7 +145,7 @@ impl Source {
     }
 }
 
-/// `time + by`; [`Time::NEVER`] if it exceeds any run.
+/// `time + by`, but [`Time::NEVER`] at most.
 fn later(time: Time, by: Duration) -> Time {
     let nanos = time.as_nanos().saturating_add(by.as_nanos());
     Time::from_nanos(nanos.min(Time::NEVER.as_nanos()))
@@ -177,9 +180,10 @@ mod tests {
         assert_eq!(times[3_000_000], Time::ZERO + Duration::from_secs(8000));
     }
 
-    /// Intervals continue across off-times: with 25 ms on, 100 ms off and a packet every 10 ms,
-    /// packets are due at 0, 10 and 20; 5 ms of the interval have passed at the end of the on-time,
-    /// so the next are at 130 and 140, and at 150 = 125 + 25 the next off-time begins.
+    /// Intervals continue across off-times. With 25 ms on, 100 ms off and a packet every 10 ms,
+    /// packets are due at 0, 10 and 20 ms. When the on-time ends at 25 ms, 5 ms of the interval
+    /// have passed; the other 5 ms follow after the off-time, so the next packets are due at 130
+    /// and 140 ms. At 150 ms the next off-time begins.
     #[test]
     fn an_interval_goes_on_after_an_off_time() {
         let [on, off] = [0.025, 0.1].map(Law::Constant);
@@ -189,9 +193,10 @@ mod tests {
         assert_eq!(times, expected.map(|ms| Time::ZERO + Duration::from_millis(ms)));
     }
 
-    /// The mean rate of an on/off source is its share of on-time, for all distributions: the number
-    /// of packets up to a distant time agrees with mean and deviation of the renewal process (Cox,
-    /// Renewal Theory §7: reward variance t · Var(X_on(1−q) − X_off·q)/E(X_on + X_off)).
+    /// The mean rate of an on/off source is the on-rate times the share q of on-time, for all
+    /// distributions. The number of packets up to a distant time t agrees with the mean and the
+    /// deviation of the renewal process (Cox, Renewal Theory §7: the variance of the on-time is t ·
+    /// Var(X_on(1−q) − X_off·q)/E(X_on + X_off)).
     #[test]
     fn the_mean_rate_is_the_share_of_on_times() {
         let laws = [
@@ -220,7 +225,8 @@ mod tests {
         }
     }
 
-    /// Intervals of a Poisson source: mean, and share of those above t, within four deviations.
+    /// The intervals of a Poisson source have the right mean, and the right share of them exceeds
+    /// t, within four standard deviations.
     #[test]
     fn poisson_intervals_are_exponential() {
         let rate = Rate::from_bit_s(8_000_000);
@@ -237,8 +243,8 @@ mod tests {
         }
     }
 
-    /// The mean rate of a Poisson source is the configured one, even if sizes are limited, within
-    /// four deviations of a compound Poisson process.
+    /// The mean rate of a Poisson source is the configured one, even if packet sizes are limited,
+    /// within four standard deviations of a compound Poisson process.
     #[test]
     fn a_poisson_sources_rate_is_that_of_what_it_sends() {
         let laws = [

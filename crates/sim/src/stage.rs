@@ -1,9 +1,10 @@
-//! Stages other than pipes: shared by several ports, each a path through the stage.
+//! Stages other than pipes. Packets take different paths, called ports, through such a stage.
 //!
-//! All stages have the same methods. `handle_packet` takes a packet in at a port, `poll_transmit`
-//! returns those that leave, `poll_timeout` returns the next wake-up (now, if something is ready to
-//! leave), `handle_timeout` wakes the stage. Polling more often changes nothing. No stage calls
-//! another: the engine moves packets between them, with one pending event per stage.
+//! All stages have the same methods. `handle_packet` enters a packet at a port; `poll_transmit`
+//! returns the packets that leave; `poll_timeout` returns the time of the next wake-up (now, if a
+//! packet is ready to leave); `handle_timeout` wakes the stage. Polling more often than needed has
+//! no effect. No stage calls another: the engine moves packets between stages, with one pending
+//! event per stage.
 
 use crate::plan::{Port, StagePlan};
 use retx_link::relay::{self, Relay};
@@ -16,8 +17,8 @@ use retx_units::{Duration, History, StreamKey, Time};
 pub enum Stage {
     /// Cell of 802.11 stations.
     Wlan(Box<Cell>),
-    /// Relay that inspects segments. It holds no packets: the engine passes it each segment, and
-    /// carries out its verdicts and orders.
+    /// Relay that inspects segments. It stores no packets itself: the engine shows it each segment,
+    /// keeps copies on its behalf, and carries out its verdicts and orders.
     Relay(Box<Relay>),
 }
 
@@ -44,7 +45,7 @@ pub struct RelaySnapshot {
 /// Counters of a cell.
 #[derive(Debug, Clone)]
 pub struct CellSnapshot {
-    /// Sum of all stations.
+    /// Sums over all stations.
     pub counters: wlan::Counters,
     /// Time during which at least one station transmitted.
     pub busy: Duration,
@@ -135,7 +136,7 @@ impl Stage {
         }
     }
 
-    /// Resets maxima: the next snapshot covers the time from now on.
+    /// Resets maxima, so that the next snapshot contains the maxima from now on.
     pub fn restart_maxima(&mut self) {
         match self {
             Self::Wlan(cell) => cell.restart_maxima(),
@@ -171,8 +172,8 @@ impl Snapshot {
         }
     }
 
-    /// True if packets in = delivered + dropped + inside at each station; for a relay, if it holds
-    /// bytes exactly when it holds packets.
+    /// For a cell, true if at each station the number of packets that entered equals delivered +
+    /// dropped + inside. For a relay, true if it holds bytes exactly when it holds packets.
     pub fn is_conserved(&self) -> bool {
         match self {
             Self::Wlan(cell) => cell.stations.iter().all(wlan::Statistics::is_conserved),

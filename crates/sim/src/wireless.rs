@@ -51,13 +51,14 @@ fn station(name: &str, (start, end): (&Statistics, &Statistics), span: f64) -> S
     }
 }
 
-/// Share `part` of the time `span`; `None` if the run ended in its warm-up.
+/// `part` as a share of the time `span`; `None` if the run ended in its warm-up.
 fn share(part: f64, span: f64) -> Option<f64> {
     (span > 0.0).then(|| part / span)
 }
 
 fn counts(of: &Counters, span: f64) -> WlanCounts {
-    // Frames are counted when they end: after a warm-up, more frames may end than are sent.
+    // Errors are counted when a frame ends, and so is the total here: right after a warm-up, more
+    // frames may end than have been sent.
     let ended = of.frames_ended;
     let on_air = |time: Duration| share(time.as_nanos() as f64, span);
     let (heard, spoilt) = (ended - of.frames_collided, of.frames_erroneous - of.frames_collided);

@@ -1,4 +1,4 @@
-//! Ends of connections, and their consequences.
+//! Close and reset of connections, and their consequences for a flow.
 
 use super::{Flow, Phase, RECEIVER};
 use crate::plan::{Side, Work};
@@ -7,8 +7,8 @@ use retx_tcp::Event;
 use retx_units::Time;
 
 impl Flow {
-    /// Handles an event of the receiver's connection. Only the handshake and the end of the
-    /// connection have an effect.
+    /// Handles an event of the receiver's connection. Only the completed handshake, the peer's
+    /// close, and the close or reset of the connection have an effect.
     #[inline(never)]
     pub(super) fn handle_receiver_event(
         &mut self,
@@ -20,8 +20,8 @@ impl Flow {
             Event::PeerClosed => self.handle_peer_close(now, recorder),
             Event::Closed => self.end_closed(now, recorder),
             Event::Reset => self.reset(now, Side::Receiver, recorder),
-            // Events of the receiver's own sending half affect no result.
             Event::Connected => self.note_client_connected(now),
+            // Events of the receiver as a sender, for example of requests, affect no result.
             Event::LossFound(_)
             | Event::TimedOut(_)
             | Event::Recovered { .. }
@@ -32,7 +32,7 @@ impl Flow {
         }
     }
 
-    /// Closes the receiver's end, whose program has read all data.
+    /// Closes the receiver's endpoint after its program has read all data.
     pub(super) fn close_after_peer(&mut self, now: Time, recorder: &mut Recorder) {
         if self.is_complete() {
             self.record.note_finish(now);
@@ -40,8 +40,8 @@ impl Flow {
         if !self.peer_closed(Side::Receiver) {
             self.ends[RECEIVER].close();
         }
-        // A client's next request does not wait until the connection is closed at both ends; the
-        // rest of this connection is ignored.
+        // A client does not wait with its next request until both endpoints have closed the
+        // connection; the rest of this connection is not simulated.
         if self.asks_again() {
             self.record.set_drained(true);
             self.end_connection(now, recorder);
@@ -53,7 +53,7 @@ impl Flow {
         self.app.has_read_file() && self.exchanges.as_ref().is_some_and(|all| !all.are_done())
     }
 
-    /// Handles the close of one end. Once both have closed, the next file follows.
+    /// Handles the close of one endpoint. Once both have closed, the next file follows.
     pub(super) fn end_closed(&mut self, now: Time, recorder: &mut Recorder) {
         self.closed += 1;
         if self.closed == 2 {
@@ -61,11 +61,11 @@ impl Flow {
         }
     }
 
-    /// Handles a reset of the connection. After the file has been read this is a normal way to
-    /// close: a FIN retransmitted after the other end's TIME-WAIT is answered by a reset.
+    /// Handles a reset of the connection. Once the file has been read, a reset does not count as a
+    /// failure: a FIN that is retransmitted after the peer has left TIME-WAIT is answered by one.
     pub(super) fn reset(&mut self, now: Time, side: Side, recorder: &mut Recorder) {
         if self.leg.as_ref().is_some_and(|leg| leg.is_aborted(side)) {
-            // The other end is informed by the reset in flight.
+            // The proxy has reset this endpoint itself. Its peer learns of that by the RST.
             return;
         }
         let cannot_arrive = self.leg.as_ref().is_some_and(|leg| leg.cannot_arrive());

@@ -1,5 +1,5 @@
-//! Flow that is a leg of a longer path: it begins or ends at a proxy, which forwards the data
-//! ([`crate::proxy`]).
+//! Flow that is a leg of a longer path: at least one of its endpoints is a proxy, which forwards
+//! the data ([`crate::proxy`]).
 
 use super::{Context, Flow, Phase, RECEIVER, SENDER};
 use crate::plan::Side;
@@ -10,40 +10,43 @@ use retx_units::Time;
 /// State of a leg that its proxies need.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Leg {
-    /// Index of its chain of legs.
+    /// Index of the chain to which the leg belongs.
     chain: u32,
-    /// For the data sender and the data receiver, whether the end is a proxy's.
+    /// For the data sender and the data receiver, whether the endpoint is a proxy.
     at_proxy: [bool; 2],
-    /// True if its sender is a proxy, which opens its connections.
+    /// True if a proxy is the sender; its connections are opened by that proxy.
     waits: bool,
-    /// For each end that is a proxy's, whether its peer has closed.
+    /// For the data sender and the data receiver, whether the peer of that endpoint has closed.
     peer_closed: [bool; 2],
-    /// True once the proxy has closed its receiving end, too.
+    /// True once the proxy has closed its receiving endpoint.
     receiver_closed: bool,
-    /// For each end, whether a proxy has reset it.
+    /// For the data sender and the data receiver, whether a proxy has reset that endpoint.
     aborted: [bool; 2],
-    /// True if its data cannot arrive, because the proxy's other connection is gone.
+    /// True if the data of this leg cannot reach the receiver, because the proxy's other connection
+    /// has failed.
     doomed: bool,
 }
 
 impl Leg {
-    /// Records that the peer of this end has closed; true if a proxy has to respond.
+    /// Records that the peer of this endpoint has closed; true if the endpoint is a proxy, which
+    /// then closes later.
     pub const fn peer_closed(&mut self, side: Side) -> bool {
         self.peer_closed[side as usize] = true;
         self.at_proxy[side as usize]
     }
 
-    /// True if the proxy has reset this end itself.
+    /// True if a proxy has reset this endpoint.
     pub const fn is_aborted(&self, side: Side) -> bool {
         self.aborted[side as usize]
     }
 
-    /// True if its data cannot reach the receiver, whatever its own connection still does.
+    /// True if the data of this leg cannot reach the receiver, because the proxy's other connection
+    /// has failed.
     pub const fn cannot_arrive(&self) -> bool {
         self.doomed
     }
 
-    /// True if its sender is a proxy, which opens its connections.
+    /// True if a proxy is the sender; its connections are opened by that proxy.
     pub const fn waits(&self) -> bool {
         self.waits
     }
@@ -56,13 +59,13 @@ impl Leg {
 }
 
 impl Flow {
-    /// Makes a proxy the receiver.
+    /// Makes a proxy the receiver of the flow.
     pub fn end_at_proxy(&mut self) {
         self.app.make_receiver_proxy();
         self.begin_leg(Side::Receiver);
     }
 
-    /// Makes a proxy the sender.
+    /// Makes a proxy the sender of the flow.
     pub fn begin_at_proxy(&mut self) {
         self.app.make_sender_proxy();
         self.begin_leg(Side::Sender);
@@ -78,7 +81,8 @@ impl Flow {
         }
     }
 
-    /// Records that the peer of this end has closed; true if a proxy has to respond.
+    /// Records that the peer of this endpoint has closed; true if the endpoint is a proxy, which
+    /// then closes later.
     pub(super) fn peer_closed(&mut self, side: Side) -> bool {
         self.leg.as_mut().is_some_and(|leg| leg.peer_closed(side))
     }
@@ -112,7 +116,7 @@ impl Flow {
         self.connections
     }
 
-    /// True if it waits for its next connection to be opened.
+    /// True if the flow waits until its next connection is opened.
     pub fn is_waiting(&self) -> bool {
         self.phase == Phase::Waiting
     }
@@ -122,12 +126,12 @@ impl Flow {
         self.phase == Phase::Open
     }
 
-    /// True if it has failed.
+    /// True if the flow has failed: its connection was reset before its data were read.
     pub fn has_failed(&self) -> bool {
         self.is_done() && self.reset
     }
 
-    /// True once the handshake is complete at this end of the open connection.
+    /// True once the handshake is complete at this endpoint of the open connection.
     pub fn is_connected_at(&self, side: Side) -> bool {
         let state = self.ends[side as usize].state();
         let before = [State::Listen, State::SynSent, State::SynReceived, State::Closed];
@@ -139,13 +143,13 @@ impl Flow {
         self.record.counters.bytes_delivered
     }
 
-    /// Opens the next connection, on behalf of the proxy that sends on it.
+    /// Opens the next connection; called by a proxy.
     pub fn open_now(&mut self, now: Time, context: &Context<'_>) {
         self.open(now, context);
     }
 
-    /// Resets the proxy's end of this connection, because its other connection is gone. True if
-    /// there is a segment to send.
+    /// Resets the proxy's endpoint of this connection, because the proxy's other connection has
+    /// failed. True if there is a segment to send.
     pub fn fail_along(&mut self, side: Side) -> bool {
         let leg = self.leg.get_or_insert_default();
         leg.doomed = true;
@@ -161,8 +165,8 @@ impl Flow {
         news
     }
 
-    /// Gives the receiving proxy room for `bytes` bytes: reads waiting data, and returns their
-    /// number.
+    /// Sets the free space of the receiving proxy to `bytes`, lets the proxy read waiting data, and
+    /// returns the number of bytes read.
     pub fn make_room(&mut self, now: Time, bytes: u64) -> u64 {
         self.app.set_room(bytes);
         let read = self.app.receive(&mut self.ends[RECEIVER]);
@@ -174,19 +178,20 @@ impl Flow {
         read
     }
 
-    /// Gives the sending proxy `bytes` more bytes.
+    /// Hands `bytes` more bytes to the sending proxy, which writes them.
     pub fn give(&mut self, now: Time, bytes: u64, recorder: &mut Recorder) {
         self.app.give(bytes);
         self.drive_sender_out_of_line(now, recorder);
     }
 
-    /// True if the data sender has closed and all data have been read, or the connection is over.
+    /// True if the data sender has closed and all its data have been read, or if no connection is
+    /// open.
     pub fn is_read_to_the_end(&self) -> bool {
         let closed = self.has_peer_closed(RECEIVER) && self.ends[RECEIVER].readable() == 0;
         !self.is_open() || closed
     }
 
-    /// Ends the supply of the sending proxy for this file; true the first time.
+    /// Tells the sending proxy that no more data of this file follow; true the first time.
     pub fn end_supply(&mut self, now: Time, recorder: &mut Recorder) -> bool {
         let news = self.app.is_open();
         if news {
@@ -196,12 +201,12 @@ impl Flow {
         news
     }
 
-    /// True if the data receiver has closed, or the connection is over.
+    /// True if the data receiver has closed, or if no connection is open.
     pub fn is_closed_by_receiver(&self) -> bool {
         !self.is_open() || self.has_peer_closed(SENDER)
     }
 
-    /// Closes the end of the receiving proxy; true the first time.
+    /// Closes the endpoint of the receiving proxy; true the first time.
     pub fn close_receiver(&mut self) -> bool {
         let news = self.is_open() && self.note(|leg| &mut leg.receiver_closed);
         if news {

@@ -1,4 +1,5 @@
-//! Limits of a flow, reported whenever its sender has nothing more to send.
+//! Limits of a flow: what keeps its sender from sending more, determined whenever it has sent all
+//! that it may send.
 //!
 //! The sender's connection knows which of its windows is full; this module adds information that a
 //! connection does not have: whether the application has more to write, whether the data in flight
@@ -10,12 +11,12 @@ use retx_record::flow::FlowLimit;
 use retx_tcp::{Connection, Limit};
 use retx_units::Time;
 
-/// Load of a bottleneck by the data in flight.
+/// State of the bottleneck under the data in flight.
 #[derive(Debug, Clone, Copy)]
 struct Load {
-    /// True if this flow alone keeps it busy.
+    /// True if the data of this flow alone keep it busy.
     by_itself: bool,
-    /// True if all its flows together keep it busy.
+    /// True if the data of all flows over the bottleneck together keep it busy.
     with_others: bool,
 }
 
@@ -30,8 +31,8 @@ impl Flow {
         self.path.as_deref_mut()
     }
 
-    /// Records why the sender has nothing more to send. `in_flight` holds the bytes in flight over
-    /// each pipe that is a bottleneck.
+    /// Records why the sender cannot send more now. `in_flight` holds, for each pipe that is a
+    /// bottleneck, the bytes in flight over it.
     #[inline(always)]
     pub fn note_limit(&mut self, now: Time, in_flight: &mut [u64]) {
         let limit = if self.phase == Phase::Open {
@@ -55,7 +56,7 @@ impl Flow {
             Limit::Data | Limit::Nagle | Limit::ReceiveWindow if load.by_itself => {
                 FlowLimit::Bottleneck
             }
-            // The rest of a segment waits for data that the full send buffer keeps out.
+            // The application has more data, but the full send buffer does not accept them.
             Limit::Data | Limit::Nagle => FlowLimit::SendBuffer,
             Limit::ReceiveWindow => FlowLimit::ReceiveWindow,
             _ if load.with_others => FlowLimit::Bottleneck,
@@ -65,9 +66,9 @@ impl Flow {
         }
     }
 
-    /// True if the sender waits for the first request: the client is connected, though the sender's
-    /// handshake is not complete. This time counts as a limit by the application, because the
-    /// sender would wait for the request just as long if the connection had been open before.
+    /// True if the sender waits for the client's first request, which is on its way: the handshake
+    /// is complete at the client, though not yet at the sender. This time counts as a limit by the
+    /// application, because on an open connection the sender would wait for a request as long.
     fn is_asked_next(&self) -> bool {
         self.exchanges.is_some() && self.ends[RECEIVER].is_established()
     }
@@ -89,8 +90,8 @@ impl Flow {
         }
     }
 
-    /// Records whether the receiver, which has just accepted data, delays the acknowledgment of all
-    /// data sent.
+    /// Records, after the receiver has accepted data, whether it delays an acknowledgment that
+    /// would cover all data sent.
     #[inline(always)]
     pub(super) fn note_held_ack(&mut self, now: Time) {
         let [sender, receiver] = &self.ends;

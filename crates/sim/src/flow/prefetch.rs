@@ -1,11 +1,11 @@
-//! Prefetching of the flow state that a packet will need.
+//! Prefetching of the state of a flow that the handling of a packet will need.
 
 use super::{Flow, SENDER};
 use crate::plan::Side;
 use prefetch_index::prefetch_index;
 
 impl Flow {
-    /// Prefetches the state that a packet for this end will need.
+    /// Prefetches the state needed to handle a packet that arrives at this endpoint.
     #[inline]
     pub fn prefetch(&self, side: Side) {
         self.ends[side as usize].prefetch(side == Side::Sender);
@@ -18,7 +18,7 @@ impl Flow {
         }
     }
 
-    /// Prefetches the sender's list of segments in flight. (A data receiver has hardly any.)
+    /// Prefetches the sender's scoreboard. A data receiver's is nearly always empty.
     #[inline]
     pub fn prefetch_board(&self, side: Side) {
         if side == Side::Sender {
@@ -26,7 +26,7 @@ impl Flow {
         }
     }
 
-    /// Prefetches the sender's first and last records of segments in flight.
+    /// Prefetches the first and the last entry of the sender's scoreboard.
     #[inline]
     pub fn prefetch_records(&self, side: Side) {
         if side == Side::Sender {

@@ -1,7 +1,7 @@
-//! Receiving programs: one that reads at once, or one that reads slowly.
+//! Receiving programs: a program reads data as soon as they arrive, or slowly, at a given rate.
 //!
-//! A slow one reads up to [`READ_BLOCK`] bytes, works on them for as long as its rate says, and
-//! reads again. Meanwhile the receive buffer fills, and the window that it advertises closes.
+//! A slow program reads up to [`READ_BLOCK`] bytes, processes them for the time that its rate
+//! implies, and reads again. Meanwhile the receive buffer fills, and the advertised window closes.
 
 use super::{Flow, RECEIVER};
 use crate::app::App;
@@ -13,14 +13,15 @@ use retx_units::{Rate, Time};
 #[derive(Debug, Clone)]
 pub(super) struct Reader {
     rate: Rate,
-    /// Time at which its work on the last block ends; [`Time::NEVER`] while it waits for data.
+    /// Time at which the program has processed its last block; [`Time::NEVER`] while it waits for
+    /// data.
     busy_until: Time,
-    /// True once the peer has closed while data were still to be read.
+    /// True if the peer has closed, but the program still has data to read.
     peer_closed: bool,
 }
 
 impl Reader {
-    /// Creates a program that reads at this rate. It has no connection yet.
+    /// Creates a program that reads at this rate, without a connection yet.
     pub const fn new(rate: Rate) -> Self {
         Self { rate, busy_until: Time::NEVER, peer_closed: false }
     }
@@ -31,7 +32,7 @@ impl Reader {
         app.set_room(READ_BLOCK);
     }
 
-    /// Time at which the program reads next; [`Time::NEVER`] if data have to arrive first.
+    /// Time at which the program reads next; [`Time::NEVER`] if it waits for data.
     pub const fn reads_at(&self) -> Time {
         self.busy_until
     }
@@ -61,7 +62,7 @@ impl Flow {
         }
     }
 
-    /// Lets a slow program read its next block, once it has finished with the last one.
+    /// Lets a slow program read its next block, if it has processed the last one.
     pub(super) fn read_on(&mut self, now: Time, recorder: &mut Recorder) {
         let Some(reader) = self.reader.as_mut().filter(|reader| reader.busy_until <= now) else {
             return;
@@ -74,8 +75,7 @@ impl Flow {
         }
     }
 
-    /// Handles the end of the peer's data. A program with unread data notices the end only after
-    /// reading them.
+    /// Handles the end of the peer's data, which a program notices only after it has read all data.
     pub(super) fn handle_peer_close(&mut self, now: Time, recorder: &mut Recorder) {
         if let Some(reader) = &mut self.reader {
             reader.peer_closed = self.ends[RECEIVER].readable() > 0;

@@ -1,4 +1,5 @@
-//! Recording of a flow, from its two connections and the packets between them.
+//! Recording of a flow: its record is kept from the state of both connections and from the packets
+//! between them.
 
 use super::{Flow, RECEIVER, SENDER};
 use crate::drop::Drop;
@@ -12,7 +13,7 @@ use retx_tcp::{Connection, PlainTransmit, loss_cause};
 use retx_units::{Duration, Time};
 use retx_wire::Flags;
 
-/// Receiving end, as [`Arrived`] queries it for the verdicts on retransmissions.
+/// Receiving endpoint, which is asked for missing data to judge retransmissions.
 struct Receiver<'a>(&'a Connection);
 
 impl Arrived for Receiver<'_> {
@@ -21,15 +22,15 @@ impl Arrived for Receiver<'_> {
     }
 }
 
-/// Longest time without data that does not count as a pause: the RTO. Before the first RTT sample
-/// this is the initial RTO, doubled for each loss of the SYN.
+/// Longest time without data that does not count as a pause: the smoothed RTT. Before the first RTT
+/// sample it is the RTO: the initial RTO, doubled for each loss of the SYN.
 #[inline]
 fn longest_pause(sender: &Connection) -> Duration {
     sender.srtt().unwrap_or_else(|| sender.rto())
 }
 
 impl Flow {
-    /// Records a plain segment of the data sender; returns its number.
+    /// Records a plain segment of the data sender; returns its number among the sender's packets.
     #[inline(always)]
     pub(super) fn record_sent_plain(&mut self, now: Time, sent: &PlainTransmit) -> u64 {
         let number = self.record.count_frame();
@@ -45,7 +46,8 @@ impl Flow {
         number
     }
 
-    /// Records a segment of the data sender, and completes the packet that carries it.
+    /// Records a segment of the data sender, and fills in the fields of its packet that this
+    /// determines.
     #[inline]
     pub(super) fn record_sent(
         &mut self,
@@ -88,9 +90,8 @@ impl Flow {
         }
     }
 
-    /// Records that a segment of the data sender has reached the receiver. The receiver may have
-    /// discarded it.
-    // Inlined where segments arrive: nearly all are accepted, without a query.
+    /// Records that a segment of the data sender has reached the receiver, which may have discarded
+    /// it. Inlined for the usual case, in which `rcv_nxt` shows that the segment was accepted.
     #[inline(always)]
     pub(super) fn record_arrival(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
         let (receiver, end) = (&self.ends[RECEIVER], packet.end());
@@ -113,7 +114,7 @@ impl Flow {
         }
     }
 
-    /// Records that the sender has detected a loss, real or not.
+    /// Records that the sender has detected a loss, correctly or not.
     #[cold]
     pub(super) fn record_episode(
         &mut self,
@@ -154,14 +155,14 @@ impl Flow {
         recorder.dropped(packet, self.ends[SENDER].window().smss, drop);
     }
 
-    /// Records that the last copy of a packet was given up after the others had been dropped.
+    /// Records that a relay has freed the last copy of a packet after all others had been dropped.
     pub fn lost_after_all(&mut self, packet: PacketRef<'_>, drop: &Drop, recorder: &mut Recorder) {
         recorder.lost(packet, drop);
         self.record_loss(packet, drop, recorder);
     }
 
-    /// Records that the last copy of a packet was given up after others had arrived, all of which
-    /// the receiver may have discarded.
+    /// Records that a relay has freed the last copy of a packet after others had arrived. If the
+    /// receiver has discarded all of those, the packet is lost.
     pub fn given_up_after_arrival(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
         if self.is_of_this_connection(packet) && self.has_refused(packet) {
             let copy = copy_of(&packet, packet.copy());
@@ -185,7 +186,7 @@ impl Flow {
         if packet.seq_len() > 0 {
             let copy = copy_of(&packet, packet.copy());
             let necessary = if packet.others() == Others::Arrived {
-                // Another copy had arrived before, and the receiver had discarded it.
+                // Another copy arrived earlier, and the receiver discarded it.
                 self.record.refused(copy, &mut recorder.tables)
             } else {
                 self.record.dropped(copy, drop.cause, &mut recorder.tables)
@@ -198,8 +199,8 @@ impl Flow {
         packet.carries_data_direction() && self.record.has_refused(packet.copy())
     }
 
-    /// True if a copy of a dropped packet made by the network delivers, or has delivered, the same
-    /// bytes.
+    /// True if another copy of a dropped packet, made by the network, has delivered the same bytes
+    /// or may still do so.
     fn is_delivered_by_copy(&self, packet: PacketRef<'_>) -> bool {
         match packet.others() {
             Others::None => false,

@@ -1,4 +1,4 @@
-//! Sending by the ends of a flow.
+//! Sending by the endpoints of a flow.
 
 use super::{Flow, RECEIVER};
 use crate::packet::{Label, PacketMut, Transmission};
@@ -9,7 +9,7 @@ use retx_units::Time;
 use retx_wire::{Flags, Timestamps};
 
 impl Flow {
-    /// Next segment that `side` sends now; false if there is none.
+    /// Next segment that `side` sends now: written into `to`, or returned if it is plain.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time, side: Side, to: &mut Transmit) -> Polled {
         self.ends[side as usize].poll_transmit_into(now, to)
@@ -21,7 +21,7 @@ impl Flow {
         self.ends[side as usize].timestamps_at(now)
     }
 
-    /// Records a plain segment sent by `side`; returns the data that the network needs.
+    /// Records a plain segment sent by `side`; returns the label for its packet.
     #[inline(always)]
     pub fn send_plain(&mut self, now: Time, side: Side, sent: &PlainTransmit) -> Label {
         let copy = match side {
@@ -57,8 +57,8 @@ impl Flow {
         }
     }
 
-    /// Completes `packet`, in which a segment sent by `side` travels: fills in what the network and
-    /// the record need.
+    /// Records a segment sent by `side`, and fills in the fields of its `packet` that the network
+    /// and the record need.
     pub fn sent(
         &mut self,
         now: Time,

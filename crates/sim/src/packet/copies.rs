@@ -1,4 +1,4 @@
-//! Copies that the network makes of packets: the fate of a packet depends on all its copies.
+//! Copies that the network makes of packets. The fate of a packet depends on all its copies.
 
 use super::fields::Notes;
 use super::{NONE, Packets};
@@ -8,33 +8,33 @@ use retx_wire::Ecn;
 /// State of the copies of one packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Copies {
-    /// Number still in flight.
+    /// Number of copies still in flight.
     alive: u32,
     /// True once a copy has reached the host.
     arrived: bool,
     /// Most recent drop of a copy.
     last_drop: Option<Drop>,
-    /// Id in the capture of the first copy seen, or [`NONE`].
+    /// Id in the capture of the first copy that a capture point saw, or [`NONE`].
     captured: u32,
 }
 
 /// State of a packet of which the network has made no copy.
 const ALONE: Copies = Copies { alive: 1, arrived: false, last_drop: None, captured: NONE };
 
-/// Other copies of a packet that has reached its end.
+/// State of the other copies of a packet when the packet arrives or is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Others {
-    /// None.
+    /// There are no other copies, or all of them were dropped.
     None,
-    /// A copy has reached the host before; none is in flight.
+    /// A copy has reached the host earlier; none is in flight.
     Arrived,
     /// A copy is in flight.
     OnTheirWay,
 }
 
 impl Packets {
-    /// Creates a copy of a packet at its position; returns its index. It has no row and no capture
-    /// of its own: those belong to the original.
+    /// Creates a copy of a packet, at the same position; returns its index. The copy has no row in
+    /// a table and no id in a capture yet: those belong to the original.
     pub fn copy(&mut self, id: u32) -> u32 {
         let segment = self.segment(id);
         if self.get(id).group() == NONE {
@@ -45,7 +45,8 @@ impl Packets {
             self.copies[group as usize] = Copies { captured: self.get(id).captured(), ..ALONE };
             self.get_mut(id).notes_mut().group = group;
         }
-        // Inserted for its index and options; the header with the ECN field is copied below.
+        // The insertion allocates the index and stores the options; the header, including the ECN
+        // field, is copied below.
         let (copy, _) = self.insert(&segment, Ecn::NotEct);
         let [from, to] = [id, copy].map(|id| id as usize);
         self.slots[to] = self.slots[from];
@@ -56,7 +57,7 @@ impl Packets {
         copy
     }
 
-    /// Records a drop for the other copies of the packet.
+    /// Records the drop of a packet for its other copies.
     pub fn note_drop(&mut self, id: u32, drop: &Drop) {
         let group = self.get(id).group();
         if group != NONE {
@@ -64,8 +65,8 @@ impl Packets {
         }
     }
 
-    /// Ends a copy that was held by a relay. If it was the last copy and none has arrived, the
-    /// packet is lost; the drop that caused this is returned.
+    /// Ends a copy that a relay held. If it was the last copy and none has arrived, the packet is
+    /// lost, and the last drop of another copy is returned.
     pub fn end_kept(&mut self, id: u32) -> Option<Drop> {
         let group = self.get(id).group() as usize;
         let last_drop = self.copies[group].last_drop;
@@ -74,7 +75,8 @@ impl Packets {
         lost.then(|| last_drop.expect("what did not arrive was dropped"))
     }
 
-    /// Ends a packet, at its host or by a drop: records in it whether there are other copies.
+    /// Ends a packet that has `arrived` at its host or was dropped; records in the packet the state
+    /// of its other copies.
     #[inline]
     pub fn end(&mut self, id: u32, arrived: bool) {
         if self.get(id).has_copies() {
@@ -87,7 +89,7 @@ impl Packets {
         let group = self.get(id).group();
         let copies = &mut self.copies[group as usize];
         copies.alive -= 1;
-        // State before this copy, which must not count as its own predecessor.
+        // Read before this copy is added, because a copy does not count as another one.
         let before = copies.arrived;
         copies.arrived |= arrived;
         let others = match (copies.alive, before) {
@@ -102,7 +104,7 @@ impl Packets {
         let notes = packet.notes_mut();
         notes.others = others;
         notes.later = before;
-        // A drop is recorded only if no other copy remains.
+        // The row shows a drop only if no other copy has arrived or may still arrive.
         if !arrived && (before || others == Others::OnTheirWay) {
             packet.set_row(NONE);
         }

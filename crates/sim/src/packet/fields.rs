@@ -1,5 +1,5 @@
-//! Fields of a packet besides its header: its position, which few hops need (`engine/routes.rs`),
-//! and notes on few packets.
+//! Fields of a packet that are stored apart from its header: its origin and position, which few
+//! hops need (`engine/routes.rs`), and notes, which few packets have.
 
 use super::{NONE, NOTED, Others, Packet, Packets};
 pub use retx_record::capture::Transmission;
@@ -22,7 +22,8 @@ impl Default for Trail {
     }
 }
 
-/// Data of few packets: retransmissions, copies made by the network, and packets in a capture.
+/// Fields that only few packets have: retransmissions, copies made by the network, and packets in a
+/// capture.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Notes {
     /// See [`PacketRef::captured`].
@@ -59,9 +60,9 @@ pub struct PacketRef<'a> {
 }
 
 impl PacketRef<'_> {
-    /// Copy for the argument of a rare call that is not inlined. Such an argument is stored in
-    /// memory; passing the original would keep the original in memory, too, on the path of every
-    /// packet.
+    /// Copy of this reference, to be passed to a rare function that is not inlined. The argument of
+    /// such a function is stored in memory; if the original were passed, the compiler would keep
+    /// that in memory, too, on the path of every packet.
     #[inline(always)]
     pub const fn for_rare_call(self) -> Self {
         let Self { packet, id, packets } = self;
@@ -84,21 +85,21 @@ impl<'a> PacketRef<'a> {
         &self.packets.trails[self.id as usize]
     }
 
-    /// Number of the copy among the packets of the flow's data sender. For a datagram, its time of
-    /// sending in nanoseconds.
+    /// Number of the packet among those that the flow's data sender has sent. For a datagram, its
+    /// time of sending in nanoseconds.
     #[inline]
     pub fn copy(self) -> u64 {
         self.trail().copy
     }
 
-    /// Position on its route: an index into the engine's routes. Not updated in pipes whose packets
-    /// are all at the same position (`engine/routes.rs`).
+    /// Position on the packet's route: an index into the engine's routes. Private pipes, where the
+    /// position is known without it, do not update it (`engine/routes.rs`).
     #[inline]
     pub fn hop(self) -> u32 {
         self.trail().hop
     }
 
-    /// Row in the `segments` table, or in `acks`.
+    /// Row in the table `segments` or `acks`; [`NONE`] if the packet has no row.
     #[inline]
     pub fn row(self) -> u32 {
         self.trail().row
@@ -109,7 +110,7 @@ impl<'a> PacketRef<'a> {
         self.packets.notes_on(self.packet, self.id)
     }
 
-    /// Id in the capture.
+    /// Id in the capture; [`NONE`] if no capture point has seen the packet.
     pub fn captured(self) -> u32 {
         self.notes().captured
     }
@@ -126,12 +127,12 @@ impl<'a> PacketRef<'a> {
         self.notes().transmission
     }
 
-    /// State of its other copies, known once it has reached its end.
+    /// State of the packet's other copies; valid once the packet has arrived or was dropped.
     pub fn others(self) -> Others {
         self.notes().others
     }
 
-    /// True if another of its copies has arrived before it.
+    /// True if another copy of the packet arrived before it.
     pub fn later(self) -> bool {
         self.notes().later
     }
@@ -175,7 +176,7 @@ impl PacketMut<'_> {
         self.trail.copy
     }
 
-    /// Row in the `segments` table, or in `acks`.
+    /// Row in the table `segments` or `acks`; [`NONE`] if the packet has no row.
     #[inline]
     pub const fn row(&self) -> u32 {
         self.trail.row

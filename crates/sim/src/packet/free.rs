@@ -1,10 +1,10 @@
 //! Allocation of packet indices in ascending order. Packets sent in succession are then adjacent in
 //! memory; most packets arrive in the order of sending, so successive arrivals are adjacent, too.
-//! Reusing indices in the order of their release would scatter them before long; with more packets
-//! than a cache holds, each access would then wait for its cache line, and for its page.
+//! If indices were reused in the order of their release, they would soon be scattered: with more
+//! packets than a cache holds, each access would then miss the cache, and often the TLB.
 
-/// A new round starts only if one index in this many is free; with fewer, free indices would be
-/// scattered, and successive packets not adjacent.
+/// A new round starts only if more than one index in this many is free. With fewer, free indices
+/// would be scattered, and packets sent in succession would not be adjacent.
 const FREE_OF: usize = 4;
 
 /// Bitmap of free indices, 64 to a word.
@@ -13,13 +13,13 @@ pub(super) struct Free {
     words: Vec<u64>,
     /// Word from which indices are allocated.
     word: usize,
-    /// Bits of that word not allocated in this round. Indices that are released to the word during
-    /// the round wait for the next one.
+    /// Bits of indices in that word that can still be allocated in this round. Indices of the word
+    /// that are released meanwhile are reused in the next round.
     left: u64,
 }
 
 impl Free {
-    /// True if [`Self::advance`] has to be called before the next allocation.
+    /// True if [`Self::advance`] must be called before the next allocation.
     #[inline(always)]
     pub const fn is_word_used_up(&self) -> bool {
         self.left == 0
@@ -34,7 +34,7 @@ impl Free {
         self.word as u32 * 64 + bit
     }
 
-    /// Advances to the next word with free indices. The number of indices may grow.
+    /// Advances to the next word with free indices; this may increase the number of indices.
     pub fn advance(&mut self) {
         while self.left == 0 {
             self.word += 1;
@@ -45,7 +45,7 @@ impl Free {
         }
     }
 
-    /// Starts again from the first index, or with more indices.
+    /// Starts a round at the first index or, if too few indices are free, at newly added ones.
     #[cold]
     fn begin_round(&mut self) {
         self.word = 0;

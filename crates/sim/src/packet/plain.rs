@@ -1,4 +1,5 @@
-//! Packets of plain segments, the usual case: written once into their slot, and read in place.
+//! Packets of plain segments, which are the usual case: each is written directly into its slot and
+//! read there.
 
 use super::{
     NONE, PLAIN, Packet, PacketRef, Packets, TIMED, TIMESTAMPS_BYTES, Trail, Unpacked, length,
@@ -8,14 +9,14 @@ use retx_tcp::{Connection, PlainTransmit};
 use retx_units::Time;
 use retx_wire::{IPV4_HEADER_BYTES, PlainSegment, TCP_HEADER_BYTES, Timestamps};
 
-/// Destination, connection and position of a packet.
+/// Fields that a packet needs in addition to its segment.
 #[derive(Debug, Clone, Copy)]
 pub struct Label {
-    /// Number of the copy: see [`PacketRef::copy`].
+    /// Number of the packet: see [`PacketRef::copy`].
     pub copy: u64,
     /// Position on the route: see [`PacketRef::hop`].
     pub hop: u32,
-    /// Destination end: see [`Packet::to`].
+    /// Destination endpoint: see [`Packet::to`].
     pub to: u32,
     /// Connection of the flow: see [`Packet::connection`].
     pub connection: u32,
@@ -59,7 +60,7 @@ impl Packets {
             self.keep_timestamps(id, timestamps);
         }
         self.slots[id as usize] = packet;
-        // Indices ascend, so that the slots of the next packets are known and can be fetched before
+        // Indices ascend, so the slots of the next packets are known, and can be prefetched before
         // they are written.
         prefetch_index(&self.slots, id as usize + 16);
         self.trails[id as usize] = Trail { copy: label.copy, hop: label.hop, row: NONE };
@@ -87,7 +88,7 @@ impl PacketRef<'_> {
 }
 
 impl Arriving<'_> {
-    /// Passes its segment to the destination end.
+    /// Passes the packet's segment to the connection `to`.
     #[inline(always)]
     pub fn hand_over(self, now: Time, to: &mut Connection) {
         let Self { packet, place } = self;
@@ -101,7 +102,8 @@ impl Arriving<'_> {
 }
 
 impl Packets {
-    // Scalars stay in registers; a struct would be written to memory for plain segments, too.
+    // Separate parameters stay in registers. A struct would be written to memory, even on the path
+    // of plain segments.
     #[inline(never)]
     fn hand_over_unpacked(&self, id: u32, to: &mut Unpacked, now: Time, end: &mut Connection) {
         self.unpack(id, to);

@@ -1,4 +1,4 @@
-//! Time for which acknowledgments wait in queues on their way.
+//! Time for which acknowledgments wait in queues.
 
 use retx_units::{Duration, Time};
 use std::collections::VecDeque;
@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 /// Waiting times of the acknowledgments of a connection.
 #[derive(Debug, Clone, Default)]
 pub struct AckWaits {
-    /// Acknowledgments in transit that acknowledged new data: the position up to which each
-    /// acknowledged, and its time of transmission.
+    /// Acknowledgments in transit that acknowledge new data: the position up to which each
+    /// acknowledges, and its time of transmission.
     sent: VecDeque<(u64, Time)>,
 }
 
@@ -20,8 +20,8 @@ impl AckWaits {
     }
 
     /// Waiting time of the newest acknowledgment that has arrived: its time in transit minus
-    /// `least`; `None` if no further acknowledgment has arrived. `snd_una` is the sender's first
-    /// unacknowledged position.
+    /// `least`, the time with empty queues. `None` if none has arrived since the last call.
+    /// `snd_una` is the sender's first unacknowledged position.
     pub fn come(&mut self, now: Time, snd_una: u64, least: Duration) -> Option<Duration> {
         let count = self.sent.partition_point(|(acked, _)| *acked <= snd_una);
         let (_, at) = *self.sent.get(count.checked_sub(1)?)?;
