@@ -204,7 +204,7 @@ fn part(rate: Rate, payload: u64, frame: u32) -> u64 {
     u64::try_from(rate).unwrap_or(u64::MAX)
 }
 
-/// For each pipe, whether it carries data of any flow.
+/// True for each pipe that carries data of any flow.
 pub fn find_loaded(plan: &Plan) -> Vec<bool> {
     let mut loaded = vec![false; plan.pipes.len()];
     let flows = plan.flows.iter().map(|flow| flow.routes[0]);

@@ -107,7 +107,7 @@ fn open_second(now: Time, [from, to]: [&mut Flow; 2], context: &Context<'_>) -> 
     [side == Side::Sender, side == Side::Receiver]
 }
 
-/// If one of the two connections has failed, resets the other.
+/// Resets the other connection if one of the two has failed.
 fn pass_failure([from, to]: [&mut Flow; 2], touched: &mut Touched) {
     touched[1] |= from.has_failed() && to.fail_along(Side::Sender);
     touched[0] |= to.has_failed() && from.fail_along(Side::Receiver);

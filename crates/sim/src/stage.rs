@@ -172,8 +172,9 @@ impl Snapshot {
         }
     }
 
-    /// For a cell, true if at each station the number of packets that entered equals delivered +
-    /// dropped + inside. For a relay, true if it holds bytes exactly when it holds packets.
+    /// True if packets are conserved. In a cell, at each station, the number of packets that
+    /// entered equals delivered + dropped + inside; a relay holds bytes exactly when it holds
+    /// packets.
     pub fn is_conserved(&self) -> bool {
         match self {
             Self::Wlan(cell) => cell.stations.iter().all(wlan::Statistics::is_conserved),

@@ -20,7 +20,7 @@ impl Far {
     /// Inserts an event.
     ///
     /// # Panics
-    /// If 2^40 events have been inserted: the sequence numbers are then exhausted.
+    /// The sequence numbers are exhausted after 2^40 insertions.
     pub fn push(&mut self, time: Time, target: Target) {
         assert!(self.entered >> NUMBER_BITS == 0, "more than 2^40 events in the far future");
         // One comparison of 128 bits orders events by time, and ties by insertion.

@@ -136,7 +136,7 @@ fn events_hold_the_extremes() {
     assert_eq!(queue.pop(), Some((last, 1)));
 }
 
-/// With slots of 1 ns, events up to the last possible time are in order.
+/// Events up to the last possible time are in order in slots of 1 ns.
 #[test]
 fn the_end_of_all_time_is_in_order() {
     let mut pair = Pair::default();

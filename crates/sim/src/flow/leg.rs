@@ -12,15 +12,15 @@ use retx_units::Time;
 pub(super) struct Leg {
     /// Index of the chain to which the leg belongs.
     chain: u32,
-    /// For the data sender and the data receiver, whether the endpoint is a proxy.
+    /// True for each endpoint, data sender and data receiver, that is a proxy.
     at_proxy: [bool; 2],
     /// True if a proxy is the sender; its connections are opened by that proxy.
     waits: bool,
-    /// For the data sender and the data receiver, whether the peer of that endpoint has closed.
+    /// True for each endpoint, data sender and data receiver, whose peer has closed.
     peer_closed: [bool; 2],
     /// True once the proxy has closed its receiving endpoint.
     receiver_closed: bool,
-    /// For the data sender and the data receiver, whether a proxy has reset that endpoint.
+    /// True for each endpoint, data sender and data receiver, that a proxy has reset.
     aborted: [bool; 2],
     /// True if the data of this leg cannot reach the receiver, because the proxy's other connection
     /// has failed.
