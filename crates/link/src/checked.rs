@@ -1,8 +1,8 @@
-//! Configurations that check their values when they are read.
+//! Configurations whose values are checked when they are read.
 
-/// Implements reading for a configuration derived with `remote = "Self"`: after reading, its
-/// `check(&self) -> Result<(), String>` is called, whose message may carry a path
-/// ([`retx_units::choice::at`]).
+/// Implements `Deserialize` for a configuration that is derived with `remote = "Self"`. After the
+/// values are read, its `check(&self) -> Result<(), String>` is called; the error message may
+/// contain a path ([`retx_units::choice::at`]).
 macro_rules! checked {
     ($config:ty) => {
         impl<'de> serde::Deserialize<'de> for $config {

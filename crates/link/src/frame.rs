@@ -1,11 +1,11 @@
-//! Frames as channels and queues see them, and reasons for losing one.
+//! Frames as channels and queues see them, and the reasons why frames are lost.
 
 /// Frame as a channel sees it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Frame {
     /// Length of the IP packet, bytes.
     pub bytes: u32,
-    /// Index of its flow in the run.
+    /// Index of the frame's flow in the run.
     pub flow: u32,
     /// Stream position of the first payload byte: SYN 0, first byte of data 1.
     pub position: u64,
@@ -14,7 +14,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Frame that belongs to no flow, such as a link-layer acknowledgment.
+    /// Frame of `bytes` that belongs to no flow, such as a link-layer acknowledgment.
     pub const fn control(bytes: u32) -> Self {
         Self { bytes, flow: u32::MAX, position: u64::MAX, payload_bytes: 0 }
     }
@@ -25,13 +25,13 @@ impl Frame {
 pub enum Reason {
     /// Errors of the medium.
     Channel,
-    /// Named by a script.
+    /// The frame is listed in a script.
     Script {
         /// True if the loss stands for a full queue.
         as_congestion: bool,
     },
-    /// Above the rate of a policer.
+    /// The frame exceeds the rate of a policer.
     Policer,
-    /// Given up by the link after the last retry. No channel model returns it.
+    /// The link has given the frame up after its last retry. No channel model returns this.
     RetryLimit,
 }

@@ -1,5 +1,5 @@
-//! Links: stages that take a packet and hand it on later, with their channels (the fate of each
-//! frame) and queues (room for each packet).
+//! Links and other stages, which take a packet and hand it on later. A channel model decides the
+//! fate of each frame; a queue discipline decides which packets wait and which are dropped.
 
 pub mod channel;
 mod checked;

@@ -1,10 +1,10 @@
-//! *What it does.* Converts a signal-to-noise ratio to a frame error probability, for the four
-//! rates of 802.11b.
+//! *What it does.* Computes the probability of a frame error from the signal-to-noise ratio, for
+//! the four rates of 802.11b.
 //!
 //! *Reference.* DBPSK: Proakis, Digital Communications. DQPSK: the asymptotic form that ns-3 uses
 //! (`DsssErrorRateModel`). CCK: Pursley & Royster 2009, eqs. 17 and 18, as in ns-3.
 //!
-//! *Equations.* The ratio γ is taken over the channel's 22 MHz, so Eb/N0 = γ·22 MHz/rate.
+//! *Equations.* The ratio γ refers to the channel's bandwidth of 22 MHz, so Eb/N0 = γ·22 MHz/rate.
 //! 1 Mbit/s: BER = ½·exp(−Eb/N0). 2 Mbit/s: BER = (√2 + 1)/√(8π√2)·x^(−½)·exp(−(2 − √2)·x),
 //! x = Eb/N0, at most ½. CCK sends symbols of 4 and 8 bits at 1.375 MHz. With β = √(2e),
 //! S(e) = 1 − ∫_{−β}^{∞} (2Φ(x + β) − 1)⁷ φ(x) dx: a symbol of 5.5 Mbit/s is wrong with probability
@@ -26,11 +26,12 @@ pub enum Modulation {
     Cck11,
 }
 
-/// Lowest ratio of the tables, in dB; lower ratios use the value there.
+/// Lowest signal-to-noise ratio in the tables, in dB; its value is also used for lower ratios.
 const FIRST_DB: f64 = -20.0;
-/// Step from one entry to the next, dB.
+/// Step from one entry of the tables to the next, dB.
 const STEP_DB: f64 = 0.05;
-/// Number of entries: up to 20 dB, where a CCK symbol error has probability e^−200.
+/// Number of entries in a table. They reach up to 20 dB, where a CCK symbol error has probability
+/// e^−200.
 const ENTRIES: usize = 801;
 
 impl Modulation {
@@ -54,7 +55,7 @@ impl Modulation {
         }
     }
 
-    /// Symbol error probability at the ratio `snr` (DBPSK and DQPSK: bit error probability).
+    /// Symbol error probability at the ratio `snr`; for DBPSK and DQPSK, bit error probability.
     pub fn symbol_error_rate(self, snr: f64) -> f64 {
         match self {
             Self::Dbpsk => 0.5 * libm::exp(-22.0 * snr),
@@ -83,7 +84,7 @@ impl Modulation {
         -libm::expm1(-symbols * hazard)
     }
 
-    /// −ln(1 − SER), interpolated in a table of its logarithm.
+    /// −ln(1 − SER) at the ratio `snr`, interpolated in a table of its logarithm.
     fn tabled(self, snr: f64) -> f64 {
         static TABLES: [OnceLock<Vec<f64>>; 2] = [const { OnceLock::new() }; 2];
         let table = TABLES[usize::from(self == Self::Cck11)].get_or_init(|| {
@@ -101,8 +102,9 @@ impl Modulation {
     }
 }
 
-/// S(e): substituting u = x + β gives Φ(−β) + ∫_0^∞ (1 − (1 − erfc(u/√2))⁷) φ(u − β) du, which is
-/// free of cancellation. Simpson's rule; the integrand is smooth, and below e^−32 at the upper end.
+/// S(e). The substitution u = x + β gives Φ(−β) + ∫_0^∞ (1 − (1 − erfc(u/√2))⁷) φ(u − β) du, which
+/// has no cancellation. The integral is computed by Simpson's rule; the integrand is smooth, and
+/// below e^−32 at the upper end.
 fn cck_error_rate(e: f64) -> f64 {
     const STEPS_PER_UNIT: f64 = 40.0;
     let root = std::f64::consts::SQRT_2;
@@ -145,7 +147,7 @@ mod tests {
         }
     }
 
-    /// At vanishing SNR one of the 16 biorthogonal symbols is guessed.
+    /// When the SNR vanishes, the receiver can only guess one of the 16 biorthogonal symbols.
     #[test]
     fn no_signal_is_a_guess() {
         assert!((Modulation::Cck5.symbol_error_rate(0.0) - 15.0 / 16.0).abs() < 1e-9);
@@ -154,7 +156,8 @@ mod tests {
         assert!((Modulation::Dbpsk.symbol_error_rate(0.0) - 0.5).abs() < 1e-15);
     }
 
-    /// Reference values: the printed integral by the trapezoidal rule with 200,000 steps.
+    /// Reference values: the published integral, evaluated by the trapezoidal rule with 200,000
+    /// steps.
     #[test]
     fn symbol_errors_of_cck() {
         let anchors = [

@@ -2,17 +2,18 @@
 //!
 //! *Reference.* Electronics 2022, 11(14), 2254, eq. 3 (the linear form).
 //!
-//! *Equations.* Exact: PER = 1 − (1 − BER)^L. Linear: PER = BER·L, held at 1. L is the bits of the
-//! IP packet, without the link's `overhead`; in a cell those of the whole frame.
+//! *Equations.* Exact: PER = 1 − (1 − BER)^L. Linear: PER = BER·L, but at most 1. L is the number
+//! of bits of the IP packet, without the link's `overhead`; in a cell it is that of the whole
+//! frame.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, independent_burst};
 use retx_units::{Probability, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Independent bit errors; a frame with at least one is lost. The L bits counted are those of the
-/// IP packet, without the link's `overhead`; in a wlan those of the whole frame, including
-/// `mac_overhead`.
+/// Independent bit errors: a frame with at least one wrong bit is lost. The L bits counted are
+/// those of the IP packet, without the link's `overhead`; in a wlan they are those of the whole
+/// frame, including `mac_overhead`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

@@ -46,7 +46,7 @@ impl Model for Config {
 
 impl Channel for State {
     fn fate(&mut self, _: Time, _: &Frame, stream: &mut Stream) -> Fate {
-        // One draw per frame, even at p = 0, so that runs that differ only in p stay paired.
+        // One draw per frame, even at p = 0, so that runs that differ only in p use the same draws.
         if stream.uniform() < self.p { Fate::Lose(Reason::Channel) } else { DELIVER }
     }
 }

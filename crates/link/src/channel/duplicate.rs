@@ -1,10 +1,10 @@
 //! *What it does.* Duplicates a share of the frames.
 //!
-//! *Equations.* Copies per frame that arrives: p.
+//! *Equations.* The mean number of copies per frame is p.
 //!
-//! A copy can be made of any frame that arrives, whatever delay other models of the list give to
-//! that frame: the copy arrives the time `after` later than the frame. From then on it is a packet
-//! in its own right and may be lost on the next link.
+//! A frame that arrives may be duplicated even if other models of the list delay it; its copy
+//! arrives the time `after` later than the frame itself. From then on the copy is a packet of its
+//! own, and may be lost on the next link.
 
 use super::{Channel, DELIVER, Fate, Frame, Model};
 use retx_units::{Duration, Probability, Stream, Time};

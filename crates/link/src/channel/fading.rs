@@ -1,27 +1,28 @@
-//! *What it does.* Loses frames as a fading radio link does: the signal-to-noise ratio varies with
-//! time, and each frame is lost with the error probability of its modulation at the ratio that it
-//! meets.
+//! *What it does.* Loses frames like a fading radio link. The signal-to-noise ratio varies with
+//! time, and each frame is lost with the error probability of its modulation at the present ratio.
 //!
 //! *Reference.* Xiao, Zheng & Beaulieu 2006 (sums of sinusoids for Clarke's model, Rayleigh and
 //! Rician); Wang & Moayeri 1995 (finite-state Markov chains); errors from [`crate::modulation`].
 //!
 //! *Equations.* `sinusoids`: Y(t) = N^(−½) Σ exp(j(2π f_d t cos α_n + φ_n)), α_n = (2πn + θ_n)/N,
-//! φ_n and θ_n uniform in [−π, π), N = 32; with a direct path, which has no Doppler shift of its
-//! own, Z = (Y + √K·exp(jφ₀))/√(1 + K). SNR = mean·|Z|². Rayleigh (K = 0), ρ² the ratio over its
-//! mean: level crossings √(2π) f_d ρ exp(−ρ²) per second, mean fade
-//! (exp(ρ²) − 1)/(ρ f_d √(2π)).
-//! `markov`: states of 2 dB from 30 dB below the mean to 8 dB above; a chain in continuous time
-//! that crosses each border as often as the Rayleigh process does, drawn sojourn after sojourn
-//! whether frames are sent or not. A state's error probability is
-//! the mean over its part of the exponential law.
-//! Loss rate for K = 0: ∫ FER(mean·x) p(x) dx with p(x) = exp(−x) for the chain; for the sinusoids
-//! p(x) = exp(−x)(1 − L₂(x)/(2N)), L₂ = 1 − 2x + x²/2, as a sum of N equal phasors is not quite
-//! Gaussian (Rayleigh 1880; the next term is of order 1/N²).
+//! φ_n and θ_n uniform in [−π, π), N = 32. With a direct path, which has no Doppler shift, Z = (Y +
+//! √K·exp(jφ₀))/√(1 + K). SNR = mean·|Z|². For Rayleigh fading (K = 0), a level of ρ² times the
+//! mean is crossed √(2π) f_d ρ exp(−ρ²) times per second in each direction, and a fade below it
+//! lasts (exp(ρ²) − 1)/(ρ f_d √(2π)) on average.
 //!
-//! *Where we differ.* The ratio at the end of a transmission applies to the whole frame. L is the
-//! number of bits of the IP packet (in a cell: of the frame), as in `ber`. In a cell each frame has
-//! the modulation of its rate, unless `rate` is given; the more robust modulation of preamble and
-//! PLCP header is ignored.
+//! `markov`: a chain in continuous time. Its states are 2 dB wide and lie between 30 dB below the
+//! mean and 8 dB above it. The chain crosses each border as often as the Rayleigh process does.
+//! Sojourns are drawn one after another, whether frames are sent or not. The error probability of a
+//! state is the mean over its part of the exponential law.
+//!
+//! Loss rate for K = 0: ∫ FER(mean·x) p(x) dx, with p(x) = exp(−x) for the chain. For the sinusoids
+//! p(x) = exp(−x)(1 − L₂(x)/(2N)) with L₂ = 1 − 2x + x²/2, because a sum of N equal phasors is not
+//! exactly Gaussian (Rayleigh 1880; the next term is of order 1/N²).
+//!
+//! *Where we differ.* The ratio at the end of a transmission applies to the whole frame. As in
+//! `ber`, the bits counted are those of the IP packet, or in a cell those of the frame. In a cell
+//! each frame has the modulation of its rate, unless `rate` is given. The more robust modulation of
+//! preamble and PLCP header is ignored.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
 use crate::modulation::Modulation;
@@ -30,9 +31,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{PI, TAU};
 
-/// Losses of a radio link whose signal-to-noise ratio fades (Rayleigh, or Rician with a direct
-/// path), by the 802.11b modulation's errors. The ratio is constant over a frame, of which as many
-/// bits count as in `ber`.
+/// Losses of a radio link with a fading signal-to-noise ratio (Rayleigh, or Rician with a direct
+/// path) and the error rates of 802.11b modulations. The ratio is constant over a frame; the bits
+/// of a frame are counted as in `ber`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct Config {
@@ -43,18 +44,18 @@ pub struct Config {
     /// Power of the direct path over that of all others; 0 for Rayleigh fading.
     #[serde(default)]
     pub rician_k: f64,
-    /// The modulation, by its rate: 1, 2, 5.5 or 11 Mbit/s. Without it 11 Mbit/s on a link, and in
-    /// a wlan that of each frame.
+    /// The modulation, given by its rate: 1, 2, 5.5 or 11 Mbit/s. By default 11 Mbit/s on a link,
+    /// and the rate of each frame in a wlan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Process by which the ratio varies.
+    /// Random process of the signal-to-noise ratio.
     #[serde(default)]
     pub process: Process,
 }
 
 checked!(Config);
 
-/// Processes of the signal-to-noise ratio.
+/// Random processes of the signal-to-noise ratio.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Process {
@@ -101,7 +102,7 @@ impl Config {
         libm::pow(10.0, self.mean_snr_db / 10.0)
     }
 
-    /// ∫ FER(mean·x) p(x) dx between the two ends; x is the power over its mean.
+    /// ∫ FER(mean·x) p(x) dx between the two `ends`; x is the power relative to its mean.
     fn error_integral(
         &self,
         (modulation, bytes): (Modulation, u32),
@@ -110,7 +111,8 @@ impl Config {
     ) -> f64 {
         const STEPS: usize = 4000;
         let mean = self.mean_snr();
-        // Integrated over √x, which resolves the deep fades, where errors occur.
+        // The integration variable is √x, which resolves deep fades better: most errors occur
+        // there.
         let (from, to) = (libm::sqrt(ends.0), libm::sqrt(ends.1));
         let width = (to - from) / STEPS as f64;
         let at = |index: usize| {
@@ -138,7 +140,7 @@ impl Model for Config {
     }
 
     fn loss_rate(&self, bytes: u32) -> Option<f64> {
-        // Power beyond 60 times its mean has probability e^−60.
+        // The power exceeds 60 times its mean with probability e^−60.
         const ALL: (f64, f64) = (0.0, 60.0);
         let uneven = match self.process {
             _ if self.rician_k > 0.0 => return None,
@@ -163,14 +165,14 @@ pub struct State {
     source: Source,
 }
 
-/// Source of the power relative to its mean.
+/// Process that yields the power relative to its mean.
 #[derive(Debug, Clone)]
 enum Source {
     Sinusoids(Box<Sinusoids>),
     Markov(Box<Chain>),
 }
 
-/// Directions and phases; drawn with the first frame.
+/// Directions and phases of all sinusoids; drawn when the first frame is sent.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sinusoids {
     drawn: bool,
@@ -195,7 +197,7 @@ impl Sinusoids {
         }
     }
 
-    /// |Z|², whose mean is 1.
+    /// |Z|² at `now`; its mean is 1.
     fn power(&self, now: Time, doppler_hz: f64, k: f64) -> f64 {
         let turns = now.as_secs_f64() * doppler_hz;
         let (mut real, mut imaginary) = (0.0, 0.0);
@@ -220,11 +222,11 @@ const KNOWN_MAX: usize = 16;
 
 /// Number of states of the chain.
 const STATES: usize = 21;
-/// Lowest border, in dB relative to the mean; the others follow in steps of 2 dB.
+/// Lowest border between states, in dB relative to the mean; the others follow in steps of 2 dB.
 const FIRST_BORDER_DB: f64 = -30.0;
 
-/// Trajectory of the chain. It has its own stream and draws sojourn after sojourn, however often it
-/// is asked, so two TCPs with the same seed and replication meet the same fades.
+/// Trajectory of the chain. It draws sojourns one after another from a stream of its own, however
+/// many frames are sent. Two TCPs with the same seed and replication therefore meet the same fades.
 #[derive(Debug, Clone)]
 struct Path {
     stream: Stream,
@@ -241,11 +243,11 @@ struct Chain {
     share: [f64; STATES],
     /// Transition rates down and up, per second.
     rates: [(f64, f64); STATES],
-    /// Seed of the trajectory; drawn with the first frame.
+    /// Seed of the trajectory; drawn when the first frame is sent.
     key: Option<u64>,
-    /// Current position; `None` before the first frame.
+    /// Trajectory up to the present; `None` before the first frame.
     path: Option<Path>,
-    /// Error probabilities of all states for the most recent kinds of frames.
+    /// Error probabilities in all states, for the kinds of frames used most recently.
     known: Vec<(Kind, [f64; STATES])>,
 }
 
@@ -369,7 +371,8 @@ impl Channel for State {
         }
     }
 
-    /// Keeps the trajectories; a change of the Doppler shift makes the phases jump.
+    /// Keeps the trajectory of the old channel. If the Doppler shift changes, the phases of the
+    /// sinusoids jump.
     fn adopt(&mut self, new: Self) {
         let old = std::mem::replace(self, new);
         let same_pace = self.config.doppler_hz.to_bits() == old.config.doppler_hz.to_bits();
@@ -377,7 +380,7 @@ impl Channel for State {
             (Source::Sinusoids(own), Source::Sinusoids(old)) => *own = old,
             (Source::Markov(own), Source::Markov(old)) => {
                 own.key = old.key;
-                // With other transition rates the old trajectory is meaningless: start a new one.
+                // The trajectory does not fit other transition rates, so a new one is started then.
                 own.path = old.path.filter(|_| same_pace);
             }
             _ => {}

@@ -3,12 +3,14 @@
 //! probability.
 //!
 //! *Reference.* Gilbert 1960; Elliott 1963; the letters p, r, k, h as in Hasslinger & Hohlfeld
-//! 2008. The draw comes before the move, as in Linux' netem (`loss gemodel`).
+//! 2008. For each frame the loss is drawn before the chain moves, as in Linux' netem (`loss
+//! gemodel`).
 //!
 //! *Equations.* p = P(good → bad), r = P(bad → good), 1 − k and 1 − h the loss probabilities in the
 //! good and the bad state. Share of bad frames π = p/(p + r). Loss rate (1 − k)(1 − π) + (1 − h)π.
-//! Losses in a row: L/(L − P₁₁), where P₁₁ is the probability that two successive frames are lost;
-//! for k = 1, h = 0 that is 1/r. From loss rate L and mean burst B: r = 1/B, p = L·r/(1 − L).
+//! Mean number of consecutive losses: L/(L − P₁₁), where L is the loss rate and P₁₁ the probability
+//! that two successive frames are lost; for k = 1 and h = 0 it is 1/r. Given the loss rate L and
+//! the mean burst B: r = 1/B, p = L·r/(1 − L).
 //! Correlation of the state over n frames: (1 − p − r)ⁿ.
 //!
 //! *Where we differ.* The chain starts in its stationary distribution; netem's starts in the good
@@ -46,7 +48,7 @@ pub struct Config {
 
 checked!(Config);
 
-/// Gilbert-Elliott chain with a step per frame.
+/// Gilbert-Elliott chain that moves once per frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chain {
     /// Transition probability from good to bad.
@@ -64,7 +66,7 @@ impl Config {
         self.read().map(|_| ())
     }
 
-    /// Derives the chain from either form.
+    /// Derives the chain from either form of the parameters.
     ///
     /// # Errors
     /// A mixture of the two forms, an incomplete form, or impossible values.
@@ -103,19 +105,19 @@ impl Config {
     /// Chain of this configuration.
     ///
     /// # Panics
-    /// If the configuration is one that reading refuses.
+    /// If [`Self::read`] refuses the configuration.
     pub fn chain(&self) -> Chain {
         self.read().unwrap_or_else(|error| panic!("unchecked parameters: {error}"))
     }
 }
 
-/// Loss rate L and mean burst B: r = 1/B, p = L·r/(1 − L).
+/// Chain with loss rate L and mean burst B: r = 1/B, p = L·r/(1 − L).
 fn from_loss(loss: f64, burst: f64) -> Result<Chain, String> {
     if !(burst.is_finite() && burst >= 1.0) {
         let message = format!("{burst} is refused: a burst has at least 1 frame");
         return Err(choice::at("mean_burst", &message));
     }
-    // p ≤ 1: at least one frame survives between two bursts.
+    // p ≤ 1, since at least one frame survives between two bursts.
     let most = burst / (1.0 + burst);
     if loss > most {
         let message = format!(
@@ -147,7 +149,7 @@ impl Chain {
         (1.0 - bad) * g * ((1.0 - p) * g + p * b) + bad * b * (r * g + (1.0 - r) * b)
     }
 
-    /// Mean number of consecutive losses; `None` if no frame or every frame is lost.
+    /// Mean number of consecutive losses; `None` if no frame is lost, or every frame.
     pub fn mean_burst(&self) -> Option<f64> {
         let loss = self.loss_rate();
         let starts = loss - self.both_lost();
@@ -186,8 +188,8 @@ impl Channel for State {
             Some(bad) => bad,
             None => stream.uniform() < chain.bad_share(),
         };
-        // Two draws per frame in either state, so that runs that differ in a probability stay
-        // paired.
+        // Two draws per frame in either state, so that runs that differ in a probability use the
+        // same draws.
         let lost = stream.uniform() < if bad { chain.bad_loss } else { chain.good_loss };
         let moves = stream.uniform() < if bad { chain.r } else { chain.p };
         self.bad = Some(bad != moves);

@@ -1,27 +1,27 @@
-//! *What it does.* Loses frames in bursts that last for a time: a chain of two states, good and
-//! bad, moves as time passes, whether frames are sent or not.
+//! *What it does.* Loses frames in bursts of a certain duration: a chain of two states, good and
+//! bad, moves with time, whether frames are sent or not.
 //!
 //! *Reference.* The continuous-time form of Gilbert 1960 and Elliott 1963.
 //!
-//! *Equations.* Sojourns are exponential with means T_g and T_b; a = 1/T_g, b = 1/T_b. Share of bad
-//! time π = a/(a + b). A time τ after a frame that found the chain bad, it is bad with probability
-//! π + (1 − π)·exp(−(a + b)τ); after one that found it good, with π·(1 − exp(−(a + b)τ)).
-//! Loss rate of frames that do not choose
-//! their instants: (1 − k)(1 − π) + (1 − h)π. From loss rate L and mean burst T: T_b = T,
-//! T_g = T·(1 − L)/L.
+//! *Equations.* Sojourns are exponential with means T_g and T_b; a = 1/T_g, b = 1/T_b. The share of
+//! bad time is π = a/(a + b). If the chain is bad at some time, it is bad a time τ later with
+//! probability π + (1 − π)·exp(−(a + b)τ); if it is good, with probability π·(1 − exp(−(a + b)τ)).
+//! The loss rate of frames whose send times are independent of the chain is (1 − k)(1 − π) + (1 −
+//! h)π. Given the loss rate L and the mean burst T: T_b = T, T_g = T·(1 − L)/L.
 //!
-//! *How it is drawn.* The chain forgets its state at the instants of a Poisson process of rate a +
-//! b and is then bad with probability π, whatever it was: e^(−(a+b)τ) is the probability of no such
-//! instant (uniformisation; Jensen 1953, Skand. Aktuarietidskr. 36). Each span of time has a stream
-//! of its own for its instants, so the state is a function of time alone: two TCPs with the same
-//! seed and replication meet the same good and bad times, whenever they send. When a schedule
-//! changes the parameters, the state is re-evaluated under the new ones.
+//! *How it is drawn.* At the instants of a Poisson process of rate a + b the chain forgets its
+//! state, and is bad with probability π from then on, whatever it was before; e^(−(a+b)τ) is the
+//! probability that no such instant lies in a time τ (uniformisation; Jensen 1953, Skand.
+//! Aktuarietidskr. 36). Time is divided into spans, and each span has its own random stream, so the
+//! state depends on time alone: two TCPs with the same seed and replication meet the same good and
+//! bad times, whenever they send. When a schedule changes the parameters, the state is computed
+//! anew with the new ones.
 //!
-//! *Where it differs from `gilbert_elliott`.* There a burst lasts for a number of *frames*: a
-//! sender that backs off finds the burst unchanged. Here it lasts for a *time*: waiting helps. The
-//! number of frames lost in a burst depends on their rate, so there is no closed form without
-//! it: frames a fixed τ apart, with k = 1 and h = 0, are lost 1/((1 − π)(1 − exp(−(a + b)τ))) in a
-//! row.
+//! *Where it differs from `gilbert_elliott`.* There a burst lasts for a number of *frames*, so a
+//! sender that backs off finds it unchanged. Here it lasts for a *time*, so waiting helps. The
+//! number of frames lost in a burst depends on the rate at which they are sent. If they are sent at
+//! a fixed distance τ, with k = 1 and h = 0, the mean number of consecutive losses is 1/((1 − π)(1
+//! − exp(−(a + b)τ))).
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
 use retx_units::{Duration, Probability, Stream, StreamKey, Time, choice};
@@ -73,7 +73,7 @@ impl Config {
         self.read().map(|_| ())
     }
 
-    /// Derives the chain from either form.
+    /// Derives the chain from either form of the parameters.
     ///
     /// # Errors
     /// A mixture of the two forms, an incomplete form, or impossible times.
@@ -125,7 +125,7 @@ impl Config {
     /// Chain of this configuration.
     ///
     /// # Panics
-    /// If the configuration is one that reading refuses.
+    /// If [`Self::read`] refuses the configuration.
     pub fn chain(&self) -> Chain {
         self.read().unwrap_or_else(|error| panic!("unchecked parameters: {error}"))
     }
@@ -166,9 +166,11 @@ impl Model for Config {
     }
 }
 
-/// Mean number of instants per span; about one span in 3000 has none.
+/// Mean number of instants per span at which the chain forgets its state; about one span in 3000
+/// has none.
 const PER_SPAN: f64 = 8.0;
-/// Number of spans searched backwards for an instant. The probability of finding none is e^(−8·64).
+/// Number of spans that are searched backwards for an instant. No instant is found with probability
+/// e^(−8·64).
 const LOOK_BACK: u64 = 64;
 
 /// State of the channel.
@@ -177,14 +179,15 @@ pub struct State {
     chain: Chain,
     /// Length of a span in nanoseconds, at least 1.
     period: u64,
-    /// Seed of all spans; drawn with the first frame.
+    /// Seed of the streams of all spans; drawn when the first frame is sent.
     key: Option<u64>,
-    /// Span that `instants` holds.
+    /// Number of the span to which `instants` belong.
     current: Option<u64>,
-    /// Instants at which the chain forgets its state, each with a uniform number that determines
-    /// the new state. The first entry, at 0, is the last instant before the span.
+    /// Instants of the span at which the chain forgets its state, each with a uniform number that
+    /// determines the new state. The first entry, at time 0, stands for the last instant before the
+    /// span.
     instants: Vec<(u64, f64)>,
-    /// Index of the last instant that has passed.
+    /// Index in `instants` of the last instant that has passed.
     at: usize,
 }
 
@@ -211,7 +214,7 @@ impl State {
     fn enter(&mut self, span: u64, stream: &mut Stream) {
         let key = *self.key.get_or_insert_with(|| stream.next_u64());
         let mean_gap = self.period as f64 / PER_SPAN;
-        // The state at the start of the span is that of the last instant before it.
+        // The state at the start of the span was determined at the last instant before it.
         let before = (span.saturating_sub(LOOK_BACK)..span).rev();
         let last = |earlier| Instants::of(key, earlier, mean_gap, self.period).last();
         let first = before.into_iter().find_map(last).unwrap_or_else(|| {
@@ -252,7 +255,8 @@ impl Channel for State {
     fn fate(&mut self, now: Time, _: &Frame, stream: &mut Stream) -> Fate {
         let bad = self.is_bad(now, stream);
         let chain = &self.chain;
-        // One draw per frame in either state, so that runs that differ in a parameter stay paired.
+        // One draw per frame in either state, so that runs that differ in a parameter use the same
+        // draws.
         let lost = stream.uniform() < if bad { chain.bad_loss } else { chain.good_loss };
         if lost { Fate::Lose(Reason::Channel) } else { DELIVER }
     }

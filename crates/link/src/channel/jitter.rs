@@ -1,9 +1,9 @@
 //! *What it does.* Delays each frame by an independent random time.
 //!
-//! *Equations.* Mean extra delay: the law's mean, before waiting in line.
+//! *Equations.* The mean extra delay is the law's mean, not counting the wait for earlier frames.
 //!
-//! *Order.* A frame waits for the one before it. With `reorder = true` each arrives at its own
-//! time, whatever overtakes what, as with Linux' netem.
+//! *Order.* A frame does not arrive before the frame sent before it. With `reorder = true` each
+//! frame arrives after its own delay, as in Linux' netem, and frames may overtake each other.
 
 use super::law::Amounts;
 use super::{Channel, Fate, Frame, LawKind, Model, checked};

@@ -12,16 +12,16 @@ pub enum LawKind {
     Constant,
     /// Exponential with mean `delay`.
     Exponential,
-    /// Uniform from `min` (0 s without it) to `max`.
+    /// Uniform from `min` (by default 0 s) to `max`.
     Uniform,
-    /// Pareto from `min` on: longer than t with probability (min/t)^`shape`.
+    /// Pareto: at least `min`, and longer than t with probability (min/t)^`shape`.
     Pareto,
 }
 
-/// Parameters of all distributions, as far as given.
+/// Parameters of all distributions; `None` for those not given.
 #[derive(Debug, Clone, Copy)]
 pub struct Amounts {
-    /// Distribution that they belong to.
+    /// Distribution to which the parameters belong.
     pub law: LawKind,
     /// Delay, or its mean.
     pub delay: Option<Duration>,

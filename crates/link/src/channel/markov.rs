@@ -1,12 +1,14 @@
-//! *What it does.* Loses frames by a chain of any number of states, which moves once per frame and
-//! stands still while the link is idle. Each state loses frames with its own probability.
+//! *What it does.* Loses frames according to a chain with any number of states. The chain moves
+//! once per frame and stands still while the link is idle. Each state loses frames with its own
+//! probability.
 //!
 //! *Reference.* Yajnik, Moon, Kurose & Towsley 1999 found that most Internet traces need more than
 //! the two states of `gilbert_elliott`; netem's `loss state` has four; `retx fit` writes chains of
 //! second order and of three states.
 //!
-//! *Equations.* M has the transitions, row by row, π = π·M, q the loss probabilities. Loss rate
-//! L = Σ π(s)q(s). Losses in a row: L/(L − P₁₁) with P₁₁ = Σ π(s)q(s)·Σ M(s,t)q(t).
+//! *Equations.* M is the matrix of transition probabilities, π its stationary distribution (π =
+//! π·M), and q(s) the loss probability in state s. Loss rate L = Σ π(s)q(s). Mean number of
+//! consecutive losses: L/(L − P₁₁) with P₁₁ = Σ π(s)q(s)·Σ M(s,t)q(t).
 //!
 //! *Where it differs from netem.* The chain starts in its stationary distribution.
 
@@ -15,11 +17,11 @@ use retx_units::{Probability, Stream, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Losses by a chain of any number of states, which moves once per frame.
+/// Losses according to a chain with any number of states, which moves once per frame.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct Config {
-    /// Transition probabilities: a row for each state, with an entry for each state to go to.
+    /// Transition probabilities: a row for each state, with one entry per next state.
     pub transitions: Vec<Vec<Probability>>,
     /// Probability of losing a frame in each state.
     pub loss: Vec<Probability>,
@@ -27,9 +29,10 @@ pub struct Config {
 
 checked!(Config);
 
-/// Largest number of states.
+/// Maximum number of states.
 const STATES_MAX: usize = 64;
-/// Maximum difference of a row's sum and 1, such as from rounded figures; rows are scaled.
+/// Maximum difference between a row's sum and 1. Rounded probabilities cause such differences; rows
+/// are scaled so that they sum to 1.
 const SUM_ERROR_MAX: f64 = 1e-3;
 
 impl Config {
@@ -85,7 +88,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// Stationary law, by elimination of one state after another; `None` if it is not unique.
+    /// Stationary distribution, computed by Gaussian elimination; `None` if it is not unique.
     fn stationary(&self) -> Option<Vec<f64>> {
         let count = self.loss.len();
         let mut equations: Vec<Vec<f64>> = (0..count)
@@ -96,8 +99,8 @@ impl Chain {
                 row
             })
             .collect();
-        // The equations are linearly dependent: the last one is replaced by the condition that the
-        // probabilities sum to 1.
+        // The equations are linearly dependent, so the last one is replaced by the condition that
+        // the probabilities sum to 1.
         equations[count - 1] = vec![1.0; count + 1];
         for column in 0..count {
             let size = |row: &usize| equations[*row][column].abs();
@@ -162,8 +165,8 @@ impl Channel for State {
             Some(state) => state,
             None => drawn(&self.law, stream.uniform()),
         };
-        // Two draws per frame in every state, so that runs that differ in a probability stay
-        // paired.
+        // Two draws per frame in every state, so that runs that differ in a probability use the
+        // same draws.
         let lost = stream.uniform() < self.chain.loss[state];
         self.state = Some(drawn(&self.chain.moves[state], stream.uniform()));
         if lost { Fate::Lose(Reason::Channel) } else { DELIVER }

@@ -1,5 +1,6 @@
-//! Channel models: each decides the fate of one frame at a time and never moves packets itself.
-//! Models compose in a list: the first that loses a frame decides, and delays add up.
+//! Channel models. A model decides the fate of one frame at a time and does not move packets
+//! itself. A link may have a list of models: a frame is lost if any of them loses it, and delays
+//! add up.
 
 mod law;
 
@@ -21,32 +22,32 @@ retx_units::registry! { $
 /// Fate of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// Arrives `extra_delay` later than the propagation delay alone, in order: frames sent after a
-    /// delayed frame wait for it.
+    /// The frame arrives `extra_delay` later than after the propagation delay alone, and in order:
+    /// frames sent after it do not arrive before it.
     Deliver {
         /// Delay on top of the propagation delay.
         extra_delay: Duration,
-    },
-    /// Arrives `extra_delay` late and out of order: neither waits for other frames nor holds them
-    /// up.
+        },
+        /// The frame arrives `extra_delay` late and out of order: it does not wait for other
+        /// frames, nor do they wait for it.
     Stray {
         /// Delay on top of the propagation delay.
         extra_delay: Duration,
     },
-    /// Arrives right after the `packets`-th frame that overtakes it, at most `at_most` after its
-    /// regular arrival.
+    /// The frame arrives right after the `packets`-th frame that overtakes it, but at most
+    /// `at_most` after its regular arrival.
     HoldBack {
-        /// Number of frames that overtake it, at least 1.
+        /// Number of frames that overtake this frame, at least 1.
         packets: u32,
         /// Longest time to wait for those frames.
         at_most: Duration,
     },
-    /// Arrives in order, and a copy follows `after` later, out of order.
+    /// The frame arrives in order, and a copy of it arrives `after` later, out of order.
     Twice {
         /// Time from the frame's arrival to the copy's.
         after: Duration,
     },
-    /// Lost, for this reason.
+    /// The frame is lost, for this reason.
     Lose(Reason),
 }
 
@@ -66,12 +67,12 @@ pub trait Channel: Sized {
     /// transmission.
     fn fate(&mut self, now: Time, frame: &Frame, stream: &mut Stream) -> Fate;
 
-    /// Sets the rate of the next frame. Called only by a wlan cell, whose frames have several
-    /// rates.
+    /// Sets the rate at which the next frame is sent. Only a wlan cell calls this, because its
+    /// frames may have different rates.
     fn tune(&mut self, _: Rate) {}
 
-    /// Takes over parameters that a schedule has changed; `new` has not run yet. A model with
-    /// memory keeps it.
+    /// Replaces the parameters when a schedule changes them: takes those of `new`, a model that has
+    /// seen no frame yet, but keeps the state of this model where possible.
     fn adopt(&mut self, new: Self) {
         *self = new;
     }
@@ -88,11 +89,11 @@ pub trait Model {
     /// Long-run loss rate of frames of `bytes`; `None` if there is no closed form.
     fn loss_rate(&self, bytes: u32) -> Option<f64>;
 
-    /// Mean number of consecutive losses; `None` if there is no closed form that holds for
-    /// arbitrary times between frames.
+    /// Mean number of consecutive losses; `None` if there is no closed form, or if it depends on
+    /// the times between frames.
     fn mean_burst(&self, bytes: u32) -> Option<f64>;
 
-    /// Rate of the link over time, if the model determines it.
+    /// Rate of the link over time; `None` unless the model determines it.
     fn rates(&self) -> Option<Rates> {
         None
     }

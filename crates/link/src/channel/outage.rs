@@ -1,15 +1,16 @@
-//! *What it does.* Loses every frame during outages: at given times, or a given number at random
-//! times.
+//! *What it does.* Loses every frame during outages. Outages occur at given times, or a given
+//! number of them at random times.
 //!
-//! *Reference.* The faults of Park, Chung & Ahn 2012 ("faults … 0/5/15/30/45/60/75 times in
-//! 200 s"). How long a fault lasts is not printed there; here `duration` says it.
+//! *Reference.* The faults of Park, Chung & Ahn 2012 ("faults … 0/5/15/30/45/60/75 times in 200
+//! s"). The paper does not say how long a fault lasts; here `duration` does.
 //!
-//! *Equations.* Random: in each span of `within` exactly n outages of length d, at instants drawn
-//! uniformly among those at which they do not overlap: n uniform draws over within − n·d, sorted,
-//! the i-th moved back by i·d. Share of the time that is down: n·d/within. Listed: with a period,
-//! the sum of the lengths over the period.
+//! *Equations.* Random: each span of length `within` contains exactly n outages of length d that do
+//! not overlap. Their starts are n uniform draws from 0 to within − n·d, sorted and numbered from
+//! 0, the i-th of which is moved later by i·d. The share of time that the link is down is
+//! n·d/within. Listed: with a period, the share is the sum of the lengths over the period.
 //!
-//! Seed and time alone determine the instants, not the traffic: two TCPs meet the same outages.
+//! The instants depend on the seed and on time, but not on the traffic: two TCPs meet the same
+//! outages.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
 use retx_units::{Duration, Stream, StreamKey, Time, choice};
@@ -50,7 +51,7 @@ pub struct Outage {
     pub duration: Duration,
 }
 
-/// Largest number of outages in a span.
+/// Maximum number of outages in a span.
 const COUNT_MAX: u32 = 1_000_000;
 
 impl Config {
@@ -145,7 +146,7 @@ impl Model for Config {
         let (down, of) = if self.times.is_empty() {
             (duration.as_secs_f64() * f64::from(count), within)
         } else {
-            // Without a period the share depends on the length of the observation.
+            // Without a period the share depends on the length of the run.
             (self.times.iter().map(|outage| outage.duration.as_secs_f64()).sum(), self.every?)
         };
         Some(down / of.as_secs_f64())
@@ -164,7 +165,7 @@ pub struct State {
     /// Length of a span, in nanoseconds; `u64::MAX` for a list that does not repeat.
     period: u64,
     random: Option<Random>,
-    /// Number of the span that `spans` holds; `None` before the first frame.
+    /// Number of the current span, to which `spans` belongs; `None` before the first frame.
     current: Option<u64>,
     /// Index of the first outage of the span that has not ended.
     next: usize,
@@ -174,7 +175,7 @@ pub struct State {
 #[derive(Debug, Clone, Copy)]
 struct Random {
     duration: u64,
-    /// Seed of all spans; drawn with the first frame.
+    /// Seed of the streams of all spans; drawn when the first frame is sent.
     key: Option<u64>,
 }
 
@@ -204,8 +205,8 @@ impl State {
         }
     }
 
-    /// Draws the outages of a span. Each span has a stream of its own, so that an idle link can
-    /// skip spans in which nothing was sent.
+    /// Draws the outages of a span. Each span has a random stream of its own, so spans in which no
+    /// frame is sent can be skipped.
     #[cold]
     fn enter(&mut self, span: u64, stream: &mut Stream) {
         self.current = Some(span);
@@ -240,7 +241,7 @@ impl Channel for State {
         }
     }
 
-    /// Keeps the instants if the parameters are unchanged.
+    /// Keeps the seed, so the instants stay the same if the parameters do.
     fn adopt(&mut self, new: Self) {
         let key = self.random.and_then(|random| random.key);
         *self = new;

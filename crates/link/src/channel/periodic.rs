@@ -1,6 +1,6 @@
 //! *What it does.* Loses every n-th frame.
 //!
-//! *Reference.* The periodic loss behind Mathis et al. 1997, eq. 1.
+//! *Reference.* The periodic losses that eq. 1 of Mathis et al. 1997 assumes.
 //!
 //! *Equations.* Loss rate 1/n, bursts of one.
 
@@ -16,7 +16,7 @@ use std::num::NonZeroU32;
 pub struct Config {
     /// Number of frames from one loss to the next.
     pub every: NonZeroU32,
-    /// Number of frames before counting starts.
+    /// Number of frames at the start that are not counted.
     #[serde(default)]
     pub after: u64,
 }
@@ -30,7 +30,7 @@ pub struct State {
 }
 
 impl State {
-    /// A channel with these parameters.
+    /// Creates a channel with these parameters.
     pub fn new(config: Config) -> Self {
         Self { every: config.every.get(), after: config.after, count: 0 }
     }
@@ -66,7 +66,7 @@ impl Channel for State {
         Fate::Lose(Reason::Channel)
     }
 
-    /// Keeps the count.
+    /// Keeps the count of frames.
     fn adopt(&mut self, new: Self) {
         self.every = new.every;
     }

@@ -4,20 +4,20 @@
 //! *Reference.* The single-rate meter of RFC 2697 without an excess bucket; `tc … police rate …
 //! burst … drop`; Flach et al. 2016, "An Internet-Wide Analysis of Traffic Policing".
 //!
-//! *Equations.* The bucket is full at the start, and fills with tokens, in bytes, at `rate` up to
-//! `bucket_bytes`. A frame takes as many tokens as it has bytes; if there are fewer, it is dropped.
-//! In the long run at most `rate` passes.
+//! *Equations.* Tokens, counted in bytes, flow into the bucket at `rate`, up to `bucket_bytes`; at
+//! the start the bucket is full. A frame takes as many tokens as it has bytes. If there are fewer,
+//! it is dropped and takes none. In the long run frames pass at `rate` at most.
 //!
-//! *Where we differ.* A frame reaches the policer when its transmission on the link ends, and
-//! counts by the bytes of its IP packet. Its losses count as congestion, because the sender
-//! exceeded the rate.
+//! *Where we differ.* A frame reaches the policer when its transmission on the link ends. Its size
+//! is that of its IP packet. Drops by a policer count as congestion, because the sender exceeded
+//! the rate.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked};
 use retx_units::{Rate, Stream, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Drops whatever exceeds a rate, without a queue: a token bucket.
+/// Token bucket without a queue: frames that exceed a rate are dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct Config {
@@ -38,7 +38,7 @@ impl Config {
     }
 }
 
-/// Token units per byte. One unit is the amount that a rate of 1 bit/s adds in a nanosecond.
+/// Token units per byte. One unit is what a rate of 1 bit/s adds in a nanosecond.
 const PER_BYTE: u128 = 8_000_000_000;
 
 impl Model for Config {

@@ -1,12 +1,13 @@
 //! *What it does.* Delays a share of the frames, each by a random time.
 //!
 //! *Reference.* The reliable MAC of Pavilanskas (ECMS): "a percentage P_v of packets is delayed by
-//! 0.5, 1 or 2 s", by an exponential law; there P_v takes a new value every 10 s.
+//! 0.5, 1 or 2 s", with an exponential distribution; P_v takes a new value every 10 s.
 //!
-//! *Equations.* Mean extra delay: share × the law's mean, before waiting in line.
+//! *Equations.* The mean extra delay is the share times the law's mean, not counting the wait for
+//! earlier frames.
 //!
-//! *Order.* A delayed frame holds up those behind it, as a MAC does that repeats a frame until it
-//! is acknowledged. With `reorder = true` they overtake it.
+//! *Order.* Later frames wait for a delayed frame, as in a MAC that retransmits a frame until it is
+//! acknowledged. With `reorder = true` they overtake it.
 
 use super::law::Amounts;
 use super::{Channel, DELIVER, Fate, Frame, LawKind, Model, checked};
@@ -21,10 +22,10 @@ pub struct Config {
     /// Share of frames that are delayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Probability>,
-    /// Shares that follow each other in time, cyclically; in place of `share`.
+    /// Shares that take turns, each for the time `every`, in a cycle; in place of `share`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<Probability>,
-    /// Time for which each of `shares` holds.
+    /// Time for which each of `shares` applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Duration>,
     /// Distribution of the delay.
@@ -121,7 +122,7 @@ impl Channel for State {
             [share] => *share,
             shares => shares[((now.as_nanos() / self.every) % shares.len() as u64) as usize],
         };
-        // Two draws per frame, so that runs that differ in the share stay paired.
+        // Two draws per frame, so that runs that differ in the share use the same draws.
         let delayed = stream.uniform() < share;
         let extra_delay = Duration::from_secs_f64(self.law.draw(stream));
         match (delayed, self.reorder) {

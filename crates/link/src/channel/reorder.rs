@@ -1,11 +1,11 @@
 //! *What it does.* Lets a share of the frames be overtaken, by a number of packets or by all
 //! packets within a time.
 //!
-//! *Reference.* RFC 4737 §4.2: a packet that `packets` others overtake arrives with a reordering
+//! *Reference.* RFC 4737 §4.2: a packet that is overtaken by `packets` others has a reordering
 //! extent of `packets`.
 //!
-//! *Equations.* Share of frames taken out of line: p. Of these all have the extent `packets`,
-//! unless fewer packets follow within `at_most`.
+//! *Equations.* The share of frames that are held back is p. All of them have the extent `packets`,
+//! except those that fewer packets follow within `at_most`.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, checked};
 use retx_units::{Duration, Probability, Stream, Time, choice};

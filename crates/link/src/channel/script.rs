@@ -7,22 +7,22 @@ use retx_units::{Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Exactly the named frames are lost.
+/// Exactly the listed frames are lost.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Frames to lose, counted from 0 as they enter this direction of the link. The first frame
-    /// that a flow sends forward is the SYN where its sender opens the connection
-    /// (`initiator = "from"`), and the SYN/ACK where its receiver does (the default).
+    /// Numbers of the frames to lose, counted from 0 as they enter this direction of the link. In
+    /// the forward direction, the first frame of a flow is the SYN if its sender opens the
+    /// connection (`initiator = "from"`), and the SYN/ACK if its receiver does (the default).
     pub drop: Vec<u64>,
     /// Sequence numbers, relative as in the `segments` table (SYN 0, first byte of data 1): the
     /// next copy of a segment that carries the byte is lost. Name a byte k times to lose k copies.
     pub drop_seq: Vec<u64>,
-    /// Cause that the losses count as.
+    /// Cause under which the losses are counted.
     pub r#as: As,
 }
 
-/// Cause that a scripted loss counts as.
+/// Cause under which a scripted loss is counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum As {
@@ -44,7 +44,7 @@ pub struct State {
 }
 
 impl State {
-    /// A channel with these parameters.
+    /// Creates a channel with these parameters.
     pub fn new(config: &Config) -> Self {
         let mut drop = config.drop.clone();
         drop.sort_unstable_by(|a, b| b.cmp(a));
@@ -95,7 +95,7 @@ impl Channel for State {
         if self.named(frame) { Fate::Lose(self.reason) } else { DELIVER }
     }
 
-    /// Continues the count of frames; entries that have passed have no effect.
+    /// Keeps the count of frames. Entries of `new` for frames that have passed have no effect.
     fn adopt(&mut self, new: Self) {
         let count = self.count;
         *self = Self { count, ..new };

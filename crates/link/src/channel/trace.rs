@@ -2,19 +2,20 @@
 //! opportunities of a Mahimahi trace.
 //!
 //! *Reference.* Mahimahi's packet-delivery traces (Netravali et al. 2015; the README of
-//! mahimahi-traces): each line is the millisecond of an opportunity for 1500 bytes, the trace is
-//! repeated after its last line, and an opportunity that finds no packet is lost.
+//! mahimahi-traces). Each line is the time, in milliseconds, of an opportunity to deliver 1500
+//! bytes. The trace is repeated after its last line. An opportunity is lost if no packet waits.
 //!
-//! *Equations.* Each value holds from its instant to the next; the last one to the end, or until
-//! the table repeats after `every`. Losses are independent draws. Delays are added to that of the
-//! link. Rates replace that of the link; a frame in transmission continues at the new rate. Loss
-//! rate: the mean over `every`.
+//! *Equations.* Each value holds from its instant to the next one; the last value holds until the
+//! end of the run, or until the table repeats after `every`. Losses are drawn independently. Delays
+//! are added to the delay of the link. Rates replace the rate of the link; when the rate changes, a
+//! frame in transmission continues at the new rate. The loss rate is the mean over `every`.
 //!
-//! *Where we differ.* mm-link counts 4 bytes of tunnel header with each packet, and 1504 bytes an
-//! opportunity; here both count the IP packet, without the link's overhead.
+//! *Where we differ.* mm-link adds 4 bytes of tunnel header to each packet, and an opportunity has
+//! 1504 bytes there. Here the length of the IP packet counts, without the link's overhead, and an
+//! opportunity has 1500 bytes.
 //!
-//! When a scenario is read, `file` is replaced by its table, so a resolved scenario needs no
-//! other file.
+//! When a scenario is read, `file` is replaced by the table that the file contains, so a resolved
+//! scenario needs no other file.
 
 use super::{Channel, DELIVER, Fate, Frame, Model, Reason, checked, independent_burst};
 use crate::rates::Rates;
@@ -26,8 +27,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields, default)]
 pub struct Config {
-    /// A file, its path relative to the scenario's. CSV with a header: time_s, and loss, delay_s,
-    /// rate_bit_s or some of them.
+    /// A file; its path is relative to the scenario's. A CSV file has a header: time_s, and one or
+    /// more of loss, delay_s and rate_bit_s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Format of the file.
@@ -69,7 +70,7 @@ pub struct Point {
     /// Delay in addition to the link's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Duration>,
-    /// Rate of the link, which must not have one of its own; may be 0 for a while.
+    /// Rate of the link, which must not have a `rate` of its own; may be 0 for a while.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 }
@@ -236,7 +237,8 @@ impl Channel for State {
             return DELIVER;
         }
         let point = self.config.at(Duration::from_nanos(now.as_nanos() % self.period));
-        // One draw per frame, even at probability 0, so that traces can be compared pairwise.
+        // One draw per frame, even at probability 0, so that runs with different traces use the
+        // same draws.
         if let Some(loss) = point.loss
             && stream.uniform() < loss.value()
         {

@@ -1,19 +1,21 @@
-//! Passing a pipe ahead of time: a packet's arrival is computed before the packet reaches the pipe.
+//! Passing a pipe ahead of time: a packet's arrival at the far end is computed before the packet
+//! reaches the pipe.
 //!
-//! *Which pipes.* One that is fed by a single other pipe, which delivers in order, and in which
-//! nothing happens but waiting, transmission and a constant delay ([`Pipe::is_plain`]): it
-//! *follows* the one that feeds it. The order of its arrivals is known as soon as packets enter the
-//! pipe before; each arrival at the near end determines one at the far end, without an event
-//! between.
+//! *Which pipes.* A pipe in which nothing happens except waiting, transmission and a constant delay
+//! ([`Pipe::is_plain`]) can be passed ahead of time if all its packets come from one other pipe,
+//! its *leader*, which delivers them in order. The pipe *follows* the leader. When a packet enters
+//! the leader, its arrival at the near end of the follower is known, and that determines its
+//! arrival at the far end, without an event in between.
 //!
-//! *Which packets.* All whose arrival changes nothing that can be observed at that time. A packet
-//! that the queue would drop, or that would make the queue longer than ever before, enters by an
-//! event; so do all later packets until it has entered, so that packets keep their order.
+//! *Which packets.* Every packet whose arrival has no effect that could be observed at that time. A
+//! packet that the queue would drop, or that would make the queue longer than ever before, enters
+//! the follower by an event instead. Later packets then do so as well, until that packet has
+//! entered; otherwise they would overtake it.
 //!
-//! *Counters* describe the present, but nothing is recorded about a packet on its way. When they
-//! are read, [`statistics`] derives from the arrivals at the far ends which packets have not yet
-//! reached the place where they were counted. A packet that arrives at that very instant counts as
-//! arrived.
+//! *Counters* must describe the present, but a packet is counted in a follower before it gets
+//! there. When counters are read, [`statistics`] derives from the arrivals at the far ends which
+//! packets have not yet reached the place where they are counted. A packet that arrives at the very
+//! instant of reading counts as arrived.
 
 use super::statistics::Statistics;
 use super::{Config, Packet, Parcel, Pipe, later, later_by};
@@ -22,31 +24,31 @@ use crate::queue;
 use retx_units::{Duration, Time};
 use std::collections::BTreeMap;
 
-/// Flag in `relation`: the pipe is fed by the source whose number is in the other bits.
+/// Flag in `relation`: the pipe gets its packets from a source, whose number is in the other bits.
 const FED: u32 = 1 << 30;
 
-/// Flag in `relation`: the pipe feeds the sink whose number is in the other bits.
+/// Flag in `relation`: the pipe passes its packets to a sink, whose number is in the other bits.
 const FEEDS: u32 = 1 << 31;
 
-/// Value of `relation` for a pipe that neither follows, feeds nor is fed.
+/// Value of `relation` for a pipe that does not follow a pipe and has no source or sink.
 pub(super) const NEITHER: u32 = u32::MAX;
 
-/// Outcome of entering a pipe that leads others.
+/// Outcome of entering a leader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Crossing {
-    /// Arrives at this time. The packet is in no pipe yet: the caller must call [`Pipe::put`] or
-    /// [`Pipe::traverse_ahead`] next.
+    /// The packet arrives at the far end at this time. It is in no pipe yet: the caller must call
+    /// [`Pipe::put`] or [`Pipe::traverse_ahead`] next.
     Arrives(Time),
-    /// Lost by the channel; the pipe reports the loss at its time.
+    /// The channel loses the packet; the pipe reports the loss when it occurs.
     Lost,
-    /// Dropped by the queue.
+    /// The queue drops the packet.
     QueueFull,
 }
 
 impl Config {
-    /// True if other pipes may follow this one: a packet's fate is known on entry, and packets
-    /// arrive in order.
+    /// True if other pipes may follow a pipe of this configuration: a packet's fate is known when
+    /// it enters, and packets arrive in order.
     pub fn can_lead(&self) -> bool {
         let later = self.changes.iter().filter_map(|change| change.channel.as_ref());
         matches!(self.queue, queue::Config::droptail(_))
@@ -56,7 +58,7 @@ impl Config {
 }
 
 impl Pipe {
-    /// Makes this plain pipe follow the pipe with index `leader`, its only source, which must
+    /// Makes this plain pipe follow the pipe with index `leader`, which must be its only source and
     /// satisfy [`Config::can_lead`].
     ///
     /// # Panics
@@ -66,7 +68,7 @@ impl Pipe {
         self.relation = leader;
     }
 
-    /// Marks this pipe as leading others: from now on packets enter by [`Self::cross`].
+    /// Marks this pipe as a leader: from now on packets enter by [`Self::cross`].
     pub const fn lead(&mut self) {
         self.leads = true;
     }
@@ -88,8 +90,8 @@ impl Pipe {
         self.follows().then_some(self.relation as usize)
     }
 
-    /// Marks this plain pipe, which must not follow another, as feeding the sink `number` of the
-    /// engine: from now on packets enter by [`Self::cross_plain`].
+    /// Marks this plain pipe, which must not follow another, as passing its packets to the engine's
+    /// sink `number`: from now on packets enter by [`Self::cross_plain`].
     ///
     /// # Panics
     /// If this pipe is not plain.
@@ -98,7 +100,8 @@ impl Pipe {
         self.relation = FEEDS | number;
     }
 
-    /// Marks this pipe, which must not follow another, as fed by the source `number` of the engine.
+    /// Marks this pipe, which must not follow another, as getting its packets from the engine's
+    /// source `number`.
     ///
     /// # Panics
     /// If this pipe follows another.
@@ -107,26 +110,26 @@ impl Pipe {
         self.relation = FED | number;
     }
 
-    /// Number of the source that feeds this pipe.
+    /// Number of the source from which this pipe gets its packets, if any.
     #[inline(always)]
     pub const fn fed_by(&self) -> Option<u32> {
         if self.relation & (FEEDS | FED) == FED { Some(self.relation ^ FED) } else { None }
     }
 
-    /// Number of the sink that this pipe feeds.
+    /// Number of the sink to which this pipe passes its packets, if any.
     #[inline(always)]
     pub const fn feeds(&self) -> Option<u32> {
         if self.relation & (FEEDS | FED) == FEEDS { Some(self.relation ^ FEEDS) } else { None }
     }
 
-    /// Enters a packet of `bytes` into a plain pipe that leads others.
+    /// Enters a packet of `bytes` into a plain leader.
     #[inline(always)]
     pub fn cross_plain(&mut self, now: Time, bytes: u32) -> Crossing {
         let end = self.admit(now, bytes);
         end.map_or(Crossing::QueueFull, |end| Crossing::Arrives(later(end, self.delay)))
     }
 
-    /// Enters a packet into a pipe that leads others.
+    /// Enters a packet into a leader.
     #[inline(never)]
     pub fn cross(&mut self, now: Time, packet: &Packet) -> Crossing {
         if self.is_plain() {
@@ -138,8 +141,8 @@ impl Pipe {
             Ok(journey) => {
                 self.rare().exceptions.bursts.survived();
                 let own = later(end, later_by(self.delay, journey.extra));
-                // Frames of a channel keep their order even if their delays do not: a frame waits
-                // for the one before it.
+                // Frames arrive in order even if their delays differ: a frame does not arrive
+                // before the previous one.
                 Crossing::Arrives(self.delay_line.line_up(own))
             }
             Err(reason) => {
@@ -150,12 +153,12 @@ impl Pipe {
         }
     }
 
-    /// Passes a packet ahead of time: at `now` it is known to reach this pipe at `at`. Returns its
-    /// arrival at the far end, or `None` if the packet has to enter by an event.
+    /// Lets a packet pass this pipe ahead of time: at `now` it is known that the packet will reach
+    /// this pipe at `at`. Returns its arrival at the far end, or `None` if the packet must enter by
+    /// an event.
     #[inline(always)]
     pub fn traverse_ahead(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
-        // Usually the transmitter is idle at that time: no packet can wait, and nothing has to be
-        // compared.
+        // Usually the transmitter is idle at `at`, so the packet need not wait.
         if self.awaits || self.transmitter.busy_until() > at {
             return self.traverse_ahead_waiting((now, at), bytes);
         }
@@ -163,11 +166,11 @@ impl Pipe {
         Some(later(self.transmitter.start_idle(at, bytes), self.delay))
     }
 
-    /// General case of [`Self::traverse_ahead`]: the transmitter is busy, or an earlier packet
-    /// enters by an event.
+    /// General case of [`Self::traverse_ahead`]: the transmitter is busy at `at`, or an earlier
+    /// packet enters by an event.
     #[inline(never)]
     fn traverse_ahead_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
-        // An event at this very instant may still be pending.
+        // An event at `now` itself may still be pending.
         self.awaits &= self.by_event >= now;
         let end = if self.awaits {
             None
@@ -176,7 +179,8 @@ impl Pipe {
         } else {
             self.transmitter.start_waiting((now, at), bytes)
         };
-        // Later packets must not overtake this one, so they enter by events until it has entered.
+        // Later packets must not overtake this one, so they enter by events, too, until it has
+        // entered.
         let Some(end) = end else {
             (self.awaits, self.by_event) = (true, at);
             return None;
@@ -191,8 +195,8 @@ impl Pipe {
         self.delay_line.append(arrival, parcel);
     }
 
-    /// Hands a packet that has passed this pipe ahead of time over to the engine, which delivers
-    /// it; until then it counts as [`Kept`].
+    /// Records that the engine takes over a packet that has passed this pipe ahead of time. The
+    /// engine delivers the packet when it arrives, and reports it as [`Kept`] until then.
     #[inline(always)]
     pub const fn hand_over(&mut self) {
         self.counts.delivered += 1;
@@ -209,9 +213,10 @@ impl Pipe {
         }
     }
 
-    /// Arrival times after `now` at the near end, and lengths, of packets that have been counted
-    /// already. `further` are pending arrivals at the far end of packets that have entered later
-    /// pipes. Also returns the transmission time that lies in the future.
+    /// Packets that this pipe has counted, but that have not reached its near end by `now`: the
+    /// arrival at the near end, and the length of each. Also returns the transmission time counted
+    /// that lies in the future. `all` are the arrivals at the far end, and the lengths, of packets
+    /// that are counted in later pipes or held by the engine; those in the delay line are added.
     fn pending_arrivals(
         &self,
         now: Time,
@@ -224,13 +229,13 @@ impl Pipe {
             let before = |time: Time, by: Duration| {
                 Time::from_nanos(time.as_nanos().saturating_sub(by.as_nanos()))
             };
-            // Back from the arrival at the far end to the start of the transmission.
+            // From the arrival at the far end back to the start of the transmission.
             let end = before(*time, self.delay);
             let start = before(end, self.transmitter.takes(*bytes));
             busy += end.since(now.max(start));
             *time = self.transmitter.arrival_before(start);
         }
-        // Packets that have arrived at the near end are counted correctly.
+        // Packets that have reached the near end by now are counted correctly.
         all.retain(|(arrival, _)| *arrival > now);
         (all, busy)
     }
@@ -252,13 +257,13 @@ pub struct Kept {
 struct Share {
     packets_in: u64,
     delivered: u64,
-    /// Packets counted as delivered whose arrival lies in the future.
+    /// Packets counted as delivered whose arrival at the far end lies in the future.
     not_yet_delivered: u64,
     /// Transmission time that lies in the future.
     busy: Duration,
     /// Packets counted here that are still in the previous pipe.
     not_yet_here: u32,
-    /// Packets counted in following pipes that are still in this one.
+    /// Packets counted in later pipes, or held by the engine, that are still in this one.
     still_here: u32,
 }
 
@@ -276,8 +281,8 @@ impl Share {
     }
 }
 
-/// Statistics of all pipes at `now`, corrected for packets passed ahead of time. `kept` are the
-/// packets that the engine holds; `bytes` returns the length of a packet.
+/// Statistics of all pipes at `now`, corrected for packets that have passed pipes ahead of time.
+/// `kept` are the packets that the engine holds; `bytes` returns the length of a packet by its id.
 pub fn statistics(
     pipes: &[Pipe],
     now: Time,
@@ -288,8 +293,8 @@ pub fn statistics(
     pipes.iter().zip(shares).map(move |(pipe, share)| {
         let mut all = share.add_to(pipe.counted(now));
         if pipe.decides_at_arrival() {
-            // A pipe that determines fates at arrival puts every packet into the delay line at
-            // once, waiting packets included.
+            // A pipe that determines fates at arrival puts every packet into its delay line at
+            // once, even if the packet still waits in the queue.
             assert!(all.queued <= all.in_transit, "who waits has not left {pipe:?}");
             all.in_transit -= all.queued;
         }
@@ -304,8 +309,8 @@ fn shares(
     bytes: impl Fn(u32) -> u32,
 ) -> Vec<Share> {
     let mut shares = vec![Share::default(); pipes.len()];
-    // Pending arrivals at the far end of each pipe, of packets that are counted in later pipes
-    // already.
+    // For each pipe, the pending arrivals at its far end of packets that are already counted in
+    // later pipes or held by the engine.
     let mut further: BTreeMap<usize, Vec<(Time, u32)>> = BTreeMap::new();
     for Kept { pipe, arrival, bytes } in kept {
         let share = &mut shares[pipe as usize];
@@ -313,7 +318,7 @@ fn shares(
         share.still_here += 1;
         further.entry(pipe as usize).or_default().push((arrival, bytes));
     }
-    // A future arrival at the near end of a follower is one at the far end of its leader, so
+    // A pending arrival at the near end of a follower is one at the far end of its leader, so
     // followers are handled before their leaders.
     for index in followers_first(pipes) {
         let pipe = &pipes[index];
@@ -341,7 +346,7 @@ fn followers_first(pipes: &[Pipe]) -> impl Iterator<Item = usize> {
     let depth = |index: u32| std::iter::successors(Some(index), next).count() as u32;
     let followers = (0u32..).zip(pipes).filter(|(_, pipe)| pipe.follows());
     let mut order: Vec<(u32, u32)> = followers.map(|(index, _)| (depth(index), index)).collect();
-    // Deepest first; ties by index.
+    // The pipe with most leaders before it comes first; ties are ordered by index.
     order.sort_unstable_by_key(|(depth, index)| (std::cmp::Reverse(*depth), *index));
     order.into_iter().map(|(_, index)| index as usize)
 }

@@ -1,29 +1,30 @@
-//! Scheduled changes of a direction of a link.
+//! Scheduled changes of the parameters of one direction of a link.
 
 use super::{Pipe, Rates};
 use crate::channel::{self, Channel, Model};
 use retx_units::{Duration, Rate, Stream, Time};
 
-/// New values from an instant on; `None` leaves a value unchanged.
+/// New values that apply from an instant on; `None` leaves a value unchanged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// Applies to frames whose transmission ends at or after this time; a rate applies from this
-    /// very instant.
+    /// Time of the change. A new rate applies from this instant on; delay and channel apply to
+    /// frames whose transmission ends at or after it.
     pub at: Time,
     /// Transmission rate; above 0. The link must have a rate from the start.
     pub rate: Option<Rate>,
-    /// Propagation delay. If it falls, a frame still does not overtake the one before it.
+    /// Propagation delay. Even if it decreases, a frame does not overtake the one before it.
     pub delay: Option<Duration>,
-    /// Channel models. A model that replaces another of its kind takes over its memory.
+    /// Channel models. A model that replaces another one of the same kind keeps that one's state.
     pub channel: Option<Vec<channel::Config>>,
 }
 
 /// Pending changes.
 #[derive(Debug, Clone)]
 pub(super) struct Changes {
-    /// Changes in reverse order: the last one first.
+    /// Changes that have not been applied yet, in reverse order of time.
     pub pending: Vec<Change>,
-    /// Streams for models beyond the current list, the first one last.
+    /// Random streams for models that later lists have beyond the length of the current one, in
+    /// reverse order of position.
     pub streams: Vec<Stream>,
 }
 
@@ -41,7 +42,7 @@ pub(super) fn rates(first: Option<Rate>, changes: &[Change]) -> Option<Rates> {
     for (at, rate) in steps {
         let at = at.since(Time::ZERO);
         match all.last_mut() {
-            // The last of several changes at one instant applies.
+            // If several changes are due at one instant, the last one applies.
             Some(last) if last.0 == at => last.1 = rate,
             _ => all.push((at, rate)),
         }
@@ -74,7 +75,7 @@ impl Pipe {
                 }
             }
         }
-        // Cached in the pipe: each packet then needs a single comparison instead of a look at the
+        // The time is cached in the pipe, so each packet needs one comparison and no look-up in the
         // list.
         self.next_change = changes.next();
     }

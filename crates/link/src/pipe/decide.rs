@@ -1,5 +1,6 @@
-//! Pipes that decide when transmissions begin, because their queue discipline decides at dequeue
-//! ([`super::line`]) or because they repair losses ([`super::repair`]).
+//! Pipes that determine a packet's fate when its transmission begins or later, because their queue
+//! discipline decides at dequeue ([`super::line`]) or because they repair losses
+//! ([`super::repair`]).
 
 use super::line::Event;
 use super::{Departure, Entry, Packet, Pipe};
@@ -7,7 +8,7 @@ use crate::queue::{Exit, Waiting};
 use retx_units::Time;
 
 impl Pipe {
-    /// Start of the next transmission in a pipe that decides when transmissions begin.
+    /// Start of the next transmission, in a pipe with `line` or `repairs`.
     #[cold]
     pub(super) fn next_begin(&self) -> Time {
         let free = self.transmitter.busy_until();
@@ -15,7 +16,7 @@ impl Pipe {
         line.min(self.repairs.as_ref().map_or(Time::NEVER, |repairs| repairs.due(free)))
     }
 
-    /// Handles the arrival of a packet at a pipe that decides when transmissions begin.
+    /// Handles the arrival of a packet at a pipe with `line` or `repairs`.
     #[cold]
     pub(super) fn join(&mut self, now: Time, packet: &Packet) -> Entry {
         if self.repairs.is_some() {
@@ -45,8 +46,8 @@ impl Pipe {
             return Entry::QueueFull;
         }
         self.begin_transmissions(now);
-        // A packet that is sent at once has not waited, so the maximum is taken after the
-        // transmissions.
+        // A packet that is transmitted at once has not waited, so the maximum is updated only after
+        // transmissions have been started.
         self.line.iter_mut().for_each(|line| line.remember_longest());
         Entry::Accepted
     }
@@ -57,8 +58,8 @@ impl Pipe {
         while let Some((start, waiting)) = line.next_start(now, self.transmitter.busy_until()) {
             let Waiting { id, frame, ecn_capable, since, .. } = waiting;
             let end = self.transmitter.begin(start, frame.bytes, since < start);
-            // The queue stops here until the copy has its id: transmissions that follow need later
-            // ids.
+            // No further transmission starts until the copy has its id, because ids must be
+            // allocated in the order of transmission.
             if self.go(end, &Packet { id, frame, ecn_capable }) == Entry::AcceptedTwice
                 && let Some(twin) = self.rare().copy.take()
             {
@@ -68,13 +69,13 @@ impl Pipe {
         self.line = Some(line);
     }
 
-    /// Next event of the queue by `now`, unless a packet leaves the pipe first.
+    /// Next event of the queue that is due by `now`, unless a packet leaves the pipe earlier.
     fn poll_line(&mut self, now: Time) -> Option<Departure> {
         loop {
             let busy_until = self.transmitter.busy_until();
             let line = self.line.as_mut()?;
             let due = line.due(busy_until);
-            // A departure that comes before the event must be handled first.
+            // A departure before that event must be handled first.
             if due > now || due == Time::NEVER || self.delay_line.next() < due {
                 return None;
             }
@@ -108,7 +109,7 @@ mod tests {
 
     const KEY: StreamKey = StreamKey { seed: 5, replication: 0 };
 
-    /// All departures, and the statistics at every arrival.
+    /// Feeds arrivals to a pipe; returns all departures, and the statistics at each arrival.
     fn run(mut pipe: Pipe, arrivals: &[(u64, u32)]) -> (Vec<String>, Vec<String>) {
         let (mut out, mut states) = (Vec::new(), Vec::new());
         let mut drain = |pipe: &mut Pipe, until: u64| {
@@ -133,7 +134,8 @@ mod tests {
             }
             let full = entry == Entry::QueueFull;
             let statistics = pipe.statistics(Time::from_nanos(at));
-            // The fast pipe determines fates at arrival, the other at dequeue.
+            // The two pipes differ in these counters: one determines fates at arrival, the other at
+            // dequeue.
             let statistics = super::super::Statistics {
                 copies: 0,
                 in_transit: 0,
@@ -148,8 +150,9 @@ mod tests {
     }
 
     proptest! {
-        /// A droptail queue that holds its packets behaves like the pipe that computes everything
-        /// at arrival: the same packets leave at the same times, with the same waiting times.
+        /// A pipe whose droptail queue holds its packets and decides at dequeue behaves like a pipe
+        /// that computes everything at arrival: the same packets leave at the same times, after the
+        /// same waiting times.
         #[test]
         fn deciding_late_changes_nothing_for_droptail(
             gaps in prop::collection::vec((0u64..40_000, 40u32..1500), 1..150),

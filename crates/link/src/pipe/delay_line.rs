@@ -1,4 +1,4 @@
-//! Delay line of a pipe: packets that have entered and not yet left.
+//! Delay line of a pipe: packets that have entered and not yet left, sorted by departure.
 
 use super::Departure;
 use crate::channel::Reason;
@@ -26,29 +26,30 @@ pub(super) struct DelayLine {
     impairments: Option<Box<Impairments>>,
 }
 
-/// State that plain pipes never need; allocated for the first packet that may be overtaken or lost.
+/// State that plain pipes never need; allocated for the first packet that does not simply go to the
+/// end of the line.
 #[derive(Debug, Clone, Default)]
 struct Impairments {
-    /// Latest arrival at the far end so far.
+    /// Latest arrival of any packet in the line so far.
     last: Time,
-    /// Latest in-order arrival; no later in-order packet arrives before it.
+    /// Arrival of the last in-order packet; in-order packets sent after it do not arrive earlier.
     line: Time,
-    /// Packets that the channel loses, by the end of their transmission; usually empty.
+    /// Packets that the channel loses, sorted by the end of their transmission; usually empty.
     lost: VecDeque<(Time, u32, Reason)>,
     /// Packets among `delivered` that wait to be overtaken; usually empty.
     held: Vec<Held>,
 }
 
-/// Packet held back: it arrives at its time, or right after the last packet that overtakes it.
+/// Packet held back until a number of packets have overtaken it, or until its latest arrival.
 #[derive(Debug, Clone, Copy)]
 struct Held {
     id: u32,
-    /// Arrival in `delivered`.
+    /// Latest arrival, at which the packet is stored in `delivered`.
     at: Time,
     /// Number of packets still to overtake it.
     packets: u32,
-    /// Time from the arrival of the last packet that overtakes it to its own: a copy follows the
-    /// held frame at this distance.
+    /// Delay between the arrival of the last packet that overtakes this one and its own arrival;
+    /// above 0 only for the copy of a held frame, which arrives this much after the frame.
     behind: Duration,
 }
 
@@ -62,8 +63,8 @@ impl DelayLine {
         self.impairments.get_or_insert_default()
     }
 
-    /// Adds an in-order packet that arrives at `arrival`, or together with the packet before it if
-    /// that is later. Returns the arrival.
+    /// Adds an in-order packet that arrives at `arrival`, but not before the previous in-order
+    /// packet. Returns its arrival.
     #[inline]
     pub fn send(&mut self, arrival: Time, id: u32) -> Time {
         let impairments = self.impairments.get_or_insert_default();
@@ -77,7 +78,8 @@ impl DelayLine {
         arrival
     }
 
-    /// Arrival time of an in-order packet that would arrive at `arrival` if it were alone.
+    /// Arrival of an in-order packet that would arrive at `arrival` if there were no packet before
+    /// it.
     #[inline]
     pub fn line_up(&mut self, arrival: Time) -> Time {
         let impairments = self.impairments();
@@ -85,7 +87,8 @@ impl DelayLine {
         impairments.line
     }
 
-    /// Appends a packet whose `arrival` is not before any other's, as always with a constant delay.
+    /// Appends a packet that arrives no earlier than all others, which is always the case with a
+    /// constant delay.
     #[inline]
     pub fn append(&mut self, arrival: Time, parcel: Parcel) {
         self.next = self.next.min(arrival);
@@ -101,7 +104,7 @@ impl DelayLine {
     /// in-order packet that follows, whichever is earlier.
     #[cold]
     pub fn hold(&mut self, latest: Time, id: u32, (packets, behind): (u32, Duration)) {
-        // Entered at its latest arrival; `overtake` moves it forward.
+        // The packet is first stored at its latest arrival; `overtake` moves it to an earlier time.
         self.put(latest, id);
         self.impairments().held.push(Held { id, at: latest, packets, behind });
     }
@@ -116,22 +119,23 @@ impl DelayLine {
             impairments.last = arrival;
             self.delivered.push_back((arrival, parcel));
         } else {
-            // The packet goes behind those of the same arrival: ties keep the order of
+            // The packet goes behind those with an equal arrival, so ties keep the order of
             // transmission.
             self.delivered.insert_before((arrival, parcel), |(time, _)| *time > arrival);
         }
     }
 
-    /// Counts an in-order packet that arrives at `arrival` as overtaking the held packets.
+    /// Records for all held packets that an in-order packet, which arrives at `arrival`, overtakes
+    /// them.
     #[cold]
     fn overtake(&mut self, arrival: Time) {
         let mut all = std::mem::take(&mut self.impairments().held);
         all.retain_mut(|held| {
             held.packets -= 1;
-            // A held packet never leaves later than its latest arrival, at which it is enqueued.
+            // A held packet never leaves later than at its latest arrival.
             let own = later(arrival, held.behind);
             if held.packets == 0 && held.at > own {
-                // The last packet that overtakes it has arrived, and the held packet follows.
+                // This was the last packet to overtake it, so the held packet arrives after it.
                 self.delivered.remove(|(at, parcel)| (*at, parcel.id) == (held.at, held.id));
                 self.put(own, held.id);
             }
@@ -148,13 +152,14 @@ impl DelayLine {
         delivered.min(lost)
     }
 
-    /// Adds a packet that is lost at the end of its transmission; transmissions end in order.
+    /// Adds a packet that is lost at the end of its transmission; `end` must not decrease from call
+    /// to call.
     pub fn lose(&mut self, end: Time, id: u32, reason: Reason) {
         self.next = self.next.min(end);
         self.impairments().lost.push_back((end, id, reason));
     }
 
-    /// Prefetches the slot of the next packet.
+    /// Prefetches the slot for the next packet to be appended.
     #[inline]
     pub fn prefetch_place(&self) {
         self.delivered.prefetch(self.delivered.len() as u32);
@@ -166,14 +171,14 @@ impl DelayLine {
         self.next
     }
 
-    /// True unless the first packet to arrive is the next packet in order.
+    /// True if a packet in the line will be lost or is held back; [`Self::pop`] must then be used.
     #[inline]
     pub fn has_exceptions(&self) -> bool {
         self.impairments.as_ref().is_some_and(|it| !it.lost.is_empty() || !it.held.is_empty())
     }
 
-    /// Removes and returns the first packet that has arrived by `now`; only valid without
-    /// exceptions.
+    /// Removes and returns the first packet if it has arrived by `now`; valid only if
+    /// [`Self::has_exceptions`] is false.
     #[inline]
     pub fn pop_in_line(&mut self, now: Time) -> Option<Parcel> {
         if self.next > now || self.next == Time::NEVER {
@@ -184,7 +189,7 @@ impl DelayLine {
         Some(parcel)
     }
 
-    /// Removes and returns the first packet that has left by `now`.
+    /// Removes and returns the first packet if it has left by `now`.
     #[cold]
     pub fn pop(&mut self, now: Time) -> Option<Departure> {
         let first = self.next;
@@ -195,15 +200,14 @@ impl DelayLine {
     }
 
     fn pop_among_exceptions(&mut self, first: Time) -> Option<Departure> {
-        // A loss comes first at equal times: its transmission ended no later than that of the
-        // packet that arrives now.
+        // At equal times a loss comes before an arrival.
         let impairments = self.impairments();
         let departure = if impairments.lost.front().is_some_and(|(time, ..)| *time == first) {
             let (at, id, reason) = impairments.lost.pop_front()?;
             Departure::Lost { id, at, reason }
         } else {
             let (_, Parcel { id, .. }) = self.delivered.pop_front()?;
-            // A packet that leaves at its latest arrival is no longer held.
+            // If a held packet leaves at its latest arrival, it is not held any more.
             self.impairments().held.retain(|held| held.id != id);
             Departure::Delivered { id }
         };
@@ -211,7 +215,7 @@ impl DelayLine {
         Some(departure)
     }
 
-    /// Arrival times and ids of the packets that arrive.
+    /// Arrival times and ids of the packets in the line that will not be lost.
     pub fn arriving(&self) -> impl Iterator<Item = (Time, u32)> {
         self.delivered.iter().map(|(time, parcel)| (*time, parcel.id))
     }
@@ -229,7 +233,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Packet of the reference model, a plain list: sorted order is departure order.
+    /// Packet of the reference model, a plain list; the derived order is that of departure.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     struct Plain {
         time: u64,
@@ -238,13 +242,14 @@ mod tests {
         id: u32,
         /// Number of packets still to overtake it.
         packets: u32,
-        /// Time from the departure of the last packet that overtakes it to its own, in nanoseconds.
+        /// Delay between the departure of the last packet that overtakes this one and its own
+        /// departure, in nanoseconds.
         behind: u64,
     }
 
     proptest! {
-        /// Packets leave in order of time under any overtaking; at equal times losses come first,
-        /// and otherwise the order of entry holds.
+        /// Packets leave in order of time, whichever packets overtake others. At equal times losses
+        /// come first; other ties are in the order of entry.
         #[test]
         fn leaves_in_order(arrivals in prop::collection::vec((0u64..30, 0u8..5), 0..60)) {
             let mut delay_line = DelayLine::new();

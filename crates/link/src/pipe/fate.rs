@@ -10,16 +10,18 @@ use retx_units::{Duration, Time};
 pub(super) struct DelayAndOrder {
     /// Delay in addition to the propagation delay.
     pub extra: Duration,
-    /// True if it arrives out of order.
+    /// True if the frame arrives out of order.
     stray: bool,
-    /// Number of frames that overtake this one, and the longest time to wait for them.
+    /// Number of frames that overtake this one, and the longest time to wait for them; `None` if it
+    /// is not held back.
     held: Option<(u32, Duration)>,
     /// Delay of the copy after the frame; `None` if there is no copy.
     copy: Option<Duration>,
 }
 
 impl Pipe {
-    /// Reason why loss-only channels lose a frame whose transmission ends at `end`; usually `None`.
+    /// Reason why channels that can only lose frames lose a frame whose transmission ends at `end`;
+    /// usually `None`.
     #[inline(never)]
     pub(super) fn loss(&mut self, end: Time, frame: &Frame) -> Option<Reason> {
         let Rare { channels, exceptions, .. } = self.rare();
@@ -29,7 +31,7 @@ impl Pipe {
                 return Some(reason);
             }
         }
-        // A burst is consecutive on the medium, so a frame which arrives ends it.
+        // Losses of a burst are consecutive, so a frame that arrives ends the burst.
         exceptions.bursts.survived();
         None
     }
@@ -59,13 +61,14 @@ impl Pipe {
             _ => self.delay_line.send(own, packet.id),
         };
         let Some(after) = journey.copy else { return Entry::Accepted };
-        // The copy of a held frame is held, too, and follows it at its distance.
+        // The copy of a held frame is held, too, and arrives `after` later than the frame.
         let held = journey.held.map(|(packets, _)| (packets, after));
         self.rare().copy = Some(Duplicate { arrival: later(arrival, after), held });
         Entry::AcceptedTwice
     }
 
-    /// Fate of a frame whose transmission ends at `end`: the first loss decides, and delays add up.
+    /// Fate of a frame whose transmission ends at `end`. The first model that loses the frame
+    /// determines the reason; otherwise the delays of all models add up.
     #[inline]
     pub(super) fn fate(&mut self, end: Time, frame: &Frame) -> Result<DelayAndOrder, Reason> {
         let mut journey = DelayAndOrder::default();
@@ -83,8 +86,8 @@ impl Pipe {
                     journey.held = Some((most.max(packets), longest.max(at_most)));
                 }
                 Fate::Twice { after } => journey.copy = Some(after),
-                // Later models see only frames that reach them: a lost frame does not advance their
-                // state.
+                // A lost frame does not reach the models after this one, so it does not advance
+                // their state.
                 Fate::Lose(reason) => return Err(reason),
             }
         }

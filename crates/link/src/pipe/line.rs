@@ -1,8 +1,8 @@
-//! Queue before a transmitter whose discipline decides at dequeue.
+//! Queue of a pipe whose discipline decides at dequeue.
 //!
-//! Such a pipe has a second deadline: the end of the current transmission, while packets wait. The
-//! discipline is asked for the next packet at that very instant. If no packet waits, the discipline
-//! learns of the idle transmitter only before the next arrival, but with the correct time.
+//! While packets wait, such a pipe has a second deadline: the end of the current transmission, when
+//! the discipline is asked for the next packet. If no packet waits, the discipline is told only at
+//! the next arrival that the transmitter has become idle, but with the time at which it did.
 
 use super::rare::Duplicate;
 use crate::queue::{Exit, Exits, Queue, State, Waiting};
@@ -12,9 +12,9 @@ use std::collections::VecDeque;
 /// Events of the queue.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Event {
-    /// Dropped or marked by the discipline.
+    /// The discipline has dropped or marked a packet.
     Exit(Exit),
-    /// Transmission begins, and the channel makes a copy.
+    /// A transmission has begun, and the channel makes a copy of the packet.
     Copied { id: u32, twin: Duplicate },
 }
 
@@ -23,13 +23,14 @@ pub(super) enum Event {
 pub(super) struct Line {
     queue: State,
     exits: Exits,
-    /// Events that the caller has not collected yet, in order.
+    /// Events that the caller has not fetched yet, in order of time.
     events: VecDeque<(Time, Event)>,
     /// Number of dropped packets among `events`.
     dropped: u64,
-    /// True while a copy awaits its id: packets sent after it must be numbered after it.
+    /// True while a copy has no id yet. No transmission begins meanwhile, because ids must be
+    /// allocated in the order of transmission.
     unnamed: bool,
-    /// True if no transmission is in progress and the discipline knows it.
+    /// True if no transmission is in progress and the discipline has been told so.
     idle: bool,
     /// Sum of waiting times up to `settled`, in packet-nanoseconds.
     waited: u128,
@@ -62,11 +63,11 @@ impl Line {
         admitted
     }
 
-    /// Next packet whose transmission begins by `now`, and when; the transmitter is busy until
-    /// `busy_until`.
+    /// Next packet whose transmission begins by `now`, and the time at which it begins. The
+    /// transmitter is busy until `busy_until`.
     pub fn next_start(&mut self, now: Time, busy_until: Time) -> Option<(Time, Waiting)> {
-        // An idle transmitter starts now. Otherwise the discipline chooses when the current
-        // transmission ends, even if the call comes later.
+        // An idle transmitter starts now. Otherwise the discipline chooses a packet as of the end
+        // of the current transmission, even if this function is called later.
         let at = if self.idle { now } else { busy_until };
         if at > now || self.unnamed || self.idle && self.waiting() == 0 {
             return None;
@@ -74,19 +75,19 @@ impl Line {
         let before = self.advance_to(at);
         let packet = self.queue.dequeue(at, &mut self.exits);
         self.note(at, before);
-        // Disciplines such as CoDel measure when the queue becomes empty, so they are asked once
-        // more at the end of the last transmission.
+        // Disciplines such as CoDel must know when the queue becomes empty, so they are also asked
+        // for a packet at the end of the last transmission.
         self.idle = packet.is_none();
         packet.map(|packet| (at, packet))
     }
 
-    /// Records that the packet in transmission since `start` has a copy.
+    /// Records that the packet whose transmission began at `start` is duplicated.
     pub fn copied(&mut self, start: Time, id: u32, twin: Duplicate) {
         self.unnamed = true;
         self.events.push_back((start, Event::Copied { id, twin }));
     }
 
-    /// Time of the next event to collect or transmission to begin.
+    /// Time of the next event to be fetched, or of the start of the next transmission.
     pub fn due(&self, busy_until: Time) -> Time {
         let happened = self.events.front().map_or(Time::NEVER, |(at, _)| *at);
         if self.waiting() > 0 { happened.min(busy_until) } else { happened }
@@ -96,12 +97,12 @@ impl Line {
     pub fn pop_event(&mut self) -> Option<(Time, Event)> {
         let event = self.events.pop_front()?;
         self.dropped -= u64::from(matches!(event, (_, Event::Exit(Exit::Dropped(_)))));
-        // The caller allocates the id of the copy right after this event.
+        // The caller allocates the id of the copy as soon as it gets this event.
         self.unnamed &= !matches!(event, (_, Event::Copied { .. }));
         Some(event)
     }
 
-    /// Records the discipline's actions at `at`, when `before` packets were waiting.
+    /// Records the discipline's drops and marks at `at`; `before` packets were waiting before them.
     fn note(&mut self, at: Time, before: u64) {
         let waiting = self.waiting();
         self.history.iter_mut().for_each(|history| history.change(at, before, waiting));
@@ -115,7 +116,7 @@ impl Line {
         self.queue.occupancy().packets
     }
 
-    /// Adds up waiting times to `at`; returns the number of waiting packets.
+    /// Advances the sum of waiting times to `at`; returns the number of waiting packets.
     fn advance_to(&mut self, at: Time) -> u64 {
         let waiting = self.waiting();
         self.waited += u128::from(at.since(self.settled).as_nanos()) * u128::from(waiting);
@@ -128,12 +129,12 @@ impl Line {
         self.history = Some(History::default());
     }
 
-    /// Queue length over time, if recorded.
+    /// Removes and returns the queue length over time, if it was recorded.
     pub const fn take_history(&mut self) -> Option<History> {
         self.history.take()
     }
 
-    /// Number of waiting packets plus dropped packets not yet collected.
+    /// Number of waiting packets, plus dropped packets that the caller has not fetched yet.
     pub fn held(&self) -> u64 {
         self.waiting() + self.dropped
     }
@@ -144,8 +145,7 @@ impl Line {
         self.waited + u128::from(since) * u128::from(self.waiting())
     }
 
-    /// Updates the maximum queue length; called once no further transmission begins at this
-    /// instant.
+    /// Updates the maximum queue length; called after the transmissions that begin at this instant.
     pub fn remember_longest(&mut self) {
         self.longest = self.longest.max(self.waiting());
     }

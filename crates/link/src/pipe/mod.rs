@@ -1,28 +1,28 @@
 //! *What it does.* One direction of a link: queue → rate → channel → propagation delay.
 //!
-//! A FIFO transmitter needs no event at the end of a transmission: when a packet arrives, its
-//! service starts at `max(now, busy_until)`, which determines the end of its transmission, the
-//! channel's effect on it, and its arrival at the far end. A pipe therefore waits for one event at
-//! a time, the departure of its first packet ([`Pipe::poll_timeout`]).
+//! With a FIFO queue, no event is needed at the end of a transmission. When a packet arrives, its
+//! transmission is known to start at `max(now, busy_until)`. This determines the end of the
+//! transmission, the channel's effect on the packet, and its arrival at the far end. A pipe
+//! therefore has one pending event: the departure of its first packet ([`Pipe::poll_timeout`]).
 //!
-//! This holds for `droptail`. Other disciplines hold the waiting packets, because they decide at
-//! dequeue; then the pipe also waits for the end of each transmission while packets are queued.
+//! This holds for `droptail`. Other disciplines decide at dequeue, so their packets wait in a
+//! queue. While packets are queued, such a pipe also has an event at the end of each transmission.
 //!
-//! A packet lost by the channel leaves the pipe when its transmission ends, never before: the
-//! counters hold at every instant, and packets in + copies = delivered + dropped + queued + in
-//! flight.
+//! A packet that the channel loses leaves the pipe when its transmission ends, not before. The
+//! counters are therefore correct at every instant: packets in + copies = delivered + dropped +
+//! queued + in transit.
 //!
-//! *Order.* Frames arrive in the order of transmission, whatever their delays: one that was delayed
-//! holds up those behind it, also when the propagation delay falls. Only a fate that says so
-//! takes a frame out of line (`Fate::Stray`, `Fate::HoldBack`, copies).
+//! *Order.* Frames arrive in the order of transmission, whatever their delays: frames behind a
+//! delayed frame wait for it, even if the propagation delay has decreased meanwhile. The exceptions
+//! are the fates `Fate::Stray` and `Fate::HoldBack`, and copies.
 //!
-//! *A link that repairs* what its channel loses ([`repair`]) decides when a transmission begins;
-//! then the pipe waits for the next transmission, too.
+//! *A link that repairs losses* ([`repair`]) also has an event at the start of the next
+//! transmission.
 //!
-//! *A pipe that only one other pipe feeds* may be passed ahead of time ([`ahead`]).
+//! *A pipe that gets all its packets from one other pipe* may be passed ahead of time ([`ahead`]).
 //!
-//! *Rates that change* are known beforehand, by a schedule or a trace, so the end of a
-//! transmission still follows at arrival: it integrates the rate.
+//! *Rates that change* follow a schedule or a trace, which is known in advance. The end of a
+//! transmission is therefore known at the packet's arrival, too: the rate is integrated.
 
 pub mod ahead;
 mod changes;
@@ -57,8 +57,8 @@ use transmitter::Transmitter;
 /// Configuration of one direction of a link.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// Transmission rate. Without a rate, transmissions take no time and no packet waits, unless a
-    /// channel model sets the rate.
+    /// Transmission rate. If it is `None` and no channel model sets the rate, transmissions take no
+    /// time, and packets do not wait.
     pub rate: Option<Rate>,
     /// Propagation delay.
     pub delay: Duration,
@@ -66,7 +66,7 @@ pub struct Config {
     pub overhead: u32,
     /// Queue discipline.
     pub queue: queue::Config,
-    /// Channel models, asked in this order until one loses the frame.
+    /// Channel models, applied in this order until one loses the frame.
     pub channel: Vec<channel::Config>,
     /// Link-layer repair of losses. Allowed only with channel models that do nothing but lose
     /// frames.
@@ -75,20 +75,20 @@ pub struct Config {
     pub changes: Vec<Change>,
 }
 
-/// Running direction of a link. The fields needed for every packet are in its first cache line,
-/// those needed for waiting packets in the second: a network of thousands of flows has more pipes
-/// than fit into a cache.
+/// Running direction of a link. The fields needed for every packet are in its first cache line, and
+/// those needed for waiting packets in the second, because a network with thousands of flows has
+/// more pipes than fit into a cache.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub struct Pipe {
     kind: Kind,
     /// True if other pipes follow this one ([`ahead`]).
     leads: bool,
-    /// True if a packet of the leader is still to enter by an event ([`ahead`]).
+    /// True if a packet from the leader will enter this pipe by an event ([`ahead`]).
     awaits: bool,
     /// True if packets have waited since the transmitter was last idle.
     has_waited: bool,
-    /// Leader, or number of the sink or source ([`ahead`]).
+    /// Index of the leader, or number of the sink or source with a flag ([`ahead`]).
     relation: u32,
     delay: Duration,
     counts: Counts,
@@ -97,32 +97,32 @@ pub struct Pipe {
     /// Latest arrival of a packet that enters by an event ([`ahead`]).
     by_event: Time,
     rare: Option<Box<Rare>>,
-    /// Queue of a discipline that holds its packets.
+    /// Queue of a discipline that decides at dequeue.
     line: Option<Box<Line>>,
     repairs: Option<Box<Repairs>>,
     changes: Option<Box<Changes>>,
     next_change: Time,
 }
 
-/// Time at which a packet's fate is determined, and the possible fates.
+/// Kind of a pipe: when it determines a packet's fate, and which fates are possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// At arrival; packets only wait, are transmitted, and take a constant delay.
+    /// The fate is determined at arrival; packets wait, are transmitted, and take a constant delay.
     Plain,
     /// Like `Plain`, but the channel may lose packets.
     Loses,
-    /// At arrival: the pipe has neither `line` nor `repairs`.
+    /// The fate is determined at arrival; the pipe has neither `line` nor `repairs`.
     DecidesAtArrival,
-    /// At the start of the transmission, or later.
+    /// The fate is determined at the start of the transmission, or later.
     DecidesAtDeparture,
 }
 
 /// Counters of passing packets.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
-    /// Packets that entered by an event.
+    /// Packets that have entered by an event.
     packets_in: u64,
-    /// Packets passed ahead of time ([`ahead`]).
+    /// Packets that have passed this pipe ahead of time ([`ahead`]).
     passed: u64,
     delivered: u64,
 }
@@ -142,11 +142,11 @@ impl Pipe {
         let droptail = matches!(config.queue, queue::Config::droptail(_));
         assert!(droptail || config.repair.is_none(), "repairs go with droptail only");
         let rates = config.channel.iter().find_map(Model::rates);
-        // A channel model that sets the rate takes precedence over scheduled rates.
+        // A rate set by a channel model takes precedence over scheduled rates.
         let rates = rates.or_else(|| changes::rates(config.rate, &config.changes));
         let later = config.changes.iter().filter_map(|change| change.channel.as_ref());
-        // Channels are numbered by their position in the list; the longest list needs the most
-        // streams.
+        // Streams are numbered by the position of a model in its list, so as many are needed as the
+        // longest list has models.
         let most = later.map(Vec::len).fold(config.channel.len(), usize::max);
         let stream = |index: usize| key.stream(&format!("{name}.channel.{index}"));
         let built = config.channel.iter().map(Model::build).enumerate();
@@ -216,14 +216,15 @@ impl Pipe {
         }
     }
 
-    /// True if nothing happens but waiting in a droptail queue, transmission and a constant delay:
-    /// [`Self::handle_plain`] applies.
+    /// True if nothing happens to packets except waiting in a droptail queue, transmission and a
+    /// constant delay, so that [`Self::handle_plain`] may be used.
     #[inline]
     pub const fn is_plain(&self) -> bool {
         matches!(self.kind, Kind::Plain)
     }
 
-    /// True if in addition only the channel may lose packets: [`Self::handle_losing`] applies.
+    /// True if the pipe is like a plain one, except that its channel may lose packets, so that
+    /// [`Self::handle_losing`] may be used.
     #[inline]
     pub const fn loses(&self) -> bool {
         matches!(self.kind, Kind::Loses)
@@ -253,8 +254,8 @@ impl Pipe {
         Entry::Accepted
     }
 
-    /// Handles a packet that arrives at a pipe whose channel may lose it, and which no other pipe
-    /// follows.
+    /// Handles a packet that arrives at a pipe without followers whose channel may lose it
+    /// ([`Self::loses`]).
     #[inline(always)]
     pub fn handle_losing(&mut self, now: Time, parcel: Parcel, frame: &Frame) -> Entry {
         let Some(end) = self.admit(now, parcel.bytes) else { return Entry::QueueFull };
@@ -280,8 +281,7 @@ impl Pipe {
     /// Applies the scheduled changes due by `end`.
     #[inline]
     fn apply_changes(&mut self, end: Time) {
-        // The fate of a frame is decided at the end of its transmission, by the channel of that
-        // time.
+        // A frame's fate is decided by the channel at the end of its transmission.
         if end >= self.next_change {
             self.change(end);
         }
@@ -301,7 +301,8 @@ impl Pipe {
     #[inline]
     pub fn poll_timeout(&self) -> Time {
         let leaving = self.delay_line.next();
-        // A queue that decides at dequeue has to be polled when the transmitter becomes free, too.
+        // A pipe that does not decide at arrival has another event: the next start of a
+        // transmission.
         if self.decides_at_arrival() { leaving } else { leaving.min(self.next_begin()) }
     }
 
@@ -314,7 +315,8 @@ impl Pipe {
         }
     }
 
-    /// Fast variant of [`Self::poll_transmit`] for a pipe that holds only in-order deliveries.
+    /// Fast variant of [`Self::poll_transmit`], for a pipe in which no packet is lost or held back;
+    /// otherwise `None`.
     #[inline]
     pub fn poll_plain(&mut self, now: Time) -> Option<Parcel> {
         if !self.is_plain() && (!self.decides_at_arrival() || self.delay_line.has_exceptions()) {
@@ -337,8 +339,8 @@ impl Pipe {
             Departure::Lost { reason, .. } => {
                 let drops = &mut self.rare().exceptions.drops;
                 match reason {
-                    // A policer is modelled as a channel; tables tell both apart by the reason of
-                    // each drop.
+                    // A policer is modelled as a channel, so both are counted together; tables
+                    // state the reason of each drop.
                     Reason::Channel | Reason::Policer => drops.channel += 1,
                     Reason::Script { .. } => drops.script += 1,
                     Reason::RetryLimit => drops.retry_limit += 1,
@@ -349,11 +351,11 @@ impl Pipe {
         Some(departure)
     }
 
-    /// Resets the maxima of queue length and burst length: later statistics report the maxima from
-    /// `now` on.
+    /// Resets the maxima of queue length and burst length, so that later statistics report the
+    /// maxima from `now` on.
     pub fn restart_maximum(&mut self, now: Time) {
         let future = self.transmitter.restart_maximum(now);
-        // Packets passed ahead of time arrive after the reset, and their queue lengths belong to
+        // Packets that have passed this pipe ahead of time, but arrive after the reset, count for
         // the new maximum.
         if !future.is_empty() || self.rare.is_some() {
             self.rare().future_queues = future;

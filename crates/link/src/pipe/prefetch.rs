@@ -1,4 +1,4 @@
-//! Prefetching of the cache lines that a packet will need.
+//! Prefetching of the cache lines of a pipe that are needed when a packet arrives.
 
 use super::Pipe;
 use prefetch_index::prefetch_index;
@@ -17,8 +17,8 @@ impl Pipe {
         self.transmitter.prefetch_waiting();
     }
 
-    /// Prefetches the slot of the packet: in the queue if the pipe's delay line is empty, otherwise
-    /// in the delay line.
+    /// Prefetches the slot in which the next packet will be stored: in the queue if the pipe has a
+    /// sink, otherwise in the delay line.
     #[inline]
     pub fn prefetch_place(&self) {
         if self.feeds().is_some() {

@@ -13,17 +13,18 @@ pub(super) struct Rare {
     pub channels: Vec<(channel::State, Stream)>,
     /// Duplicate made by the channel; it gets its packet id in [`Pipe::add_copy`].
     pub copy: Option<Duplicate>,
-    /// At the last reset of the maximum: queue lengths, by arrival time, of packets that had passed
-    /// this pipe ahead of time.
+    /// Arrival times after the last reset of the maximum, and the queue lengths then, of packets
+    /// that had already passed this pipe ahead of time at the reset.
     pub future_queues: Vec<(Time, u64)>,
 }
 
-/// Arrival of a copy made by the channel.
+/// Copy made by the channel, before it has an id.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Duplicate {
     /// Latest arrival.
     pub arrival: Time,
-    /// Number of packets that overtake the original, and the delay from the original to the copy.
+    /// Number of packets that overtake the original, and the delay between original and copy;
+    /// `None` if the original is not held back.
     pub held: Option<(u32, Duration)>,
 }
 
@@ -46,8 +47,8 @@ impl Pipe {
         let Duplicate { arrival, held } = rare.copy.take().expect("a copy was announced");
         rare.exceptions.copies += 1;
         match held {
-            // The copy of a held frame must not arrive before the frame itself, so it waits for the
-            // same packets.
+            // The copy of a held frame must not arrive before the frame itself, so it waits until
+            // the same packets have overtaken it.
             Some(held) => self.delay_line.hold(arrival, id, held),
             None => self.delay_line.stray(arrival, id),
         }
@@ -63,13 +64,13 @@ impl Pipe {
         self.rare.as_ref().map_or_else(Exceptions::default, |rare| rare.exceptions)
     }
 
-    /// Largest of the future queue lengths known at the last reset that have since become present.
+    /// Largest queue length among those in `future_queues` whose arrival time is `now` or earlier.
     pub(super) fn longest_known(&self, now: Time) -> u64 {
         let known = self.rare.iter().flat_map(|rare| &rare.future_queues);
         known.filter(|(at, _)| *at <= now).map(|(_, packets)| *packets).max().unwrap_or(0)
     }
 
-    /// Counts a packet dropped by a full queue.
+    /// Counts a packet dropped because the queue is full.
     #[cold]
     pub(super) fn drop_for_lack_of_room(&mut self) {
         self.rare().exceptions.drops.queue += 1;
