@@ -147,7 +147,7 @@ mod tests {
         }
     }
 
-    /// When the SNR vanishes, the receiver can only guess one of the 16 biorthogonal symbols.
+    /// A receiver without any signal can only guess one of the 16 biorthogonal symbols.
     #[test]
     fn no_signal_is_a_guess() {
         assert!((Modulation::Cck5.symbol_error_rate(0.0) - 15.0 / 16.0).abs() < 1e-9);

@@ -27,9 +27,9 @@ pub enum Fate {
     Deliver {
         /// Delay on top of the propagation delay.
         extra_delay: Duration,
-        },
-        /// The frame arrives `extra_delay` late and out of order: it does not wait for other
-        /// frames, nor do they wait for it.
+    },
+    /// The frame arrives `extra_delay` late and out of order: it does not wait for other
+    /// frames, nor do they wait for it.
     Stray {
         /// Delay on top of the propagation delay.
         extra_delay: Duration,
