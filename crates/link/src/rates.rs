@@ -1,4 +1,4 @@
-//! Changing rates: the length of transmissions during which the rate changes.
+//! Rates that change with time, and the duration of transmissions at such rates.
 
 use retx_units::{Duration, Rate, Time};
 
@@ -10,14 +10,16 @@ pub enum Rates {
     Steps {
         /// Instants in ascending order, the first at 0.
         steps: Vec<(Duration, Rate)>,
-        /// Period, longer than the last instant; the rate is above 0 somewhere in it.
+        /// Period after which the steps repeat, longer than the last instant; the rate is above 0
+        /// at some time in it. `None` if the last rate holds for ever.
         period: Option<Duration>,
     },
-    /// Instants at which a number of bytes of IP packets may leave, as in Mahimahi's traces. An
-    /// opportunity without a waiting packet is lost; a packet that does not fit uses what is left
-    /// and continues with the next opportunity.
+    /// Instants at which a number of bytes of IP packets may leave, as in Mahimahi's traces. If no
+    /// packet waits, the opportunity is lost. A packet that does not fit uses the rest of the
+    /// opportunity, and continues in the next one.
     Opportunities {
-        /// Instants in ascending order; they repeat after the last, which is above 0.
+        /// Instants in ascending order. They repeat with a period equal to the last one, which is
+        /// above 0.
         at: Vec<Duration>,
         /// Bytes per opportunity.
         bytes: u32,
@@ -25,7 +27,7 @@ pub enum Rates {
 }
 
 impl Rates {
-    /// Approximate rate: the first rate above 0, or the mean rate of the opportunities of a period.
+    /// Approximate rate: the first rate above 0, or the mean rate of all opportunities.
     pub fn mean(&self) -> Option<Rate> {
         match self {
             Self::Steps { steps, .. } => {
@@ -41,12 +43,12 @@ impl Rates {
     }
 }
 
-/// Packet to be transmitted.
+/// Packet whose transmission time is to be computed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job {
-    /// Start of its service.
+    /// Start of its transmission.
     pub start: Time,
-    /// True if it was queued behind another packet.
+    /// True if the packet had to wait for another one.
     pub waited: bool,
     /// Length of the IP packet, bytes.
     pub bytes: u32,
@@ -71,7 +73,7 @@ impl Service {
         Self { rates, round: 0, next: 0, left: 0 }
     }
 
-    /// End of the transmission; [`Time::NEVER`] if the rate stays 0.
+    /// End of the transmission; [`Time::NEVER`] if the rate stays 0 for ever.
     pub fn end(&mut self, job: &Job) -> Time {
         let start = job.start.as_nanos();
         Time::from_nanos(match &self.rates {
@@ -88,7 +90,7 @@ impl Service {
         let period = at.last().map_or(u64::MAX, |last| last.as_nanos());
         if !job.waited {
             self.left = 0;
-            // An opportunity at the very instant of an arrival has passed, as in mm-link.
+            // An opportunity at the instant of the arrival is already lost, as in mm-link.
             if self.round.saturating_add(at[self.next].as_nanos()) <= start {
                 self.round = start / period * period;
                 let passed = |time: &Duration| self.round.saturating_add(time.as_nanos()) <= start;
@@ -121,7 +123,7 @@ impl Service {
 
 /// End of the transmission of `bits` that begins at `start`.
 fn end_by_steps(steps: &[(Duration, Rate)], period: u64, start: u64, bits: u64) -> u64 {
-    // Work in units of bits × 10⁹, so that rates multiply with nanoseconds.
+    // Work is counted in bits × 10⁹, the product of a rate in bit/s and nanoseconds.
     let mut work = u128::from(bits) * 1_000_000_000;
     let mut round = start / period * period;
     let mut index = steps.partition_point(|(at, _)| round.saturating_add(at.as_nanos()) <= start);
@@ -145,7 +147,7 @@ fn end_by_steps(steps: &[(Duration, Rate)], period: u64, start: u64, bits: u64) 
         index += 1;
         if index == steps.len() {
             index = 0;
-            // Whole periods in one step.
+            // All further whole periods are handled in one step.
             let each = work_of_round(steps, period);
             let rounds = u64::try_from((work - 1) / each).unwrap_or(u64::MAX);
             work -= u128::from(rounds) * each;
@@ -177,7 +179,7 @@ mod tests {
     }
 
     proptest! {
-        /// Agrees with a transmitter that advances nanosecond by nanosecond.
+        /// The end of a transmission agrees with a transmitter that advances by single nanoseconds.
         #[test]
         fn the_integral_over_the_steps(
             gaps in prop::collection::vec((1u64..40, 0u64..4), 1..6),
@@ -209,7 +211,7 @@ mod tests {
                 left -= last_rate;
                 now += 1;
             }
-            // The reference ends on a whole nanosecond; the integral rounds to the nearest.
+            // The reference rounds up to a whole nanosecond; the integral rounds to the nearest.
             let early = u64::from(2 * -left > last_rate);
             let rates = Rates::Steps {
                 steps: steps.clone(),

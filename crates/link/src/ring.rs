@@ -1,4 +1,4 @@
-//! Ring buffer whose size is a power of two, so that a mask finds a slot.
+//! Ring buffer whose size is a power of two, so a slot is found with a mask.
 
 use prefetch_index::prefetch_index;
 
@@ -6,7 +6,7 @@ use prefetch_index::prefetch_index;
 #[derive(Debug, Clone)]
 pub struct Ring<T> {
     slots: Box<[T]>,
-    /// Number of items removed so far, modulo 2^32; masked, the slot of the first item.
+    /// Number of items removed so far, modulo 2^32; the mask yields the slot of the first item.
     head: u32,
     /// Number of items appended so far, modulo 2^32.
     tail: u32,
@@ -101,7 +101,7 @@ impl<T: Copy + Default> Ring<T> {
         self.slots[place] = item;
     }
 
-    /// Inserts an item before the trailing items for which `after` holds.
+    /// Inserts an item before those items at the back for which `after` holds.
     #[cold]
     pub fn insert_before(&mut self, item: T, after: impl Fn(&T) -> bool) {
         self.push_back(item);
@@ -180,7 +180,7 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// Agrees with the standard library's queue.
+        /// The ring agrees with the standard library's queue.
         #[test]
         fn agrees_with_a_queue(steps in prop::collection::vec((0u8..5, 0u32..50), 0..400)) {
             let mut ring = Ring::default();

@@ -1,7 +1,7 @@
-//! Types shared by all stages: packets, and the outcome of entering and leaving.
+//! Types shared by all stages: packets, and what happens when they enter and leave.
 //!
-//! Packets cross stages on their way between nodes: a direction of a link ([`crate::pipe`]) or a
-//! cell of stations ([`crate::wlan`]). All have the same methods: `handle_packet`, `poll_transmit`,
+//! Between nodes, packets cross stages: one direction of a link ([`crate::pipe`]), or a cell of
+//! stations ([`crate::wlan`]). All stages have the same methods: `handle_packet`, `poll_transmit`,
 //! `poll_timeout`, `handle_timeout`. No stage calls another; the engine moves packets between them.
 
 use crate::frame::{Frame, Reason};
@@ -14,8 +14,8 @@ pub struct Packet {
     pub id: u32,
     /// Properties visible to the channel; `bytes` is the length of the IP packet.
     pub frame: Frame,
-    /// True if its ECN field is ECT or CE (RFC 3168 §5): a queue can mark it instead of dropping
-    /// it.
+    /// True if the packet's ECN field is ECT or CE (RFC 3168 §5), so that a queue can mark the
+    /// packet instead of dropping it.
     pub ecn_capable: bool,
 }
 
@@ -23,45 +23,46 @@ pub struct Packet {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Entry {
-    /// Accepted.
+    /// The packet was accepted.
     Accepted,
-    /// Accepted and duplicated: the caller must assign an id to the copy at once (`add_copy`).
+    /// The packet was accepted and duplicated; the caller must assign an id to the copy at once
+    /// (`add_copy`).
     AcceptedTwice,
-    /// Dropped by the queue.
+    /// The queue has dropped the packet.
     QueueFull,
 }
 
-/// Packet that leaves a stage, or another event that concerns a packet in it.
+/// Departure of a packet from a stage, or another event of a packet in the stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Departure {
-    /// Delivered at the end of its path through the stage.
+    /// The packet was delivered at the end of its path through the stage.
     Delivered {
         /// The caller's id of the packet.
         id: u32,
     },
-    /// Lost by a channel, or given up by a link.
+    /// A channel has lost the packet, or the link has given it up.
     Lost {
         /// The caller's id of the packet.
         id: u32,
-        /// End of its transmission.
+        /// End of the packet's transmission.
         at: Time,
         /// Reason of the loss.
         reason: Reason,
     },
-    /// Dropped by the queue after waiting.
+    /// The queue has dropped the packet after it waited.
     Dropped {
         /// The caller's id of the packet.
         id: u32,
         /// Time of the drop.
         at: Time,
     },
-    /// Marked by the queue with congestion experienced; the packet stays in the stage.
+    /// The queue has marked the packet (congestion experienced); the packet stays in the stage.
     Marked {
         /// The caller's id of the packet.
         id: u32,
     },
-    /// Duplicated; the packet stays in the stage, and the caller must assign an id to the copy at
-    /// once (`add_copy`).
+    /// The packet was duplicated. It stays in the stage, and the caller must assign an id to the
+    /// copy at once (`add_copy`).
     Copied {
         /// The caller's id of the packet.
         id: u32,
@@ -80,7 +81,7 @@ impl Departure {
     }
 }
 
-/// `time + by`, saturating at the end of time.
+/// `time + by`, saturating at the largest time.
 #[inline]
 pub(crate) fn later(time: Time, by: Duration) -> Time {
     Time::from_nanos(time.as_nanos().saturating_add(by.as_nanos()))

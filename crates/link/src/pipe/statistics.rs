@@ -13,7 +13,7 @@ pub struct Drops {
     pub channel: u64,
     /// Given up by the link after the last retry.
     pub retry_limit: u64,
-    /// Named by a script.
+    /// Listed in a script.
     pub script: u64,
 }
 
@@ -24,7 +24,8 @@ impl Drops {
     }
 }
 
-/// Bursts of consecutive losses, counted when a frame enters, since its fate is determined then.
+/// Bursts of consecutive losses. A loss is counted as soon as it is determined, which may be when
+/// the frame enters the pipe.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bursts {
     /// Number of bursts.
@@ -33,12 +34,12 @@ pub struct Bursts {
     pub frames: u64,
     /// Length of the longest burst.
     pub longest: u64,
-    /// Consecutive frames lost so far.
+    /// Length of the current burst so far; 0 if the last frame was not lost.
     run: u64,
 }
 
 impl Bursts {
-    /// Mean length of the bursts that began after the snapshot `start`; 0 if there are none.
+    /// Mean length of the bursts that began after the snapshot `start`; 0 if there were none.
     pub fn mean_since(&self, start: &Self) -> f64 {
         let count = self.count - start.count;
         if count == 0 { 0.0 } else { (self.frames - start.frames) as f64 / count as f64 }
@@ -59,7 +60,7 @@ impl Bursts {
         self.run = 0;
     }
 
-    /// Resets the maximum. A burst under way ends here: the next loss begins another.
+    /// Resets the maximum. It also ends the current burst, so the next loss begins another one.
     pub(super) const fn restart_maximum(&mut self) {
         self.longest = 0;
         self.run = 0;
@@ -85,8 +86,8 @@ pub struct Statistics {
     pub queued: u64,
     /// Packets in transmission or propagation.
     pub in_transit: u64,
-    /// Total waiting time of all packets, in packet-nanoseconds. Divided by the length of an
-    /// interval, the increase is the mean queue length (Little's law).
+    /// Total waiting time of all packets, in packet-nanoseconds. Its increase over an interval,
+    /// divided by the length of the interval, is the mean queue length (Little's law).
     pub waited: u128,
     /// Time spent transmitting.
     pub busy: Duration,
@@ -99,7 +100,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// True if packets in + copies = delivered + dropped + queued + in flight.
+    /// True if packets in + copies = delivered + dropped + queued + in transit.
     pub const fn is_conserved(&self) -> bool {
         let out = self.packets_delivered + self.drops.total();
         self.packets_in + self.copies == out + self.queued + self.in_transit
@@ -116,7 +117,7 @@ impl Pipe {
         }
     }
 
-    /// Queue length over time, if recorded; ends the recording.
+    /// Ends the recording; returns the queue length over time, if it was recorded.
     pub fn take_history(&mut self) -> Option<History> {
         match (&mut self.repairs, &mut self.line) {
             (Some(repairs), _) => repairs.history.take(),
@@ -125,7 +126,7 @@ impl Pipe {
         }
     }
 
-    /// Number of packets that wait for the transmitter at `now`: [`Statistics::queued`] alone.
+    /// Number of packets that wait for the transmitter at `now`, as in [`Statistics::queued`].
     pub fn queued(&self, now: Time) -> u64 {
         match (&self.repairs, &self.line) {
             (Some(repairs), _) => repairs.waiting(),
@@ -134,21 +135,21 @@ impl Pipe {
         }
     }
 
-    /// Statistics at `now`, including waiting and busy time up to then. With pipes passed ahead of
-    /// time, use [`super::ahead::statistics`].
+    /// Statistics at `now`, including waiting and busy time up to then. If packets pass pipes ahead
+    /// of time, [`super::ahead::statistics`] must be used instead.
     pub fn statistics(&self, now: Time) -> Statistics {
         let mut all = self.counted(now);
         if self.decides_at_arrival() {
             assert!(all.queued <= all.in_transit, "who waits has not left");
-            // Packets are in the delay line from their arrival on, although some still wait for the
-            // transmitter.
+            // Packets are put into the delay line when they arrive, although some of them still
+            // wait for the transmitter.
             all.in_transit -= all.queued;
         }
         all
     }
 
-    /// Statistics without corrections: if fates are determined at arrival, waiting packets count as
-    /// in flight; in a pipe that follows another, packets passed ahead of time count as past.
+    /// Statistics without corrections. In a pipe that determines fates at arrival, waiting packets
+    /// count as in transit; in a follower, packets count before they have reached it.
     pub(super) fn counted(&self, now: Time) -> Statistics {
         if let Some(repairs) = &self.repairs {
             return self.statistics_with_repairs(now, repairs);
@@ -165,8 +166,8 @@ impl Pipe {
             queued: self.queued(now),
             in_transit: self.delay_line.len(),
             waited: line.map_or_else(|| self.transmitter.waited(now), |line| line.waited(now)),
-            // A following pipe is corrected by `ahead::statistics`, which knows the arrival of each
-            // packet.
+            // The busy time of a follower is corrected by `ahead::statistics`, which knows when
+            // each packet arrives.
             busy: if self.follows() {
                 self.transmitter.busy_in_all()
             } else {

@@ -10,8 +10,8 @@ use crate::ring::Ring;
 use prefetch_index::prefetch_index;
 use retx_units::{Duration, History, Rate, Time};
 
-/// FIFO transmitter and the packets that wait for it. The fields that every packet needs come
-/// first, then those for waiting packets.
+/// FIFO transmitter and the packets that wait for it. Fields that every packet needs come first,
+/// followed by those that only waiting packets need.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(super) struct Transmitter {
@@ -20,28 +20,28 @@ pub(super) struct Transmitter {
     busy: Duration,
     /// Transmission time of the most recent packet size, cached to avoid a division.
     known: Known,
-    /// Packets whose transmission may lie in the future.
+    /// Packets whose transmission has not begun; those that have begun are removed only later.
     waiting: Ring<Turn>,
     /// Sum of all waiting times, including the parts that lie in the future.
     waited: Nanoseconds,
     room: droptail::Limits,
-    /// Maximum number of packets that waited at once, and therefore a lower bound of the room; 0 if
-    /// [`Kept`] holds it.
+    /// Maximum number of packets that waited at once, so the queue has room for at least as many; 0
+    /// if [`Kept`] holds the maximum.
     queue_max: u32,
     overhead: u32,
-    /// Rate in bit/s; 0 if packets take no time, or the time given by `service`.
+    /// Rate in bit/s; 0 if it is not constant (see `service`) or transmissions take no time.
     bit_s: u64,
     /// Transmission time of the packet size before the most recent one.
     known_before: Known,
-    /// Transmitter of a changing rate.
+    /// Transmission times at a changing rate; `None` for a constant rate.
     service: Option<Box<Service>>,
-    /// State for limits in bytes and for recording.
+    /// State for limits in bytes and for recording the queue length.
     kept: Option<Box<Kept>>,
 }
 
-/// State needed whenever a packet has to wait: limits in bytes, and the recorded queue length. With
-/// it, the transmitter's own `queue_max` stays 0, so every waiting packet exceeds it and takes the
-/// slow path, and no other packet pays for the check.
+/// State that must be updated for every waiting packet, if the queue is limited in bytes or its
+/// length is recorded. The transmitter's own `queue_max` is then 0, so every waiting packet exceeds
+/// it and takes the slow path. Transmitters without this state have no additional check.
 #[derive(Debug, Clone, Default)]
 struct Kept {
     queue_max: u32,
@@ -51,7 +51,7 @@ struct Kept {
     history: Option<History>,
 }
 
-/// Transmission time of a packet size; times above four seconds are not cached.
+/// Transmission time of packets of one size; times above four seconds are not cached.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     bytes: u32,
@@ -67,12 +67,12 @@ impl Known {
     }
 }
 
-/// Sum with an alignment of 8 bytes, which saves the padding that u128 would need.
+/// Sum in nanoseconds, aligned to 8 bytes to avoid the padding that a u128 would need.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, packed(8))]
 struct Nanoseconds(u128);
 
-/// Queues longer than this do not stay in the cache until their packets leave.
+/// Number of waiting packets above which a queue is assumed not to stay in the cache.
 const MANY: usize = 1000;
 
 impl Transmitter {
@@ -129,7 +129,7 @@ impl Transmitter {
             return self.take_at_varying_rate(now, bytes);
         };
         if self.busy_until <= now {
-            // All waiting packets have begun by now: the transmitter is idle.
+            // The transmitter is idle, so the transmissions of all packets in `waiting` are over.
             if *has_waited {
                 self.waiting.clear();
                 self.kept.iter_mut().for_each(|kept| kept.waiting_bytes = 0);
@@ -138,8 +138,8 @@ impl Transmitter {
             return Some(self.transmit(now, duration));
         }
         *has_waited = true;
-        // Packets whose transmission has begun are counted too, as long as this cannot change the
-        // outcome: below the maximum so far there is always room.
+        // `waiting` may still contain packets whose transmission has begun. They are removed only
+        // if it matters: as long as its length is below the maximum so far, there is room.
         if self.waiting.len() >= self.queue_max as usize {
             self.note_another(now, bytes)?;
         }
@@ -152,7 +152,7 @@ impl Transmitter {
         self.room
     }
 
-    /// Counts a packet that has to wait at `now`; `None` if the queue is full.
+    /// Updates the maximum for a packet that has to wait at `now`; `None` if the queue is full.
     #[inline(never)]
     fn note_another(&mut self, now: Time, bytes: u32) -> Option<()> {
         let packets = self.advance_to(now);
@@ -166,7 +166,7 @@ impl Transmitter {
         Some(())
     }
 
-    /// Records the wait of a packet from `at` until the transmitter is free, if recording is on.
+    /// Records that a packet waits from `at` until the transmitter is idle, if that is kept.
     #[inline(always)]
     fn keep(&mut self, at: Time, bytes: u32) {
         if let Some(kept) = &mut self.kept {
@@ -175,12 +175,12 @@ impl Transmitter {
         }
     }
 
-    /// Bytes of the packets in the queue; only kept for a limit in bytes.
+    /// Bytes of the packets in the queue; 0 if they are not kept, because no limit needs them.
     fn waiting_bytes(&self) -> u64 {
         self.kept.as_ref().map_or(0, |kept| kept.waiting_bytes)
     }
 
-    /// Maximum number of packets that waited at once, wherever it is stored.
+    /// Maximum number of packets that waited at once, which is stored in one of two places.
     fn most(&mut self) -> &mut u32 {
         self.kept.as_mut().map_or(&mut self.queue_max, |kept| &mut kept.queue_max)
     }
@@ -210,7 +210,7 @@ impl Transmitter {
         if self.waiting.len() > MANY {
             self.waiting.prefetch(16);
         }
-        // A packet whose transmission starts at this very instant has left the queue.
+        // A packet whose transmission starts at `now` has left the queue.
         while let Some(&Turn { start, bytes, .. }) = self.waiting.front() {
             if start > now {
                 break;
@@ -239,8 +239,8 @@ impl Transmitter {
         self.busy_until
     }
 
-    /// Transmits a packet that arrives at `at` when the transmitter is idle; returns the end of its
-    /// transmission. For a constant rate or none.
+    /// Transmits a packet that arrives at `at`, when the transmitter is idle; returns the end of
+    /// its transmission. Valid only for a constant rate, or without a rate.
     #[inline(always)]
     pub fn start_idle(&mut self, at: Time, bytes: u32) -> Time {
         let Some(duration) = self.duration_of(bytes) else { return at };
@@ -248,19 +248,19 @@ impl Transmitter {
     }
 
     /// Enqueues a packet that is known at `now` to arrive at `at`; returns the end of its
-    /// transmission. `None` if the arrival changes something observable at that time: a drop, or a
-    /// new maximum of the queue length.
+    /// transmission. `None` if its arrival would have an effect that can be observed at that time:
+    /// a drop, or a new maximum of the queue length.
     pub fn start_waiting(&mut self, (now, at): (Time, Time), bytes: u32) -> Option<Time> {
         let duration = self.duration_of(bytes)?;
         self.advance_to(now);
         let start = self.busy_until;
         let wait = start.since(at);
-        // The arrival is stored as its distance from the start; a packet that waits longer than 4 s
-        // enters by an event.
+        // The arrival is stored as the waiting time in 32 bits of nanoseconds, so a packet that
+        // waits longer than 4 s enters by an event.
         let early = u32::try_from(wait.as_nanos()).ok()?;
-        // Packets that will be gone by then are counted too, as long as this cannot change the
-        // outcome, because searching a long queue is slow. With a limit in bytes they are always
-        // removed first, to be exact.
+        // `waiting` may contain packets that will have left the queue by `at`. To search a long
+        // queue for them is slow, so that is done only if its length reaches the maximum so far
+        // (with a limit in bytes, always).
         let mut before = self.waiting.len() as u64;
         let looks = before >= u64::from(self.queue_max);
         if looks {
@@ -278,8 +278,8 @@ impl Transmitter {
         Some(self.transmit(start, duration))
     }
 
-    /// Arrival of the packet whose transmission starts at `start`, or a later time at which it had
-    /// arrived.
+    /// Arrival of the packet whose transmission starts at `start`; if unknown, a time at which the
+    /// packet has certainly arrived.
     pub fn arrival_before(&self, start: Time) -> Time {
         let index = self.waiting.partition_point(|turn| turn.start < start);
         match self.waiting.get(index) {
@@ -288,12 +288,12 @@ impl Transmitter {
         }
     }
 
-    /// Transmission time; for a constant rate or none.
+    /// Transmission time of a packet of `bytes`; 0 unless the rate is constant.
     pub fn takes(&self, bytes: u32) -> Duration {
         self.rate().map_or(Duration::ZERO, |rate| rate.duration_of(bytes + self.overhead))
     }
 
-    /// Transmission time at a constant rate.
+    /// Transmission time at a constant rate; `None` for any other transmitter.
     #[inline(always)]
     fn duration_of(&mut self, bytes: u32) -> Option<Duration> {
         if self.known.bytes == bytes { Some(self.known.duration()) } else { self.learn(bytes) }
@@ -303,11 +303,11 @@ impl Transmitter {
     #[inline(never)]
     fn learn(&mut self, bytes: u32) -> Option<Duration> {
         let rate = self.rate()?;
-        // Two sizes cover most links: full segments in one direction, and a last segment or ACKs.
+        // Two sizes suffice for most links: full-sized segments, and a last segment or ACKs.
         std::mem::swap(&mut self.known, &mut self.known_before);
         if self.known.bytes != bytes {
             let duration = rate.duration_of(bytes + self.overhead);
-            // Longer than four seconds: too long for the cached field, and too rare to matter.
+            // A time above four seconds does not fit into the cache, and is too rare to matter.
             let Ok(nanoseconds) = u32::try_from(duration.as_nanos()) else {
                 return Some(duration);
             };
@@ -316,8 +316,8 @@ impl Transmitter {
         Some(self.known.duration())
     }
 
-    /// Starts a transmission at `now` on an idle transmitter; returns its end. `waited` tells
-    /// whether the packet was queued.
+    /// Starts a transmission at `now`, when the transmitter is idle; returns its end. `waited` is
+    /// true if the packet was queued.
     pub fn begin(&mut self, now: Time, bytes: u32, waited: bool) -> Time {
         let end = if let Some(duration) = self.duration_of(bytes) {
             later(now, duration)

@@ -2,18 +2,18 @@
 
 use retx_units::Time;
 
-/// Packet that waits.
+/// Packet that waits for the transmitter.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Turn {
-    /// Start of its transmission.
+    /// Start of the packet's transmission.
     pub start: Time,
     pub bytes: u32,
-    /// Waiting time in nanoseconds, if it was computed before the packet arrived; otherwise 0.
+    /// Waiting time in nanoseconds if the packet passed ahead of time; otherwise 0.
     pub early: u32,
 }
 
 impl Turn {
-    /// Arrival of the packet, or a later time at which it had arrived.
+    /// Arrival of the packet if it passed ahead of time; otherwise a time at which it has arrived.
     pub const fn arrival(&self) -> Time {
         match self.early {
             0 => Time::ZERO,

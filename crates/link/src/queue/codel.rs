@@ -1,16 +1,18 @@
-//! *What it does.* Measures how long packets have waited when they leave. If that has exceeded a
-//! target for an interval, CoDel drops (or marks) packets at the head of the queue, at decreasing
-//! intervals, until the delay falls below the target.
+//! *What it does.* Measures the time that each packet has waited when it leaves the queue. Once
+//! this delay has exceeded a target for an interval, CoDel drops (or marks) packets at the head of
+//! the queue, at shorter and shorter intervals, until the delay falls below the target.
 //!
-//! *Reference.* Nichols, Jacobson, McGregor & Iyengar, RFC 8289 §5; marks as in Linux
-//! (`codel_impl.h`), for the RFC leaves them open.
+//! *Reference.* Nichols, Jacobson, McGregor & Iyengar, RFC 8289 §5. Marks are as in Linux
+//! (`codel_impl.h`), because the RFC does not specify them.
 //!
-//! *Equations.* Next drop at t + interval/√count. The count starts from what the last dropping
-//! state added to it, if that ended less than 16 intervals ago, else from 1.
+//! *Equations.* After a drop at time t, the next one is at t + interval/√count. A new dropping
+//! state starts with count = 1; if the last one ended less than 16 intervals ago, it starts with
+//! the amount by which count grew there.
 //!
-//! *Where we differ.* `maxpacket_`, the size below which a backlog is no queue, is the largest
-//! packet so far, as in ns-2; Linux uses the MTU of the interface. The square root is exact; Linux
-//! approximates it by Newton's method. A packet in transmission is not in the queue.
+//! *Where we differ.* `maxpacket_`, the number of bytes up to which the queue counts as empty, is
+//! the size of the largest packet so far, as in ns-2; Linux uses the MTU of the interface. The
+//! square root is exact; Linux approximates it by Newton's method. A packet in transmission is not
+//! in the queue.
 
 use super::control::{Control, Law, Source};
 use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting};
@@ -19,14 +21,14 @@ use retx_units::{Duration, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Drops packets at the head if the sojourn time exceeds the target for an interval (CoDel, RFC
-/// 8289).
+/// Drops packets at the head of the queue if the sojourn time has exceeded the target for an
+/// interval (CoDel, RFC 8289).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields, default)]
 pub struct Config {
     /// Acceptable standing queue delay.
     pub target: Duration,
-    /// Time for which the delay may exceed the target; about the longest common RTT.
+    /// Time for which the delay may exceed the target; about the largest RTT that is common.
     pub interval: Duration,
     /// Mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
@@ -55,7 +57,7 @@ impl Config {
     }
 }
 
-/// Both times must be above zero, and the interval longer than the target.
+/// Checks that both times are above zero, and that the interval is longer than the target.
 pub(super) fn check_times(target: Duration, interval: Duration) -> Result<(), String> {
     if target.is_zero() {
         return Err(choice::at("target", "0 s: any queue would be too long; RFC 8289 takes 5 ms"));
@@ -70,7 +72,7 @@ pub(super) fn check_times(target: Duration, interval: Duration) -> Result<(), St
     Ok(())
 }
 
-/// A packet needs queue space before its transmission.
+/// Checks that the queue has room for a packet, which it needs before its transmission.
 pub(super) fn check_room(packets: u64) -> Result<(), String> {
     if packets == 0 {
         return Err(choice::at("packets", "0: not a single packet would get through"));

@@ -1,6 +1,6 @@
-//! CoDel's control law: which dequeued packets are dropped or marked.
+//! CoDel's control law: decides which dequeued packets are dropped or marked.
 //!
-//! Shared by `codel` and by each flow of `fq_codel`, whose module comments describe it.
+//! It is used by `codel`, whose module comment describes it, and for each queue of `fq_codel`.
 
 use super::{Exits, Waiting};
 use retx_units::{Duration, Time};
@@ -12,11 +12,11 @@ pub(super) struct Law {
     pub target: Duration,
     /// Time for which the delay may exceed the target.
     pub interval: Duration,
-    /// Mark ECN-capable packets.
+    /// True to mark ECN-capable packets instead of dropping them.
     pub ecn: bool,
 }
 
-/// Queue from which the control takes packets.
+/// Queue from which the control law takes packets.
 pub(super) trait Source {
     /// Removes and returns the first packet.
     fn pop(&mut self) -> Option<Waiting>;
@@ -80,8 +80,8 @@ impl Control {
         packet
     }
 
-    /// Enters the dropping state. If it was left recently, the drop rate that controlled the queue
-    /// then is the starting point.
+    /// Enters the dropping state. If that was left recently, the count starts from the value at
+    /// which the queue was under control.
     fn begin(&mut self, now: Time, law: &Law) {
         self.dropping = true;
         let dropped = self.count.saturating_sub(self.last_count);
@@ -91,14 +91,14 @@ impl Control {
         self.last_count = self.count;
     }
 
-    /// `dodequeue`: the first packet, and whether it may be dropped.
+    /// `dodequeue`: removes and returns the first packet, and whether it may be dropped.
     fn take(&mut self, now: Time, law: &Law, line: &mut impl Source) -> (Option<Waiting>, bool) {
         let Some(packet) = line.pop() else {
             self.first_above = None;
             return (None, false);
         };
         self.largest = self.largest.max(packet.frame.bytes);
-        // A queue of at most one packet is not a standing queue, however slow the link is.
+        // At most one more packet is not a standing queue, however slow the link is.
         if now.since(packet.since) < law.target || line.bytes() <= u64::from(self.largest) {
             self.first_above = None;
             return (Some(packet), false);

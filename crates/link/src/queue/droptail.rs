@@ -1,6 +1,6 @@
 //! *What it does.* First in, first out; a packet that arrives at a full queue is dropped.
 //!
-//! *Where we differ.* As in ns-2 and ns-3, the packet in transmission takes no room.
+//! *Where we differ.* As in ns-2 and ns-3, the packet in transmission does not count.
 
 use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting};
 use retx_units::Time;
@@ -27,7 +27,7 @@ impl Config {
     }
 }
 
-/// Limits in packets (below 2³²) and in bytes. Small, because each pipe has them.
+/// Limits in packets (below 2³²) and in bytes. The struct is packed, because each pipe has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, packed(4))]
 pub struct Limits {
@@ -36,7 +36,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// True if the only limit is in bytes.
+    /// True if the queue has a limit in bytes.
     pub const fn are_in_bytes(&self) -> bool {
         self.bytes != u64::MAX
     }
@@ -49,8 +49,8 @@ impl Limits {
     }
 }
 
-/// Running queue. Pipes do not use it: they only check the limits, because arrival determines
-/// everything else.
+/// Running queue. Pipes only check the limits and do not use this queue, because a packet's arrival
+/// determines everything else.
 #[derive(Debug, Clone)]
 pub struct State {
     limits: Limits,

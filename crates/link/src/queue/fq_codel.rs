@@ -1,18 +1,19 @@
-//! *What it does.* Hashes each flow to a queue of its own and serves the queues by deficit round
-//! robin, new flows first. Each queue has its own CoDel. If all queues together are full, the
-//! longest loses half of its packets.
+//! *What it does.* Assigns each flow to one of many queues by a hash, and serves the queues by
+//! deficit round robin, those of new flows first. Each queue has its own CoDel. If all queues
+//! together exceed the limit, packets of the longest one are dropped.
 //!
-//! *Reference.* Høiland-Jørgensen, McKenney, Täht, Gettys & Dumazet, RFC 8290 §4; details that it
-//! leaves open as in Linux (`sch_fq_codel.c`).
+//! *Reference.* Høiland-Jørgensen, McKenney, Täht, Gettys & Dumazet, RFC 8290 §4. Details that the
+//! RFC leaves open are as in Linux (`sch_fq_codel.c`).
 //!
-//! *Equations.* A queue may send while its deficit is above 0; each turn adds a quantum, and a
-//! packet subtracts its bytes. Overload: packets are dropped from the head of the queue with the
-//! most bytes until half of the bytes or 64 packets are gone (§4.1); as in Linux they count as
-//! drops of that queue's CoDel.
+//! *Equations.* A queue may send while its deficit is above 0. Each turn adds a quantum to the
+//! deficit, and each packet sent subtracts its bytes. Above the limit, packets are dropped from the
+//! head of the queue with the most bytes, until half of its bytes or 64 packets are gone (§4.1). As
+//! in Linux, these drops are added to the count of that queue's CoDel.
 //!
-//! *Where we differ.* A flow is a flow of the run, not a tuple of addresses; the hash mixes its
-//! index with a random number drawn at the start (§4.1.1). CoDel's rule that a single packet is no
-//! queue applies to all queues together, as in Linux. Linux's limit on memory is omitted.
+//! *Where we differ.* A flow is a flow of the run, not a tuple of addresses and ports; its index is
+//! hashed with a random number drawn at the start (§4.1.1). CoDel's rule that a single packet is no
+//! standing queue is applied to all queues together, as in Linux. Linux's limit of memory is
+//! omitted.
 
 use super::control::{Control, Law, Source};
 use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting, codel};
@@ -42,7 +43,7 @@ pub struct Config {
 
 checked!(Config);
 
-/// RFC 8290 §4.1: largest number of packets dropped at one overload.
+/// Maximum number of packets dropped at once when the limit is exceeded (RFC 8290 §4.1).
 const BATCH_MAX: u32 = 64;
 
 impl Default for Config {
@@ -81,11 +82,11 @@ struct Line {
     packets: Fifo,
     control: Control,
     credit: i64,
-    /// True if the queue is in a list.
+    /// True if the queue is in one of the two lists.
     listed: bool,
 }
 
-/// A queue as its CoDel sees it.
+/// Queue of a flow as its CoDel sees it: packets of its own, but the bytes of all queues.
 struct Turn<'a> {
     packets: &'a mut Fifo,
     all: &'a mut Occupancy,
@@ -137,7 +138,7 @@ impl State {
 
     /// Index of a flow's queue.
     fn line_of(&self, flow: u32) -> u32 {
-        // Finaliser of MurmurHash3: every input bit affects every output bit.
+        // The finaliser of MurmurHash3, in which every input bit affects every output bit.
         let mut hash = u64::from(flow) ^ self.perturbation;
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
         hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
@@ -145,7 +146,8 @@ impl State {
         ((u128::from(hash) * self.lines.len() as u128) >> 64) as u32
     }
 
-    /// Handles overload: drops half of the packets of the longest queue.
+    /// Drops packets at the head of the queue with the most bytes: half of its bytes, but at most
+    /// [`BATCH_MAX`] packets.
     #[cold]
     fn shorten_the_longest(&mut self, exits: &mut Exits) {
         let bytes = |line: &Line| line.packets.occupancy().bytes;
@@ -205,8 +207,8 @@ impl Queue for State {
                 line.credit -= i64::from(packet.frame.bytes);
                 return Some(packet);
             }
-            // An empty queue leaves the list; a new one becomes old first, so that it cannot return
-            // as new at once.
+            // An empty queue leaves its list. A new queue moves to the end of the old ones first;
+            // otherwise a flow could become new again at once.
             list.pop_front();
             if is_new && !self.old.is_empty() {
                 self.old.push_back(index);

@@ -1,10 +1,10 @@
-//! Queue disciplines: which packets are admitted, dropped, marked, and sent next.
+//! Queue disciplines, which decide which packets are admitted, dropped, marked, and sent next.
 //!
 //! A discipline holds the waiting packets. It is called when a packet arrives and when the
-//! transmitter becomes idle. Packets that it drops after they were admitted, and packets that it
-//! marks, are reported through [`Exits`]. If the discipline is configured for ECN, an ECN-capable
-//! packet (RFC 3168 §5) is marked where another would be dropped early; a packet that finds the
-//! queue full is dropped in any case.
+//! transmitter becomes idle. It reports through [`Exits`] which packets it marks, and which it
+//! drops after it has admitted them. If ECN is configured, an ECN-capable packet (RFC 3168 §5) is
+//! marked where another packet would be dropped early. A packet that finds the queue full is
+//! dropped in any case.
 
 retx_units::registry! { $
     /// Admits, orders, drops and marks packets.
@@ -26,7 +26,7 @@ use std::collections::VecDeque;
 pub struct Environment {
     /// Random stream of the queue.
     pub stream: Stream,
-    /// Rate at which it is emptied; `None` if unlimited.
+    /// Rate of the transmitter behind the queue; `None` if unlimited.
     pub rate: Option<Rate>,
     /// Link-layer overhead per packet, bytes.
     pub overhead: u32,
@@ -41,14 +41,14 @@ pub struct Occupancy {
     pub bytes: u64,
 }
 
-/// Packet that waits.
+/// Packet that waits in a queue.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Waiting {
     /// The caller's id of the packet.
     pub id: u32,
     /// Size and flow.
     pub frame: Frame,
-    /// True if it can be marked (ECN-capable transport).
+    /// True if the packet can be marked (ECN-capable transport).
     pub ecn_capable: bool,
     /// Next hop, numbered by the caller; 0 if there is only one.
     pub to: u16,
@@ -59,13 +59,14 @@ pub struct Waiting {
 /// Actions of a discipline on admitted packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// Dropped after waiting.
+    /// The packet with this id is dropped after it has waited.
     Dropped(u32),
-    /// Marked with congestion experienced; it stays in the queue or leaves as usual.
+    /// The packet with this id is marked (congestion experienced); it stays in the queue or leaves
+    /// as usual.
     Marked(u32),
 }
 
-/// Actions that the caller has not collected yet, in order.
+/// Actions that the caller has not fetched yet, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Exits {
     list: VecDeque<Exit>,
@@ -93,8 +94,8 @@ pub trait Queue {
     /// Handles an arrival; true if the packet is admitted.
     fn enqueue(&mut self, now: Time, packet: &Waiting, exits: &mut Exits) -> bool;
 
-    /// Next packet to transmit; `None` if the queue is empty. Called at the end of each
-    /// transmission, and after an arrival at an idle transmitter.
+    /// Removes and returns the next packet to transmit; `None` if the queue is empty. Called at the
+    /// end of each transmission, and after an arrival while the transmitter is idle.
     fn dequeue(&mut self, now: Time, exits: &mut Exits) -> Option<Waiting>;
 
     /// Contents of the queue.

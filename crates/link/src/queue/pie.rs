@@ -1,21 +1,25 @@
-//! *What it does.* Proportional Integral controller Enhanced: each update interval adjusts the drop
-//! probability by the delay and by its change; arriving packets are dropped (or marked) with that
-//! probability.
+//! *What it does.* PIE (Proportional Integral controller Enhanced) drops or marks arriving packets
+//! with a probability. At regular intervals it adjusts that probability to the queueing delay and
+//! to the change of this delay.
 //!
-//! *Reference.* Pan, Natarajan, Baker & White, RFC 8033 §4 and §5; compared with Linux'
-//! `sch_pie.c`.
+//! *Reference.* Pan, Natarajan, Baker & White, RFC 8033 §4 and §5; compared with `sch_pie.c` in
+//! Linux.
 //!
-//! *Equations.* p += a·(d − target) + b·(d − d_old), in seconds; a, b = alpha, beta scaled by
-//! 1/2048, 1/512, 1/128, 1/32, 1/8, 1/2, 1 for p below 10⁻⁶, 10⁻⁵, …, 0.1 and above (§4.2); at most
-//! 0.02 more at once from p = 0.1 on; p·0.98 when d = d_old = 0. No drop within the burst
-//! allowance, nor with d_old below half of the target and p < 0.2, nor with two packets or less in
-//! the queue. Draws count only once the probabilities since the last drop sum up to 0.85, and at
-//! 8.5 it drops (§5.4).
+//! *Equations.* An update adds a·(d − target) + b·(d − d_old) to the probability p, where d is the
+//! delay and d_old that of the previous update, in seconds. The weights a and b are alpha and beta
+//! times a factor: 1/2048 for p below 10⁻⁶, 1/512 below 10⁻⁵, 1/128, 1/32, 1/8, 1/2 below 0.1, and
+//! 1 above (§4.2). From p = 0.1 on, an update adds at most 0.02. If d = d_old = 0, p is multiplied
+//! by 0.98.
 //!
-//! *Where we differ.* d is the queueing delay of the last departed packet, 0 once the queue is
-//! empty, as in Linux (the RFC allows this or an estimate of the departure rate, §5.2). The burst
-//! allowance falls with each update, as in the RFC; in Linux it falls with each packet. Linux adds
-//! 0.02 when d is above 250 ms; the RFC does not.
+//! No packet is dropped during the burst allowance, nor while d_old is below half of the target and
+//! p < 0.2, nor while the queue holds at most two packets. After a drop, there is no further one
+//! until the probabilities of the arriving packets add up to 0.85; when they add up to 8.5, a
+//! packet is dropped in any case (§5.4).
+//!
+//! *Where we differ.* The delay d is that of the packet that left last, or 0 if the queue is empty,
+//! as in Linux; the RFC allows this or an estimate from the departure rate (§5.2). The burst
+//! allowance decreases with each update, as in the RFC; in Linux it decreases with each packet.
+//! Linux adds 0.02 to p when d exceeds 250 ms; the RFC does not.
 
 use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting, codel};
 use crate::checked::checked;
@@ -23,11 +27,11 @@ use retx_units::{Duration, Probability, Stream, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Drops by a probability that a controller sets from the delay (PIE, RFC 8033).
+/// Drops packets with a probability that a controller derives from the delay (PIE, RFC 8033).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields, default)]
 pub struct Config {
-    /// Queue delay that the controller aims at.
+    /// Queueing delay at which the controller aims.
     pub target: Duration,
     /// Interval between updates of the drop probability.
     pub update_interval: Duration,
@@ -41,8 +45,8 @@ pub struct Config {
     pub ecn: bool,
     /// Drop probability up to which packets are marked.
     pub ecn_threshold: Probability,
-    /// Mean packet size in bytes: no early drop while the queue holds at most two packets of this
-    /// size.
+    /// Mean packet size in bytes. Packets are not dropped early while the queue holds at most twice
+    /// as many bytes.
     pub mean_packet: u32,
     /// Limit of the queue, in packets.
     pub packets: u64,
@@ -87,7 +91,7 @@ impl Config {
     }
 }
 
-/// Controller: the drop probability as a function of the delays at the updates.
+/// Controller, which derives the drop probability from the delays at its updates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Controller {
     /// Drop probability.
@@ -104,7 +108,7 @@ impl Controller {
         Self { probability: 0.0, delay_before: Duration::ZERO, burst: config.burst_allowance }
     }
 
-    /// Updates the probability for the current delay (RFC 8033 §4.2).
+    /// Updates the probability by the current delay (RFC 8033 §4.2).
     pub fn update(&mut self, config: &Config, delay: Duration) {
         let seconds = Duration::as_secs_f64;
         let [now, before] = [delay, self.delay_before].map(seconds);
@@ -173,8 +177,8 @@ impl State {
         self.controller.probability
     }
 
-    /// Performs the updates due by now. The delay is constant between two packets, so updates need
-    /// no timer.
+    /// Performs the updates due by `now`. The delay does not change between two packets, so updates
+    /// need no timer.
     fn catch_up(&mut self, now: Time) {
         let interval = self.config.update_interval;
         while self.next_update <= now {
@@ -182,13 +186,13 @@ impl State {
             self.controller.update(&self.config, self.delay);
             self.next_update += interval;
             if self.controller == before && self.next_update <= now {
-                // Further updates have no effect.
+                // The controller does not change any more, so further updates are skipped.
                 self.next_update = now.align_down(interval) + interval;
             }
         }
     }
 
-    /// Cases in which a packet is admitted regardless of the probability (RFC 8033 §4.1).
+    /// True if a packet is admitted whatever the probability is (RFC 8033 §4.1).
     fn is_safe(&self) -> bool {
         let controller = &self.controller;
         let quiet = controller.delay_before.saturating_mul(2) < self.config.target
@@ -197,7 +201,8 @@ impl State {
         !controller.burst.is_zero() || quiet || short
     }
 
-    /// Derandomised drop decision (RFC 8033 §5.4).
+    /// Decides whether a packet is dropped or marked, with limits on the distance between two drops
+    /// (derandomisation, RFC 8033 §5.4).
     fn is_chosen(&mut self) -> bool {
         let probability = self.controller.probability;
         if probability == 0.0 {
@@ -254,9 +259,9 @@ mod tests {
     use super::*;
     use retx_units::StreamKey;
 
-    /// At a constant probability p, no drop happens before the probabilities sum to 0.85; from
-    /// there on each packet is dropped with probability p, and at a sum of 8.5 in any case (RFC
-    /// 8033 §5.4).
+    /// At a constant probability p, no packet is dropped until the probabilities add up to 0.85.
+    /// From then on each packet is dropped with probability p, and in any case when they add up to
+    /// 8.5 (RFC 8033 §5.4).
     #[test]
     fn drops_keep_their_distance() {
         let stream = StreamKey { seed: 9, replication: 0 }.stream("pie");
@@ -267,17 +272,18 @@ mod tests {
             let mut gap = |_| (1..).find(|_| state.is_chosen()).expect("sooner or later");
             (0..100_000).map(&mut gap).collect()
         };
-        // Exact in binary: multiples of 1/32 reach 0.85 at the 28th packet and 8.5 at the 272nd.
+        // Multiples of 1/32 are exact in binary; they reach 0.85 at the 28th packet and 8.5 at the
+        // 272nd.
         let p = 1.0 / 32.0;
         let found = gaps(&mut state, p);
         let n = found.len() as f64;
         assert_eq!(found.iter().min(), Some(&28));
         assert_eq!(found.iter().max(), Some(&272));
         let at_the_latest = found.iter().filter(|gap| **gap == 272).count() as f64;
-        // The 244 packets before it were spared, and the 272nd is dropped in any case.
+        // A gap of 272 means that 244 draws, for the packets before the 272nd, chose no drop.
         let share = (1.0 - p).powi(244);
         assert!((at_the_latest - n * share).abs() < 4.0 * (n * share).sqrt());
-        // 27 plus a geometric variable truncated at 245.
+        // The mean of 27 plus a geometric variable that is truncated at 245.
         let mean = 27.0 + (1.0 - (1.0 - p).powi(245)) / p;
         let measured = found.iter().map(|gap| f64::from(*gap)).sum::<f64>() / n;
         assert!((measured - mean).abs() < 4.0 * (1.0 / p) / n.sqrt(), "{measured} for {mean}");

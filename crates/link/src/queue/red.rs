@@ -1,22 +1,27 @@
-//! *What it does.* Random early detection: keeps an average of the queue and drops (or marks)
-//! arriving packets at random, the more likely the larger the average, and at about even distances.
+//! *What it does.* RED (random early detection) keeps an average of the queue length. It drops (or
+//! marks) arriving packets at random, with a probability that grows with the average, and spaces
+//! these drops about evenly.
 //!
 //! *Reference.* Floyd & Jacobson, "Random Early Detection Gateways for Congestion Avoidance",
-//! IEEE/ACM ToN 1(4), 1993, Fig. 2; "gentle" after Floyd, "Recommendation on using the 'gentle'
-//! variant of RED", 2000; defaults of thresholds and weight of the paper, of the largest
-//! probability of Floyd, "RED: Discussions of Setting Parameters", 1997 (also ns-2's).
+//! IEEE/ACM ToN 1(4), 1993, Fig. 2; "gentle" as in Floyd, "Recommendation on using the 'gentle'
+//! variant of RED", 2000. The default thresholds and weight are those of the paper; the default
+//! maximum probability is that of Floyd, "RED: Discussions of Setting Parameters", 1997, and ns-2.
 //!
-//! *Equations.* avg ← (1 − w)·avg + w·q at each arrival; one that finds the link idle for a time t:
-//! avg ← (1 − w)^(t/s)·avg, s being the time to send a packet of mean size. Between the thresholds
-//! p_b = max_p·(avg − min)/(max − min), gentle above them p_b = max_p + (1 − max_p)·(avg − max)/max
-//! up to 2·max. p_a = p_b/(1 − count·p_b), count being the packets let in since the last that was
-//! not: the distance between two is uniform in 1 … 1/p_b − 1 (Fig. 2; the paper's text has 1/p_b).
-//! Above, every packet is dropped.
+//! *Equations.* At each arrival avg ← (1 − w)·avg + w·q, where q is the queue length. If the link
+//! has been idle for a time t, avg ← (1 − w)^(t/s)·avg instead, where s is the transmission time of
+//! a packet of mean size. Between the thresholds p_b = max_p·(avg − min)/(max − min); with
+//! `gentle`, between max and 2·max, p_b = max_p + (1 − max_p)·(avg − max)/max. Above that, every
+//! packet is dropped.
 //!
-//! *Where we differ.* The queue is counted in packets, without the one in transmission, and the
-//! link is idle when nothing is in transmission either, as in ns-2. Between the thresholds an
-//! ECN-capable packet is marked instead of dropped; above the upper threshold it is dropped (RFC
-//! 3168 §7). ns-2's `wait`, which spaces drops further apart, and its adaptive variant are omitted.
+//! A packet is dropped or marked with probability p_a = p_b/(1 − count·p_b), where count is the
+//! number of packets admitted since the last drop or mark. The distance between two drops is then
+//! uniform in 1 … 1/p_b − 1 (Fig. 2; the paper's text says 1/p_b).
+//!
+//! *Where we differ.* The queue is counted in packets, without the packet in transmission; the link
+//! is idle if no packet is queued or in transmission, as in ns-2. An ECN-capable packet that is
+//! chosen at random is marked instead of dropped; where every packet is dropped, it is dropped, too
+//! (RFC 3168 §7). ns-2's `wait`, which spaces drops further apart, and its adaptive variant are
+//! omitted.
 
 use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting, codel};
 use crate::checked::checked;
@@ -24,18 +29,18 @@ use retx_units::{Duration, Probability, Stream, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Drops at random as the average queue grows (RED, Floyd & Jacobson 1993).
+/// Drops packets at random, the more the longer the average queue is (RED, Floyd & Jacobson 1993).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields, default)]
 pub struct Config {
-    /// Average queue, in packets, below which nothing is dropped early.
+    /// Average queue length, in packets, below which no packet is dropped early.
     pub min_threshold: f64,
-    /// Average queue, in packets, at which the drop probability reaches `max_probability`; above
-    /// it, see `gentle`.
+    /// Average queue length, in packets, at which the drop probability reaches `max_probability`;
+    /// above it, see `gentle`.
     pub max_threshold: f64,
     /// Drop probability at the upper threshold.
     pub max_probability: Probability,
-    /// Weight of the current queue in the average, above 0.
+    /// Weight of the current queue length in the average; above 0.
     pub weight: f64,
     /// Let the probability grow to 1 at twice the upper threshold, instead of dropping every packet
     /// above the upper threshold.
@@ -44,7 +49,7 @@ pub struct Config {
     pub ecn: bool,
     /// Mean packet size in bytes; determines how fast the average falls while the link is idle.
     pub mean_packet: u32,
-    /// Limit of the queue, in packets; unlimited by default, so that only the average limits it.
+    /// Limit of the queue, in packets; unlimited by default, because the average limits it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packets: Option<u64>,
 }
@@ -90,14 +95,14 @@ impl Config {
     }
 }
 
-/// Decision about an arriving packet, from the average queue.
+/// Decision about an arriving packet, based on the average queue length.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Decision {
-    /// Admit.
+    /// Admit the packet.
     Nothing,
-    /// Drop or mark with this probability (p_b).
+    /// Drop or mark the packet with this probability (p_b).
     Early(f64),
-    /// Drop.
+    /// Drop the packet.
     Drop,
 }
 
@@ -136,14 +141,14 @@ impl State {
         self.average
     }
 
-    /// Updates the average at an arrival; true if the arrival finds the link idle.
+    /// Updates the average at an arrival; true if the link was idle.
     fn take_average(&mut self, now: Time) -> bool {
         let weight = self.config.weight;
         let idle_since = self.idle_since.take();
         if let Some(since) = idle_since {
             let packets = now.since(since).as_secs_f64() / self.packet_time.as_secs_f64();
-            // Without a rate, transmissions take no time: any number of packets could have left
-            // meanwhile.
+            // Without a rate, transmissions take no time, so any number of packets could have been
+            // sent while the link was idle; 0/0 stands for no idle time.
             let share = if packets.is_nan() { 1.0 } else { libm::pow(1.0 - weight, packets) };
             self.average *= share;
         } else {
@@ -209,7 +214,7 @@ impl Queue for State {
         let idle = self.take_average(now);
         let admitted = self.admit(packet, exits);
         if idle && !admitted {
-            // No further packet is dequeued: the link stays idle.
+            // `dequeue` is not called after a drop on arrival, so the link stays idle.
             self.idle_since = Some(now);
         }
         admitted

@@ -1,9 +1,10 @@
-//! Relays: nodes before a lossy hop that inspect the segments of a flow. [`snoop`] repairs losses,
-//! [`notice`] reports them to senders.
+//! Relays: agents at a node next to a lossy hop, which inspect the segments of flows. [`snoop`]
+//! repairs losses, and [`notice`] reports them to senders.
 //!
-//! A relay adds no delay: a segment is forwarded at once, or an acknowledgment is absorbed. It
-//! keeps copies of segments, which the caller makes and numbers: after [`Verdict::Keep`] the caller
-//! hands a copy in ([`Relay::keep`]), and [`Order`]s tell the caller to send or free it.
+//! A relay adds no delay: it forwards a segment at once, or absorbs an acknowledgment. The copies
+//! of segments that it holds are made by the caller. After [`Verdict::Keep`] the caller makes a
+//! copy and reports its id ([`Relay::keep`]); later an [`Order`] tells the caller to send or free
+//! it.
 
 pub mod notice;
 pub mod snoop;
@@ -29,10 +30,9 @@ pub enum Config {
 pub struct Passing<'a> {
     /// Flow of the segment.
     pub flow: u32,
-    /// Side of the flow's data sender, as seen from the lossy hop.
+    /// Side of the lossy hop on which the flow's data sender is.
     pub side: Side,
-    /// True if it travels in the direction of the flow's data, false for that of the
-    /// acknowledgments.
+    /// True in the direction of the flow's data, false in that of its acknowledgments.
     pub with_data: bool,
     /// TCP header.
     pub segment: &'a Segment,
@@ -42,22 +42,22 @@ pub struct Passing<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Verdict {
-    /// Forward it.
+    /// Forward the segment.
     Pass,
-    /// Forward it, and hand in a copy.
+    /// Forward the segment, and report the id of a copy.
     Keep,
-    /// Forward it, marked: the segment that it asks for was lost on the hop.
+    /// Forward the acknowledgment with a mark: the segment that it asks for was lost on the hop.
     Mark,
     /// Absorb the acknowledgment.
     Absorb,
 }
 
-/// Action on a copy.
+/// Action on the copy with this id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// Send it over the hop, and keep it.
+    /// Send another copy of it over the hop.
     Send(u32),
-    /// Free it.
+    /// Free the copy.
     Forget(u32),
 }
 
@@ -66,11 +66,11 @@ pub enum Order {
 pub struct Counters {
     /// Segments copied.
     pub segments_cached: u64,
-    /// Copies sent upon duplicate acknowledgments.
+    /// Copies sent because of duplicate acknowledgments.
     pub repeated_by_acks: u64,
-    /// Copies sent by the timer.
+    /// Copies sent because the timer expired.
     pub repeated_by_timer: u64,
-    /// Segments given up after the maximum number of copies.
+    /// Segments given up after the maximum number of copies had been sent.
     pub given_up: u64,
     /// Duplicate acknowledgments absorbed.
     pub acks_suppressed: u64,
@@ -85,7 +85,7 @@ pub struct Counters {
 pub struct Occupancy {
     /// Bytes held now.
     pub bytes: u64,
-    /// Maximum.
+    /// Maximum number of bytes held.
     pub max: u64,
     /// Integral over time up to the last update, in byte-nanoseconds.
     pub integral: u128,
@@ -112,7 +112,7 @@ enum Agent {
     Notice(Notice),
 }
 
-/// A flow's agent and its deadline in the heap.
+/// Agent of a flow, and its deadline as entered in the heap.
 #[derive(Debug, Clone)]
 struct Served {
     agent: Agent,
@@ -125,11 +125,11 @@ pub struct Relay {
     config: Config,
     /// Agents by flow index.
     flows: Vec<Option<Box<Served>>>,
-    /// Deadlines of agents, earliest first. Entries that no longer match the agent's deadline are
-    /// ignored.
+    /// Deadlines of agents, earliest first. An entry that does not match the agent's deadline any
+    /// more is ignored.
     wakes: BinaryHeap<Reverse<(Time, u32)>>,
     orders: VecDeque<Order>,
-    /// Flow of the segment whose copy the caller is to hand in.
+    /// Flow of the segment for which the caller must report the id of a copy.
     asked: Option<u32>,
     counters: Counters,
     occupancy: Occupancy,
@@ -188,7 +188,7 @@ impl Relay {
         verdict
     }
 
-    /// Hands in the copy that [`Verdict::Keep`] asked for.
+    /// Reports the id of the copy that [`Verdict::Keep`] asked for.
     ///
     /// # Panics
     /// If no copy was asked for.
@@ -204,8 +204,8 @@ impl Relay {
         self.flows.get_mut(flow as usize)?.as_mut().map(|served| &mut served.agent)
     }
 
-    /// Reports that the hop's queue has dropped a data segment: the sender has to learn of this
-    /// congestion.
+    /// Reports that the hop's queue has dropped a segment. For a data segment the agent must then
+    /// not repair or report the loss, because the sender has to learn of the congestion.
     pub fn on_queue_drop(&mut self, now: Time, passing: &Passing<'_>) {
         if !passing.with_data {
             return;
@@ -263,8 +263,8 @@ impl Relay {
         }
     }
 
-    /// Updates an agent's deadline. An agent whose deadline has moved to later is checked again at
-    /// its old entry.
+    /// Enters an agent's deadline into the heap if it is earlier than the entry there. If it has
+    /// become later, it is checked again when the old entry is due.
     fn schedule(&mut self, flow: u32) {
         let Some(served) = self.flows[flow as usize].as_mut() else { return };
         let Agent::Snoop(snoop) = &served.agent else { return };
@@ -280,7 +280,7 @@ impl Relay {
         self.counters
     }
 
-    /// Bytes held up to `now`.
+    /// Bytes held over time, up to `now`.
     pub fn occupancy(&self, now: Time) -> Occupancy {
         let mut occupancy = self.occupancy;
         occupancy.advance_to(now);

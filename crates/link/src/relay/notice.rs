@@ -1,34 +1,35 @@
-//! *What it does.* Explicit loss notification: marks acknowledgments that request a segment lost on
-//! the lossy hop, so that the sender can retransmit it without reducing its window.
+//! *What it does.* Explicit loss notification: the relay marks acknowledgments that request a
+//! segment which was lost on the lossy hop, so that the sender can retransmit the segment without
+//! reducing its window.
 //!
 //! *Reference.* Balakrishnan & Katz, Explicit loss notification and wireless web performance,
 //! Globecom 1998; ns-2 `tcp/snoop.cc`, `snoop_wless_data` and `snoop_wired_ack` (data from the
 //! mobile). Balakrishnan et al., IEEE/ACM ToN 5(6), 1997, measure its benefit for data towards the
 //! mobile, with a receiver that is informed of every loss.
 //!
-//! *Rules.* For data from the mobile the relay is behind the hop: data that it has not seen, while
-//! later data have arrived, were lost on the hop, and each acknowledgment that requests them is
-//! marked. For data towards the mobile it is before the hop: data that it has passed on, and that
-//! the hop's queue has not dropped, were lost on the hop once a duplicate ACK or a SACK block shows
-//! that they are missing.
+//! *Rules.* For data from the mobile, the relay is behind the hop. If it has seen later data but
+//! not those that an acknowledgment requests, these were lost on the hop, and the acknowledgment is
+//! marked. For data towards the mobile, the relay is before the hop. If a duplicate ACK or a SACK
+//! block shows that data are missing which the relay has forwarded and the hop's queue has not
+//! dropped, they were lost on the hop.
 //!
-//! *Where we differ.* ns-2 remembers 8 runs of segments and compares whole segments; this relay
-//! remembers 64 runs and compares positions. Drops in the mobile's own queue count as losses of the
-//! hop, because the relay cannot distinguish them.
+//! *Where we differ.* ns-2 remembers 8 runs of consecutive segments and compares whole segments;
+//! this relay remembers 64 runs and compares positions. Drops in the mobile's own queue count as
+//! losses on the hop, because the relay cannot distinguish them.
 
 use super::Verdict;
 use retx_units::SeqNr;
 use retx_wire::{Flags, Segment};
 
-/// Largest number of position ranges remembered.
+/// Maximum number of position ranges that are remembered.
 const RUNS_MAX: usize = 64;
 
 /// Location of the data sender, as seen from the relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The sender is on the relay's side: data leave over the lossy hop.
+    /// The sender is on the relay's side of the lossy hop: data go over the hop after the relay.
     Toward,
-    /// The sender is beyond the lossy hop: data arrive over it.
+    /// The sender is beyond the lossy hop: data come over the hop to the relay.
     From,
 }
 
@@ -36,15 +37,15 @@ pub enum Side {
 #[derive(Debug, Clone)]
 pub struct Notice {
     side: Side,
-    /// Sequence number of position 0; known once a SYN has passed.
+    /// Sequence number of position 0; `None` before a SYN has passed.
     origin: Option<SeqNr>,
-    /// Highest acknowledgment.
+    /// Highest position acknowledged.
     acked: u64,
     /// Window field of the highest acknowledgment.
     window: u16,
-    /// Position after the highest one seen.
+    /// Position after the highest byte seen.
     end: u64,
-    /// Ranges of positions seen and not yet acknowledged, in order.
+    /// Ranges of positions that were seen and are not yet acknowledged, in ascending order.
     runs: Vec<(u64, u64)>,
 }
 
@@ -78,7 +79,7 @@ impl Notice {
         }
     }
 
-    /// Positions of a segment.
+    /// Positions that a segment occupies; `None` if there are none, or if no SYN has passed.
     fn span(&self, segment: &Segment) -> Option<(u64, u64)> {
         let from = segment.seq.unwrap_near(self.origin?, self.end);
         let to = from + i64::from(segment.seq_len());
@@ -98,7 +99,8 @@ impl Notice {
         } else if self.runs.len() < RUNS_MAX {
             self.runs.insert(first, (from, to));
         } else if self.side == Side::From && first == self.runs.len() {
-            // If there is no space for another hole, two ranges are merged, which hides it.
+            // There is no space for another range, so the last one is extended. The hole between
+            // them, and thus a loss, is forgotten.
             self.runs[first - 1].1 = to;
         }
     }
@@ -108,7 +110,7 @@ impl Notice {
         self.runs.get(next).is_some_and(|run| run.0 <= position)
     }
 
-    /// True if the segment that an acknowledgment asks for was lost on the hop.
+    /// Handles an acknowledgment; true if the segment that it asks for was lost on the hop.
     fn on_ack(&mut self, segment: &Segment) -> bool {
         let Some(origin) = self.origin.filter(|_| segment.flags.contains(Flags::ACK)) else {
             return false;

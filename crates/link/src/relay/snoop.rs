@@ -1,25 +1,27 @@
-//! *What it does.* A snoop agent keeps copies of the data segments that pass towards a mobile. When
-//! duplicate ACKs or the agent's own timer show that a segment was lost, the agent sends the copy
-//! over the lossy hop and absorbs the duplicate ACKs, so that the sender never learns of the loss.
+//! *What it does.* A snoop agent keeps copies of the data segments that pass towards a mobile host.
+//! When duplicate ACKs or the agent's own timer show that a segment was lost, the agent sends a
+//! copy over the lossy hop and absorbs the duplicate ACKs, so the sender does not learn of the
+//! loss.
 //!
 //! *Reference.* Balakrishnan, Seshan & Katz, Wireless Networks 1(4), 1995; Balakrishnan et al.,
 //! IEEE/ACM ToN 5(6), 1997 ("TCP-aware link layer"); ns-2.35 `tcp/snoop.cc`, `tcp/snoop.h` and
 //! `tcl/lan/ns-ll.tcl`, whose parameters are the defaults.
 //!
 //! *Rules.* The agent copies new data while it holds fewer than `packets` copies. A segment that
-//! arrives out of order is a retransmission of the sender, and the duplicate ACKs for it pass to
-//! the sender. A new ACK frees copies and gives an RTT sample. The first `dupacks` − 1 duplicate
-//! ACKs for a segment pass; the next one triggers the copy. The agent then absorbs the further
-//! duplicates that the segments sent since then cause. The timer expires after max(srtt + 4·rttvar,
-//! `min_timeout`) and repeats the oldest copy if the mobile waits for it. After `retransmissions`
-//! repeats the agent drops the copy.
+//! arrives out of order counts as a retransmission by the sender, and duplicate ACKs that ask for
+//! it are forwarded. A new ACK frees copies and yields an RTT sample. The first `dupacks` − 1
+//! duplicate ACKs that ask for a segment are forwarded; the next one triggers a copy. The agent
+//! then absorbs as many further duplicates as segments passed after the lost one. The timer expires
+//! after max(srtt + 4·rttvar, `min_timeout`), and triggers the oldest copy if the mobile waits for
+//! it. After `retransmissions` copies of a segment the agent gives the segment up.
 //!
-//! *Where we differ.* Positions are bytes. A duplicate beyond the expected ones shows that the copy
-//! was lost as well, because the hop keeps the order: the agent absorbs it and sends the copy again
-//! at once, where ns-2 waits for the timer. ns-2 counts passed duplicates over all connections
-//! together. It copies nothing while the interface queue is full; here the agent drops a copy when
-//! the hop's queue drops the segment. In ns-2 a new sample has the weight 7/8 in srtt; here 1/8, as
-//! in rttvar there. Copies join the end of the hop's queue: they have no priority.
+//! *Where we differ.* Positions are bytes. The hop keeps the order of packets, so more duplicates
+//! than expected show that the copy was lost as well; the agent absorbs such a duplicate and sends
+//! another copy at once, where ns-2 waits for the timer. ns-2 counts forwarded duplicates over all
+//! connections together. It makes no copies while the interface queue is full; here the agent frees
+//! its copy when the hop's queue drops the segment. In ns-2 a new sample has a weight of 7/8 in
+//! srtt; here it is 1/8, as for rttvar there. Copies join the end of the hop's queue, without
+//! priority.
 
 use super::{Counters, Order, Passing, Verdict};
 use retx_units::{Duration, SeqNr, Time};
@@ -32,12 +34,12 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Largest number of segments kept per connection.
+    /// Maximum number of segments kept per connection.
     pub packets: u32,
-    /// Number of consecutive duplicate acknowledgments at which the agent retransmits; it forwards
-    /// those before the last.
+    /// Number of duplicate acknowledgments in a row upon which the agent retransmits; it forwards
+    /// all but the last of them.
     pub dupacks: u32,
-    /// Largest number of copies sent of a segment.
+    /// Maximum number of copies of a segment that are sent.
     pub retransmissions: u32,
     /// Lower bound of the timer.
     pub min_timeout: Duration,
@@ -62,16 +64,16 @@ pub struct Tools<'a> {
     pub counters: &'a mut Counters,
 }
 
-/// Copy of a segment.
+/// Segment of which the agent holds a copy.
 #[derive(Debug, Clone, Copy)]
 struct Held {
     from: u64,
     to: u64,
     id: u32,
     bytes: u32,
-    /// Time of the last transmission of the segment or copy.
+    /// Time at which the segment, or the last copy of it, was sent over the hop.
     sent: Time,
-    /// Number of that transmission over the hop.
+    /// Number of that transmission, among all over the hop.
     number: u64,
     /// Number of copies sent.
     repeats: u32,
@@ -83,24 +85,25 @@ struct Held {
 #[derive(Debug, Clone)]
 pub struct Snoop {
     config: Config,
-    /// Sequence number of position 0; known once a SYN has passed.
+    /// Sequence number of position 0; `None` before a SYN has passed.
     origin: Option<SeqNr>,
-    /// Highest acknowledgment.
+    /// Highest position acknowledged.
     acked: u64,
     /// Window field of the highest acknowledgment.
     window: u16,
-    /// Position after the highest one that has passed.
+    /// Position after the highest byte that has passed.
     end: u64,
     /// Copies in order of position.
     cache: VecDeque<Held>,
     held_bytes: u64,
-    /// Index at which the copy that was asked for is inserted.
+    /// Index in `cache` of the copy whose id the caller will report.
     asked: usize,
-    /// Number of transmissions over the hop.
+    /// Number of transmissions of segments and copies over the hop.
     passed: u64,
-    /// Duplicate ACKs since the segment that they ask for was last sent.
+    /// Duplicate ACKs since the segment that they ask for was last sent, without those absorbed as
+    /// expected.
     duplicates: u64,
-    /// Number of further duplicate ACKs to absorb.
+    /// Number of further duplicate ACKs that are expected, and absorbed.
     expected: u64,
     srtt: Duration,
     rttvar: Duration,
@@ -129,17 +132,17 @@ impl Snoop {
         }
     }
 
-    /// Bytes of all copies.
+    /// Bytes of all copies held.
     pub const fn held_bytes(&self) -> u64 {
         self.held_bytes
     }
 
-    /// Expiry of the timer.
+    /// Expiry of the timer; [`Time::NEVER`] if it is not running.
     pub const fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// Stores the number of the copy that the agent requested.
+    /// Stores the id of the copy that the agent asked for.
     pub fn keep(&mut self, id: u32) {
         self.cache[self.asked].id = id;
     }
@@ -187,7 +190,7 @@ impl Snoop {
         Verdict::Keep
     }
 
-    /// Positions of a segment that occupies sequence space.
+    /// Positions that a segment occupies; `None` if there are none, or if no SYN has passed.
     fn span(&self, segment: &Segment) -> Option<(u64, u64)> {
         let from = segment.seq.unwrap_near(self.origin?, self.end);
         let to = from + i64::from(segment.seq_len());
@@ -208,7 +211,8 @@ impl Snoop {
             self.on_new_ack(ack, tools);
             return Verdict::Pass;
         }
-        // Duplicate ACK as in RFC 5681 §2; ns-2 has no window updates.
+        // Duplicate ACK as defined in RFC 5681 §2: the window must not have changed. (ns-2 does not
+        // check that, because it has no window updates.)
         let duplicate = segment.seq_len() == 0 && same_window && self.end > ack;
         if duplicate { self.on_duplicate(tools) } else { Verdict::Pass }
     }
@@ -251,7 +255,8 @@ impl Snoop {
         }
     }
 
-    /// Sends the oldest copy; false if it has already been sent the largest number of times.
+    /// Sends a copy of the oldest segment. If it has been sent the maximum number of times, gives
+    /// the segment up instead, and returns false.
     fn repeat(&mut self, tools: &mut Tools<'_>) -> bool {
         let most = self.config.retransmissions;
         let Some(head) = self.cache.front_mut() else { return false };
@@ -272,7 +277,7 @@ impl Snoop {
         true
     }
 
-    /// Handles the timer, if it has expired.
+    /// Handles the timer, which may not have expired yet.
     pub fn on_timer(&mut self, tools: &mut Tools<'_>) {
         if self.deadline > tools.now {
             return;
@@ -292,7 +297,8 @@ impl Snoop {
         };
     }
 
-    /// Reports that the hop's queue has dropped a segment: leave it to congestion control.
+    /// Frees the copy of a segment that the hop's queue has dropped: the sender has to repair the
+    /// loss, and reduce its window.
     pub fn on_queue_drop(&mut self, segment: &Segment, tools: &mut Tools<'_>) {
         let Some((from, _)) = self.span(segment) else { return };
         let at = self.cache.partition_point(|held| held.from < from);

@@ -1,21 +1,22 @@
-//! *What it does.* The link retransmits lost frames up to `retries` times. The sender learns the
-//! fate of a frame `feedback` after the end of its transmission; feedback is never lost and takes
-//! no capacity. `stop_and_wait` sends nothing meanwhile. `selective_repeat` continues with new
-//! frames and retransmits lost frames, before new ones, when it learns of the losses.
+//! *What it does.* The link retransmits a lost frame up to `retries` times. The sender learns the
+//! fate of a frame the time `feedback` after the end of its transmission; feedback is never lost
+//! and takes no capacity. `stop_and_wait` sends nothing until then. `selective_repeat` continues
+//! with other frames; when it learns of a loss, it retransmits the frame before it sends new ones.
 //!
 //! *Reference.* S. Lin, D. J. Costello, M. J. Miller, "Automatic-repeat-request error-control
 //! schemes", IEEE Communications Magazine 22(12), 1984; RFC 3366 (advice on ARQ for links that
 //! carry IP: persistence, order).
 //!
-//! *Equations.* With k retries and independent losses of probability p: a packet is lost with
-//! p^(k+1); its frames number (1 − p^(k+1)) / (1 − p) on average; a saturated sender delivers (1 −
-//! p) / t packets per second by `selective_repeat`, where t is the time of a frame, and (1 − p) /
-//! (t + feedback) by `stop_and_wait`; a single packet that needs i retries arrives i · (t +
-//! feedback) later.
+//! *Equations.* With k retries and independent losses of probability p, a packet is lost with
+//! probability p^(k+1), and takes (1 − p^(k+1)) / (1 − p) frames on average. If t is the
+//! transmission time of a frame, a saturated sender delivers (1 − p) / t packets per second with
+//! `selective_repeat`, and (1 − p) / (t + feedback) with `stop_and_wait`. A single packet that
+//! needs i retries arrives i · (t + feedback) later than without losses.
 //!
 //! *Where we differ.* The window of `selective_repeat` is unlimited, and so is the buffer of its
-//! receiver. With `in_order` the far end waits for a lost packet until the sender, which knows of
-//! the loss by the feedback, has announced it, one propagation delay later.
+//! receiver. With `in_order`, the far end waits for a packet until the sender has announced that it
+//! gives the packet up. The sender decides that when it gets the feedback, and its announcement
+//! arrives one propagation delay later.
 
 use super::{Exit, Job, Kind, Sent, Turn};
 use crate::channel::{Frame, Reason};
@@ -35,17 +36,17 @@ pub enum Mode {
     SelectiveRepeat,
 }
 
-/// Frames that the channel loses are retransmitted by the link.
+/// The link retransmits the frames that its channel loses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Behaviour of the sender while it waits for feedback.
     pub mode: Mode,
-    /// Largest number of link-layer retransmissions of a frame; a frame lost after them is dropped
-    /// for `retry_limit`.
+    /// Maximum number of link-layer retransmissions of a frame. If the last one is lost, too, the
+    /// packet is dropped with the reason `retry_limit`.
     #[schemars(range(max = 255))]
     pub retries: u32,
-    /// Time from the end of a transmission to the sender's feedback; by default twice the
+    /// Time from the end of a transmission until the sender gets the feedback; by default twice the
     /// propagation delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Duration>,
@@ -59,7 +60,7 @@ const fn in_order() -> bool {
 }
 
 impl Config {
-    /// Checks the values; an error holds the key and the reason.
+    /// Checks the values; an error consists of the key and the reason.
     ///
     /// # Errors
     /// More than 255 retries.
@@ -82,20 +83,20 @@ pub(super) struct State {
     stops: bool,
     retries: u32,
     feedback: Duration,
-    /// End of the wait for feedback (`stop_and_wait`).
+    /// Time until which `stop_and_wait` waits for feedback.
     idle_until: Time,
-    /// Lost frames, ordered by the time of their feedback.
+    /// Frames to be retransmitted, ordered by the time of their feedback.
     lost: VecDeque<Lost>,
-    /// Frame in retransmission.
+    /// Frame whose retransmission has begun.
     current: Option<Lost>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Lost {
     job: Job,
-    /// Time of the feedback.
+    /// Time at which the sender gets the feedback.
     due: Time,
-    /// Transmissions so far.
+    /// Number of transmissions so far.
     tries: u32,
 }
 
@@ -116,14 +117,14 @@ impl State {
         let turn = |ready: Time, kind| Turn { at: ready.max(free), ready, kind };
         let again = self.lost.front().map(|lost| turn(lost.due, Kind::Again));
         let new = first.map(|came| turn(came, Kind::New));
-        // At equal times the retransmission goes first.
+        // At equal times the retransmission comes before the new frame.
         match (again, new) {
             (Some(again), Some(new)) if new.at < again.at => Some(new),
             (again, new) => again.or(new),
         }
     }
 
-    /// The frame to retransmit now.
+    /// Removes and returns the lost frame whose retransmission begins now.
     pub fn again(&mut self) -> Frame {
         let lost = self.lost.pop_front().expect("the turn of a lost frame");
         self.current = Some(lost);
@@ -132,12 +133,12 @@ impl State {
 
     pub fn sent(&mut self, job: Option<Job>, sent: &Sent, exit: &mut Exit<'_>) {
         let tries = |tries| move |job| Lost { job, due: Time::NEVER, tries };
-        // A first transmission brings its packet along; a retransmission is that of `current`.
+        // `job` is the packet of a first transmission; a retransmission is one of `current`.
         let lost = job.map(tries(0)).or_else(|| self.current.take());
         let Lost { job, tries, .. } = lost.expect("a transmission has a frame");
         let Sent { end, arrival, lost, .. } = *sent;
         let due = later(end, self.feedback);
-        // Stop-and-wait sends nothing until the feedback, even if the frame arrived.
+        // Stop-and-wait sends nothing until the feedback arrives, even after a success.
         if self.stops {
             self.idle_until = due;
         }
@@ -145,11 +146,11 @@ impl State {
         if lost.is_none() {
             exit.deliver(named, arrival);
         } else if tries < self.retries {
-            // Feedback has a constant delay, so `lost` stays sorted by `due`.
+            // The delay of feedback is constant, so `lost` stays sorted by `due`.
             self.lost.push_back(Lost { job, due, tries: tries + 1 });
         } else {
-            // The sender learns of the loss by the feedback; its notice takes one propagation
-            // delay.
+            // The far end learns of the loss one propagation delay after the sender has got the
+            // feedback.
             let known = later(arrival, self.feedback);
             exit.give_up(named, (end, known), Reason::RetryLimit);
         }

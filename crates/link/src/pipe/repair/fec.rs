@@ -1,18 +1,21 @@
 //! *What it does.* A block consists of k packets and n − k parity frames; any k of its n frames
-//! suffice to reconstruct all its packets. Packets are sent at once. The parity frames follow the
-//! k-th packet. If the block has been open for `block_time`, they follow earlier: m < k packets and
-//! n − k parity frames form a shorter block, of which any m frames suffice. A parity frame is as
-//! long as the longest packet of its block, and is sent before the packets of the next block.
+//! suffice to reconstruct all its packets. Packets are sent at once; the parity frames follow the
+//! k-th packet. If the block has been open for `block_time` before, with m < k packets, the n − k
+//! parity frames are sent then. They complete a shorter block, of which any m frames suffice. A
+//! parity frame is as long as the longest packet of its block, and is sent before the packets of
+//! the next block.
 //!
 //! *Reference.* L. Rizzo, "Effective erasure codes for reliable computer communication protocols",
 //! ACM CCR 27(2), 1997: systematic codes, of which any k of n frames suffice; RFC 5510
 //! (Reed-Solomon codes) gives one.
 //!
-//! *Equations.* With independent losses of probability p, a packet of a full block is lost with p ·
-//! P(at least n − k of the other n − 1 frames are lost), a binomial tail. A block is incomplete
-//! with P(more than n − k of n are lost). Packets of equal size need n/k times their rate.
+//! *Equations.* With independent losses of probability p, a packet of a full block is lost with
+//! probability p · P(at least n − k of the other n − 1 frames are lost), a binomial tail. The
+//! probability that a block cannot be reconstructed is P(more than n − k of its n frames are lost).
+//! Packets of equal size take n/k times their own rate.
 //!
-//! *Where we differ.* Nothing is interleaved: a burst hits one block. Coding takes no time.
+//! *Where we differ.* Blocks are not interleaved, so the losses of a burst fall on one block.
+//! Coding takes no time.
 
 use super::{Exit, Job, Kind, Sent, Turn};
 use crate::channel::{Frame, Reason};
@@ -31,7 +34,7 @@ pub struct Config {
     /// Frames per block: packets and parity frames.
     #[schemars(range(min = 2, max = 255))]
     pub n: u32,
-    /// Longest time that a block stays open, from the start of its first packet's transmission.
+    /// Maximum time for which a block stays open, counted from the start of its first transmission.
     pub block_time: Duration,
     /// Deliver packets in the order in which they entered.
     #[serde(default = "in_order")]
@@ -43,7 +46,7 @@ const fn in_order() -> bool {
 }
 
 impl Config {
-    /// Checks the values; an error holds the key and the reason.
+    /// Checks the values; an error consists of the key and the reason.
     ///
     /// # Errors
     /// No packets, no parity frames, or more than 255 frames (limit of the codes over bytes, RFC
@@ -79,12 +82,13 @@ pub(super) struct State {
 #[derive(Debug, Clone, Default)]
 struct Block {
     packets: usize,
-    /// Time at which the block closes.
+    /// Time at which the block closes even if it is not full.
     closes: Time,
     /// Length of the longest packet, bytes.
     bytes: u32,
-    /// Number of frames that arrive, and the arrival time of the last one.
+    /// Number of frames that were not lost.
     arrived: usize,
+    /// Arrival time of the last of these frames.
     last: Time,
     /// Packets lost so far.
     lost: Vec<(Job, Reason)>,
@@ -114,7 +118,7 @@ impl State {
         new.filter(|new| !closed && new.at < parity.at).or(Some(parity))
     }
 
-    /// The parity frame to transmit now.
+    /// Returns the parity frame whose transmission begins now, and counts it.
     pub fn parity(&mut self) -> Frame {
         self.block.parity_sent += 1;
         Frame::control(self.block.bytes)
@@ -125,8 +129,8 @@ impl State {
         let block = &mut self.block;
         if let Some(job) = job {
             if block.packets == 0 {
-                // From the start of the first transmission: waiting in the queue does not count
-                // towards the block time.
+                // The block time runs from the start of the first transmission, so the packet's
+                // wait in the queue is not included.
                 block.closes = later(sent.begin, self.block_time);
             }
             block.packets += 1;
@@ -140,18 +144,18 @@ impl State {
             block.arrived += 1;
             block.last = block.last.max(arrival);
         }
-        // As many frames as packets reconstruct the block, when the last of them arrives.
+        // Once as many frames as the block has packets have arrived, all its packets are known.
         if block.arrived >= block.packets {
             for (job, _) in block.lost.drain(..) {
                 exit.deliver((job.number, job.packet.id), block.last);
             }
         }
-        // The last parity frame has been sent: what cannot be reconstructed now never will be.
+        // The last parity frame has been sent, so packets that are still missing remain lost.
         if block.parity_sent == self.parity {
             for (job, reason) in block.lost.drain(..) {
                 exit.give_up((job.number, job.packet.id), (end, arrival), reason);
             }
-            // Keeps the allocation of the list, which is empty here.
+            // The list is empty here; its allocation is kept for the next block.
             let lost = std::mem::take(&mut block.lost);
             *block = Block { lost, ..Block::default() };
         }

@@ -1,9 +1,9 @@
-//! *What it does.* A link that repairs the losses of its channel: it retransmits lost frames
-//! ([`arq`]), or sends parity frames from which they are reconstructed ([`fec`]).
+//! *What it does.* A link repairs the losses of its channel: it retransmits lost frames ([`arq`]),
+//! or sends parity frames from which lost frames are reconstructed ([`fec`]).
 //!
-//! Both schemes decide when a transmission begins, so packets wait in a queue here, and the pipe
-//! also waits for the next transmission. The queue obeys the limits of `droptail`; a frame leaves
-//! it at its first transmission.
+//! Both schemes decide only when a transmission begins which frame is sent. Packets therefore wait
+//! in a queue here, and the pipe has an event at the start of the next transmission. The queue has
+//! the limits of `droptail`; a packet leaves it when its first transmission begins.
 //!
 //! *In order.* Packets behind a missing frame wait at the far end until it has arrived or is known
 //! to be lost. Without `in_order`, each packet leaves on arrival.
@@ -29,10 +29,10 @@ pub enum Config {
     Fec(fec::Config),
 }
 
-/// Packet that is transmitted for the first time.
+/// Packet whose first transmission has begun.
 #[derive(Debug, Clone, Copy)]
 struct Job {
-    /// Number in the order of first transmissions.
+    /// Number of the packet in the order of first transmissions.
     number: u64,
     packet: Packet,
 }
@@ -42,7 +42,7 @@ struct Job {
 enum Kind {
     /// First transmission of the packet at the head of the queue.
     New,
-    /// Retransmission.
+    /// Retransmission of a lost frame.
     Again,
     /// Parity frame.
     Parity,
@@ -53,7 +53,7 @@ enum Kind {
 struct Turn {
     /// Start of the transmission.
     at: Time,
-    /// Earliest start had the transmitter been idle.
+    /// Earliest possible start if the transmitter were idle.
     ready: Time,
     kind: Kind,
 }
@@ -65,12 +65,12 @@ struct Sent {
     begin: Time,
     /// End of the transmission.
     end: Time,
-    /// Arrival at the far end, had the frame not been lost.
+    /// Arrival at the far end, if the frame is not lost.
     arrival: Time,
     lost: Option<Reason>,
 }
 
-/// Destination of packets that leave the link.
+/// Far end of the link, where packets leave it.
 struct Exit<'a> {
     order: &'a mut Order,
     delay_line: &'a mut DelayLine,
@@ -126,7 +126,8 @@ impl Repairs {
         }
     }
 
-    /// Start of the next transmission if the transmitter is idle from `free` on.
+    /// Start of the next transmission, if the transmitter is idle from `free` on; [`Time::NEVER`]
+    /// if there is none.
     pub fn due(&self, free: Time) -> Time {
         self.turn(free).map_or(Time::NEVER, |turn| turn.at)
     }
@@ -136,8 +137,8 @@ impl Repairs {
         self.line.len() as u64
     }
 
-    /// Number of packets that have been sent and are neither at the far end, nor in flight for the
-    /// last time, nor given up.
+    /// Number of packets that have been sent, but whose fate is still open or that wait at the far
+    /// end for earlier packets.
     pub const fn pending(&self) -> u64 {
         self.order.pending()
     }
@@ -157,7 +158,7 @@ impl Repairs {
         self.longest = self.waiting();
     }
 
-    /// Records a change of the queue length by `more` at `at`.
+    /// Records in the history that the queue length changes by `more` at `at`.
     fn keep(&mut self, at: Time, more: i64) {
         let before = self.waiting();
         let after = before.saturating_add_signed(more);
@@ -168,7 +169,7 @@ impl Repairs {
         Occupancy { packets: self.waiting(), bytes: self.line_bytes }
     }
 
-    /// Removes and returns the frame to transmit now.
+    /// Removes and returns the frame to transmit now, and its packet if it is a first transmission.
     fn take(&mut self, turn: &Turn) -> (Frame, Option<Job>) {
         match (turn.kind, &mut self.scheme) {
             (Kind::New, _) => {
@@ -200,7 +201,7 @@ impl Repairs {
 }
 
 impl Exit<'_> {
-    /// Delivers a packet that arrives, or can be reconstructed, at `arrival`.
+    /// Delivers a packet that arrives at `arrival`, or can be reconstructed then.
     fn deliver(&mut self, (number, id): (u64, u32), arrival: Time) {
         self.order.delivered((number, id), arrival, self.delay_line);
     }
@@ -218,8 +219,8 @@ impl Pipe {
         self.transmit_due(now);
         let busy = self.transmitter.busy_until();
         let Some(repairs) = &mut self.repairs else { unreachable!("the link repairs") };
-        // The packet joins the queue for a moment, because only the scheme knows what it sends
-        // next. A packet that is sent at once needs no room in the queue.
+        // A packet that is transmitted at once needs no room in the queue. Only the scheme knows
+        // what it sends next, so the packet joins the queue for a moment to find out.
         repairs.line.push_back((now, *packet));
         let at_once = repairs.waiting() == 1 && repairs.due(busy) <= now;
         repairs.line.pop_back();

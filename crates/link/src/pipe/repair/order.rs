@@ -1,5 +1,5 @@
-//! Far end of a link that repairs losses: packets leave on arrival, or in the order of their first
-//! transmission.
+//! Far end of a link that repairs losses. Packets leave it when they arrive, or in the order of
+//! their first transmissions.
 
 use super::super::delay_line::DelayLine;
 use retx_units::Time;
@@ -9,21 +9,22 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone)]
 pub(super) struct Order {
     in_order: bool,
-    /// Packets that may be waited for, by number from `first` on.
+    /// Packets that have not left in order yet, by number from `first` on.
     slots: VecDeque<Slot>,
     first: u64,
     /// Number of the next packet.
     next: u64,
-    /// Earliest departure of the next in-order packet.
+    /// Time from which the next in-order packet may leave.
     release: Time,
     pending: u64,
 }
 
-/// State of a packet.
+/// State of a packet that is to leave in order.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     id: u32,
-    /// Time at which it is at the far end (true) or known to be lost finally (false).
+    /// Time at which the packet's fate is known at the far end, and true if it has arrived there,
+    /// false if it is lost; `None` while its fate is open.
     done: Option<(Time, bool)>,
 }
 
@@ -33,7 +34,7 @@ impl Order {
         Self { in_order, slots: VecDeque::new(), first: 0, next: 0, release, pending: 0 }
     }
 
-    /// Number of packets that are neither in flight for the last time nor given up.
+    /// Number of packets whose fate is still open, or that wait for earlier packets.
     pub const fn pending(&self) -> u64 {
         self.pending
     }
@@ -48,7 +49,7 @@ impl Order {
         self.next - 1
     }
 
-    /// Records that a packet is at the far end at `arrival`.
+    /// Records that a packet arrives at the far end at `arrival`.
     pub fn delivered(
         &mut self,
         (number, id): (u64, u32),
@@ -63,7 +64,7 @@ impl Order {
         }
     }
 
-    /// Records that a packet is lost for good, which the far end learns at `known`.
+    /// Records that a packet is given up, which the far end learns at `known`.
     pub fn given_up(&mut self, number: u64, known: Time, delay_line: &mut DelayLine) {
         self.pending -= 1;
         if self.in_order {
@@ -72,13 +73,13 @@ impl Order {
     }
 
     fn resolve(&mut self, number: u64, done: (Time, bool), delay_line: &mut DelayLine) {
-        // Fates become known out of order: a retransmitted frame arrives after frames that were
-        // sent later.
+        // Fates become known out of order: a retransmitted frame arrives after frames whose first
+        // transmissions were later.
         self.slots[(number - self.first) as usize].done = Some(done);
         while let Some(&Slot { id, done: Some((time, delivered)) }) = self.slots.front() {
             self.slots.pop_front();
             self.first += 1;
-            // A packet leaves when all packets before it have arrived or are known to be lost.
+            // A packet leaves when the fates of all packets before it are known.
             self.release = self.release.max(time);
             if delivered {
                 self.pending -= 1;

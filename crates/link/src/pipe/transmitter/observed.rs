@@ -1,4 +1,4 @@
-//! Quantities of a transmitter for statistics: queue length, waiting time, busy time.
+//! Quantities of a transmitter that statistics need: queue length, waiting time, busy time.
 
 use super::{Kept, Transmitter};
 use crate::pipe::turn::Turn;
@@ -7,14 +7,15 @@ use retx_units::{Duration, History, Time};
 impl Transmitter {
     /// Starts recording the queue length over time.
     pub fn keep_history(&mut self) {
-        // With a maximum of 0 every waiting packet takes the slow path, where the queue length is
+        // If `queue_max` is 0, every waiting packet takes the slow path, where the queue length is
         // recorded.
         let queue_max = std::mem::take(&mut self.queue_max);
         let kept = self.kept.get_or_insert_with(|| Box::new(Kept { queue_max, ..Kept::default() }));
         kept.history = Some(History::default());
     }
 
-    /// Queue length over time, if recorded; its last changes may lie in the future.
+    /// Removes and returns the queue length over time, if it was recorded; its last changes may lie
+    /// in the future.
     pub fn take_history(&mut self) -> Option<History> {
         self.kept.as_mut()?.history.as_mut().map(std::mem::take)
     }
@@ -23,7 +24,7 @@ impl Transmitter {
     pub fn queued(&self, now: Time) -> u64 {
         let begun = self.waiting.partition_point(|turn| turn.start <= now);
         let here = self.waiting.partition_point(|turn| turn.arrival() <= now);
-        // Packets passed ahead of time are in the queue before they arrive; those do not wait yet.
+        // Packets that pass ahead of time are in `waiting` before they arrive; they do not count.
         here.saturating_sub(begun) as u64
     }
 
@@ -36,12 +37,12 @@ impl Transmitter {
     pub fn waited(&self, now: Time) -> u128 {
         let ahead = |turn: &Turn| turn.start.since(now.max(turn.arrival())).as_nanos();
         let known = self.waited.0;
-        // The sum counts each wait whole when it begins; the part after `now` is taken back.
+        // The sum includes each wait as a whole; the parts after `now` are subtracted here.
         known - self.waiting.iter().map(|turn| u128::from(ahead(turn))).sum::<u128>()
     }
 
-    /// Time spent transmitting up to `now`. The remaining work is done without a gap, so it ends at
-    /// `busy_until`.
+    /// Time spent transmitting up to `now`. All packets that have entered are transmitted without a
+    /// gap, so the remaining transmission time is that until `busy_until`.
     pub fn busy(&self, now: Time) -> Duration {
         self.busy - self.busy_until.since(now)
     }
@@ -51,8 +52,8 @@ impl Transmitter {
         self.kept.as_ref().map_or(self.queue_max, |kept| kept.queue_max).into()
     }
 
-    /// Resets the maximum queue length to that of `now`. Returns future queue lengths that are
-    /// already known, with their times.
+    /// Resets the maximum queue length to the length at `now`. Returns the arrival times of packets
+    /// that pass ahead of time and have not arrived yet, with the queue length then.
     pub fn restart_maximum(&mut self, now: Time) -> Vec<(Time, u64)> {
         *self.most() = self.queued(now) as u32;
         let here = self.waiting.partition_point(|turn| turn.arrival() <= now);
