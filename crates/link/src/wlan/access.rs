@@ -14,7 +14,7 @@ impl Cell {
         radio.wants = true;
         let idle = !radio.is_occupied();
         if idle && let Access::Backoff(slots) = radio.access {
-            // The post-backoff of the previous packet may be over.
+            // The backoff after the previous packet may be over by now.
             if slots <= whole_slots(now.since(start), slot) {
                 radio.access = Access::Free;
             }
@@ -22,14 +22,14 @@ impl Cell {
         if radio.access == Access::Free {
             let busy =
                 !idle || radio.reserved_until() > now || radio.activity != Activity::Contending;
-            // §9.2.5.1: a station that finds the medium idle needs no backoff.
+            // §9.2.5.1: a station that finds the medium idle may transmit without backoff.
             radio.access =
                 if busy { Access::Backoff(self.senders[index].draw()) } else { Access::Fresh };
         }
         self.set_turn(now, index);
     }
 
-    /// Handles the medium becoming busy for a station: its backoff is suspended.
+    /// Suspends the backoff of a station, for which the medium becomes busy.
     #[inline]
     pub(super) fn note_busy(&mut self, now: Time, index: usize) {
         match self.radios[index].access {
@@ -50,7 +50,7 @@ impl Cell {
         }
     }
 
-    /// Number of whole slots that have been idle for a station.
+    /// Number of whole slots for which the medium has been idle for a station.
     #[inline]
     fn slots_passed(&mut self, now: Time, index: usize) -> u32 {
         let passed = now.since(self.slots_start(index));
@@ -64,7 +64,7 @@ impl Cell {
         self.slots_known.1
     }
 
-    /// Handles the medium becoming idle for a station.
+    /// Handles the moment at which the medium becomes idle for a station.
     #[inline]
     pub(super) fn note_idle(&mut self, now: Time, index: usize) {
         self.radios[index].idle_since = now;
@@ -90,7 +90,7 @@ impl Cell {
         self.dues[index] = due;
     }
 
-    /// Time from which idle slots count.
+    /// Time from which idle slots count for a station's backoff.
     #[inline]
     fn slots_start(&self, index: usize) -> Time {
         let Radio { idle_since, not_before, eifs, .. } = self.radios[index];

@@ -1,4 +1,4 @@
-//! Counters of frames that have ended.
+//! Counting of frames that have ended.
 
 use super::Cell;
 use super::exchange::Kind;
@@ -35,7 +35,7 @@ impl Cell {
         sender.counters.frames_collided += u64::from(!arrived && intact);
         sender.counters.error_bursts.note(!arrived);
         self.bursts[0].note(!arrived);
-        // A frame damaged only by a collision says nothing about the channel.
+        // A frame that was damaged only by a collision says nothing about the channel.
         if arrived || !intact {
             sender.counters.channel_bursts.note(!arrived);
             self.bursts[2].note(!arrived);

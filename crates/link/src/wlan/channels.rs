@@ -4,15 +4,16 @@ use super::{Change, Config};
 use crate::channel::{self, Channel, Model};
 use retx_units::{Stream, StreamKey, Time};
 
-/// Channels of each ordered pair of stations, created on first use.
+/// Channel models of each ordered pair of stations, created on first use.
 #[derive(Debug, Clone)]
 pub(super) struct Channels {
     first: Vec<channel::Config>,
     changes: Vec<Change>,
     names: Vec<String>,
-    /// For each station: true if the channel applies to its frames.
+    /// True, for each station, if the channel applies to its frames.
     asked: Vec<bool>,
-    /// True if both directions share the state and stream of the pair whose sender comes first.
+    /// True if both directions between two stations share one channel: that of the pair in which
+    /// the station with the lower index is the sender.
     reciprocal: bool,
     key: StreamKey,
     pairs: Vec<Option<Pair>>,
@@ -22,7 +23,7 @@ pub(super) struct Channels {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pair {
     models: Vec<channel::State>,
-    /// Streams of all present and former models, one each.
+    /// Random streams, one for each position in the longest list of models so far.
     streams: Vec<Stream>,
     /// Number of changes applied so far.
     changes_seen: usize,
@@ -44,7 +45,7 @@ impl Channels {
         }
     }
 
-    /// Channel from one station to another for a frame that ends at `end`.
+    /// Models between two stations, and their random streams, for a frame that ends at `end`.
     #[inline]
     pub fn between(
         &mut self,
@@ -87,7 +88,8 @@ impl Channels {
 }
 
 impl Pair {
-    /// Replaces the models, which take over the memory of their predecessors.
+    /// Replaces the models. A model that replaces another one of the same kind keeps that one's
+    /// state.
     fn take_over(&mut self, models: &[channel::Config], stream: impl Fn(usize) -> Stream) {
         self.models.truncate(models.len());
         for (index, model) in models.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Frames on the air, and reactions to them: IEEE 802.11-1999 §9.2.5.4 to §9.2.8.
+//! Frames on the air, and the reactions of stations to them: IEEE 802.11-1999 §9.2.5.4 to §9.2.8.
 
 use super::reach::Bond;
 use super::station::{Access, Activity, Head, NOBODY};
@@ -16,7 +16,7 @@ pub(super) enum Kind {
     Cts,
 }
 
-/// Frame on the air, or about to be sent.
+/// Frame that is on the air, or about to be sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transmission {
     pub to: u16,
@@ -38,7 +38,7 @@ impl Transmission {
 }
 
 impl Cell {
-    /// Starts a station's transmission, of its own frame or of a response.
+    /// Starts the transmission of a station: a frame for its packet in service, or a response.
     pub(super) fn take_turn(&mut self, now: Time, station: u16) {
         let index = usize::from(station);
         if self.radios[index].activity == Activity::Contending {
@@ -59,7 +59,7 @@ impl Cell {
             if frame.kind == Kind::Data { self.parameters.rate } else { self.control_rate };
         self.count_sent(station);
         let radio = &mut self.radios[index];
-        // A transmitting station receives nothing, and EIFS applied only to the broken frame.
+        // A transmitting station does not receive. The EIFS after a damaged frame is over, too.
         radio.lock = NOBODY;
         radio.eifs = false;
         radio.activity = Activity::Transmitting;
@@ -74,9 +74,10 @@ impl Cell {
         self.senders[usize::from(station)].head.expect("who takes a turn has a packet")
     }
 
-    /// True if an RTS precedes the frame.
+    /// True if an RTS precedes the data frame of this packet.
     fn is_announced(&self, head: &Head) -> bool {
-        // The threshold covers MAC header and checksum, with LLC and SNAP as payload.
+        // The threshold is compared with the whole frame, including MAC header, LLC, SNAP and
+        // checksum.
         head.frame.bytes + self.parameters.mac_overhead > self.rts_threshold
     }
 
@@ -87,7 +88,7 @@ impl Cell {
         Transmission::new(head.to, Kind::Rts, reserves)
     }
 
-    /// Duration field of a data frame: SIFS and ACK.
+    /// Duration field of a data frame: a SIFS and an ACK.
     fn answer_time(&self) -> Duration {
         self.parameters.sifs + self.times.ack
     }
@@ -155,12 +156,12 @@ impl Cell {
                     radio.whole = true;
                     radio.keep_nav(now);
                     if radio.activity == Activity::Awaiting {
-                        // §9.2.8: a frame that begins within the timeout suspends it; its end
-                        // decides.
+                        // §9.2.8: a frame that begins before the timeout suspends it. At the end of
+                        // that frame it is known whether it was the response.
                         self.dues[index] = Time::NEVER;
                     }
                 } else if silent {
-                    // Too weak to be received.
+                    // The frame is too weak to be received.
                     radio.lock = station;
                     radio.whole = false;
                 }
@@ -169,7 +170,7 @@ impl Cell {
         self.reach.give_back(station, bonds);
     }
 
-    /// Handles the end of a station's frame at all stations in reach.
+    /// Handles the end of a station's frame, at the station and at all stations in reach.
     pub(super) fn end_transmission(&mut self, now: Time, station: u16) {
         self.busy.transmitting -= 1;
         if self.busy.transmitting == 0 {
@@ -206,7 +207,7 @@ impl Cell {
         }
     }
 
-    /// Next step of a station whose frame has ended.
+    /// Lets a station whose frame has ended wait for the response, if there is to be one.
     fn await_answer(&mut self, now: Time, station: u16, kind: Kind) {
         let index = usize::from(station);
         (self.radios[index].activity, self.dues[index]) = if matches!(kind, Kind::Data | Kind::Rts)
@@ -217,8 +218,9 @@ impl Cell {
         };
     }
 
-    /// Asks the channels between sender and receiver, once per frame, collided or not. Returns
-    /// `None` for a loss, otherwise the delay until the packet is forwarded.
+    /// Applies the channel between sender and receiver to a frame. This is done once per frame,
+    /// even if the frame has collided. Returns `None` if the channel loses the frame, otherwise the
+    /// delay until the packet is forwarded.
     fn fate(&mut self, now: Time, station: u16, frame: &Transmission) -> Option<Duration> {
         let seen = match frame.kind {
             Kind::Data => {
@@ -242,7 +244,8 @@ impl Cell {
         Some(after)
     }
 
-    /// Handles a frame that a station has heard to its end; true for a data frame received.
+    /// Handles the end of a frame that a station has heard, `whole` if it is undamaged. Returns
+    /// true if it is an undamaged data frame for this station.
     fn heard(
         &mut self,
         now: Time,
@@ -261,14 +264,14 @@ impl Cell {
             return false;
         }
         if awaiting && (whole || self.dues[index] == Time::NEVER) {
-            // §9.2.8: any other frame means that the station's own frame has failed.
+            // §9.2.8: any other frame than the response means that the transmission has failed.
             self.give_up_waiting(now, listener);
         }
         if !whole {
             return false;
         }
         if frame.to != listener {
-            // §9.2.5.4: an RTS that no frame follows reserves nothing.
+            // §9.2.5.4: the reservation by an RTS is void if no frame follows.
             let in_vain = (frame.kind == Kind::Rts).then(|| now + self.times.rts_in_vain);
             self.radios[index].reserve(now + frame.reserves, in_vain.unwrap_or(Time::NEVER));
             return false;
@@ -277,7 +280,7 @@ impl Cell {
             Kind::Data => {
                 self.respond(now, listener, (from, Kind::Ack), Duration::ZERO);
             }
-            // §9.2.5.7: a station whose NAV is set does not answer an RTS.
+            // §9.2.5.7: a station does not answer an RTS while its NAV is set.
             Kind::Rts if self.radios[index].reserved_until() <= now => {
                 let reserves = frame.reserves - self.parameters.sifs - self.times.cts;
                 self.respond(now, listener, (from, Kind::Cts), reserves);
@@ -293,7 +296,7 @@ impl Cell {
         sent.to == from && kind == expected
     }
 
-    /// Schedules a response after SIFS, regardless of the medium.
+    /// Schedules a response after SIFS, even if the medium is busy.
     fn respond(&mut self, now: Time, station: u16, (to, kind): (u16, Kind), reserves: Duration) {
         let index = usize::from(station);
         self.on_air[index] = Transmission::new(to, kind, reserves);
@@ -303,13 +306,13 @@ impl Cell {
 
     /// Sends the data frame announced by an RTS, after its CTS.
     fn send_announced(&mut self, now: Time, station: u16, to: u16) {
-        // §9.2.5.3: the RTS has succeeded. The contention window is unchanged.
+        // §9.2.5.3: the RTS has succeeded, so its retries are reset; the contention window is not.
         let sender = &mut self.senders[usize::from(station)];
         sender.head.as_mut().expect("a packet is in service").short_retries = 0;
         self.respond(now, station, (to, Kind::Data), self.answer_time());
     }
 
-    /// Handles a data frame received intact, which is a duplicate or is forwarded.
+    /// Handles a data frame received intact; its packet is forwarded unless it is a duplicate.
     fn arrive(&mut self, now: Time, ends: (u16, u16), after: Duration) {
         let sender = &mut self.senders[usize::from(ends.0)];
         let head = sender.head.as_mut().expect("its packet is in service until acknowledged");
@@ -349,8 +352,8 @@ impl Cell {
         self.set_turn(now, index);
     }
 
-    /// Ends the service of a packet that was acknowledged or given up; the station backs off in any
-    /// case (§9.2.5.2).
+    /// Ends the service of a packet that was acknowledged or given up. In either case the station
+    /// backs off (§9.2.5.2).
     fn finish_packet(&mut self, now: Time, station: u16) {
         let index = usize::from(station);
         let sender = &mut self.senders[index];

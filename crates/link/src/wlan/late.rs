@@ -1,4 +1,4 @@
-//! Packets that a channel delays: they have reached their station and are forwarded later.
+//! Packets that a channel delays: they have reached the next station, but are forwarded later.
 
 use super::{Cell, Config, Departure};
 use crate::channel::Model;
@@ -7,7 +7,8 @@ use retx_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Forwarding time, order of arrival (which breaks ties), sender, and the caller's id.
+/// Forwarding time, sequence number of the arrival (which breaks ties), sender, and the caller's id
+/// of the packet.
 type Entry = (Time, u64, u16, u32);
 
 /// Delayed packets.
@@ -17,7 +18,8 @@ pub(super) struct Late {
     /// Number of packets delayed so far.
     count: u64,
     stations: usize,
-    /// Latest forwarding time of each ordered pair of stations, so that packets stay in order.
+    /// Forwarding time of the last packet of each ordered pair of stations. Later packets are not
+    /// forwarded earlier.
     last: Vec<Time>,
 }
 
@@ -37,7 +39,7 @@ impl Late {
         })
     }
 
-    /// Next forwarding time.
+    /// Earliest forwarding time; [`Time::NEVER`] if no packet is delayed.
     pub fn next(&self) -> Time {
         self.waiting.peek().map_or(Time::NEVER, |Reverse((time, ..))| *time)
     }
@@ -58,7 +60,7 @@ impl Late {
 }
 
 impl Cell {
-    /// Delays a received packet by `after` before it leaves the cell.
+    /// Lets a received packet leave the cell the time `after` later.
     #[inline]
     pub(super) fn leave(&mut self, now: Time, ends: (u16, u16), (id, after): (u32, Duration)) {
         let sender = &mut self.senders[usize::from(ends.0)];

@@ -1,8 +1,8 @@
-//! Queue of a station and its discipline.
+//! Queue of a station, with its discipline.
 //!
-//! The packet in service has left the queue, as in ns-2 and ns-3: the discipline is asked for the
-//! next packet when the previous one has been acknowledged or given up. Queue delay therefore
-//! excludes backoff and retries.
+//! As in ns-2 and ns-3, the packet in service has left the queue: the discipline is asked for the
+//! next packet when the previous one has been acknowledged or given up. The queueing delay
+//! therefore does not include backoff and retries.
 
 use super::parameters::Parameters;
 use super::station::Head;
@@ -14,7 +14,7 @@ use retx_units::{History, Stream, Time};
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     queue: State,
-    /// True if a packet that finds the station idle bypasses the queue.
+    /// True if a packet that arrives at an idle station bypasses the queue.
     passes: bool,
     /// Sum of waiting times up to `settled`, in packet-nanoseconds.
     waited: u128,
@@ -24,8 +24,8 @@ pub(super) struct Line {
     pub history: Option<History>,
 }
 
-/// Environment of a station's queue. DCF's overhead per packet counts as additional bytes at the
-/// data rate.
+/// Environment of a station's queue. The time that DCF takes in addition to each packet is
+/// expressed as additional bytes at the data rate.
 pub(super) fn environment(parameters: &Parameters, stream: Stream) -> Environment {
     let added = parameters.time_around_data().as_nanos();
     let bytes = u128::from(added) * u128::from(parameters.rate.as_bit_s()) / 8_000_000_000;
@@ -55,7 +55,7 @@ impl Line {
         admitted
     }
 
-    /// Next packet to serve.
+    /// Removes and returns the next packet to serve.
     pub fn dequeue(&mut self, now: Time, exits: &mut Exits) -> Option<Head> {
         let before = self.advance_to(now);
         let first = self.queue.dequeue(now, exits);
@@ -63,7 +63,8 @@ impl Line {
         first.map(|Waiting { id, to, frame, .. }| Head::new(id, to, frame))
     }
 
-    /// True for a discipline whose state a bypassing packet does not affect.
+    /// True if packets may bypass the queue, because the state of its discipline does not depend on
+    /// them.
     pub const fn lets_pass(&self) -> bool {
         self.passes
     }
@@ -72,14 +73,14 @@ impl Line {
         self.queue.occupancy().packets
     }
 
-    /// Adds up waiting times to `now`; returns the number of waiting packets.
+    /// Advances the sum of waiting times to `now`; returns the number of waiting packets.
     fn advance_to(&mut self, now: Time) -> u64 {
         self.waited = self.waited(now);
         self.settled = now;
         self.waiting()
     }
 
-    /// Records a change of the queue length, which was `before`.
+    /// Records in the history that the queue length has changed from `before`.
     fn keep(&mut self, now: Time, before: u64) {
         let waiting = self.waiting();
         self.history.iter_mut().for_each(|history| history.change(now, before, waiting));
@@ -91,8 +92,7 @@ impl Line {
         self.waited + since * u128::from(self.waiting())
     }
 
-    /// Updates the maximum queue length; called once no further packet enters service at this
-    /// instant.
+    /// Updates the maximum queue length; called after packets have entered service at this instant.
     pub fn remember_longest(&mut self) {
         self.longest = self.longest.max(self.waiting());
     }

@@ -3,21 +3,25 @@
 //!
 //! *Reference.* IEEE 802.11-1999 §9.2, IEEE 802.11b-1999 §18.3; Bianchi 2000 for saturation.
 //!
-//! *How.* Every station has at most one timer: for the end of its backoff, of its frame, of the
-//! wait before a response, or of the wait for one. The cell waits for the earliest of them
-//! ([`Cell::poll_timeout`]). Slots are no events: the end of a backoff is computed from the end of
-//! the last transmission that the station senses, and a transmission subtracts the whole slots that
-//! have passed. Stations whose backoffs end at the same instant all transmit.
+//! *How.* Each station has at most one deadline: the end of its backoff, of its frame, of the SIFS
+//! before its response, or of its wait for a response. The cell has one pending event, at the
+//! earliest of these deadlines ([`Cell::poll_timeout`]). Slots are not events: the end of a backoff
+//! is computed from the end of the last transmission that the station has sensed; when it senses
+//! another transmission, the whole slots that have passed are subtracted from the backoff. If the
+//! backoffs of several stations end at the same instant, all of them transmit.
 //!
 //! *Where we differ.* All stations sense the start of a transmission at once, and its end one
-//! propagation delay after the last bit: slots of stations that hear each other coincide, as in
-//! Bianchi's model. If two frames overlap at a receiver, it receives neither (no capture); a frame
-//! too weak to be received makes the medium busy and causes EIFS, as in ns-2 and ns-3. Channel
-//! models apply at the addressed receiver only: others read headers without error. A response, or
-//! the frame that an RTS announces, is in time if it begins in time; by the standard the end of its
-//! preamble counts, for which the same time is allowed in addition. A station resets the NAV set by
-//! an RTS that no frame follows (§9.2.5.4), which the standard permits and ns-3 does; ns-2 does
-//! not. There are no beacons, fragments, or power saving.
+//! propagation delay after the last bit. The slots of stations that hear each other therefore
+//! coincide, as in Bianchi's model. If two frames overlap at a receiver, it receives neither (no
+//! capture effect). A frame that is too weak to be received makes the medium busy and causes EIFS,
+//! as in ns-2 and ns-3. Channel models apply only at the station to which a frame is addressed;
+//! other stations read its header without error.
+//!
+//! A response, or the frame that an RTS announces, is in time if it begins before the deadline. In
+//! the standard the end of its preamble counts, and the deadline is later by the length of the
+//! preamble. A station resets its NAV if it was set by an RTS that no frame follows (§9.2.5.4). The
+//! standard permits this, and ns-3 does it, but ns-2 does not. There are no beacons, fragments, or
+//! power saving.
 
 mod access;
 mod accounts;
@@ -47,7 +51,7 @@ use station::{Activity, Radio, Sender};
 pub use statistics::{Airtime, Attempts, Bursts, Counters, Statistics};
 use std::collections::VecDeque;
 
-/// Largest number of stations in a cell.
+/// Maximum number of stations in a cell.
 pub const STATIONS_MAX: usize = 1000;
 
 /// Configuration of a cell.
@@ -57,35 +61,37 @@ pub struct Config {
     pub stations: Vec<String>,
     /// Timing, windows and rates.
     pub parameters: Parameters,
-    /// Largest number of attempts for an RTS, or for a data frame without one; `None`: unlimited.
+    /// Maximum number of attempts for an RTS, or for a data frame without an RTS; `None`:
+    /// unlimited.
     pub short_retry_limit: Option<u32>,
-    /// Largest number of attempts for a data frame announced by an RTS; `None`: unlimited.
+    /// Maximum number of attempts for a data frame announced by an RTS; `None`: unlimited.
     pub long_retry_limit: Option<u32>,
-    /// Frame length in bytes, MAC header and checksum included, above which an RTS is sent.
+    /// Length of a data frame in bytes, including MAC header and checksum, above which an RTS is
+    /// sent.
     pub rts_threshold: u32,
-    /// Positions of the stations; without them every station hears every other.
+    /// Positions of the stations; if `None`, every station hears every other.
     pub geometry: Option<Geometry>,
     /// Queue discipline of each station.
     pub queue: queue::Config,
     /// Channel models of each ordered pair of stations.
     pub channel: Vec<channel::Config>,
-    /// Names of the stations whose frames the channel applies to; `None`: all.
+    /// Names of the stations to whose frames the channel applies; `None`: all.
     pub channel_senders: Option<Vec<String>>,
-    /// True if both directions between two stations share one channel, as a radio path does.
+    /// True if both directions between two stations share one channel, like a radio path.
     pub channel_reciprocal: bool,
     /// Scheduled changes, in order of time.
     pub changes: Vec<Change>,
 }
 
-/// New values from an instant on; `None` leaves a value unchanged.
+/// New values that apply from an instant on; `None` leaves a value unchanged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// Applies to frames that begin at or after this time; a channel, to frames that end then or
-    /// later.
+    /// Time of the change. A rate applies to frames that begin at or after it, a channel to frames
+    /// that end at or after it.
     pub at: Time,
     /// Rate of data frames.
     pub rate: Option<Rate>,
-    /// Channel models. A model that replaces another of its kind takes over its memory.
+    /// Channel models. A model that replaces another one of the same kind keeps that one's state.
     pub channel: Option<Vec<channel::Config>>,
 }
 
@@ -95,12 +101,12 @@ impl Config {
     }
 }
 
-/// True for channel models that a cell supports: those that lose frames or delay packets. A
-/// receiver takes every frame once, and the next only after the previous one is finished, so
-/// duplication and reordering are impossible, and the cell sets the rate.
+/// True for channel models that a cell supports: those that lose frames or delay packets. A model
+/// must not duplicate or reorder frames, because a receiver accepts each frame once, and a station
+/// finishes one packet before the next. Nor may it set the rate, which the cell does.
 ///
-/// A delayed frame has arrived in time for the MAC, which sends the ACK after SIFS; the packet in
-/// it is forwarded later and holds up later ones. Control frames are never delayed.
+/// For the MAC, a delayed frame has arrived in time: the ACK is sent after SIFS. The packet in it
+/// is forwarded later, and later packets wait for it. Control frames are never delayed.
 pub fn takes(model: &channel::Config) -> bool {
     model.keeps_order() && model.rates().is_none()
 }
@@ -118,7 +124,7 @@ pub struct Port {
 #[derive(Debug, Clone)]
 pub struct Cell {
     parameters: Parameters,
-    /// Pending rate changes, the last one first.
+    /// Rate changes that are not applied yet, in reverse order of time.
     rates: Vec<(Time, Rate)>,
     control_rate: Rate,
     times: Times,
@@ -127,41 +133,43 @@ pub struct Cell {
     rts_threshold: u32,
     reach: Reach,
     radios: Vec<Radio>,
-    /// Next deadline of each station; a separate array, because all are scanned.
+    /// Next deadline of each station. All are scanned for the earliest, so they have their own
+    /// array.
     dues: Vec<Time>,
     senders: Vec<Sender>,
     /// Current or last frame of each station.
     on_air: Vec<exchange::Transmission>,
     channels: Channels,
-    /// Delayed packets; only if a channel model delays.
+    /// Delayed packets; `None` if no channel model delays packets.
     late: Option<Box<Late>>,
-    /// Most recent time span in nanoseconds and its number of whole slots, cached because stations
-    /// that hear each other all ask for the same one.
+    /// Most recent idle time in nanoseconds, and the number of whole slots in it. It is cached
+    /// because all stations that hear each other need the same value.
     slots_known: (u64, u32),
     /// Earliest deadline of all stations.
     next: Time,
-    /// Stations that transmit now; empty between calls.
+    /// Stations whose deadline is due; empty between calls.
     turns: Vec<u16>,
-    /// Events that the caller has not collected yet, with their station, in order.
+    /// Events that the caller has not fetched yet, with their stations, in order.
     departures: VecDeque<(u16, Departure)>,
     /// Time of the latest departure.
     departed: Time,
-    /// Actions of a queue; empty between calls.
+    /// Actions of a queue discipline; empty between calls.
     exits: Exits,
-    /// Bursts over the frames and packets of all stations, in order of time.
+    /// Bursts in the sequence of all stations' frames and packets, in order of time: data frames
+    /// with errors, packets given up, and data frames lost by the channel.
     bursts: [Bursts; 3],
     busy: Busy,
 }
 
-/// Lengths of frames and intervals.
+/// Durations of frames and intervals.
 #[derive(Debug, Clone, Copy)]
 struct Times {
     ack: Duration,
     cts: Duration,
     rts: Duration,
-    /// Time after an RTS within which a frame must begin to keep the reservation.
+    /// Time after the end of an RTS within which a frame must begin for the reservation to hold.
     rts_in_vain: Duration,
-    /// Airtimes of the most recent data frame sizes, cached to avoid a division.
+    /// Airtimes of the two most recent sizes of packets, cached to avoid a division.
     data: [(u32, Duration); 2],
 }
 
@@ -187,8 +195,8 @@ impl Times {
 }
 
 impl Cell {
-    /// Creates an idle cell. Station S draws its backoff from the stream `NAME.S.backoff`, its
-    /// queue draws from `NAME.S.queue`; the channels from S to T draw from `NAME.S-T.channel.0`, …
+    /// Creates an idle cell. The random streams are `NAME.S.backoff` for the backoff of station S,
+    /// `NAME.S.queue` for its queue, and `NAME.S-T.channel.0`, … for the channel from S to T.
     ///
     /// # Panics
     /// If there are more than [`STATIONS_MAX`] stations.
@@ -228,7 +236,7 @@ impl Cell {
         }
     }
 
-    /// Handles a packet that arrives at a station to be sent to another.
+    /// Handles a packet that arrives at a station and is to be sent to another station.
     pub fn handle_packet(&mut self, now: Time, port: Port, packet: &Packet) -> Entry {
         let sender = &mut self.senders[usize::from(port.from)];
         let idle = sender.head.is_none();
@@ -245,7 +253,7 @@ impl Cell {
         Entry::Accepted
     }
 
-    /// Collects the actions of a station's queue.
+    /// Records the actions of a station's queue discipline.
     #[inline]
     fn note_exits(&mut self, now: Time, station: u16) {
         while let Some(exit) = self.exits.pop() {
@@ -264,7 +272,7 @@ impl Cell {
         }
     }
 
-    /// Records an event that concerns a packet of a station.
+    /// Records an event of a packet of a station, which the caller will fetch.
     #[inline]
     fn depart(&mut self, now: Time, station: u16, departure: Departure) {
         self.departures.push_back((station, departure));
@@ -279,8 +287,8 @@ impl Cell {
 
     /// Handles all events due by `now`.
     ///
-    /// Frames end first, then waits, and then all stations whose backoff ends transmit: stations
-    /// that start at the same instant have not heard each other.
+    /// Ends of frames are handled first, then timeouts. Then all stations whose backoff ends start
+    /// to transmit: stations that start at the same instant have not heard each other.
     pub fn handle_timeout(&mut self, now: Time) {
         if now < self.next {
             return;
@@ -347,7 +355,7 @@ impl Cell {
         }
     }
 
-    /// Sum of all stations' counters.
+    /// Sums of all stations' counters.
     pub fn counters(&self) -> Counters {
         let mut sum = Counters::default();
         for sender in &self.senders {
@@ -370,12 +378,12 @@ impl Cell {
         }
     }
 
-    /// Queue length of a station over time, if recorded; ends the recording.
+    /// Ends the recording; returns the queue length of a station over time, if it was recorded.
     pub fn take_history(&mut self, station: u16) -> Option<History> {
         self.senders[usize::from(station)].line.history.take()
     }
 
-    /// Resets maxima and ends bursts: later statistics cover the time from `now` on.
+    /// Resets maxima and ends current bursts, so that later statistics do not include earlier ones.
     pub fn restart_maxima(&mut self) {
         self.senders.iter_mut().for_each(Sender::restart_maxima);
         self.bursts.iter_mut().for_each(Bursts::restart);

@@ -1,4 +1,4 @@
-//! Parameters of a standard, and frame airtimes.
+//! Parameters of 802.11 standards, and airtimes of frames.
 //!
 //! *Reference.* IEEE 802.11-1999 §9.2 (DCF), §15.3 (DSSS); IEEE 802.11b-1999 §18.3.3 (slot 20 µs,
 //! SIFS 10 µs, CWmin 31, CWmax 1023), §18.3.4 (TXTIME, rounded up to whole microseconds);
@@ -15,7 +15,7 @@ pub enum Standard {
     #[default]
     #[serde(rename = "802.11b")]
     B,
-    /// Frequency hopping at 1 and 2 Mbit/s, with the numbers of Bianchi 2000, Table II.
+    /// Frequency hopping at 1 and 2 Mbit/s, with the values of Bianchi 2000, Table II.
     #[serde(rename = "802.11-fhss")]
     Fhss,
 }
@@ -27,7 +27,7 @@ pub enum Preamble {
     /// 192 µs in 802.11b.
     #[default]
     Long,
-    /// 96 µs in 802.11b; frames at 1 Mbit/s keep the long one.
+    /// 96 µs in 802.11b; frames at 1 Mbit/s have the long preamble nevertheless.
     Short,
 }
 
@@ -48,13 +48,13 @@ pub struct Parameters {
     pub propagation: Duration,
     /// Preamble and PLCP header of frames at the lowest rate.
     pub plcp_long: Duration,
-    /// Preamble and PLCP header of the others.
+    /// Preamble and PLCP header of frames at higher rates.
     pub plcp: Duration,
-    /// Smallest contention window.
+    /// Minimum contention window, in slots.
     pub cw_min: u32,
-    /// Largest contention window.
+    /// Maximum contention window, in slots.
     pub cw_max: u32,
-    /// MAC overhead of an IP packet, bytes: header, checksum, LLC and SNAP.
+    /// Overhead added to an IP packet, bytes: MAC header, checksum, LLC and SNAP.
     pub mac_overhead: u32,
     /// Rate of data frames.
     pub rate: Rate,
@@ -70,7 +70,8 @@ pub const ACK_BYTES: u32 = 14;
 pub const CTS_BYTES: u32 = 14;
 /// Bytes of an RTS frame.
 pub const RTS_BYTES: u32 = 20;
-/// Largest MSDU (IEEE 802.11-1999 §6.2.1.1.2) without LLC and SNAP, in bytes.
+/// Maximum length of an IP packet, bytes: the largest MSDU (IEEE 802.11-1999 §6.2.1.1.2) without
+/// LLC and SNAP.
 pub const MTU: u32 = 2304 - 8;
 
 impl Standard {
@@ -119,7 +120,7 @@ impl Standard {
         let (slot, sifs, mac_overhead, basic_rates) = match self {
             // MAC header 24, checksum 4, LLC and SNAP 8 bytes.
             Self::B => (20, 10, 36, vec![lowest, Rate::from_bit_s(2_000_000)]),
-            // A MAC header of 272 bits, and nothing else.
+            // A MAC header of 272 bits is the only overhead.
             Self::Fhss => (50, 28, 34, vec![lowest]),
         };
         let [slot, sifs] = [slot, sifs].map(Duration::from_micros);
@@ -145,44 +146,44 @@ impl Standard {
 }
 
 impl Parameters {
-    /// Derives the values that the standard computes from slot, SIFS and preamble. The 1999
-    /// standard leaves the ACK timeout open; that of IEEE 802.11-2007 §9.2.8 is used.
+    /// Computes the values that follow from slot, SIFS and preamble. The 1999 standard does not
+    /// specify the ACK timeout, so that of IEEE 802.11-2007 §9.2.8 is used.
     pub fn derive(&mut self) {
         // IEEE 802.11-1999 §9.2.10.
         self.difs = self.sifs + self.slot * 2;
         self.derive_eifs();
-        // The start of a response is detected when its preamble has been received.
+        // The start of a response is detected only when its preamble has been received.
         self.ack_timeout = self.sifs + self.slot + self.airtime(0, self.control_rate());
     }
 
-    /// Derives EIFS: SIFS, an ACK at the lowest rate, and DIFS.
+    /// Computes EIFS: SIFS, an ACK at the lowest rate, and DIFS.
     pub fn derive_eifs(&mut self) {
         self.eifs = self.sifs + self.difs + self.plcp_long + bits_time(ACK_BYTES, self.lowest);
     }
 
-    /// Airtime of a frame.
+    /// Airtime of a frame of `bytes`, including preamble and PLCP header.
     pub fn airtime(&self, bytes: u32, rate: Rate) -> Duration {
         let plcp = if rate <= self.lowest { self.plcp_long } else { self.plcp };
         plcp + bits_time(bytes, rate)
     }
 
-    /// Overhead of an undisturbed packet beyond its bits: DIFS, mean backoff, preamble, SIFS and
-    /// ACK.
+    /// Time that a packet takes in addition to its bits if it is undisturbed: DIFS, mean backoff,
+    /// preamble, SIFS and ACK.
     pub fn time_around_data(&self) -> Duration {
         let backoff = Duration::from_nanos(self.slot.as_nanos() * u64::from(self.cw_min) / 2);
         let ack = self.airtime(ACK_BYTES, self.control_rate());
         self.difs + backoff + self.plcp + self.sifs + ack
     }
 
-    /// Rate of responses to frames at the data rate: the highest basic rate that does not exceed it
-    /// (IEEE 802.11-1999 §9.6).
+    /// Rate of responses to frames at the data rate: the highest basic rate that does not exceed
+    /// the data rate (IEEE 802.11-1999 §9.6).
     pub fn control_rate(&self) -> Rate {
         let fit = self.basic_rates.iter().copied().filter(|rate| *rate <= self.rate);
         fit.max().unwrap_or(self.lowest)
     }
 }
 
-/// Transmission time, rounded up to microseconds (IEEE 802.11b-1999 §18.3.4).
+/// Transmission time of `bytes`, rounded up to microseconds (IEEE 802.11b-1999 §18.3.4).
 fn bits_time(bytes: u32, rate: Rate) -> Duration {
     let bit_micros = u64::from(bytes) * 8_000_000;
     Duration::from_micros(bit_micros.div_ceil(rate.as_bit_s()))

@@ -1,4 +1,5 @@
-//! Reach: which stations receive, sense or are disturbed by which.
+//! Reach of stations: which stations receive, sense, or are disturbed by the frames of which
+//! others.
 
 use std::ops::BitOr;
 
@@ -18,7 +19,7 @@ impl Bond {
     /// All effects.
     pub const ALL: Self = Self(7);
 
-    /// True if it includes the effect.
+    /// True if the two have an effect in common.
     #[inline]
     pub const fn is(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -32,7 +33,7 @@ impl BitOr for Bond {
     }
 }
 
-/// Positions and ranges, in millimetres.
+/// Positions of stations, and ranges, in millimetres.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Geometry {
     /// Position of each station.
@@ -45,15 +46,15 @@ pub struct Geometry {
     pub interference_range: u64,
 }
 
-/// For each station, the stations that its transmissions affect, in order.
+/// Lists, for each station, of the stations that its transmissions affect, by ascending index.
 #[derive(Debug, Clone)]
 pub struct Reach {
     bonds: Vec<Vec<(u16, Bond)>>,
 }
 
 impl Reach {
-    /// Computes the reach of `stations` stations; without positions every station hears every
-    /// other.
+    /// Computes the reach of `stations` stations. If `geometry` is `None`, every station hears
+    /// every other.
     pub fn new(stations: u16, geometry: Option<&Geometry>) -> Self {
         let bond = |from: u16, to: u16| match geometry {
             _ if from == to => Bond::NONE,
@@ -67,8 +68,8 @@ impl Reach {
         Self { bonds: (0..stations).map(row).collect() }
     }
 
-    /// Takes out the list of a station, so that the caller can iterate over it while changing the
-    /// cell; to be returned by [`Self::give_back`].
+    /// Takes out the list of a station, so that the caller can change the cell while iterating over
+    /// the list. The caller must return it by [`Self::give_back`].
     #[inline]
     pub(super) fn lend(&mut self, from: u16) -> Vec<(u16, Bond)> {
         std::mem::take(&mut self.bonds[usize::from(from)])
@@ -82,7 +83,7 @@ impl Reach {
 }
 
 impl Geometry {
-    /// Effect of transmissions of `from` on `to`.
+    /// Effect of transmissions of station `from` on station `to`.
     pub fn bond(&self, from: usize, to: usize) -> Bond {
         let [a, b] = [self.positions[from], self.positions[to]];
         let square = |i: usize| u128::from(a[i].abs_diff(b[i])).pow(2);

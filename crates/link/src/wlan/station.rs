@@ -7,10 +7,10 @@ use crate::queue::Exits;
 use crate::stage::Packet;
 use retx_units::{Stream, Time};
 
-/// No station.
+/// Stands for no station.
 pub(super) const NOBODY: u16 = u16::MAX;
 
-/// Activities of a station besides listening.
+/// Activities of a station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Activity {
     /// Idle or contending.
@@ -26,36 +26,36 @@ pub(super) enum Activity {
 /// State of channel access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// No backoff pending.
+    /// No backoff is pending.
     Free,
     /// A packet arrived while the medium was idle; it waits for the interframe space.
     Fresh,
-    /// Remaining number of idle slots.
+    /// Backoff, with the remaining number of idle slots.
     Backoff(u32),
 }
 
-/// Radio state and transmission time of a station. Kept small, because every transmission visits
-/// the radios of all stations in reach.
+/// State of a station's radio. It is small, because every transmission accesses the radios of all
+/// stations in reach.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Radio {
-    /// Start of the current idle time of the medium, if idle.
+    /// Time since which the medium has been idle for the station; valid while it is idle.
     pub idle_since: Time,
     /// Network allocation vector: end of the reservation.
     nav: Time,
-    /// Earlier end of a reservation by RTS, in force if no frame has begun by that time.
+    /// Time by which a frame must begin after an RTS; otherwise the RTS's reservation ends then.
     nav_in_vain: Time,
-    /// Slots count from this time at the earliest.
+    /// Earliest time from which idle slots count.
     pub not_before: Time,
     pub access: Access,
-    /// Number of transmissions sensed.
+    /// Number of present transmissions that the station senses.
     pub sensed: u16,
-    /// Number of transmissions that disturb reception.
+    /// Number of present transmissions that disturb its reception.
     pub noise: u16,
-    /// Station whose frame is being received.
+    /// Station whose frame is being received; [`NOBODY`] if there is none.
     pub lock: u16,
     /// True if the frame being received is undamaged so far.
     pub whole: bool,
-    /// True if the last frame heard was damaged: EIFS instead of DIFS.
+    /// True if the last frame heard was damaged, so that EIFS applies instead of DIFS.
     pub eifs: bool,
     pub activity: Activity,
     /// True if a packet is in service.
@@ -80,13 +80,14 @@ impl Radio {
         }
     }
 
-    /// End of the reservation if no frame begins until then.
+    /// End of the reservation, if no frame begins before that.
     #[inline]
     pub fn reserved_until(&self) -> Time {
         self.nav.min(self.nav_in_vain)
     }
 
-    /// Extends the reservation; one made by an RTS lapses at `in_vain` if no frame begins.
+    /// Extends the reservation to `until`. If an RTS made it, it lapses at `in_vain` unless a frame
+    /// begins; otherwise `in_vain` is [`Time::NEVER`].
     #[inline]
     pub fn reserve(&mut self, until: Time, in_vain: Time) {
         if until > self.reserved_until() {
@@ -95,8 +96,8 @@ impl Radio {
         }
     }
 
-    /// Handles the start of a frame: confirms the reservation of an earlier RTS, or drops it if it
-    /// has lapsed.
+    /// Handles the start of a frame: confirms the reservation by an earlier RTS, or removes it if
+    /// it has lapsed.
     #[inline]
     pub fn keep_nav(&mut self, now: Time) {
         if self.nav_in_vain < now {
@@ -105,7 +106,8 @@ impl Radio {
         self.nav_in_vain = Time::NEVER;
     }
 
-    /// Physical carrier sense, own transmission included.
+    /// True if the medium is busy by physical carrier sense, or because the station itself
+    /// transmits.
     #[inline]
     pub fn is_occupied(&self) -> bool {
         self.sensed > 0 || self.activity == Activity::Transmitting
@@ -118,11 +120,11 @@ pub(super) struct Head {
     pub id: u32,
     pub to: u16,
     pub frame: Frame,
-    /// True if the next station has received it.
+    /// True if the next station has received the packet.
     pub delivered: bool,
     /// True if the last attempt was received intact.
     pub arrived: bool,
-    /// Attempts so far.
+    /// Number of data frames sent so far.
     pub attempts: u32,
     /// Station short retry count of this packet.
     pub short_retries: u32,
@@ -138,9 +140,9 @@ pub(super) struct Sender {
     pub stream: Stream,
     pub counters: Counters,
     pub line: Line,
-    /// Packets dropped by the queue whose drop the caller has not collected yet.
+    /// Packets that the queue has dropped and whose drop the caller has not fetched yet.
     pub unreported_drops: u64,
-    /// Packets received and not yet forwarded.
+    /// Packets that the next station has received and not yet forwarded.
     pub late: u64,
 }
 
@@ -157,7 +159,7 @@ impl Sender {
         }
     }
 
-    /// Admits a packet to service or to the queue; false if the queue is full.
+    /// Admits a packet to service, or to the queue; false if the queue is full.
     pub fn admit(&mut self, now: Time, to: u16, packet: &Packet, exits: &mut Exits) -> bool {
         self.counters.packets_in += 1;
         if self.head.is_none() && self.line.lets_pass() {
@@ -175,7 +177,7 @@ impl Sender {
         true
     }
 
-    /// Ends the service of a packet; the next takes its place.
+    /// Ends the service of a packet, which it returns, and begins that of the next one.
     pub fn advance(&mut self, now: Time, exits: &mut Exits) -> Head {
         let done = self.head.take().expect("a packet is in service");
         self.head = self.line.dequeue(now, exits);

@@ -15,7 +15,7 @@ pub struct Bursts {
 }
 
 impl Bursts {
-    /// Counts the next item.
+    /// Counts the next item; `bad` if it failed.
     pub fn note(&mut self, bad: bool) {
         if !bad {
             self.current = 0;
@@ -27,7 +27,7 @@ impl Bursts {
         self.longest = self.longest.max(self.current);
     }
 
-    /// Mean length of a burst.
+    /// Mean length of a burst; `None` if there were none.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.total as f64 / self.count as f64)
     }
@@ -37,7 +37,7 @@ impl Bursts {
         *self = Self { count: self.count, total: self.total, longest: 0, current: 0 };
     }
 
-    /// Bursts since the snapshot `start`, taken at a reset.
+    /// Bursts since the snapshot `start`, which was taken when maxima were reset.
     #[must_use]
     pub const fn since(&self, start: &Self) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Bursts {
     }
 }
 
-/// Transmission attempts per packet, counted when packets are finished.
+/// Transmission attempts per packet; a packet is counted when its service ends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Attempts {
     /// Packets acknowledged or given up.
@@ -68,7 +68,7 @@ impl Attempts {
         self.most = self.most.max(frames.into());
     }
 
-    /// Mean number of data frames per packet.
+    /// Mean number of data frames per packet; `None` without packets.
     pub fn mean(&self) -> Option<f64> {
         (self.packets > 0).then(|| self.frames as f64 / self.packets as f64)
     }
@@ -120,7 +120,7 @@ impl Airtime {
 /// Counters of one station as a sender, or of a whole cell, from the start of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets that arrived to be sent.
+    /// Packets that arrived at the station to be sent.
     pub packets_in: u64,
     /// Packets that reached the next station.
     pub packets_delivered: u64,
@@ -134,11 +134,11 @@ pub struct Counters {
     pub frames_sent: u64,
     /// Data frames that have ended.
     pub frames_ended: u64,
-    /// Data frames not received intact.
+    /// Data frames that were not received intact.
     pub frames_erroneous: u64,
     /// Erroneous data frames that were damaged by another transmission.
     pub frames_collided: u64,
-    /// Data frames received intact whose acknowledgment was lost.
+    /// Data frames that were received intact, but whose acknowledgment was lost.
     pub acks_lost: u64,
     /// Retransmitted data frames.
     pub retries: u64,
@@ -146,7 +146,7 @@ pub struct Counters {
     pub rts_sent: u64,
     /// RTS frames without a CTS.
     pub rts_failed: u64,
-    /// Time on the air.
+    /// Airtime of the frames.
     pub airtime: Airtime,
     /// Attempts per packet.
     pub attempts: Attempts,
@@ -154,12 +154,12 @@ pub struct Counters {
     pub error_bursts: Bursts,
     /// Bursts of packets given up.
     pub loss_bursts: Bursts,
-    /// Bursts of data frames lost by the channel, collisions excluded.
+    /// Bursts of data frames lost by the channel, without frames damaged only by collisions.
     pub channel_bursts: Bursts,
 }
 
 impl Counters {
-    /// Counters since the snapshot `start`, taken at a reset.
+    /// Counters since the snapshot `start`, which was taken when maxima were reset.
     #[must_use]
     pub fn since(&self, start: &Self) -> Self {
         Self {
@@ -184,8 +184,8 @@ impl Counters {
         }
     }
 
-    /// Adds another station's counters; bursts are unchanged, because those of different stations
-    /// do not add up.
+    /// Adds another station's counters, except bursts, because bursts of different stations do not
+    /// add up.
     pub fn add(&mut self, other: &Self) {
         self.packets_in += other.packets_in;
         self.packets_delivered += other.packets_delivered;
@@ -214,7 +214,7 @@ pub struct Statistics {
     pub queued: u64,
     /// 1 while a packet is in service that has not reached the next station; otherwise 0.
     pub in_service: u64,
-    /// Packets that have reached the next station, which forwards them later.
+    /// Packets that the next station has received and not yet forwarded.
     pub late: u64,
     /// Total waiting time of all packets, in packet-nanoseconds.
     pub waited: u128,

@@ -1,9 +1,9 @@
 //! *What it does.* A block consists of k packets and n − k parity frames; any k of its n frames
 //! suffice to reconstruct all its packets. Packets are sent at once; the parity frames follow the
-//! k-th packet. If the block has been open for `block_time` before, with m < k packets, the n − k
-//! parity frames are sent then. They complete a shorter block, of which any m frames suffice. A
-//! parity frame is as long as the longest packet of its block, and is sent before the packets of
-//! the next block.
+//! k-th packet. If only m < k packets have been sent when the block has been open for `block_time`,
+//! the n − k parity frames are sent then. They complete a shorter block, of which any m frames
+//! suffice. A parity frame is as long as the longest packet of its block, and is sent before the
+//! packets of the next block.
 //!
 //! *Reference.* L. Rizzo, "Effective erasure codes for reliable computer communication protocols",
 //! ACM CCR 27(2), 1997: systematic codes, of which any k of n frames suffice; RFC 5510
