@@ -8,8 +8,8 @@ use retx_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A TCP: four algorithms (congestion control, loss detection, retransmission timeout, backoff) and
-/// the parameters of the endpoint.
+/// A TCP: its algorithms (congestion control, loss detection, loss cause, retransmission timeout,
+/// backoff, detection of spurious retransmissions) and the parameters of the endpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {

@@ -123,7 +123,7 @@ impl PendingAck {
     /// Handles the peer's FIN: this end is likely to respond soon.
     pub fn on_fin(&mut self) {
         if let Some(linux) = &mut self.linux {
-            // Before the first data there is no delay (`icsk_ack.ato` is 0).
+            // `tcp_fin` calls `inet_csk_enter_pingpong_mode`.
             linux.interactive = true;
         }
     }
@@ -170,8 +170,8 @@ impl PendingAck {
         }
     }
 
-    /// Handles an unexpected mark, or data that are unexpectedly not ECN-capable: the next two ACKs
-    /// are sent at once.
+    /// Handles a first mark, or data that are not ECN-capable although earlier data were: the next
+    /// two ACKs are sent at once.
     pub fn on_mark(&mut self, window: u64) {
         if let Some(linux) = &mut self.linux {
             linux.enter_quickack(window, 2);

@@ -35,7 +35,7 @@ impl Ranges {
     #[inline(always)]
     pub fn insert(&mut self, left: u64, right: u64) -> Range {
         match self.0.back_mut() {
-            // Nearly always at the end.
+            // New positions nearly always lie at the end.
             Some(last) if (last.0..=last.1).contains(&left) => {
                 last.1 = last.1.max(right);
                 *last
@@ -106,7 +106,7 @@ impl Ranges {
     /// First part of `left` … `right` − 1 that is not in the set.
     #[inline(always)]
     pub fn first_gap(&self, left: u64, right: u64) -> Option<Range> {
-        // Nearly always at the end.
+        // The gap nearly always lies at the end.
         if self.0.back().is_none_or(|last| last.0 <= left) {
             let start = self.end().map_or(left, |end| end.max(left));
             return (start < right).then_some((start, right));

@@ -30,7 +30,8 @@ use retx_units::{Duration, Time};
 /// Size in bytes below which a segment costs more memory than the window accounts for
 /// (`tcp_event_data_recv`).
 const SMALLEST: u32 = 128;
-/// Segments with which the bytes read in the first round trip are compared (`TCP_INIT_CWND`).
+/// Initial value, in segments, with which the bytes read in the first round trip are compared
+/// (`TCP_INIT_CWND`).
 const FIRST_SPACE: u64 = 10;
 /// Ratio before the first full segment, in 256ths (`TCP_DEFAULT_SCALING_RATIO`).
 const FIRST_RATIO: u64 = 128;

@@ -7,8 +7,8 @@ use std::ops::{Index, IndexMut};
 #[derive(Clone)]
 pub(crate) struct Ring<T> {
     slots: Vec<T>,
-    /// Number of items ever removed, modulo 2^32. Modulo the size of the ring, the slot of the
-    /// first item.
+    /// Number of items ever removed, modulo 2^32. Reduced modulo the size of the ring, it is the
+    /// slot of the first item.
     head: u32,
     /// Number of items ever added, modulo 2^32.
     tail: u32,
@@ -41,7 +41,7 @@ impl<T> Ring<T> {
         self.slots.get(self.place(self.head.wrapping_add(index as u32)))
     }
 
-    /// Mutable reference to an element.
+    /// Mutable reference to the item at this index.
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         if index >= self.len() {
@@ -63,7 +63,7 @@ impl<T> Ring<T> {
         self.get(self.len().wrapping_sub(1))
     }
 
-    /// Mutable reference to the last element.
+    /// Mutable reference to the last item.
     #[inline]
     pub fn back_mut(&mut self) -> Option<&mut T> {
         self.get_mut(self.len().wrapping_sub(1))

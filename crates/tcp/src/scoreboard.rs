@@ -61,7 +61,7 @@ impl Record {
     }
 }
 
-/// Segments in flight of a connection with SACK.
+/// Segments that a connection has in flight.
 #[derive(Debug, Clone, Default)]
 #[repr(C)]
 pub struct Scoreboard {
@@ -135,7 +135,8 @@ impl Nothing for Scoreboard {
 }
 
 impl Scoreboard {
-    /// Prefetches the first record and the slot of the next.
+    /// Prefetches the records that the next ACK is likely to remove, and the slots of the next new
+    /// records.
     #[inline]
     pub fn prefetch_records(&self) {
         self.records.prefetch_ends();

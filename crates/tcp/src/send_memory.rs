@@ -4,7 +4,8 @@
 //! *Reference.* Linux 6.18, `net/ipv4/tcp_input.c` (`tcp_sndbuf_expand`,
 //! `tcp_should_expand_sndbuf`, `tcp_check_space`), `net/ipv4/tcp.c` (`tcp_sendmsg_locked`),
 //! `net/core/stream.c` (`sk_stream_write_space`, `sk_stream_wait_memory`), `include/net/sock.h`
-//! (`sk_stream_is_writeable`), `tcp_output.c` (`tcp_cwnd_validate`, for the time that counts).
+//! (`sk_stream_is_writeable`), `tcp_output.c` (`tcp_cwnd_validate`, for the time that counts as
+//! limited by the buffer).
 //!
 //! *Equations.* Unacknowledged data occupy their bytes, and 832 more for each burst in flight and
 //! each waiting block. A write checks the limit only when it begins a new block. The last block is

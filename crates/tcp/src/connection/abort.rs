@@ -34,7 +34,8 @@ pub(super) struct AbortLimits {
 pub(crate) struct Silence {
     /// Time of the first retransmission since the last progress.
     pub first_retransmission: Time,
-    /// Time of the last acknowledgment since then, or while a closed window was probed.
+    /// Time of the last acknowledgment that arrived after a retransmission, or while a closed
+    /// window was probed.
     last_response: Time,
     /// Number of probes of a closed window since the last response.
     probes: u32,
@@ -112,7 +113,7 @@ impl Connection {
         now.since(silence.first_retransmission) >= limit
     }
 
-    /// True if the connection ends instead of another probe of a closed window.
+    /// True if the connection is aborted instead of sending another probe of a closed window.
     pub(super) fn gives_up_probing(&mut self, now: Time) -> bool {
         let abort_limits = self.parameters.abort_limits;
         abort_limits.linux.is_some()

@@ -120,7 +120,7 @@ impl Connection {
             let left = block.left.unwrap_near(sender.iss, sender.snd_una);
             let right = block.right.unwrap_near(sender.iss, sender.snd_una);
             if left < 1 || left >= right || right > sender.snd_max as i64 {
-                // The ACK has no block, or a block of data never sent.
+                // The block is malformed, or covers data that were never sent.
                 sender.board.last_sack = None;
                 continue;
             }

@@ -31,7 +31,7 @@ pub(super) struct Notification {
     markable: bool,
     /// Receiver: a packet was marked, and the sender has not sent CWR yet.
     echoes: bool,
-    /// Sender: the current acknowledgment carries ECN-Echo, and is not older than another.
+    /// Sender: the current acknowledgment carries ECN-Echo, and is not old (below `SND.UNA`).
     echoed: bool,
     /// Sender: the window was reduced; the next new data carry CWR.
     reduced: bool,
@@ -182,7 +182,7 @@ impl Notification {
 }
 
 impl Connection {
-    /// Handles a packet with this ECN field in its IP header: see [`Self::handle_segment`].
+    /// Like [`Self::handle_segment`], for a packet with this ECN field in its IP header.
     #[inline]
     pub fn handle_packet(&mut self, now: Time, segment: &Segment, ecn: Ecn) {
         if !self.fast_paths.plain {
@@ -229,7 +229,7 @@ impl Connection {
         }
     }
 
-    /// Ignores the ECN-Echo of an acknowledgment that is older than another.
+    /// Ignores the ECN-Echo of an old acknowledgment, one below `SND.UNA`.
     #[inline]
     pub(super) const fn ignore_echo(&mut self) {
         self.ecn.echoed = false;

@@ -56,9 +56,8 @@ pub(super) enum Short {
     Unknown,
 }
 
-/// Copy for the argument of a function that is not inlined. Such an argument is stored in memory;
-/// passing the original would keep the original in memory, too, instead of in registers, as the
-/// plain paths do.
+/// Copy of a segment, to be passed to a function that is not inlined. Such an argument is stored in
+/// memory; if the segment itself were passed, the plain paths could not keep it in registers.
 #[inline(always)]
 const fn for_detailed_path(segment: PlainSegment) -> PlainSegment {
     let PlainSegment { seq, ack, window, flags, payload_bytes } = segment;
@@ -250,8 +249,8 @@ impl Connection {
         read
     }
 
-    /// Next deadline while a fast path for sending is open, when no rare timer runs; `None` if none
-    /// is open.
+    /// Next deadline; `None` unless the fast path `Plain` or `Repair` is open, on which no rare
+    /// timer runs.
     #[inline]
     pub(super) const fn next_usual_timer(&self) -> Option<Time> {
         let bare = matches!(self.fast_paths.sending, Sending::Plain | Sending::Repair);

@@ -1,4 +1,4 @@
-//! Header of a segment besides its data: window and options.
+//! Header fields of a segment: window and options.
 
 use super::Connection;
 use super::fast_path::Receiving;

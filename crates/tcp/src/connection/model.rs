@@ -149,7 +149,7 @@ impl Connection {
         }
     }
 
-    /// Calls the model after an acknowledgment has been processed except for the window.
+    /// Passes an acknowledgment to the model, after everything except the window has been updated.
     #[inline]
     pub(super) fn update_model(
         &mut self,

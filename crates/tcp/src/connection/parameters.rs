@@ -64,8 +64,9 @@ pub(super) struct Parameters {
     pub initial_window: InitialWindow,
     pub lost_syn: LostSyn,
     pub delayed_ack: DelayedAck,
-    /// Sizes in bytes.
+    /// Size of the send buffer, in bytes.
     pub send_buffer: u64,
+    /// Size of the receive buffer, in bytes.
     pub receive_buffer: u64,
     /// Largest window to advertise.
     pub largest_window: u64,

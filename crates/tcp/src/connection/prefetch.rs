@@ -43,7 +43,7 @@ impl Connection {
         }
     }
 
-    /// Prefetches the first and the last records of this list.
+    /// Prefetches the first and the last records of the scoreboard.
     #[inline]
     pub fn prefetch_records(&self) {
         if let Some(board) = self.sender.board.get() {

@@ -314,7 +314,7 @@ impl Connection {
         }
     }
 
-    /// Acknowledges data that are out of order or fill a gap at once (RFC 5681 §4.2); as in Linux,
+    /// Acknowledges at once data that are out of order or fill a gap (RFC 5681 §4.2); as in Linux,
     /// duplicate ACKs after the third are held back and merged.
     fn acknowledge_gap(&mut self, now: Time, old_nxt: u64) {
         let receiver = &mut self.receiver;

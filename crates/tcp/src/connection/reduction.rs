@@ -8,7 +8,7 @@
 //! is 0, it becomes one SMSS. cwnd = pipe + sndcnt; at the end cwnd = ssthresh.
 //!
 //! Linux 6.18 (`tcp_cwnd_reduction`) counts in segments, rounds the proportion up to whole ones,
-//! and takes for RecoverFS the window before the recovery.
+//! and uses the window before the recovery as RecoverFS.
 //!
 //! RecoverFS = SND.NXT − SND.UNA − selectively acknowledged data + DeliveredData of the ACK that
 //! began the recovery, because data selectively acknowledged before are not delivered during it.

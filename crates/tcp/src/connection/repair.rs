@@ -12,7 +12,7 @@ use retx_units::{Duration, Time};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Undo {
     pub window: Window,
-    /// Data in flight, bytes.
+    /// FlightSize before the reduction, bytes.
     pub flight_size: u64,
     /// SRTT and RTTVAR, if a timeout caused the reduction.
     pub rtt: Option<(Duration, Duration)>,

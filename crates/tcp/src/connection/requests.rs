@@ -83,7 +83,7 @@ impl Nothing for Requests {
 }
 
 impl Requests {
-    /// True if a short segment at the end of all `written` data waits.
+    /// True if a short segment at the end of all `written` data is held back.
     pub fn holds(&self, written: u64) -> bool {
         (self.cork || self.more) && self.push < written
     }
@@ -205,7 +205,7 @@ impl Connection {
         self.sender.block()
     }
 
-    /// Handles the arrival of a segment: an acknowledgment releases data held back for more.
+    /// Handles the arrival of a segment: an acknowledgment releases data held back by `MSG_MORE`.
     pub(super) fn note_arrival(&mut self, now: Time) {
         if let Some(requests) = self.sender.requests_made() {
             requests.more = false;

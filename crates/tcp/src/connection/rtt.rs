@@ -95,7 +95,7 @@ impl Connection {
         sent.map(|sent| self.measured_rtt(now, sent))
     }
 
-    /// Takes the RTT sample of a duplicate ACK, if selective acknowledgments count.
+    /// Takes the RTT sample of a duplicate ACK, if selective acknowledgments give samples.
     pub(super) fn sample_selective(&mut self, now: Time, delivered: &Delivered) {
         if self.parameters.rtt_samples == RttSamples::EveryAck
             && let Some(sent) = delivered.timed()

@@ -133,7 +133,7 @@ pub(crate) struct Sender {
     pub syn_retransmissions: u16,
     /// True to retransmit the segment at `snd_una` next, regardless of the window.
     pub retransmit_first: bool,
-    /// True if a probe is due.
+    /// True if a zero-window probe is due.
     pub probe: bool,
     /// True if a tail loss probe is due.
     pub tail_probe: bool,
@@ -149,7 +149,7 @@ pub(crate) struct Sender {
     pub model: Option<Box<Model>>,
     /// Pacing gate, if data are paced.
     pub pacer: Option<Box<Pacer>>,
-    /// Transmission time of each segment, if every ACK is a sample and the scoreboard is empty.
+    /// Transmission time of each segment, if every ACK gives an RTT sample and SACK is not used.
     pub send_times: Late<SendTimes>,
     /// Linux's bursts and pushes.
     pub bursts: Late<Bursts>,
@@ -283,7 +283,7 @@ impl Sender {
         if self.forced_new > 0 { room.max(self.window.smss.into()) } else { room }
     }
 
-    /// Timeout in force: RFC 6298 §5.5, limited to its maximum.
+    /// Retransmission timeout in force, backoff included (RFC 6298 §5.5), at most `max_rto`.
     #[inline]
     pub fn rto(&self, max_rto: Duration) -> Duration {
         let exponent = self.backoff.exponent();
@@ -369,7 +369,7 @@ impl Sender {
         InUse { snd_una: self.snd_una, snd_max: self.snd_max, pipe: self.pipe_of(flight_size) }
     }
 
-    /// Limits `cwnd` to its bounds.
+    /// Limits `cwnd` to `max_cwnd`.
     pub fn clamp_cwnd(&mut self) {
         self.window.cwnd = self.window.cwnd.min(self.max_cwnd);
     }

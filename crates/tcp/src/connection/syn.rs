@@ -34,7 +34,7 @@ impl Connection {
         let parameters = &self.parameters;
         let timestamps = if answering { self.timestamps } else { parameters.timestamps };
         let scale = if answering { self.receiver.scaling } else { parameters.window_scaling };
-        // RFC 7323 §2.2: never scaled in a SYN.
+        // RFC 7323 §2.2: the window in a SYN is never scaled.
         let window = self.receiver.first_window(parameters, answering && timestamps).min(65_535);
         let edge = self.receiver.rcv_nxt.max(1) + window;
         let segment = Segment {

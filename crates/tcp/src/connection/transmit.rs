@@ -344,7 +344,7 @@ impl Connection {
         }
     }
 
-    /// Records that sequence space is sent, for RTT samples, and starts the timers.
+    /// Records that sequence space is sent, informs the algorithms, and starts the timers.
     pub(super) fn note_sent(&mut self, now: Time, position: u64, right: u64, retransmission: bool) {
         let timestamp = self.timestamps.then(|| self.timestamp(now));
         let sender = &mut self.sender;

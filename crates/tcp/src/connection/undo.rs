@@ -14,7 +14,7 @@ use retx_wire::Segment;
 pub(crate) struct Beginning {
     /// True if the retransmission timer began it.
     pub by_timeout: bool,
-    /// True if another recovery, for the same window, is in progress.
+    /// True if another recovery, for the same window of data, is in progress.
     pub in_recovery: bool,
     /// True if the window is being reduced already by ECN-Echo.
     pub after_echo: bool,

@@ -168,8 +168,7 @@ impl Past {
     fn drop_old(&mut self, ack: &Ack) {
         let period = ack.srtt.map_or(Duration::ZERO, |srtt| srtt.saturating_mul(3));
         let period = period.max(Duration::from_secs(1));
-        // The newest sample stays until there is a newer one, because a flow without samples has no
-        // other.
+        // The newest sample stays until there is a newer one, even if it is out of date.
         while self.samples.len() > 1
             && self.samples.front().is_some_and(|sample| sample.0 + period < ack.now)
         {

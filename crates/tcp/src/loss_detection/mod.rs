@@ -216,7 +216,7 @@ pub trait LossDetection {
         Duration::ZERO
     }
 
-    /// Maximum reordering in segments; `None` for algorithms that do not measure it.
+    /// Maximum reordering seen so far, in segments; `None` for algorithms that do not measure it.
     fn reordering(&self) -> Option<u32> {
         None
     }

@@ -41,7 +41,7 @@ impl Scoreboard {
         while let Some(&(sent, start)) = self.by_time.front() {
             work::steps(1);
             if let Some(index) = self.current(sent, start) {
-                // The list is sorted by time: everything behind was sent later, too.
+                // The list is sorted by time: all later entries were sent even later.
                 if !newest.is_after(sent, self.records[index].end()) {
                     break;
                 }

@@ -57,7 +57,7 @@ impl Scoreboard {
     /// Index of the first segment that begins at or after `position`.
     #[inline]
     pub(super) fn first_from(&self, position: u64) -> usize {
-        // Most segments have equal lengths, so that the index can be computed.
+        // Most segments have equal lengths, so the index can usually be computed.
         if let Some(front) = self.records.front() {
             let before = position.saturating_sub(front.start) / u64::from(front.length.max(1));
             let index = before as usize;

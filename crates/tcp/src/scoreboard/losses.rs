@@ -71,9 +71,9 @@ impl Scoreboard {
         self.records.front().is_some_and(|record| record.lost)
     }
 
-    /// Marks everything lost after a timeout that is not selectively acknowledged. If the first
-    /// segment was selectively acknowledged but is not acknowledged, the receiver has reneged (RFC
-    /// 2018 §8), and selective acknowledgments are discarded.
+    /// Marks lost, after a timeout, every segment that is not selectively acknowledged. If the
+    /// first segment in flight is selectively acknowledged, the receiver has reneged (RFC 2018 §8),
+    /// and all selective acknowledgments are discarded.
     pub fn mark_all_lost(&mut self) {
         self.mark_lost_at_timeout(|_| true);
     }

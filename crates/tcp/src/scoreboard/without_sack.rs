@@ -13,8 +13,8 @@ pub(super) struct Assumed {
     smss: u64,
     /// Number of segments covered by the last acknowledgment.
     pub acknowledged: u64,
-    /// Segments in flight before the acknowledgment at which duplicates exceeded the possible
-    /// number.
+    /// Number of segments that were in flight when more duplicate ACKs came than segments could
+    /// have arrived.
     excess: Option<u64>,
 }
 

@@ -149,7 +149,7 @@ impl State {
 
 impl Detector for State {
     fn on_begin(&mut self, begin: &Begin) {
-        // `tcp_enter_loss`: a repeated timeout starts anew.
+        // `tcp_enter_loss`: a repeated timeout starts F-RTO anew.
         let in_recovery = begin.in_recovery && !begin.repeated;
         self.frto.on_begin(&Begin { in_recovery, ..*begin });
         self.recovery_point = begin.recovery_point;

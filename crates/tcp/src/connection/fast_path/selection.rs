@@ -30,7 +30,7 @@ impl FastPaths {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(in crate::connection) enum Sending {
-    /// None.
+    /// No fast path: the general path handles everything.
     #[default]
     General,
     /// For acknowledgments of new data, and for new data.
@@ -45,7 +45,7 @@ pub(in crate::connection) enum Sending {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(in crate::connection) enum Receiving {
-    /// None.
+    /// No fast path: the general path handles everything.
     #[default]
     General,
     /// For the next data in order.
