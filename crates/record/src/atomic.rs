@@ -1,4 +1,4 @@
-//! Atomic writing of files: a file exists completely or not at all.
+//! Atomic writing of files: a file gets its new contents completely or not at all.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -16,10 +16,10 @@ pub struct WriteError {
     pub source: io::Error,
 }
 
-/// Writes a file atomically: `path` holds either its previous contents or everything that `write`
-/// wrote. The data go to a temporary file in the same directory, which is synced to disk and
-/// renamed. If `write` fails, nothing is left behind. A symbolic link is kept, and its target is
-/// replaced. Anything but a regular file, such as `/dev/stdout`, is written to directly.
+/// Writes a file atomically: `path` has either its previous contents or everything that `write` has
+/// written. The data go to a temporary file in the same directory, which is synced to disk and
+/// renamed; if `write` fails, it is removed. A symbolic link is kept, and its target is replaced.
+/// Anything that is not a regular file, such as `/dev/stdout`, is written directly.
 ///
 /// # Errors
 /// The error of `write` or of the file system, with the path.
@@ -71,11 +71,12 @@ impl Temporary {
             temporary.push(format!(".{}-{call}.tmp", std::process::id()));
             let path = target.with_file_name(temporary);
             match OpenOptions::new().write(true).create_new(true).open(&path) {
-                // A killed process with the same process id has left this file.
+                // The file was left by a killed process that had the same process id.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
                 Ok(file) => {
-                    // A killed process holds no lock, so the next run may remove its file.
+                    // The lock shows other processes that the file is in use. A killed process
+                    // holds no lock, so its file may be removed later.
                     file.try_lock().ok();
                     return Ok((Self(path), file));
                 }
@@ -86,12 +87,12 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // A file that cannot be removed is left.
+        // If the file cannot be removed, it is left.
         fs::remove_file(&self.0).ok();
     }
 }
 
-/// Syncs the directory: the rename is on disk only then.
+/// Syncs the directory, because only then the rename is on disk.
 #[cfg(unix)]
 fn sync_directory(file: &Path) -> io::Result<()> {
     let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());

@@ -1,8 +1,8 @@
-//! Rows of many runs in columns, as a sweep stores them.
+//! Columns that collect the rows of many runs, as a sweep stores them.
 //!
-//! A row is any serde-serializable value; `drops: { queue }` becomes the column `drops_queue`, and
-//! lists are left out. Column names are built from the first row only: all others have the same
-//! shape, and need neither names nor allocations.
+//! A row is any value that serde can serialize. A nested field such as `drops: { queue }` becomes
+//! the column `drops_queue`; lists are left out. Column names are built from the first row. All
+//! other rows must have the same shape, so they need neither names nor allocations.
 
 mod serializer;
 
@@ -13,7 +13,8 @@ use std::collections::HashMap;
 
 type Error = serde::de::value::Error;
 
-/// Seconds by limit: in JSON they are keys of a table; as a column each needs its unit in the name.
+/// Prefix of the columns with the seconds under each limit. In JSON these are keys of one table; as
+/// columns they get their unit appended to the name.
 const LIMITED_BY: &str = "limited_by_";
 
 /// Growing column.
@@ -59,18 +60,18 @@ pub struct Rows {
     /// Index of the next cell in the current row.
     at: usize,
     rows: usize,
-    /// Name of the current cell; only built for the first row.
+    /// Name of the current cell; built only for the first row.
     name: String,
-    /// True if the number being written may be absent in other rows.
+    /// True if the number being written is optional: it may be absent in other rows.
     optional: bool,
 }
 
 impl Rows {
-    /// Appends a row: these integers and names, then the fields of `row`.
+    /// Appends a row that consists of these integers, these names, and the fields of `row`.
     ///
     /// # Panics
-    /// If its shape differs from that of earlier rows, or it contains a value that no column can
-    /// hold.
+    /// If the row's shape differs from that of earlier rows, or if the row contains a value that no
+    /// column can hold.
     pub fn push<T: Serialize>(&mut self, numbers: &[(&str, u64)], names: &[(&str, &str)], row: &T) {
         for (name, value) in numbers {
             self.cell(name, value);
@@ -87,7 +88,7 @@ impl Rows {
     /// Appends the rows of a table, each preceded by these integers.
     ///
     /// # Panics
-    /// If its columns differ from those of earlier rows.
+    /// If the table's columns differ from those of earlier rows.
     pub fn append(&mut self, numbers: &[(&'static str, u64)], table: Table) {
         let more = table.rows();
         let before = self.rows;
@@ -110,7 +111,7 @@ impl Rows {
         self.columns.into_iter().map(|(name, cells)| (name, cells.finish())).collect()
     }
 
-    /// True until something has been added. A table without rows also has columns.
+    /// True until a row or a table has been added; a table without rows adds columns, too.
     pub const fn is_unused(&self) -> bool {
         self.columns.is_empty()
     }
@@ -133,7 +134,7 @@ impl Rows {
         done
     }
 
-    /// Next cell to write; the first row creates its column.
+    /// Column of the next cell to write; in the first row it is created.
     fn next(&mut self, new: impl FnOnce() -> Cells) -> &mut Cells {
         if self.rows == 0 {
             let name = self.name.strip_prefix(LIMITED_BY);
@@ -155,7 +156,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Appends a number; optional values are always numbers.
+    /// Appends a number. Optional integers are stored as floating-point numbers, too.
     fn float(&mut self, value: f64) -> Result<(), Error> {
         let Cells::Float(values) = self.next(|| Cells::Float(Vec::new())) else {
             return Err(Error::custom("a measure where there was none before"));

@@ -1,4 +1,4 @@
-//! Measures taken during a run: counts and moments, and values over time ([`TimeMean`], [`Level`]).
+//! Measures taken during a run: counts, moments, and averages over time ([`TimeMean`], [`Level`]).
 
 mod over_time;
 
@@ -7,15 +7,15 @@ pub use over_time::{Level, SeldomLevel, TimeMean};
 use crate::reason::{Belief, Cause, EpisodeKind};
 use retx_units::{Duration, Time};
 
-/// Quantity held by a flow's counters.
+/// Quantity that is one of a flow's counters.
 pub trait Measure {
     /// Value since the snapshot `start`.
     fn since(&self, start: &Self) -> Self;
 
-    /// Integrates up to now.
+    /// Integrates a quantity over time up to now.
     fn advance_to(&mut self, _now: Time) {}
 
-    /// Resets its maximum to the current value.
+    /// Resets the maximum, if the quantity has one, to the current value.
     fn restart_maximum(&mut self) {}
 }
 
@@ -31,7 +31,7 @@ impl Measure for u32 {
     }
 }
 
-/// Maximum since the statistics began.
+/// Maximum of a value since the statistics began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Maximum(u32);
 
@@ -84,7 +84,7 @@ impl Episodes {
         self.counts[belief.kind as usize][belief.inferred as usize][cause as usize] += 1;
     }
 
-    /// Replaces the cause `spurious` of an episode by the true one.
+    /// Replaces the cause of an episode, so far counted as `spurious`, by the true one.
     pub fn correct(&mut self, belief: Belief, cause: Cause) {
         let causes = &mut self.counts[belief.kind as usize][belief.inferred as usize];
         causes[Cause::Spurious as usize] -= 1;
@@ -103,25 +103,25 @@ impl Measure for Episodes {
     }
 }
 
-/// End of a sender's pause.
+/// Event that ended a sender's pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdleEnd {
-    /// Retransmission timer.
+    /// Expiry of the retransmission timer.
     Rto,
-    /// Acknowledgment, or probe of a closed window: the sender was limited by a window.
+    /// Arrival of an acknowledgment, or probe of a closed window: a window limited the sender.
     Window,
-    /// New data after a time without data to send.
+    /// New data from the application, after a time without data to send.
     Application,
 }
 
-/// Pauses of a sender longer than a smoothed RTT, by the event that ended them.
+/// Total of a sender's pauses that were longer than a smoothed RTT, by the event that ended them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IdleTimes {
-    /// Ended by the retransmission timer.
+    /// Pauses ended by the retransmission timer.
     pub rto: Duration,
-    /// Ended by an acknowledgment or a probe.
+    /// Pauses ended by an acknowledgment or a probe.
     pub window: Duration,
-    /// The sender had no data to send.
+    /// Pauses in which the sender had no data to send.
     pub application: Duration,
     /// Longest pause with data to send.
     pub longest: Duration,
@@ -161,7 +161,7 @@ impl Measure for IdleTimes {
     }
 }
 
-/// Number, sum and sum of squares of durations, exact.
+/// Number, sum and sum of squares of durations; all are exact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C, packed(8))]
 pub struct Moments {
@@ -196,7 +196,8 @@ impl Moments {
             return None;
         }
         let count = self.count as f64;
-        // Σ(x − m)² around an integer m near the mean avoids the difference of two large floats.
+        // Σ(x − m)² with an integer m near the mean is exact. Floating point would have to subtract
+        // two large and nearly equal numbers.
         let middle = self.sum / u128::from(self.count);
         let around =
             self.squares + middle * middle * u128::from(self.count) - 2 * middle * self.sum;
@@ -231,13 +232,13 @@ mod tests {
         for sample in [2, 4, 4, 4, 5, 5, 7, 9] {
             moments.add(ms(sample));
         }
-        // Σ(x − 5)² = 32, over 7.
+        // The variance is Σ(x − 5)²/7 = 32/7.
         assert_eq!(moments.mean_s(), Some(0.005));
         assert!((moments.sd_s().unwrap() - (32.0f64 / 7.0).sqrt() / 1e3).abs() < 1e-12);
     }
 
-    /// For large and nearly equal samples, a float's sum of squares would have no digit left for
-    /// the variance.
+    /// The variance of large and nearly equal samples is right; with sums in floating point, no
+    /// digit would be left for it.
     #[test]
     fn moments_do_not_cancel() {
         let mut moments = Moments::default();
@@ -258,7 +259,7 @@ mod tests {
         mean.unset(at(5));
         mean.set(at(100), 10);
         mean.advance_to(at(101));
-        // 2 s of 10, 2 s of 40, 1 s of 10.
+        // The value was 10 for 2 s, 40 for 2 s, and 10 for 1 s.
         assert_eq!(mean.mean(), Some(22.0));
         let snapshot = mean;
         mean.advance_to(at(103));

@@ -17,7 +17,7 @@ pub struct DatagramCounters {
     pub lost: u64,
     /// Arrivals of further copies made by the network.
     pub duplicated: u64,
-    /// Packets that arrived after a later one (RFC 4737 §3.3: type-P-reordered).
+    /// Packets that arrived after a packet sent later (type-P-reordered, RFC 4737 §3.3).
     pub reordered: u64,
     /// One-way delays of the packets delivered.
     pub delay: Distribution,
@@ -42,8 +42,8 @@ impl Jitter {
 }
 
 impl DatagramCounters {
-    /// Counts the first arrival of a packet, after `delay`; `late` if a packet sent later has
-    /// arrived.
+    /// Counts the first arrival of a packet, after `delay`. `late` is true if a packet sent later
+    /// has already arrived.
     #[inline]
     pub fn arrived(&mut self, delay: Duration, payload_bytes: u32, late: bool) {
         self.delivered += 1;
@@ -59,22 +59,22 @@ impl DatagramCounters {
 #[allow(missing_docs)]
 pub struct DatagramSummary {
     pub name: String,
-    /// Start; `None` if the run ended earlier.
+    /// Start of the flow; `None` if the run ended before it.
     pub start_s: Option<f64>,
-    /// Time at which the last packet of a finite flow had arrived or was lost.
+    /// Time at which the fate of the last packet of a finite flow became known.
     pub finish_s: Option<f64>,
-    /// Time from start to finish.
+    /// Time from the start to the finish.
     pub response_time_s: Option<f64>,
     pub bytes_delivered: u64,
-    /// Bytes delivered over the time from the start, or the end of the warm-up, to the finish or
-    /// the end of the run.
+    /// Bytes delivered, divided by the time from the start (or the end of the warm-up) to the
+    /// finish (or the end of the run).
     pub goodput_bit_s: Option<f64>,
     /// Packets sent.
     pub frames_sent: u64,
     pub datagrams: DatagramCounts,
     /// One-way delays.
     pub delay: DistributionSummary,
-    /// Interarrival jitter (RFC 3550 §6.4.1) at the end.
+    /// Interarrival jitter (RFC 3550 §6.4.1) at the end of the run.
     pub jitter_s: Option<f64>,
 }
 
@@ -88,18 +88,18 @@ pub struct DatagramCounts {
     pub lost: u64,
     /// Arrivals of further copies made by the network.
     pub duplicated: u64,
-    /// Packets that arrived after a later one.
+    /// Packets that arrived after a packet sent later.
     pub reordered: u64,
 }
 
-/// Inputs of a UDP flow's results besides its counters.
+/// Inputs of a UDP flow's results in addition to its counters.
 #[derive(Debug, Clone)]
 pub struct DatagramFrame {
     /// Name of the flow.
     pub name: String,
     /// Start of the flow.
     pub start: Option<Time>,
-    /// Time at which the last packet had arrived or was lost.
+    /// Time at which the fate of the last packet became known.
     pub finish: Option<Time>,
     /// Start of the statistics.
     pub from: Time,
@@ -108,7 +108,7 @@ pub struct DatagramFrame {
 }
 
 impl DatagramSummary {
-    /// Results of a flow; `counters` count from `frame.from` on.
+    /// Results of a flow; `counters` must count from `frame.from` on.
     pub fn new(frame: DatagramFrame, counters: &DatagramCounters) -> Self {
         let DatagramFrame { name, start, finish, from, to } = frame;
         let begin = start.map_or(to, |start| start.max(from));
@@ -135,7 +135,8 @@ impl DatagramSummary {
 mod tests {
     use super::*;
 
-    /// Delays of 10, 12, 12, 4 ms: J = 2/16, then less 1/16 of it, then (8 − J)/16 more.
+    /// With delays of 10, 12, 12 and 4 ms, the jitter J is first 2/16 ms, then reduced by 1/16 of
+    /// itself, and then increased by (8 − J)/16.
     #[test]
     fn jitter_is_that_of_rfc_3550() {
         let mut counters = DatagramCounters::default();

@@ -1,11 +1,11 @@
 //! Distributions of times: exact moments and extremes, and quantiles from a histogram with
-//! logarithmic classes, so that a run of any length takes about ten KB.
+//! logarithmic classes, which takes about ten KB however long the run is.
 
 use crate::counters::Moments;
 use retx_units::Duration;
 use serde::Serialize;
 
-/// Classes per doubling: each is at most 1/128 of its times wide.
+/// Number of classes per doubling, so a class is at most 1/128 as wide as the times in it.
 const CLASSES: usize = 128;
 
 /// Distribution of times.
@@ -14,26 +14,26 @@ pub struct Distribution {
     moments: Moments,
     least: Duration,
     most: Duration,
-    /// Counts by class, up to the class of the longest time.
+    /// Number of times in each class, up to the class of the longest time.
     classes: Vec<u64>,
 }
 
-/// Summary of a distribution; all values are absent if it contains no time.
+/// Summary of a distribution; all values are `None` if the distribution contains no time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct DistributionSummary {
     pub mean_s: Option<f64>,
     pub sd_s: Option<f64>,
     pub min_s: Option<f64>,
-    /// Quantiles, with an error of at most 0.4 %.
+    /// Median, with an error of at most 0.4 % like the other two quantiles.
     pub p50_s: Option<f64>,
     pub p95_s: Option<f64>,
     pub p99_s: Option<f64>,
     pub max_s: Option<f64>,
 }
 
-/// Class of a time in nanoseconds. Below [`CLASSES`] each nanosecond is a class; above, each
-/// doubling has [`CLASSES`] classes.
+/// Class of a time in nanoseconds. Below [`CLASSES`] each nanosecond is a class of its own; above
+/// that, each doubling is divided into [`CLASSES`] classes.
 fn class(nanos: u64) -> usize {
     let shift = (u64::BITS - nanos.leading_zeros()).saturating_sub(CLASSES.ilog2() + 1);
     shift as usize * CLASSES + (nanos >> shift) as usize
@@ -101,7 +101,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Classes are contiguous and narrow.
+        /// The middle of a class is near each time in the class.
         #[test]
         fn the_middle_of_a_class_is_near(nanos in prop_oneof![0..2000u64, 0..1u64 << 62]) {
             let near = middle(class(nanos));

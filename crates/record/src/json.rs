@@ -1,4 +1,4 @@
-//! JSON output equal to that of Python's library, byte for byte.
+//! JSON output that equals that of Python's library, byte for byte.
 
 use serde::Serialize;
 use serde_json::Serializer;
@@ -14,7 +14,7 @@ pub fn write_json<T: Serialize + ?Sized>(value: &T, out: &mut impl Write) -> io:
     Ok(())
 }
 
-/// Formatter with the layout of Python's `indent=2`, and its numbers.
+/// Formatter with the layout of Python's `indent=2`, and Python's format of numbers.
 #[derive(Default)]
 struct Python(PrettyFormatter<'static>);
 
@@ -34,8 +34,9 @@ impl Formatter for Python {
         end_object_value()
     }
 
-    /// Writes the shortest digits that read back as this number, like all implementations. Rust and
-    /// Python also switch to exponents at equal powers; Python's have a sign and two digits.
+    /// Writes the shortest digits that read back as this number, as both Rust and Python do. Python
+    /// uses exponents below 1e-4 and from 1e16 on, and writes them with a sign and at least two
+    /// digits.
     fn write_f64<W: Write + ?Sized>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
         let small = value.abs() < 1e-4 && value != 0.0;
         if !small && value.abs() < 1e16 {
@@ -61,7 +62,7 @@ mod tests {
 
     #[test]
     fn numbers_are_pythons() {
-        // Each with the output of Python 3's `repr`.
+        // Numbers, each with the output of `repr` in Python 3.
         let known = [
             (0.0, "0.0"),
             (-0.0, "-0.0"),

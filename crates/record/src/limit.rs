@@ -1,4 +1,4 @@
-//! Limits of a flow, and stretches of time under them.
+//! Limits of a flow, and spans of time under them.
 
 use crate::reason::Cause;
 use retx_units::Time;
@@ -6,24 +6,24 @@ use retx_units::Time;
 /// Limit of a flow. The order is that of the shares in a result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum FlowLimit {
-    /// Connection not established yet.
+    /// The connection is not established yet.
     Handshake,
-    /// No data to send.
+    /// The application has no data to send.
     #[default]
     Application,
-    /// Send buffer full, and all of it sent.
+    /// The send buffer is full, and all data in it have been sent.
     SendBuffer,
-    /// Peer's window full or closed.
+    /// The peer's advertised window is full or closed.
     ReceiveWindow,
-    /// Link: the data in flight kept its queue from emptying.
+    /// The bottleneck link: the data in flight keep it busy.
     Bottleneck,
-    /// Congestion window that was never reduced.
+    /// Congestion window that has not been reduced yet.
     SlowStart,
     /// Congestion window after a reduction with this cause.
     Window(Cause),
     /// Fast recovery with this cause.
     Recovery(Cause),
-    /// Silence until the retransmission timer, with this cause.
+    /// Wait for the retransmission timer, with this cause.
     Timeout(Cause),
     /// Pacing delay of the next segment.
     Pacing,
@@ -33,7 +33,7 @@ pub enum FlowLimit {
     DelayedAck,
 }
 
-/// Number of limits, with each cause counted.
+/// Number of limits, where a limit with a cause counts once for each cause.
 pub(crate) const COUNT: usize = 18;
 
 impl FlowLimit {
@@ -55,19 +55,19 @@ impl FlowLimit {
         }
     }
 
-    /// True for the congestion window, reduced or not, and in a recovery.
+    /// True for limits by the congestion window, whether reduced or not, and for fast recovery.
     pub(crate) const fn is_congestion_window(self) -> bool {
         matches!(self, Self::SlowStart | Self::Window(_) | Self::Recovery(_))
     }
 
-    /// True if an acknowledgment can end it.
+    /// True if an acknowledgment can end this limit.
     pub(crate) const fn waits_for_ack(self) -> bool {
         matches!(self, Self::SlowStart | Self::Window(_) | Self::Recovery(_) | Self::Nagle)
     }
 }
 
 impl FlowLimit {
-    /// Key in `limited_by`; a cause follows a full stop.
+    /// Key in `limited_by`; a cause follows after a full stop.
     pub const fn key(self) -> &'static str {
         Self::KEYS[self.index()]
     }
@@ -94,7 +94,7 @@ impl FlowLimit {
         "delayed_ack",
     ];
 
-    /// The limit with another cause, if it has the cause `from`.
+    /// The limit with the cause `to` if its cause is `from`; otherwise unchanged.
     pub(crate) fn corrected(self, from: Cause, to: Cause) -> Self {
         match self {
             Self::Window(cause) if cause == from => Self::Window(to),
@@ -105,12 +105,12 @@ impl FlowLimit {
     }
 }
 
-/// Stretch of time under one limit.
+/// Span of time under one limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitedSpan {
-    /// Start of the stretch.
+    /// Start of the span.
     pub start: Time,
-    /// End of the stretch.
+    /// End of the span.
     pub end: Time,
     /// Limit in force.
     pub limit: FlowLimit,

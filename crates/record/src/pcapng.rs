@@ -1,10 +1,10 @@
 //! Writing captures as pcapng files, for Wireshark and similar tools.
 //!
-//! Link type raw IPv4, one interface per captured place, timestamps in nanoseconds since the start
-//! of the run, shown as since 1970-01-01 00:00:00 UTC. Each packet's comment states its fate:
-//! `delivered at 1.204500000 s; flow download`, `dropped by channel at cloud forward;
-//! retransmission, necessary; flow download`. Headers are complete, and checksums are those of the
-//! whole packet, however little of its payload is kept.
+//! The link type is raw IPv4, with one interface per captured place. Timestamps are nanoseconds
+//! since the start of the run, which programs show as 1970-01-01 00:00:00 UTC. The comment of each
+//! packet states its fate, for example `delivered at 1.204500000 s; flow download` or `dropped by
+//! channel at cloud forward; retransmission, necessary; flow download`. Headers are complete, and
+//! checksums are those of the whole packet, even if its payload is truncated.
 
 use crate::capture::{CaptureBuffer, PlaceId};
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
@@ -18,10 +18,10 @@ use retx_wire::{IPV4_HEADER_BYTES, TCP_HEADER_BYTES, TCP_OPTIONS_MAX_BYTES, enco
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// Length of the longest headers, bytes: the minimum snap length.
+/// Minimum snap length: the length of the longest headers, bytes.
 pub const SNAP_MIN_BYTES: u32 = IPV4_HEADER_BYTES + TCP_HEADER_BYTES + TCP_OPTIONS_MAX_BYTES;
 
-/// Longest text of a pcapng option, bytes.
+/// Maximum length of a text in a pcapng option, bytes.
 const OPTION_MAX_BYTES: usize = u16::MAX as usize;
 
 /// Snap length: the part of each packet that is kept.
@@ -34,13 +34,13 @@ pub enum Snap {
 }
 
 impl Default for Snap {
-    /// All headers and the start of the payload.
+    /// Snap length that keeps the usual headers and the start of the payload.
     fn default() -> Self {
         Self::Bytes(96)
     }
 }
 
-/// Metadata of a file.
+/// Metadata of a capture file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct About {
     application: String,
@@ -48,7 +48,7 @@ pub struct About {
     snap: Snap,
 }
 
-/// Metadata that a file cannot hold.
+/// Error: metadata that a capture file cannot hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AboutError {
     /// A snap length that would truncate headers.
@@ -69,8 +69,8 @@ pub enum AboutError {
 }
 
 impl About {
-    /// Creates metadata: `application` is the program's name and version; `comment` identifies the
-    /// run.
+    /// Creates metadata from `application`, the name and version of the program, and `comment`,
+    /// which identifies the run.
     ///
     /// # Errors
     /// Metadata that cannot be written.
@@ -89,7 +89,7 @@ impl About {
     }
 }
 
-/// Writes a capture in order of time. The bytes depend only on the capture and on `about`.
+/// Writes a capture in order of time. The bytes written depend only on the capture and on `about`.
 ///
 /// # Errors
 /// The error of the writer.
@@ -126,7 +126,7 @@ pub fn write(capture: &CaptureBuffer, about: &About, writer: impl Write) -> io::
     file.get_mut().flush()
 }
 
-/// Numbers of the interfaces in the file, by place.
+/// Number of each place's interface in the file.
 #[derive(Default)]
 struct Interfaces {
     numbers: Vec<Option<u32>>,
@@ -150,7 +150,7 @@ fn section(about: &About) -> SectionHeaderBlock<'static> {
     if !about.comment.is_empty() {
         options.push(SectionHeaderOption::Comment(about.comment.clone().into()));
     }
-    // Fixed byte order, for equal bytes on every machine.
+    // The byte order is fixed, so that the file is the same on every machine.
     SectionHeaderBlock { endianness: Endianness::Little, options, ..Default::default() }
 }
 

@@ -20,19 +20,19 @@ names! {
         Congestion = "congestion",
         /// The segment was lost to the medium, or dropped at the link's retry limit.
         Wireless = "wireless",
-        /// No loss: the segment had arrived, or was still in flight.
+        /// The segment was not lost: it had arrived, or was still in flight.
         Spurious = "spurious",
     }
 }
 
 names! {
-    /// Cause of a spurious episode.
+    /// Reason why an episode was spurious.
     SubCause {
         /// An acknowledgment that covered the segment was dropped.
         AckLost = "ack_lost",
         /// The segment or its acknowledgment took longer than the timeout.
         Delay = "delay",
-        /// Later segments, or copies of earlier ones, arrived before it.
+        /// Later segments, or copies of earlier ones, arrived before the segment.
         Reordering = "reordering",
         /// The segment arrived, and the receiver discarded it.
         Refused = "refused",
@@ -42,9 +42,9 @@ names! {
 names! {
     /// Cause that the sender inferred for a loss.
     InferredCause {
-        /// A full queue.
+        /// Congestion: a full queue.
         Congestion = "congestion",
-        /// Errors of the channel.
+        /// Corruption: errors of the channel.
         Corruption = "corruption",
     }
 }
@@ -62,9 +62,9 @@ names! {
         RetryLimit = "retry_limit",
         /// Dropped by a script.
         Script = "script",
-        /// Discarded by the receiver: no room, or an old timestamp.
+        /// Discarded by the receiver, for lack of buffer space or because of an old timestamp.
         Refused = "refused",
-        /// Absorbed by a relay: an acknowledgment that was no longer needed.
+        /// Absorbed by a relay, as a duplicate acknowledgment that the sender should not see.
         Suppressed = "suppressed",
         /// Still in flight at the end of the run.
         OnItsWay = "on_its_way",

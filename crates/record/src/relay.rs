@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-/// Results of one relay, from the end of the warm-up on. Values that do not apply to its kind are
-/// 0.
+/// Results of one relay, from the end of the warm-up on. Values that do not apply to its kind of
+/// relay are 0.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct RelaySummary {
@@ -12,14 +12,15 @@ pub struct RelaySummary {
     pub node: String,
     /// Segments cached.
     pub segments_cached: u64,
-    /// Retransmissions upon duplicate ACKs, and by the timer.
+    /// Retransmissions triggered by duplicate ACKs.
     pub retransmissions_by_acks: u64,
+    /// Retransmissions triggered by the timer.
     pub retransmissions_by_timer: u64,
-    /// Segments given up after the largest number of retransmissions.
+    /// Segments given up after the maximum number of retransmissions.
     pub segments_given_up: u64,
     /// Duplicate ACKs absorbed.
     pub acks_suppressed: u64,
-    /// Acknowledgments marked: they ask for a segment lost on the relay's hop.
+    /// Acknowledgments marked because they ask for a segment that was lost on the relay's hop.
     pub acks_marked: u64,
     /// Bytes read from one connection and written to another.
     pub bytes_relayed: u64,

@@ -1,5 +1,5 @@
-//! `flows[]` of a summary: one row per flow, all with the same keys. Values of the other transport
-//! are null.
+//! `flows[]` of a summary: one row per flow. All rows have the same keys; values that only the
+//! other transport protocol has are null.
 
 use crate::collected::Rows;
 use crate::datagrams::{DatagramCounters, DatagramFrame, DatagramSummary};
@@ -32,7 +32,7 @@ impl Serialize for FlowRow<'_> {
     }
 }
 
-/// Row of a TCP flow; the keys of TCP come first in every row, so no reordering is needed.
+/// Row of a TCP flow. The keys of TCP come first in every row, so those of UDP are appended.
 #[derive(Serialize)]
 struct TcpRow<'a> {
     #[serde(flatten)]
@@ -54,7 +54,7 @@ static UDP_ONLY: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     empty_row().into_iter().filter(|(key, _)| !tcp.contains_key(key)).collect()
 });
 
-/// Row without values: all keys of both transports, with null at each leaf.
+/// Row without values: all keys of both transport protocols, each with the value null.
 pub fn empty_row() -> Map<String, Value> {
     EMPTY.clone()
 }
@@ -66,8 +66,8 @@ fn table(of: &impl Serialize) -> Map<String, Value> {
     }
 }
 
-/// Replaces each number and string by null: the keys, and the columns of the table `flows`, do not
-/// depend on the transport.
+/// Replaces each number and string by null and keeps the keys, so that the keys, and the columns of
+/// the table `flows`, do not depend on the transport protocol.
 fn without_leaves(value: Value) -> Value {
     match value {
         Value::Object(table) => {
@@ -77,29 +77,30 @@ fn without_leaves(value: Value) -> Value {
     }
 }
 
-/// Flow rows of many runs in columns: those of TCP, then those that only UDP has.
+/// Rows of the flows of many runs, in columns: those of TCP, then those that only UDP has.
 #[derive(Debug, Clone, Default)]
 pub struct FlowRows {
     tcp: Rows,
     udp: Rows,
-    /// For each row in order: true if it is that of a UDP flow.
+    /// True for each row, in order, that belongs to a UDP flow.
     order: Vec<bool>,
 }
 
 impl FlowRows {
-    /// Appends a row of a run; `numbers` identify the run, with equal keys in all rows.
+    /// Appends the row of a TCP flow. `numbers` identify the run; their keys must be equal in all
+    /// rows.
     pub fn push_tcp(&mut self, numbers: &[(&str, u64)], row: &FlowSummary) {
         self.tcp.push(numbers, &[], row);
         self.order.push(false);
     }
 
-    /// Appends a row of a UDP flow.
+    /// Appends the row of a UDP flow, like [`Self::push_tcp`].
     pub fn push_udp(&mut self, numbers: &[(&str, u64)], row: &DatagramSummary) {
         self.udp.push(numbers, &[], row);
         self.order.push(true);
     }
 
-    /// Columns. Their names and types do not depend on the flows.
+    /// Columns of the table; their names and types do not depend on the flows.
     pub fn into_columns(self) -> Vec<(String, Column)> {
         let mut udp: Vec<(String, Column)> = columns_or(self.udp, &no_udp());
         let tcp = columns_or(self.tcp, &no_tcp());
@@ -117,7 +118,7 @@ impl FlowRows {
     }
 }
 
-/// Columns of the rows. If there are no rows: the columns that `row` would have, empty.
+/// Columns of the rows; without rows, empty columns as `row` would have them.
 fn columns_or(rows: Rows, row: &impl Serialize) -> Vec<(String, Column)> {
     if !rows.is_unused() {
         return rows.into_columns();
@@ -133,7 +134,7 @@ fn columns_or(rows: Rows, row: &impl Serialize) -> Vec<(String, Column)> {
     one.into_columns().into_iter().map(|(name, column)| (name, empty(column))).collect()
 }
 
-/// Interleaves the columns of two kinds of rows, of which one may be missing.
+/// Interleaves a column of two kinds of rows; one kind may lack the column.
 fn interleaved(order: &[bool], first: Option<Column>, second: Option<Column>) -> Column {
     match (first, second) {
         (Some(Column::Float(a)), Some(Column::Float(b))) => {

@@ -23,17 +23,17 @@ pub struct Summary<'a, S> {
     pub replication: u64,
     /// Flows, in the scenario's order.
     pub flows: Vec<FlowRow<'a>>,
-    /// Links, in the scenario's order: forward and reverse of each.
+    /// Links, in the scenario's order: for each link the forward and then the reverse direction.
     pub links: &'a [LinkSummary],
     /// Wlans, in the scenario's order.
     pub wlans: &'a [WlanSummary],
     /// Relays, in the scenario's order.
     pub relays: &'a [RelaySummary],
-    /// Cost of the run.
+    /// Events handled, and the time simulated and taken.
     pub engine: Cost,
 }
 
-/// Cost of a run as printed.
+/// Cost of a run, as it is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Cost {
@@ -53,20 +53,20 @@ pub struct LinkSummary {
     pub direction: &'static str,
     pub packets_in: u64,
     pub packets_delivered: u64,
-    /// Copies made by the channel: packets in + copies = delivered + dropped + inside.
+    /// Copies made by the channel. Packets in + copies = delivered + dropped + queued + in transit.
     pub packets_duplicated: u64,
     pub drops: DropSummary,
-    /// Times that the queue marked a packet (congestion experienced) instead of dropping it.
+    /// Packets that the queue marked (congestion experienced) instead of dropping them.
     pub packets_marked: u64,
-    /// Mean number of consecutive frames lost by the channel, in the order of transmission; 0
-    /// without a loss. Counted when a frame enters, because its fate is determined then.
+    /// Mean number of consecutive frames lost by the channel, in the order of transmission; 0 if
+    /// none was lost. Frames are counted when their fate is determined, which may be on entry.
     pub loss_burst_mean_packets: f64,
     pub loss_burst_max_packets: u64,
     /// Time average of the number of waiting packets, without the one in transmission; `None` if
     /// the run ended in its warm-up.
     pub queue_mean_packets: Option<f64>,
     pub queue_max_packets: u64,
-    /// Share of the time spent transmitting; `None` if the run ended in its warm-up.
+    /// Share of time spent transmitting; `None` if the run ended in its warm-up.
     pub utilisation: Option<f64>,
     /// Link-layer retransmissions.
     pub frames_repeated: u64,

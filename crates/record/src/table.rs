@@ -1,4 +1,4 @@
-//! Tables in columns, as Arrow and data frames keep them.
+//! Tables stored by columns, like those of Arrow and of data frames.
 
 /// Values of a column.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,7 +9,7 @@ pub enum Column {
     Integer(Vec<u64>),
     /// True or false.
     Flag(Vec<bool>),
-    /// Strings from a small set.
+    /// Strings, each from a small set.
     Name {
         /// Indices into `names`; [`NO_NAME`] if absent.
         codes: Vec<u32>,
@@ -39,8 +39,8 @@ impl Column {
         self.len() == 0
     }
 
-    /// Appends the values of a column of the same kind; returns false, without a change, if its
-    /// codes stand for other texts.
+    /// Appends the values of a column of the same kind. Returns false, without a change, if the
+    /// codes of that column stand for other strings.
     fn extend(&mut self, more: Self) -> bool {
         match (self, more) {
             (Self::Float(values), Self::Float(more)) => values.extend(more),
@@ -61,9 +61,9 @@ impl Column {
 /// Columns of equal length, each with its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
-    /// Name of the table: that of its file without the extension.
+    /// Name of the table, which is the name of its file without the extension.
     pub name: &'static str,
-    /// Columns, in the order of the contract.
+    /// Columns, in the documented order.
     pub columns: Vec<(&'static str, Column)>,
 }
 
@@ -71,7 +71,7 @@ impl Table {
     /// Creates a table of these columns.
     ///
     /// # Panics
-    /// If they differ in length.
+    /// If the columns differ in length.
     pub fn new(name: &'static str, columns: Vec<(&'static str, Column)>) -> Self {
         let rows = columns.first().map_or(0, |(_, column)| column.len());
         for (column_name, column) in &columns {
@@ -85,11 +85,11 @@ impl Table {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
 
-    /// Concatenates the rows of several tables of one kind. `None` without a table, or if the texts
-    /// of codes differ.
+    /// Concatenates the rows of several tables of one kind. `None` if there is no table, or if the
+    /// codes of the tables stand for different strings.
     ///
     /// # Panics
-    /// If the columns differ.
+    /// If the tables differ in their columns.
     pub fn stacked(tables: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut tables = tables.into_iter();
         let mut all = tables.next()?;
@@ -105,22 +105,23 @@ impl Table {
         Some(all)
     }
 
-    /// Column of the given name.
+    /// Column with this name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|(column, _)| *column == name).map(|(_, column)| column)
     }
 }
 
-/// Names for the indices in a record's columns.
+/// Names that the indices in the columns of a record stand for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
     /// Names of the flows.
     pub flows: Vec<String>,
-    /// Directions of links, such as `cloud.forward`, and stations of wlans, such as `cell.laptop`.
+    /// Names of places: directions of links, such as `cloud.forward`, and stations of wlans, such
+    /// as `cell.laptop`.
     pub places: Vec<String>,
 }
 
-/// Declares a small closed set of names: an enum whose variants are the codes of a column.
+/// Declares an enum whose variants are the codes of a column of names.
 macro_rules! names {
     ($(#[$meta:meta])* $type:ident {
         $($(#[$variant_meta:meta])* $variant:ident = $word:literal),+ $(,)?

@@ -8,13 +8,15 @@ use serde::Serialize;
 #[allow(missing_docs)]
 pub struct WlanSummary {
     pub name: String,
-    /// Sum over all stations; bursts are those in order of time, across stations.
+    /// Sums over all stations. Bursts are those in the sequence of all stations' frames and
+    /// packets, in order of time.
     #[serde(flatten)]
     pub counts: WlanCounts,
-    /// Share of the time in which a station transmitted; like all shares and time averages `None`
-    /// if the run ended in its warm-up.
+    /// Share of time in which at least one station transmitted. Like all shares and time averages,
+    /// `None` if the run ended in its warm-up.
     pub utilisation: Option<f64>,
-    /// Share of the time in which none did: backoff, interframe spaces, nothing to send.
+    /// Share of time in which no station transmitted: backoff, interframe spaces, or nothing to
+    /// send.
     pub idle_share: Option<f64>,
     /// Stations, in the scenario's order.
     pub stations: Vec<StationSummary>,
@@ -34,7 +36,7 @@ pub struct StationSummary {
     pub packets_queued: u64,
     /// Packets in service at the end of the run.
     pub packets_in_service: u64,
-    /// Packets received by the next station and not forwarded by it at the end of the run.
+    /// Packets that the next station has received, but not forwarded by the end of the run.
     pub packets_late: u64,
 }
 
@@ -49,38 +51,37 @@ pub struct WlanCounts {
     pub packets_marked: u64,
     /// Data frames sent, retries included.
     pub frames_sent: u64,
-    /// Data frames not received intact.
+    /// Data frames that were not received intact.
     pub frames_erroneous: u64,
     /// Data frames lost in collisions.
     pub frames_collided: u64,
-    /// Erroneous frames over frames that have ended; `None` without one.
+    /// Erroneous data frames divided by all data frames that have ended; `None` if none has.
     pub frame_error_rate: Option<f64>,
-    /// Mean and maximum number of consecutive erroneous frames.
+    /// Mean number of consecutive erroneous data frames.
     pub error_burst_mean: Option<f64>,
     pub error_burst_max: u64,
-    /// Errors of the channel alone, as seen by a receiver that hears no collisions: frames damaged
-    /// only by collisions are left out.
+    /// Share of data frames lost by the channel; frames damaged only by collisions are left out.
     pub channel_error_rate: Option<f64>,
     pub channel_burst_mean: Option<f64>,
     pub channel_burst_max: u64,
-    /// Mean and maximum number of consecutive packets given up at the retry limit.
+    /// Mean number of consecutive packets given up at the retry limit.
     pub loss_burst_mean: Option<f64>,
     pub loss_burst_max: u64,
     pub retries: u64,
-    /// Data frames received whose acknowledgment was lost.
+    /// Data frames that were received intact, but whose acknowledgment was lost.
     pub acks_lost: u64,
     pub rts_sent: u64,
     pub rts_failed: u64,
-    /// Mean and maximum number of data frames per packet, over those acknowledged or given up.
+    /// Mean number of data frames per packet that was acknowledged or given up.
     pub attempts_mean: Option<f64>,
     pub attempts_max: u64,
-    /// Share of the time spent transmitting, with acknowledgments and other control frames.
+    /// Share of time spent transmitting, including acknowledgments and other control frames.
     pub airtime_share: Option<f64>,
-    /// Parts of that share.
+    /// Parts of `airtime_share`, by kind of frame.
     pub airtime: AirtimeSummary,
 }
 
-/// Shares of the time on the air.
+/// Shares of time spent transmitting, by kind of frame.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct AirtimeSummary {
     /// Data frames received intact.

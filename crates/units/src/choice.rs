@@ -1,15 +1,15 @@
-//! Registries: a named choice with its own parameters, written `"reno"` or
-//! `{ name = "reno", growth = "bytes_acked" }`.
+//! Registries of named choices, such as congestion controls, each with its own parameters. A choice
+//! is written `"reno"` or `{ name = "reno", growth = "bytes_acked" }`.
 //!
-//! [`registry!`](crate::registry) turns a list of module names into everything that follows from
-//! it: the modules themselves, the configuration enum with its reading, writing and JSON Schema,
-//! and the enum of running algorithms. A new choice is one new file and one word in its list.
+//! The macro [`registry!`](crate::registry) generates from a list of module names the declarations
+//! of these modules, the enum of configurations with its reading, writing and JSON Schema, and the
+//! enum of running algorithms. A new choice takes one new file and one word in the list.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// A choice as read: its name and its parameters.
+/// Choice as it was read: its name and its parameters.
 #[derive(Debug)]
 pub struct Choice {
     name: String,
@@ -20,7 +20,7 @@ impl Choice {
     /// Reads `"name"` or `{ tag = "name", … }` and checks the name against the list.
     ///
     /// # Errors
-    /// Another type, a missing tag, a name that is not in `names`.
+    /// The value has another type, the tag is missing, or the name is not in `names`.
     pub fn read<'de, D: Deserializer<'de>>(
         deserializer: D,
         tag: &str,
@@ -69,10 +69,11 @@ impl Choice {
         &self.name
     }
 
-    /// The parameters as the chosen configuration.
+    /// Converts the parameters to the chosen configuration.
     ///
     /// # Errors
-    /// Unknown, missing or ill-typed parameters; the message carries the inner path, see [`at`].
+    /// A parameter is unknown, missing, or of the wrong type; the message contains the inner path
+    /// (see [`at`]).
     pub fn parameters<T: DeserializeOwned, E: serde::de::Error>(self) -> Result<T, E> {
         serde_path_to_error::deserialize(Value::Object(self.parameters)).map_err(|error| {
             let path = error.path().to_string();
@@ -82,22 +83,23 @@ impl Choice {
     }
 }
 
-/// Marks a message with the path, inside the value being read, of the part that it is about.
-/// Buffering a table to find its tag loses the source position; the path lets the reader of the
-/// whole document find it again ([`split_path`]).
+/// Adds to an error message the path, within the value being read, of the part that is wrong. To
+/// find its tag, a table is buffered, and the position in the source is lost; with the path
+/// ([`split_path`]) the reader of the whole document finds it again.
 pub fn at(path: &str, message: &str) -> String {
-    // A nested choice has already marked its own, deeper path.
+    // A nested choice has already added its own path, which is appended to this one.
     let (inner, message) = split_path(message);
     let full = if inner.is_empty() { path.to_owned() } else { format!("{path}.{inner}") };
     format!("\u{1f}{full}\u{1f}{message}")
 }
 
-/// The path that [`at`] put into a message (empty when there is none), and the message proper.
+/// Splits an error message into the path that [`at`] has added (empty if there is none) and the
+/// text.
 pub fn split_path(text: &str) -> (&str, &str) {
     text.strip_prefix('\u{1f}').and_then(|rest| rest.split_once('\u{1f}')).unwrap_or(("", text))
 }
 
-/// Writes a choice as a table: the tag first, then every parameter.
+/// Writes a choice as a table: first the tag, then all parameters.
 ///
 /// # Errors
 /// Errors of the serializer.
@@ -116,7 +118,7 @@ pub fn write<S: Serializer>(
     table.serialize(serializer)
 }
 
-/// The schema of a choice: a bare name, or one of the tables.
+/// JSON Schema of a choice, which is written as a bare name or as a table.
 pub fn schema(tag: &str, choices: Vec<(&'static str, schemars::Schema)>) -> schemars::Schema {
     let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
     let mut forms = vec![serde_json::json!({ "enum": names })];
@@ -138,17 +140,19 @@ pub fn schema(tag: &str, choices: Vec<(&'static str, schemars::Schema)>) -> sche
     schemars::json_schema!({ "anyOf": forms })
 }
 
-/// Declares a registry: a list of module names, and everything that follows from the list.
+/// Declares a registry from a list of module names.
 ///
-/// Each word is a module with `pub struct Config` (serde, `JsonSchema`, `Clone`, `Debug`,
-/// `PartialEq`; its doc comment is what listings show) and `pub struct State`. The macro declares
-/// the modules, `enum Config` (variants named like the modules) with `NAMES`, `name()`,
-/// `schemas()`, `enum State`, and local macros that match over the list: `dispatch!` over the
-/// running forms, `dispatch_config!` over the configurations, `dispatch_pair!` over two running
-/// forms.
-/// With `context = T`, `Config::build(T)` calls `State::new(&Config, T)` of the chosen module.
-/// The first token is a literal `$`, which lets the macro write that inner macro. A word followed
-/// by `boxed` keeps its running form in a place of its own, so that the others need no room for it.
+/// Each word is the name of a module with `pub struct State` and `pub struct Config`, which
+/// implements serde's traits, `JsonSchema`, `Clone`, `Debug` and `PartialEq`, and whose doc comment
+/// is shown in listings. The macro declares the modules; `enum Config`, whose variants are named
+/// like the modules, with `NAMES`, `name()` and `schemas()`; `enum State`; and local macros that
+/// match over the list: `dispatch!` over the running forms, `dispatch_config!` over the
+/// configurations, and `dispatch_pair!` over two running forms.
+///
+/// With `context = T`, `Config::build(T)` calls `State::new(&Config, T)` of the chosen module. The
+/// first token is a literal `$`, which the macro needs to write the local macros. If a word is
+/// followed by `boxed`, its running form is stored in a `Box`, so that it does not enlarge the
+/// enum.
 #[macro_export]
 macro_rules! registry {
     ($dollar:tt $(#[$meta:meta])* tag = $tag:literal, schema = $schema_name:literal,
@@ -158,7 +162,7 @@ macro_rules! registry {
         }
 
         impl Config {
-            /// Creates the running form in this environment.
+            /// Creates the running form in the environment `context`.
             pub fn build(&self, context: $context) -> State {
                 match self {
                     $(Self::$word(config) => {
@@ -175,21 +179,21 @@ macro_rules! registry {
 
         $(#[$meta])*
         ///
-        /// The choice with its parameters; variants carry the names that scenarios use.
+        /// Choice with its parameters; variants have the names used in scenarios.
         #[allow(non_camel_case_types, missing_docs, clippy::large_enum_variant)]
         #[derive(Debug, Clone, PartialEq)]
         pub enum Config { $($word($word::Config),)+ }
 
         impl Config {
-            /// Every name, in listing order.
+            /// All names, in the order of the list.
             pub const NAMES: &'static [&'static str] = &[$(stringify!($word)),+];
 
-            /// The scenario name of this choice.
+            /// Name of this choice in scenarios.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$word(_) => stringify!($word),)+ }
             }
 
-            /// Name and JSON Schema of every choice: what listings and docs are made of.
+            /// Name and JSON Schema of each choice, from which listings and docs are generated.
             pub fn schemas() -> Vec<(&'static str, $crate::choice::Schema)> {
                 let mut generator = $crate::choice::inline_generator();
                 vec![$((
@@ -226,7 +230,7 @@ macro_rules! registry {
             }
         }
 
-        /// The running form of each choice.
+        /// Running form of a choice.
         #[allow(non_camel_case_types, missing_docs, clippy::large_enum_variant)]
         #[derive(Debug, Clone)]
         pub enum State { $($word($crate::kept!($word::State $(, $boxed)?)),)+ }
@@ -237,7 +241,8 @@ macro_rules! registry {
             }
         })+
 
-        /// `dispatch!(state, it => it.method())`: a `match` over the list, not a virtual call.
+        /// `dispatch!(state, it => it.method())` calls a method of the running form, by a `match`
+        /// over the list.
         #[allow(unused_macros)]
         macro_rules! dispatch {
             ($dollar state:expr, $dollar it:ident => $dollar call:expr) => {
@@ -245,7 +250,8 @@ macro_rules! registry {
             };
         }
 
-        /// `dispatch_config!(config, it => it.method())`: a `match` over the configurations.
+        /// `dispatch_config!(config, it => it.method())` calls a method of the configuration, by a
+        /// `match` over the list.
         #[allow(unused_macros)]
         macro_rules! dispatch_config {
             ($dollar config:expr, $dollar it:ident => $dollar call:expr) => {
@@ -253,7 +259,8 @@ macro_rules! registry {
             };
         }
 
-        /// `dispatch_pair!(one, other, (a, b) => both_the_same, neither)`: over two running forms.
+        /// `dispatch_pair!(one, other, (a, b) => same, (a, b) => different)` evaluates `same` if
+        /// two running forms are of the same choice, and `different` otherwise.
         #[allow(unused_macros)]
         macro_rules! dispatch_pair {
             ($dollar one:expr, $dollar other:expr,
@@ -269,7 +276,7 @@ macro_rules! registry {
     };
 }
 
-/// Type that holds a running form: the form itself, or a `Box` of it where `boxed` is given.
+/// Type that stores a running form: the form itself, or a `Box` of it if `boxed` is given.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! kept {
@@ -279,7 +286,7 @@ macro_rules! kept {
 
 pub use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-/// A generator that writes every subschema in place, so that a listing needs no look-ups.
+/// Schema generator that writes every subschema in place, so a listing need not follow references.
 pub fn inline_generator() -> SchemaGenerator {
     schemars::generate::SchemaSettings::draft2020_12()
         .with(|settings| settings.inline_subschemas = true)

@@ -9,7 +9,7 @@ const UNITS: Units = Units {
     spellings: &[("meter", "m"), ("meters", "m"), ("metre", "m"), ("metres", "m")],
 };
 
-/// A distance in whole millimetres.
+/// Distance in whole millimetres.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Distance(u64);
 

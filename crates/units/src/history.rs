@@ -3,7 +3,7 @@
 use crate::Time;
 use std::iter::{self, Peekable};
 
-/// Arrivals at and departures from a queue, each in order of time.
+/// Arrivals at a queue and departures from it, both in order of time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct History {
     came: Instants,
@@ -11,22 +11,23 @@ pub struct History {
 }
 
 impl History {
-    /// Records a packet that is present from `came` to `left`, which may be in the future.
-    /// Successive calls must not decrease either time.
+    /// Records a packet that is in the queue from `came` to `left`; both times may lie in the
+    /// future. Neither may be earlier than in the previous call.
     #[inline(always)]
     pub fn stay(&mut self, came: Time, left: Time) {
         self.came.push(came);
         self.left.push(left);
     }
 
-    /// Changes the number waiting from `from` to `to` at `at`. Instants must not go back in time.
+    /// Records that the queue length changes from `from` to `to` at `at`, which must not be earlier
+    /// than in the previous call.
     pub fn change(&mut self, at: Time, from: u64, to: u64) {
         (from..to).for_each(|_| self.came.push(at));
         (to..from).for_each(|_| self.left.push(at));
     }
 
-    /// The number waiting at time 0, then after each change up to `end`. Arrivals and departures
-    /// that cancel out at one instant yield no change.
+    /// Queue length at time 0, and then after each change up to `end`. Arrivals and departures that
+    /// cancel out at one instant are not a change.
     pub fn changes(&self, end: Time) -> impl Iterator<Item = (Time, u64)> {
         let (mut came, mut left) = (self.came.iter().peekable(), self.left.iter().peekable());
         let mut here = take(&mut came, Time::ZERO) - take(&mut left, Time::ZERO);
@@ -48,13 +49,13 @@ impl History {
     }
 }
 
-/// Consumes the instants up to `at`; returns how many of them equal `at`.
+/// Consumes the next instants that equal `at`; returns their number.
 fn take(instants: &mut Peekable<Reader<'_>>, at: Time) -> u64 {
     iter::from_fn(|| instants.next_if_eq(&at)).count() as u64
 }
 
-/// Ascending instants, stored as 32-bit differences in nanoseconds; a larger difference is [`FAR`]
-/// and two further words.
+/// Ascending instants, stored as 32-bit differences in nanoseconds. A larger difference is stored
+/// as [`FAR`] and two further words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Instants {
     words: Vec<u32>,
@@ -113,8 +114,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// For arbitrary stays, short or long, the step function counts arrivals minus departures
-        /// at every instant, and each row is a change.
+        /// The step function equals the number of arrivals minus departures at every instant, for
+        /// arbitrary stays, and each of its rows is a change.
         #[test]
         fn each_change_is_reported(
             stays in prop::collection::vec((0u64..4, 0u64..6, 0u32..3), 0..60),

@@ -1,8 +1,8 @@
-//! Distributions from which times and sizes are drawn.
+//! Probability distributions of times and sizes.
 
 use crate::Stream;
 
-/// A distribution with its parameters, all in one unit.
+/// Distribution with its parameters, in the unit of the values drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Law {
     /// Constant.
@@ -16,8 +16,8 @@ pub enum Law {
 }
 
 impl Law {
-    /// Draws one value. Every law consumes one random number, so that runs with different laws can
-    /// be compared in pairs.
+    /// Draws one value. Every distribution takes one random number, so that runs with different
+    /// distributions use the same draws and can be compared in pairs.
     #[inline]
     pub fn draw(self, stream: &mut Stream) -> f64 {
         let uniform = stream.uniform();
@@ -96,7 +96,7 @@ mod tests {
         (0..DRAWS).map(|_| law.draw(&mut stream)).collect()
     }
 
-    /// Clamping bounds below, within and above the support.
+    /// The means are right for clamping bounds below, within and above the support.
     #[test]
     fn means_of_amounts_that_are_held_between_two() {
         let laws = [
@@ -125,8 +125,8 @@ mod tests {
         }
     }
 
-    /// The share of draws below the quartiles, the median and points far in the tail agrees with
-    /// the distribution within four standard deviations; so does the mean where the variance is
+    /// The shares of draws below the quartiles, the median and points far in the tail agree with
+    /// the distribution within four standard deviations; so does the mean, if the variance is
     /// finite.
     #[test]
     fn draws_follow_the_law() {

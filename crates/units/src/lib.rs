@@ -2,8 +2,8 @@
 //! per second, probabilities and distributions, 32-bit sequence numbers, named random streams, and
 //! queue lengths over time.
 //!
-//! Each type reads and writes itself as the text that a scenario file holds (`"20 ms"`,
-//! `"10 Mbit/s"`), so a unit can be neither forgotten nor mixed up.
+//! Each type is read and written as the text that stands in a scenario file (`"20 ms"`, `"10
+//! Mbit/s"`), so a unit can be neither forgotten nor mixed up.
 
 pub mod choice;
 mod distance;

@@ -2,7 +2,7 @@
 
 use serde::de::Error;
 
-/// A number from 0 to 1.
+/// Probability: a number from 0 to 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
 pub struct Probability(f64);
 

@@ -1,8 +1,8 @@
-//! Numbers with a unit, as text: `"20 ms"`, `"1.5 Mbit/s"`.
+//! Text of numbers with a unit: `"20 ms"`, `"1.5 Mbit/s"`.
 
 use std::fmt;
 
-/// Error for a text that is not a quantity; its message says what was found and what is allowed.
+/// Error for a text that is not a quantity; its message states what was found and what is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuantityError {
     message: String,
@@ -22,26 +22,26 @@ impl fmt::Display for QuantityError {
 
 impl std::error::Error for QuantityError {}
 
-/// Name of a quantity, and its units with the number of base units in each.
+/// Name of a quantity, and its units, each with the number of base units in it.
 pub(crate) struct Units {
     pub what: &'static str,
     pub example: &'static str,
     pub table: &'static [(&'static str, f64)],
-    /// Other spellings in lower case, each with the unit that it means.
+    /// Other spellings, in lower case, each with the unit that is meant.
     pub spellings: &'static [(&'static str, &'static str)],
 }
 
 impl Units {
-    /// Reads a non-negative number and its unit; the result is in base units, rounded to whole.
+    /// Reads a non-negative number and its unit; the result is rounded to whole base units.
     pub fn parse(&self, text: &str) -> Result<u64, QuantityError> {
         let trimmed = text.trim();
         let split = trimmed
             .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-' | 'e' | 'E')))
             .unwrap_or(trimmed.len());
         let (mut number, mut unit) = trimmed.split_at(split);
-        // A trailing "e" is not an exponent: the exponent, if any, has been read above.
+        // A trailing "e" belongs to the unit, because an exponent has been read above.
         number = number.trim();
-        // The Greek mu, which keyboards and NFKC give for the micro sign.
+        // The Greek letter mu, which keyboards and NFKC produce, stands for the micro sign, too.
         let micro = unit.trim().replace('\u{3bc}', "\u{b5}");
         unit = &micro;
         let value: f64 = number.replace('_', "").parse().map_err(|_| {
@@ -90,7 +90,8 @@ impl Units {
         Ok(whole)
     }
 
-    /// Rate in bits for one in bytes, whose B is upper case: `400 Mbit/s` for `50 MB/s`.
+    /// Text of a rate in bits for one given in bytes (with an upper-case B): `400 Mbit/s` for `50
+    /// MB/s`.
     fn in_bits(&self, value: f64, unit: &str) -> Option<String> {
         let prefix = unit.strip_suffix("B/s").or_else(|| unit.strip_suffix("Bps"))?;
         let meant = format!("{}bit/s", prefix.replace('K', "k"));
@@ -98,18 +99,18 @@ impl Units {
         is_rate.then(|| format!("{} {meant}", 8.0 * value))
     }
 
-    /// Unit that is written in another way.
+    /// Unit that is meant by another spelling.
     fn spelling(&self, unit: &str) -> Option<&'static str> {
         let lower = unit.to_lowercase();
         let meant = self.spellings.iter().find(|(spelling, _)| *spelling == lower);
-        // Units that differ only in case, such as Ms for ms.
+        // A unit may differ only in case, such as Ms for ms.
         meant.map(|(_, unit)| *unit).or_else(|| {
             self.table.iter().map(|(name, _)| *name).find(|name| name.to_lowercase() == lower)
         })
     }
 
-    /// The shortest exact text, in the largest unit that has one: minutes and hours only when
-    /// they are whole.
+    /// Writes the shortest exact text, in the largest unit that allows one; minutes and hours are
+    /// used only if they are whole.
     pub fn format(&self, base: u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut best = self.table[0];
         for (name, scale) in self.table {

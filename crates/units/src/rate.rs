@@ -25,7 +25,7 @@ const UNITS: Units = Units {
     ],
 };
 
-/// A rate in bits per second.
+/// Rate in bits per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u64);
 
@@ -50,10 +50,10 @@ impl Rate {
         self.0
     }
 
-    /// Time to transmit `bytes` at this rate, to the nearest nanosecond.
+    /// Time to transmit `bytes` at this rate, rounded to the nearest nanosecond.
     ///
     /// # Panics
-    /// At a rate of zero; scenarios refuse it.
+    /// If the rate is zero, which scenarios refuse.
     pub const fn duration_of(self, bytes: u32) -> Duration {
         let bit_nanos = bytes as u64 * 8_000_000_000;
         Duration::from_nanos((bit_nanos + self.0 / 2) / self.0)

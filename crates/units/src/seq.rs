@@ -1,25 +1,25 @@
-//! 32-bit sequence numbers, as they stand in a TCP header.
+//! 32-bit sequence numbers, as in a TCP header.
 
-/// A TCP sequence number: arithmetic and comparison are modulo 2^32 (RFC 9293 §3.4).
+/// TCP sequence number; arithmetic and comparison are modulo 2^32 (RFC 9293 §3.4).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct SeqNr(pub u32);
 
 impl SeqNr {
-    /// The sequence number `bytes` after this one.
+    /// Sequence number `bytes` after this one.
     #[must_use]
     pub const fn add(self, bytes: u32) -> Self {
         Self(self.0.wrapping_add(bytes))
     }
 
-    /// The signed distance from `other` to this number, in −2^31 … 2^31 − 1.
+    /// Signed distance from `other` to this number, in −2^31 … 2^31 − 1.
     pub const fn distance_from(self, other: Self) -> i32 {
         self.0.wrapping_sub(other.0) as i32
     }
 
-    /// Unwraps this number into a 64-bit stream position: the position nearest to `near`, which
-    /// must be less than 2^31 away. `origin` is position 0.
+    /// Unwraps this number to a 64-bit position in the stream: of all positions with this sequence
+    /// number, the one nearest to `near`. `origin` is the sequence number of position 0.
     ///
-    /// A number from before position 0 gives a negative position.
+    /// The result is negative if the number lies before position 0.
     pub const fn unwrap_near(self, origin: Self, near: u64) -> i64 {
         let expected = origin.0.wrapping_add(near as u32);
         near as i64 + self.0.wrapping_sub(expected) as i32 as i64

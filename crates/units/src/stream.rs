@@ -1,12 +1,12 @@
-//! Named random streams: one seed, one stream per component.
+//! Named random streams: each component draws from a stream of its own, derived from one seed.
 //!
-//! A component's draws depend on (seed, replication, its name) alone, so adding a component does
-//! not change the draws of other components, and paired comparisons stay paired.
+//! A component's draws depend only on the seed, the replication and the component's name. Adding a
+//! component therefore does not change the draws of the others, and runs can be compared in pairs.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
-/// Seed and replication, which all streams of a run share.
+/// Seed and replication, from which all streams of a run are derived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamKey {
     /// The scenario's seed.
@@ -16,7 +16,7 @@ pub struct StreamKey {
 }
 
 impl StreamKey {
-    /// The stream of the component called `name`.
+    /// Stream of the component called `name`.
     pub fn stream(self, name: &str) -> Stream {
         let mut seed = [0; 32];
         seed[..8].copy_from_slice(&self.seed.to_le_bytes());
@@ -26,14 +26,14 @@ impl StreamKey {
     }
 }
 
-/// FNV-1a with 128 bits: names are few, and their hashes only have to differ.
+/// FNV-1a hash with 128 bits. The hashes of different names must differ, and there are few names.
 fn fnv1a_128(bytes: &[u8]) -> u128 {
     bytes.iter().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, |hash, byte| {
         (hash ^ u128::from(*byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)
     })
 }
 
-/// A component's own source of randomness (ChaCha8).
+/// Random numbers of one component (ChaCha8).
 #[derive(Debug, Clone)]
 pub struct Stream(ChaCha8Rng);
 
@@ -48,8 +48,8 @@ impl Stream {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Uniform in 0 … `bound` − 1 (Lemire's multiplication, bias below 2^-32 for bounds below
-    /// 2^32).
+    /// Uniform integer in 0 … `bound` − 1, by Lemire's multiplication; for bounds below 2^32 the
+    /// bias is below 2^-32.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }

@@ -34,7 +34,7 @@ const UNITS: Units = Units {
     ],
 };
 
-/// A length of time in nanoseconds.
+/// Length of time in whole nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(u64);
 
@@ -43,7 +43,7 @@ quantity!(Duration, UNITS, "Duration", r"^\s*[0-9._eE+-]+\s*(ns|us|[µμ]s|ms|s|
 impl Duration {
     /// Zero length.
     pub const ZERO: Self = Self(0);
-    /// Longer than any run.
+    /// Largest duration, longer than any run.
     pub const MAX: Self = Self(u64::MAX / 4);
 
     const fn from_base(nanos: u64) -> Self {
@@ -74,7 +74,8 @@ impl Duration {
         Self(secs * 1_000_000_000)
     }
 
-    /// The nearest whole number of nanoseconds; negative and NaN become zero.
+    /// Duration of `secs` seconds, rounded to whole nanoseconds; negative values and NaN become
+    /// zero.
     pub fn from_secs_f64(secs: f64) -> Self {
         Self(libm::round(secs * 1e9) as u64).min(Self::MAX)
     }
@@ -94,12 +95,12 @@ impl Duration {
         self.0 == 0
     }
 
-    /// The difference, or zero when `other` is longer.
+    /// Difference of two durations, or zero if `other` is longer.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// The distance between two durations.
+    /// Absolute difference of two durations.
     pub const fn abs_diff(self, other: Self) -> Self {
         Self(self.0.abs_diff(other.0))
     }
@@ -144,42 +145,42 @@ impl Div<u64> for Duration {
     }
 }
 
-/// An instant: nanoseconds since the run began.
+/// Instant, in nanoseconds since the start of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
 impl Time {
-    /// The beginning of a run.
+    /// Start of a run.
     pub const ZERO: Self = Self(0);
     /// Later than any event.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// The instant `nanos` nanoseconds after the start of the run.
+    /// Instant `nanos` nanoseconds after the start of the run.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// Nanoseconds since the beginning.
+    /// Nanoseconds since the start of the run.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds since the beginning.
+    /// Seconds since the start of the run.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// Time elapsed since `earlier`; zero when `earlier` is later.
+    /// Time elapsed since `earlier`; zero if `earlier` is in fact later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// The first instant at or after this one on a grid of `step`; unchanged if `step` is zero.
+    /// First multiple of `step` at or after this instant; the instant itself if `step` is zero.
     pub const fn align_up(self, step: Duration) -> Self {
         if step.0 == 0 { self } else { Self(self.0.div_ceil(step.0) * step.0) }
     }
 
-    /// The last instant at or before this one on a grid of `step`; unchanged if `step` is zero.
+    /// Last multiple of `step` at or before this instant; the instant itself if `step` is zero.
     pub const fn align_down(self, step: Duration) -> Self {
         if step.0 == 0 { self } else { Self(self.0 - self.0 % step.0) }
     }

@@ -3,29 +3,29 @@
 use retx_wire::Endpoint;
 use std::net::Ipv4Addr;
 
-/// Addresses per 10.x.y.0/24: 1 to 254, because 0 and 255 look like a network and a broadcast
-/// address.
+/// Number of addresses used in each 10.x.y.0/24: 1 to 254, because 0 and 255 look like the
+/// addresses of a network and of a broadcast.
 const HOSTS: u32 = 254;
 
 /// Ports of the opener, from the ephemeral range (RFC 6335 §6).
 const OPENER_PORTS: std::ops::RangeInclusive<u16> = 49_152..=65_535;
-/// Port in that range which Wireshark dissects as IRC.
+/// Port in that range that is not used, because Wireshark dissects it as IRC.
 const TAKEN: u16 = 57_000;
-/// Ports of the listener, in this order. Wireshark dissects none of them as a protocol; the first
-/// range alone serves 147,447 flows.
+/// Ports of the listener, used in this order. Wireshark dissects none of them as a protocol. The
+/// first range suffices for 147,447 flows.
 const LISTENER_PORTS: [std::ops::RangeInclusive<u16>; 2] = [5_001..=5_009, 35_001..=44_000];
 
-/// Address of a node, by its index in the run: 10.0.0.1, 10.0.0.2, … 10.0.0.254, 10.0.1.1, …
+/// Address of the node with this index in the run: 10.0.0.1, 10.0.0.2, … 10.0.0.254, 10.0.1.1, …
 ///
 /// # Panics
-/// For node 16,646,145 and later ones.
+/// If the index is 16,646,145 or more.
 pub fn node_address(node: u32) -> Ipv4Addr {
     let [zero, high, middle, _] = (node / HOSTS * 256).to_be_bytes();
     assert!(zero == 0, "10.0.0.0/8 has no room for node {node}");
     Ipv4Addr::new(10, high, middle, (node % HOSTS + 1) as u8)
 }
 
-/// Nodes at both ends of a flow, by their index in the run.
+/// Nodes at both ends of a flow, as indices in the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowNodes {
     /// Node that sends the first SYN.
@@ -48,7 +48,7 @@ impl FlowEndpoints {
     /// different nodes.
     ///
     /// # Panics
-    /// For flow 147,594,448 and later ones.
+    /// If the index is 147,594,448 or more.
     pub fn new(flow: u32, nodes: FlowNodes) -> Self {
         let openers = OPENER_PORTS.len() as u32 - 1;
         let port = OPENER_PORTS.start() + (flow % openers) as u16;
@@ -88,7 +88,7 @@ mod tests {
         node_address(16_646_144);
     }
 
-    /// Flows between two nodes have distinct port pairs in either direction of opening.
+    /// Flows between two nodes have distinct pairs of ports, whichever node opens them.
     #[test]
     fn flows_have_ports_of_their_own() {
         let mut seen = HashSet::new();

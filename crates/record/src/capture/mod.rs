@@ -1,9 +1,9 @@
-//! Captures: packets seen at places of a run, held until their fate is known and then written as
-//! pcapng ([`crate::pcapng`]).
+//! Captures: packets that were seen at places of a run. They are kept until their fates are known,
+//! and then written as pcapng ([`crate::pcapng`]).
 //!
-//! A packet is added once, with its headers, and then seen at any number of places. Its fate, and
-//! whether its retransmission was necessary, are set later, once the run knows. A packet takes 48
-//! bytes plus its TCP options, each sighting another 16.
+//! A packet is added once, with its headers, and may then be seen at any number of places. Its fate
+//! is set later, when the run knows it; so is the necessity of a retransmission. A packet takes 48
+//! bytes plus its TCP options, and each sighting takes another 16 bytes.
 
 mod address;
 mod payload;
@@ -14,8 +14,8 @@ use retx_units::{SeqNr, Time};
 use retx_wire::{Ecn, Endpoint, Flags, Ipv4Header, Options, Packet, Segment, Transport, UdpHeader};
 use std::collections::BTreeMap;
 
-/// Longest name of a place or a flow, in bytes: names go into pcapng options, whose length fields
-/// have 16 bits.
+/// Maximum length of the name of a place or a flow, bytes. Names go into pcapng options, whose
+/// length fields have 16 bits.
 pub const NAME_MAX_BYTES: usize = 10_000;
 
 /// Error: a name is too long for a capture file.
@@ -48,9 +48,9 @@ enum Protocol {
 /// Sender of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// End that sent the first SYN.
+    /// Endpoint that sent the first SYN.
     Opener,
-    /// End that received the first SYN.
+    /// Endpoint that received the first SYN.
     Listener,
 }
 
@@ -84,7 +84,7 @@ pub enum Fate {
     /// Still in flight at the end of the run.
     #[default]
     UnderWay,
-    /// Delivered to the other end.
+    /// Delivered to the other endpoint.
     Delivered {
         /// Arrival time.
         at: Time,
@@ -101,14 +101,14 @@ pub enum Fate {
 /// First transmission or retransmission, and whether a retransmission was necessary.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Transmission {
-    /// First transmission of all its data.
+    /// First transmission: none of the segment's data had been sent before.
     #[default]
     First,
-    /// Retransmission without a verdict.
+    /// Retransmission of which it is not known whether it was necessary.
     Again,
-    /// Retransmission of bytes of which no earlier copy arrives.
+    /// Retransmission with at least one byte of which no earlier copy arrives.
     Necessary,
-    /// Retransmission of bytes that have arrived or still arrive in earlier copies.
+    /// Retransmission whose bytes have all arrived, or still arrive, in earlier copies.
     Unnecessary,
 }
 
@@ -117,9 +117,9 @@ pub enum Transmission {
 pub struct CapturedPacket {
     /// Flow of the packet.
     pub flow: FlowId,
-    /// Sending end of the flow.
+    /// Endpoint that sends the packet.
     pub side: Side,
-    /// Position of its first sequence number in the sender's stream: SYN 0, first byte of data 1.
+    /// Position of the packet's first byte in the sender's stream: SYN 0, first byte of data 1.
     pub position: u64,
     /// First transmission or retransmission.
     pub transmission: Transmission,
@@ -127,7 +127,7 @@ pub struct CapturedPacket {
     pub segment: Segment,
 }
 
-/// Captured packet. Its options are in [`CaptureBuffer::options`].
+/// Captured packet. Its TCP options are in [`CaptureBuffer::options`].
 #[derive(Debug, Clone)]
 struct Row {
     position: u64,
@@ -135,7 +135,7 @@ struct Row {
     seq: SeqNr,
     ack: SeqNr,
     flow: FlowId,
-    /// Offset of its options, in 32-bit words.
+    /// Index of the packet's first word of options in [`CaptureBuffer::options`].
     options_at: u32,
     payload_bytes: u16,
     window: u16,
@@ -153,14 +153,14 @@ pub(crate) struct Sighting {
     pub(crate) time: Time,
     pub(crate) packet: PacketId,
     pub(crate) place: PlaceId,
-    /// ECN field at that time: queues on the path may mark the packet.
+    /// ECN field at this place; queues on the path may mark the packet.
     pub(crate) ecn: Ecn,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) name: String,
-    /// True if packets are captured there; otherwise it only names the place of drops.
+    /// True if packets are captured at the place; false if it is only a place of drops.
     pub(crate) interface: bool,
 }
 
@@ -178,7 +178,7 @@ pub struct CaptureBuffer {
     flows: Vec<Flow>,
     rows: Vec<Row>,
     options: Vec<[u8; 4]>,
-    /// For copies made by the network: the packet whose IP identification they share.
+    /// Original packet of each copy made by the network; copies have its IP identification.
     originals: BTreeMap<u32, u32>,
     sightings: Vec<Sighting>,
 }
@@ -189,8 +189,7 @@ impl CaptureBuffer {
         Self::default()
     }
 
-    /// Adds a place where packets are captured, such as `cloud forward in`. In the file it is an
-    /// interface.
+    /// Adds a place where packets are captured. In the file it is an interface with this name.
     ///
     /// # Errors
     /// The name is too long.
@@ -198,7 +197,7 @@ impl CaptureBuffer {
         self.push_place(name, true)
     }
 
-    /// Adds a place where packets may be lost and none are captured.
+    /// Adds a place where packets may be lost, but are not captured.
     ///
     /// # Errors
     /// The name is too long.
@@ -212,8 +211,8 @@ impl CaptureBuffer {
         Ok(id)
     }
 
-    /// Adds a flow. Its ports follow from the number of flows added before it, so no two flows
-    /// share them.
+    /// Adds a flow. Its ports follow from the number of flows added before it, so no two flows have
+    /// the same pair of ports.
     ///
     /// # Errors
     /// The name is too long.
@@ -221,8 +220,8 @@ impl CaptureBuffer {
         self.push_flow(name, nodes, Protocol::Tcp)
     }
 
-    /// Adds a flow of UDP datagrams: of a segment only the payload length counts, and its position
-    /// is the number of the datagram.
+    /// Adds a flow of UDP datagrams. Of the segments in its packets only the payload length counts,
+    /// and the position of a packet is the number of the datagram.
     ///
     /// # Errors
     /// The name is too long.
@@ -242,7 +241,7 @@ impl CaptureBuffer {
         Ok(id)
     }
 
-    /// Adds a packet; it appears in the file where [`CaptureBuffer::see`] reports it.
+    /// Adds a packet. It appears in the file once for each call of [`CaptureBuffer::see`].
     pub fn add_packet(&mut self, packet: &CapturedPacket) -> PacketId {
         let CapturedPacket { flow, side, position, transmission, segment } = *packet;
         let id = PacketId(u32::try_from(self.rows.len()).expect("at most 2^32 packets"));
@@ -266,7 +265,7 @@ impl CaptureBuffer {
         id
     }
 
-    /// Adds a copy of a packet made by the network: it has the same IP identification.
+    /// Adds a copy that the network has made of a packet; it has the same IP identification.
     pub fn add_copy(&mut self, packet: &CapturedPacket, of: PacketId) -> PacketId {
         let id = self.add_packet(packet);
         self.originals.insert(id.0, self.original(of));
@@ -294,7 +293,7 @@ impl CaptureBuffer {
         self.rows[packet.0 as usize].transmission = transmission;
     }
 
-    /// Number of sightings: packets seen, counted at every place.
+    /// Number of sightings: a packet counts once for each place where it was seen.
     pub fn sightings(&self) -> usize {
         self.sightings.len()
     }
@@ -327,7 +326,7 @@ impl CaptureBuffer {
         Packet {
             source,
             destination,
-            // Equal identifications show which sightings are of one packet.
+            // All sightings of a packet and of its copies have the same IP identification.
             ip: Ipv4Header { identification: self.original(id) as u16, time_to_live: 64, ecn },
             transport: match self.flows[row.flow.0 as usize].protocol {
                 Protocol::Tcp => Transport::Tcp(segment),
@@ -344,7 +343,7 @@ impl CaptureBuffer {
         }
     }
 
-    /// Writes a packet's payload: equal bytes for equal positions of a stream.
+    /// Writes a packet's payload. Equal positions of a stream have equal bytes.
     pub(crate) fn fill_payload(&self, id: PacketId, payload: &mut [u8]) {
         let row = &self.rows[id.0 as usize];
         if self.flows[row.flow.0 as usize].protocol == Protocol::Udp {
@@ -355,7 +354,7 @@ impl CaptureBuffer {
         payload::fill((row.position + syn).saturating_sub(1), payload);
     }
 
-    /// Comment of a packet with the information that the run has about it.
+    /// Comment of a packet: its fate, and whether a retransmission was necessary.
     pub(crate) fn truth(&self, id: PacketId) -> String {
         let row = &self.rows[id.0 as usize];
         let fate = match row.fate {

@@ -1,5 +1,6 @@
-//! Payload of captured packets: text that states its position in the stream, so that a
-//! retransmission carries the original bytes and a followed stream can be read.
+//! Payload of captured packets: lines of text that state their own position in the stream. A
+//! retransmission therefore has the same bytes as the original, and the stream can be read in
+//! Wireshark's *Follow*.
 
 const LINE_BYTES: u64 = 32;
 
@@ -14,7 +15,8 @@ fn line(offset: u64) -> [u8; LINE_BYTES as usize] {
     line
 }
 
-/// Fills `payload` with the bytes of the stream from `offset` on; 0 is the first byte of data.
+/// Fills `payload` with the bytes of the stream from `offset` on; offset 0 is the first byte of
+/// data.
 pub(super) fn fill(offset: u64, payload: &mut [u8]) {
     let into_line = (offset % LINE_BYTES) as usize;
     let mut at = offset - into_line as u64;
@@ -30,7 +32,7 @@ pub(super) fn fill(offset: u64, payload: &mut [u8]) {
     }
 }
 
-/// Fills the payload of a datagram: every line states its number.
+/// Fills the payload of a datagram; each line states the number of the datagram.
 pub(super) fn fill_numbered(number: u64, payload: &mut [u8]) {
     let line = line(number);
     for part in payload.chunks_mut(LINE_BYTES as usize) {
@@ -61,7 +63,7 @@ mod tests {
     }
 
     proptest! {
-        /// Each byte depends on its position alone, however the stream is cut into segments.
+        /// Each byte depends only on its position, however the stream is divided into segments.
         #[test]
         fn a_byte_depends_on_its_position_alone(
             start in 0..=u64::MAX - 1000, cut in 0usize..200, len in 0usize..300,

@@ -175,7 +175,7 @@ impl SerializeStruct for Fields<'_> {
     }
 }
 
-/// A flattened struct makes serde write both structs as a map.
+/// Serde writes a struct with a flattened field as a map.
 impl SerializeMap for Fields<'_> {
     type Ok = ();
     type Error = Error;

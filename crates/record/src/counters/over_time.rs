@@ -1,18 +1,18 @@
-//! Values over time: their means and maxima.
+//! Means and maxima of values over time.
 
 use super::Measure;
 use retx_units::{Duration, Time};
 
-/// Time average of a quantity over the time during which it has a value.
+/// Time average of a quantity, over the time in which it has a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C, packed(8))]
 pub struct TimeMean {
-    /// Integral in value-nanoseconds.
+    /// Integral of the value over time, in value-nanoseconds.
     integral: u128,
     elapsed: Duration,
     /// Current value; 0 if there is none.
     value: u64,
-    /// Time from which it holds; [`Time::NEVER`] if there is none.
+    /// Time from which the current value holds; [`Time::NEVER`] if there is none.
     since: Time,
 }
 
@@ -40,7 +40,7 @@ impl TimeMean {
         self.since = Time::NEVER;
     }
 
-    /// Mean up to the last update; `None` if it never had a value.
+    /// Mean up to the last update; `None` if the quantity never had a value.
     pub fn mean(&self) -> Option<f64> {
         let elapsed = self.elapsed.as_nanos();
         (elapsed > 0).then(|| self.integral as f64 / elapsed as f64)
@@ -71,7 +71,7 @@ impl Measure for TimeMean {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Level {
     over_time: TimeMean,
-    /// Maximum.
+    /// Maximum since the statistics began.
     pub max: u64,
 }
 
@@ -93,7 +93,7 @@ impl Level {
         self.over_time.value
     }
 
-    /// Mean over the time in which it had a value; 0 if it never had one.
+    /// Mean over the time in which the quantity had a value; 0 if it never had one.
     pub fn mean(&self) -> f64 {
         self.over_time.mean().unwrap_or(0.0)
     }
@@ -113,7 +113,7 @@ impl Measure for Level {
     }
 }
 
-/// Level that few flows have; allocated when it is first set.
+/// Level that only few flows have; it is allocated when it is first set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SeldomLevel(Option<Box<Level>>);
 
@@ -138,7 +138,7 @@ impl SeldomLevel {
         self.0.as_ref().map_or(0, |level| level.max)
     }
 
-    /// Mean over the time in which it had a value; 0 if it never had one.
+    /// Mean over the time in which the quantity had a value; 0 if it never had one.
     pub fn mean(&self) -> f64 {
         self.0.as_ref().map_or(0.0, |level| level.mean())
     }

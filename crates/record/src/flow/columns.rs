@@ -1,9 +1,9 @@
 //! Counters of a TCP flow, and the columns of its results.
 //!
-//! A result is one row of [`columns`](self): its name, type, doc comment, and formula in terms of
-//! the counters. The summary's JSON, the table `flows`, the columns of sweeps and the reference
-//! page of result columns are derived from it. A new counter is one field of [`FlowCounters`] and
-//! one row.
+//! A result is one line in the macro `columns!`: its doc comment, name, type, and formula in terms
+//! of the counters. The JSON of the summary, the table `flows`, the columns of sweeps and the
+//! reference page of result columns are derived from these lines. A new result takes one line, and
+//! one field of [`FlowCounters`] if it needs a new counter.
 
 use super::LimitSummary;
 use super::limits::Limits;
@@ -13,7 +13,7 @@ use crate::reason::EpisodeKind::{FastRetransmit, Rto};
 use retx_units::Time;
 use serde::Serialize;
 
-/// Declares a struct of measures with their common operations.
+/// Declares a struct of measures, with the operations that all measures have.
 macro_rules! measures {
     (
         $(#[$doc:meta])*
@@ -23,14 +23,13 @@ macro_rules! measures {
         pub struct $name { $($(#[$field_doc])* pub $field: $type,)* }
 
         impl $name {
-            /// Measures since the snapshot `start`. Maxima are those since
-            /// [`Self::restart_maxima`].
+            /// Measures since the snapshot `start`; maxima since [`Self::restart_maxima`].
             #[must_use]
             pub fn since(&self, start: &Self) -> Self {
                 Self { $($field: self.$field.since(&start.$field),)* }
             }
 
-            /// Integrates up to now.
+            /// Integrates quantities over time up to now.
             pub fn advance_to(&mut self, now: Time) {
                 $(self.$field.advance_to(now);)*
             }
@@ -44,13 +43,13 @@ macro_rules! measures {
 }
 
 measures! {
-    /// Counters of a flow from the start of the run. Those changed by each segment come first.
+    /// Counters of a flow from the start of the run. Those that each segment changes come first.
     #[derive(Debug, Clone, Default, PartialEq)]
     #[repr(C)]
     pub struct FlowCounters {
         /// Bytes read by the receiving application.
         pub bytes_delivered: u64,
-        /// Packets without data, SYN, FIN or RST sent by the data receiver.
+        /// Pure acknowledgments sent by the data receiver: packets without data, SYN, FIN or RST.
         pub acks_sent: u64,
         /// Packets of any kind sent by the data sender.
         pub frames_sent: u64,
@@ -60,7 +59,7 @@ measures! {
         pub cwnd: TimeMean,
         /// Data segments containing bytes sent before.
         pub segments_retransmitted: u64,
-        /// Retransmitted segments of which an earlier copy reached, or still reaches, the receiver.
+        /// Retransmissions whose bytes all reach the receiver in earlier copies.
         pub retransmissions_unnecessary: u64,
         /// Raw RTT samples.
         pub rtt: Moments,
@@ -74,7 +73,8 @@ measures! {
         pub idle: IdleTimes,
         /// Time by limit.
         pub limited_by: Box<Limits>,
-        /// Bytes acknowledged to the sender and not delivered, if proxies split the connection.
+        /// Bytes acknowledged to the sender, but not yet delivered, if proxies split the
+        /// connection.
         pub undelivered: SeldomLevel,
     }
 }
@@ -84,7 +84,7 @@ measures! {
 pub struct FlowFrame {
     /// Name of the flow.
     pub name: String,
-    /// Name of its TCP.
+    /// Name of the flow's TCP.
     pub tcp: String,
     /// Time at which the initiator opened the connection.
     pub start: Option<Time>,
@@ -97,7 +97,7 @@ pub struct FlowFrame {
 }
 
 impl FlowFrame {
-    /// Time from the start, or the end of the warm-up, to the finish or the end of the run,
+    /// Time from the start (or the end of the warm-up) to the finish (or the end of the run),
     /// seconds.
     fn span_s(&self) -> f64 {
         let begin = self.start.map_or(self.to, |start| start.max(self.from));
@@ -121,7 +121,7 @@ macro_rules! columns {
             pub const COLUMNS: &[(&str, &str)] =
                 &[$((stringify!($column), concat!($($column_doc),+)),)*];
 
-            /// Results of a flow; `counters` count from `frame.from` on.
+            /// Results of a flow; `counters` must count from `frame.from` on.
             pub fn new($frame: FlowFrame, $counters: &FlowCounters) -> Self {
                 Self { $($column: $value,)* }
             }
@@ -135,19 +135,19 @@ columns! {
     pub struct FlowSummary from |frame, counters| {
         /// Name of the flow.
         name: String = frame.name.clone(),
-        /// Name of its TCP in the scenario.
+        /// Name of the flow's TCP in the scenario.
         tcp: String = frame.tcp.clone(),
         /// Time at which the initiator opened the connection; null if the run ended earlier.
         start_s: Option<f64> = frame.start.map(Time::as_secs_f64),
         /// Time at which the receiving application read the last byte; null if it has not.
         finish_s: Option<f64> = frame.finish.map(Time::as_secs_f64),
-        /// Time from start to finish.
+        /// Time from the start to the finish.
         response_time_s: Option<f64> =
             frame.start.zip(frame.finish).map(|(from, to)| to.since(from).as_secs_f64()),
         /// Bytes read by the receiving application.
         bytes_delivered: u64 = counters.bytes_delivered,
-        /// Bytes delivered over the time from the start, or the end of the warm-up, to the finish
-        /// or the end of the run; null if there is no such time.
+        /// Bytes delivered, divided by the time from the start (or the end of the warm-up) to the
+        /// finish (or the end of the run); null if there is no such time.
         goodput_bit_s: Option<f64> = Some(frame.span_s())
             .filter(|span| *span > 0.0)
             .map(|span| counters.bytes_delivered as f64 * 8.0 / span),
@@ -176,8 +176,8 @@ columns! {
         idle_max_s: f64 = counters.idle.longest.as_secs_f64(),
         /// All pauses longer than a smoothed RTT, by the event that ended them.
         idle: IdleSummary = IdleSummary::of(&counters.idle),
-        /// Life of the flow by limit, in seconds, from its start, or the end of the warm-up, to its
-        /// finish or the end of the run. `docs/decisions/0018-what-limits-a-flow.md` defines each
+        /// Life of the flow by limit, in seconds, from the start (or the end of the warm-up) to the
+        /// finish (or the end of the run). `docs/decisions/0018-what-limits-a-flow.md` defines each
         /// key.
         limited_by: LimitSummary = LimitSummary::of(counters.limited_by.times()),
         /// Mean of the raw RTT samples.
@@ -192,12 +192,12 @@ columns! {
         acks_sent: u64 = counters.acks_sent,
         /// Requests and responses; all null for other traffic.
         exchanges: ExchangeSummary = ExchangeSummary::default(),
-        /// Bytes acknowledged to the sender and not delivered, time average: above 0 only if a
-        /// proxy splits the connection.
+        /// Time average of the bytes acknowledged to the sender but not yet delivered; above 0 only
+        /// if a proxy splits the connection.
         undelivered_mean_bytes: f64 = counters.undelivered.mean(),
-        /// Maximum of the bytes acknowledged to the sender and not delivered.
+        /// Maximum of the bytes acknowledged to the sender but not yet delivered.
         undelivered_max_bytes: u64 = counters.undelivered.max(),
-        /// Bytes acknowledged to the sender and not delivered at the end of the run.
+        /// Bytes acknowledged to the sender but not delivered at the end of the run.
         undelivered_end_bytes: u64 = counters.undelivered.value(),
     }
 }

@@ -1,4 +1,4 @@
-//! Recovery episodes: counting, attribution to their true cause, and recording.
+//! Recovery episodes: they are counted, attributed to their true cause, and recorded.
 
 use super::FlowRecord;
 use super::limits::Reduction;
@@ -11,7 +11,7 @@ use retx_units::{Duration, Time};
 /// Latest episode of a sender.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LastEpisode {
-    /// Row in the table; `u32::MAX` without a table.
+    /// Row in the table `episodes`; `u32::MAX` if that is not recorded.
     row: u32,
     pub kind: EpisodeKind,
     over: bool,
@@ -23,37 +23,37 @@ impl LastEpisode {
     }
 }
 
-/// Loss detected by the sender, real or not.
+/// Loss detected by the sender, correctly or not.
 #[derive(Debug, Clone, Copy)]
 pub struct EpisodeStart {
     /// Time of detection.
     pub at: Time,
-    /// Kind of detection, and the cause inferred by the sender.
+    /// Kind of detection, and the cause that the sender inferred.
     pub belief: Belief,
     /// Segment that is retransmitted first.
     pub trigger: Trigger,
-    /// Payload of a full segment.
+    /// Payload of a full-sized segment, bytes.
     pub smss: u32,
     /// Congestion window before the reaction, bytes.
     pub cwnd_before_bytes: u64,
     /// Congestion window after the reaction, without the inflation of fast recovery, bytes.
     pub cwnd_after_bytes: u64,
-    /// Retransmission timeout in force at detection.
+    /// Retransmission timeout at the time of detection.
     pub rto: Duration,
     /// Number of backoffs included in `rto`.
     pub backoff: u32,
-    /// Number of backoffs in the timeout now in force.
+    /// Number of backoffs included in the timeout after the reaction.
     pub backoff_now: u32,
     /// True if the episode concerns the same window of data as an earlier one; an undo then
-    /// restores the window before that episode.
+    /// restores the congestion window from before that earlier episode.
     pub same_window: bool,
-    /// True if the timer that expired had been running since before the last partial ACK of the
-    /// previous recovery: see [`Reduction`].
+    /// True if the timer that has expired was started before the last partial ACK of the previous
+    /// recovery: see [`Reduction::timed_recovery`].
     pub timed_recovery: bool,
 }
 
 impl FlowRecord {
-    /// Records that the sender has detected a loss, real or not.
+    /// Records that the sender has detected a loss, correctly or not.
     #[cold]
     pub fn begin_episode(
         &mut self,
@@ -104,7 +104,7 @@ impl FlowRecord {
         self.episode = Some(LastEpisode { row, kind: belief.kind, over: false });
     }
 
-    /// Records the end of recovery, also by the start of the next episode.
+    /// Records the end of a recovery; the start of the next episode ends it, too.
     pub fn end_episode(&mut self, now: Time, tables: &mut Tables) {
         if let Some(episode) = &mut self.episode
             && !std::mem::replace(&mut episode.over, true)

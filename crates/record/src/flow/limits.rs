@@ -1,10 +1,11 @@
-//! Limits of a flow: its whole life, divided completely by what it waited for.
+//! Limits of a flow: its whole life is divided into times by what kept it from sending more.
 //!
-//! *Rule* (`docs/decisions/0018-what-limits-a-flow.md`). The sender says which limit binds whenever
-//! it has nothing more to send; the limit holds until it next says so. Three things are known only
-//! later, and move time from one limit to another: a retransmission timer that fires claims the
-//! silence since the last data; an acknowledgment that the peer held back claims the time for which
-//! it did; and the true cause of an episode may turn out when a copy is dropped.
+//! *Rule* (`docs/decisions/0018-what-limits-a-flow.md`). Whenever the sender has sent all that it
+//! may send, it reports what limits it; that limit holds until its next report. Three facts become
+//! known only later, and move time from one limit to another. If the retransmission timer expires,
+//! the time since the last data was under the limit *timeout*. If the peer has delayed an
+//! acknowledgment, the time of that delay was under the limit *delayed ACK*. And if a copy is
+//! dropped later, the true cause of an episode may change.
 
 use crate::counters::Measure;
 use crate::limit::FlowLimit;
@@ -21,30 +22,31 @@ mod times;
 pub struct Reduction {
     /// Number of the episode; 0 if its cause is final.
     pub episode: u64,
-    /// Cause as far as known.
+    /// Cause of the episode, as far as it is known.
     pub cause: Cause,
     /// True if the retransmission timer has fired.
     pub by_timer: bool,
     /// True if an undo also reverts the reduction before this one.
     pub same_window: bool,
-    /// True if the timer had been running since before the last partial ACK, which did not restart
-    /// it, so it measured the previous recovery. The cause of that recovery then counts: a
-    /// recovery of many losses outlasts the timer, whatever the fate of the segment that happens to
-    /// be first.
+    /// True if the timer was started before the last partial ACK, which did not restart it. The
+    /// timer then measured the previous recovery, and the cause of that recovery counts: a recovery
+    /// from many losses outlasts the timer, whatever the fate of the segment that is retransmitted
+    /// first.
     pub timed_recovery: bool,
 }
 
 impl Reduction {
-    /// Reduction without a timer, the first of its window.
+    /// Reduction without an expiry of the timer, the first one in its window of data.
     pub const fn of(episode: u64, cause: Cause) -> Self {
         Self { episode, cause, by_timer: false, same_window: false, timed_recovery: false }
     }
 }
 
-/// Number of reductions whose cause may still be corrected: corrections come within a round trip.
+/// Maximum number of reductions that are kept because their cause may still be corrected.
+/// Corrections come within a round trip, so few are needed.
 const MOST_CLAIMS: usize = 16;
 
-/// Times attributed to an episode whose cause may still be corrected.
+/// Times attributed to a reduction whose cause may still be corrected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Claim {
     /// Number of the reduction on this connection, from 1.
@@ -54,12 +56,12 @@ struct Claim {
     window: Duration,
     recovery: Duration,
     timeout: Duration,
-    /// First part of the recorded course that this reduction can limit.
+    /// Index of the first part of the recorded course that may belong to this reduction.
     first_part: usize,
 }
 
 impl Claim {
-    /// Time in a limit; `None` for a limit of another kind.
+    /// Time of this reduction under a limit; `None` for a limit of another kind or cause.
     fn place(&mut self, limit: FlowLimit) -> Option<&mut Duration> {
         match limit {
             FlowLimit::Window(cause) if cause == self.cause => Some(&mut self.window),
@@ -70,18 +72,19 @@ impl Claim {
     }
 }
 
-/// Time under a limit, which a retransmission timer may still claim.
+/// Time under a limit that is moved to the limit *timeout* if the retransmission timer expires
+/// before data are sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Span {
     limit: FlowLimit,
     from: Time,
     to: Time,
-    /// Number of the reduction in force during this time, to whose claim the time also belongs; 0
-    /// for none.
+    /// Number of the reduction in force during this time, whose [`Claim`] includes the time; 0 if
+    /// there is none.
     reduction: u32,
 }
 
-/// Time for which the peer held an acknowledgment back.
+/// Time for which the peer delayed an acknowledgment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Hold {
     /// End of the previous hold under the same limit, or the start of that limit.
@@ -90,7 +93,7 @@ struct Hold {
     to: Time,
 }
 
-/// Accounts for the time under each limit of a flow.
+/// Accounting of the time under each limit of a flow.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Limits {
     times: LimitTimes,
@@ -102,17 +105,17 @@ pub struct Limits {
     is_over: bool,
     /// Part of the time since `since` that is attributed to the peer's delayed acknowledgment.
     held: Duration,
-    /// The last of these attributions.
+    /// Last delay of an acknowledgment that is included in `held`.
     hold: Hold,
-    /// Earlier limits since data were last sent.
+    /// Times under earlier limits since data were last sent.
     unclaimed: Vec<Span>,
-    /// Reductions of the window with correctable causes; the last one is in force.
+    /// Reductions of the window whose causes may still be corrected; the last one is in force.
     claims: Vec<Claim>,
     /// Number of reductions of the window on this connection.
     reductions: u32,
-    /// Episode and cause of the reduction that was in force before those that an undo would revert.
+    /// Episode and cause of the reduction that an undo would put in force again.
     before: Option<(u64, Cause)>,
-    /// Limits over time, if they are recorded.
+    /// Limits over time; `None` if they are not recorded.
     course: Option<Box<Course>>,
 }
 
@@ -122,7 +125,7 @@ impl Limits {
         self.limit
     }
 
-    /// Records the limits over time, too. Called before the flow begins.
+    /// Enables the recording of limits over time; must be called before the flow begins.
     pub fn record_course(&mut self) {
         self.course = Some(Box::default());
     }
@@ -143,11 +146,12 @@ impl Limits {
         }
         (self.reductions, self.before) = (0, None);
         self.claims.clear();
-        // Timers of this connection must not reassign time before it.
+        // A timer of this connection must not reassign time from before the connection.
         self.unclaimed.clear();
     }
 
-    /// Limit by the congestion window: slow start until its first reduction.
+    /// Limit to report for the congestion window: slow start until the first reduction, then the
+    /// window with the cause of the last reduction.
     pub fn window(&self) -> FlowLimit {
         match self.claims.last() {
             Some(claim) => FlowLimit::Window(claim.cause),
@@ -155,7 +159,7 @@ impl Limits {
         }
     }
 
-    /// Limit by fast recovery.
+    /// Limit to report for fast recovery.
     pub fn recovery(&self) -> FlowLimit {
         self.claims.last().map_or(FlowLimit::SlowStart, |claim| FlowLimit::Recovery(claim.cause))
     }
@@ -174,7 +178,8 @@ impl Limits {
         self.limit = limit;
     }
 
-    /// Ends the current span. The part after the last data can still be claimed by a timer.
+    /// Ends the current span. Its part after the last data is kept, because it is moved to the
+    /// limit *timeout* if the timer expires.
     fn close(&mut self, now: Time, last_data: Time) {
         let Some(since) = self.since.filter(|_| !self.is_over) else { return };
         self.since = Some(now);
@@ -189,8 +194,8 @@ impl Limits {
         if held == Duration::ZERO {
             self.leave_to_timer(since, now);
         } else {
-            // Data were sent after each earlier hold under this limit, so a timer can claim
-            // time only around the last hold.
+            // Data were sent after each earlier delay under this limit, so a timer can have been
+            // running only before and after the last delay.
             let Hold { free_from, from, to } = self.hold;
             self.leave_to_timer(free_from, from);
             self.leave_to_timer(to, now);
@@ -203,7 +208,7 @@ impl Limits {
         }
     }
 
-    /// Notes time under the current limit that a timer may still claim.
+    /// Keeps a time under the current limit, in case the timer expires.
     fn leave_to_timer(&mut self, from: Time, to: Time) {
         if to > from {
             let reduction = self.claims.last().map_or(0, |claim| claim.number);
@@ -211,7 +216,7 @@ impl Limits {
         }
     }
 
-    /// Adds time under a limit to the newest reduction, too.
+    /// Adds time under a limit, to the sums and to the newest reduction.
     fn add(&mut self, limit: FlowLimit, time: Duration) {
         self.times.add(limit, time);
         if let Some(place) = self.claims.last_mut().and_then(|claim| claim.place(limit)) {
@@ -219,7 +224,7 @@ impl Limits {
         }
     }
 
-    /// Subtracts time from a limit, and from the window reduction in whose effect it fell.
+    /// Subtracts time from a limit, in the sums and in the reduction that was in force then.
     fn take(&mut self, span: &Span, time: Duration) {
         self.times.take(span.limit, time);
         let claim = self.claims.iter_mut().find(|claim| claim.number == span.reduction);
@@ -228,9 +233,8 @@ impl Limits {
         }
     }
 
-    /// Records a reduction of the window. `episode` is its number for [`Self::correct`], or 0 if
-    /// its cause is final. With `by_timer` the retransmission timer has fired, and claims the
-    /// silence since the last data.
+    /// Records a reduction of the window. If the retransmission timer has expired, the time since
+    /// the last data is moved to the limit *timeout*.
     pub fn reduce(&mut self, now: Time, last_data: Time, reduction: &Reduction) {
         self.close(now, last_data);
         let Reduction { by_timer, same_window, timed_recovery, .. } = *reduction;
@@ -253,8 +257,8 @@ impl Limits {
             let limit = (FlowLimit::Timeout(cause), claim.number);
             claim.first_part = course.claim(&silence, last_data, limit);
         }
-        // The limit is updated here, because an emulation reports its sender's limit only after the
-        // next acknowledgment.
+        // The limit is updated here, because in an emulation the sender's next report comes only
+        // after the next acknowledgment.
         if self.limit.is_congestion_window() {
             let repairs = !by_timer && reduction.episode > 0;
             self.limit = if repairs { self.recovery() } else { self.window() };
@@ -272,8 +276,9 @@ impl Limits {
         self.claims.push(Claim { number, episode, cause, window, recovery, timeout, first_part });
     }
 
-    /// Records that the sender has restored the window: the reduction before, if any, is in force
-    /// again. Times under the reverted reductions stay attributed to them, and are still corrected.
+    /// Records that the sender has restored the window. The reduction before that, if any, is in
+    /// force again. Times under the reverted reductions stay attributed to them, and are corrected
+    /// only if there was a reduction before.
     pub fn undo(&mut self, now: Time, last_data: Time) {
         self.close(now, last_data);
         match self.before {
@@ -304,7 +309,7 @@ impl Limits {
         if let Some((_, known)) = self.before.as_mut().filter(|(before, _)| *before == episode) {
             *known = cause;
         }
-        // Several reductions may have the cause of one episode.
+        // Several reductions may belong to one episode.
         for index in 0..self.claims.len() {
             if self.claims[index].episode == episode {
                 self.correct_claim(index, cause);
@@ -348,12 +353,12 @@ impl Limits {
         self.is_over = true;
     }
 
-    /// Adds the time of a handshake elsewhere, before the flow's own life.
+    /// Adds the time of a handshake on other legs, before the life of this flow.
     pub fn add_handshake(&mut self, time: Duration) {
         self.times.add(FlowLimit::Handshake, time);
     }
 
-    /// Lets the recorded course begin earlier, with a handshake elsewhere.
+    /// Lets the recorded course begin at `start`, with the handshake on other legs.
     pub fn begin_course_at(&mut self, start: Time) {
         self.course.iter_mut().for_each(|course| course.precede(start, FlowLimit::Handshake));
     }
@@ -363,7 +368,7 @@ impl Limits {
         &self.times
     }
 
-    /// Begins statistics: earlier attributions are no longer corrected.
+    /// Starts the statistics: times attributed so far are not corrected any more.
     pub fn stop_correcting(&mut self) {
         for claim in &mut self.claims {
             let [window, recovery, timeout] = [Duration::ZERO; 3];
@@ -381,7 +386,7 @@ impl Measure for Box<Limits> {
     }
 
     fn advance_to(&mut self, now: Time) {
-        // No later event can reassign this time, because the run ends here.
+        // The run ends here or its statistics start, so no later event may reassign this time.
         self.close(now, Time::ZERO);
     }
 }

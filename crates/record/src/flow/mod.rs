@@ -1,9 +1,9 @@
-//! Record of a TCP flow: counters, pauses of the sender, recovery episodes with their verdicts, and
-//! its rows in the tables.
+//! Record of a TCP flow: its counters, the pauses of its sender, its recovery episodes with their
+//! true causes, and its rows in the tables.
 //!
-//! Simulations and emulations feed it through the same methods: a simulation from its two
-//! connections, an emulation from passing packets and from the kernel's sockets. `columns` lists
-//! the counters and the columns of a flow's results.
+//! Simulations and emulations call the same methods: a simulation with data from its two
+//! connections, an emulation with data from passing packets and from the kernel's sockets.
+//! `columns` lists the counters and the columns of a flow's results.
 
 mod columns;
 mod episode;
@@ -28,16 +28,16 @@ use crate::truth::{Correction, SegmentCopy, Truth};
 use episode::LastEpisode;
 use retx_units::Time;
 
-/// Numbers ([`SegmentCopy::number`]) of retransmissions that turned out to be necessary, because
-/// the earlier copy that the verdict depended on was dropped. Nearly always empty.
+/// Numbers ([`SegmentCopy::number`]) of retransmissions that turned out to be necessary, because an
+/// earlier copy was dropped that had been assumed to arrive. Nearly always empty.
 pub type FoundNecessary = Vec<u64>;
 
-/// Record of a flow. Fields used for each segment come first.
+/// Record of a flow. Fields that are used for each segment come first.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct FlowRecord {
     flow: u32,
-    /// Kind of end that the current pause gets if data are sent now.
+    /// Event that ends the current pause if data are sent now.
     idle_end: IdleEnd,
     /// True if the sender has had nothing to send since its last data.
     drained: bool,
@@ -45,12 +45,12 @@ pub struct FlowRecord {
     has_unresolved_losses: bool,
     /// Time at which data were last sent; [`Time::NEVER`] before the first.
     last_data: Time,
-    /// Position after the last one ever sent on this connection.
+    /// Position after the last byte sent on this connection.
     sent_to: u64,
-    /// Time from which the peer has delayed the acknowledgment of all data sent; [`Time::NEVER`] if
-    /// it does not.
+    /// Time since which the peer has been delaying the acknowledgment of all data sent;
+    /// [`Time::NEVER`] if it is not.
     ack_held: Time,
-    /// Position that the peer had acknowledged before `ack_held`.
+    /// Position up to which the peer had acknowledged data at the time `ack_held`.
     acked_before_hold: u64,
     /// Counters from the start of the run.
     pub counters: FlowCounters,
@@ -93,7 +93,7 @@ impl FlowRecord {
         record
     }
 
-    /// Records the limits over time, too. Called before the flow begins.
+    /// Enables the recording of limits over time; must be called before the flow begins.
     pub fn record_course(&mut self) {
         self.counters.limited_by.record_course();
     }
@@ -104,8 +104,8 @@ impl FlowRecord {
         self.flow
     }
 
-    /// Begins a connection. Packets of the previous one that are still in flight are ignored from
-    /// now on.
+    /// Begins a connection. Packets of the previous connection that are still in flight must not be
+    /// recorded any more.
     pub fn begin_connection(&mut self, now: Time) {
         self.start = self.start.min(now);
         self.counters.limited_by.begin_connection(now);
@@ -117,7 +117,7 @@ impl FlowRecord {
         self.unacked = None;
     }
 
-    /// Time at which the initiator first opened.
+    /// Time at which the initiator first opened a connection.
     pub fn start(&self) -> Option<Time> {
         (self.start != Time::NEVER).then_some(self.start)
     }
@@ -133,7 +133,7 @@ impl FlowRecord {
         self.counters.limited_by.end(now);
     }
 
-    /// Records the limit that keeps the sender from sending more.
+    /// Records what keeps the sender from sending more now.
     #[inline(always)]
     pub fn limited_by(&mut self, now: Time, limit: FlowLimit) {
         self.counters.limited_by.set(now, limit, self.last_data);
@@ -146,39 +146,40 @@ impl FlowRecord {
         self.counters.limited_by.reduce(now, self.last_data, &reduction);
     }
 
-    /// Records that the sender has restored the window before its last reduction.
+    /// Records that the sender has undone its last reduction of the window.
     pub fn note_undo(&mut self, now: Time) {
         self.counters.limited_by.undo(now, self.last_data);
     }
 
-    /// Records that the peer delays the acknowledgment of all data sent; it has acknowledged what
-    /// is before `acked`.
+    /// Records that the peer starts to delay the acknowledgment of all data sent. So far it has
+    /// acknowledged everything before `acked`.
     pub const fn ack_is_held(&mut self, now: Time, acked: u64) {
         (self.ack_held, self.acked_before_hold) = (now, acked);
     }
 
-    /// Records that the acknowledgment of all data sent is not delayed, or not any more.
+    /// Records that the peer does not delay the acknowledgment of all data sent.
     #[inline(always)]
     pub const fn ack_is_not_held(&mut self) {
         self.ack_held = Time::NEVER;
     }
 
-    /// Records that the peer sends an acknowledgment, while the sender has received that of
-    /// everything before `snd_una`.
+    /// Records that the peer sends an acknowledgment. `snd_una` returns the position up to which
+    /// the sender has received acknowledgments so far.
     #[inline(always)]
     pub fn ack_is_sent(&mut self, now: Time, snd_una: impl FnOnce() -> u64) {
         if self.ack_held != Time::NEVER {
             let from = std::mem::replace(&mut self.ack_held, Time::NEVER);
-            // Only if all earlier acknowledgments have arrived: one still under way may open the
-            // window by itself.
+            // The delay counts only if all earlier acknowledgments have reached the sender; one
+            // that is still in flight may open the window by itself.
             if snd_una() >= self.acked_before_hold {
                 self.counters.limited_by.held_back(from, now);
             }
         }
     }
 
-    /// Records that an acknowledgment or a timer reaches the sender. Data that it sends now end a
-    /// pause attributed to the window, unless [`Self::begin_episode`] attributes it to a timeout.
+    /// Records that the sender handles an acknowledgment or a timer. If it now sends data, the
+    /// pause that this ends is attributed to the window, unless [`Self::begin_episode`] attributes
+    /// it to the retransmission timer.
     #[inline(always)]
     pub const fn note_sender_wakes(&mut self) {
         self.idle_end = IdleEnd::Window;
@@ -190,7 +191,7 @@ impl FlowRecord {
         self.drained = drained;
     }
 
-    /// Records that the receiver has accepted a segment. `copy` is called only if it matters.
+    /// Records that the receiver has accepted a segment, which `copy` returns if it is needed.
     #[inline(always)]
     pub fn arrived(&mut self, copy: impl FnOnce() -> SegmentCopy) {
         if self.has_unresolved_losses {
@@ -200,7 +201,7 @@ impl FlowRecord {
         }
     }
 
-    /// Records that the receiver has discarded a segment of which no other copy is coming.
+    /// Records that the receiver has discarded a segment of which no other copy will arrive.
     #[must_use]
     pub fn refused(&mut self, copy: SegmentCopy, tables: &mut Tables) -> FoundNecessary {
         let mut corrections = Vec::new();
@@ -208,18 +209,18 @@ impl FlowRecord {
         self.correct(corrections, tables)
     }
 
-    /// Records that the receiver has discarded a segment of which the network has made copies that
-    /// may still arrive.
+    /// Records that the receiver has discarded a segment of which another copy, made by the
+    /// network, may still arrive.
     pub fn refused_so_far(&mut self, copy: SegmentCopy) {
         self.truth_mut().refused_so_far(copy);
     }
 
-    /// True if the receiver has discarded every copy of a segment that has arrived so far.
+    /// True if the receiver has discarded a segment, but other copies of it may still arrive.
     pub fn has_refused(&self, number: u64) -> bool {
         self.truth.as_ref().is_some_and(|truth| truth.has_refused(number))
     }
 
-    /// Records that a segment was dropped and no copy of it made by the network arrives.
+    /// Records that a segment was dropped, and that no copy of it made by the network arrives.
     #[must_use]
     pub fn dropped(
         &mut self,
@@ -237,9 +238,10 @@ impl FlowRecord {
         self.truth_mut().ack_dropped(position);
     }
 
-    /// Records that the sender knows that everything before `snd_una` has arrived. `open_probe`,
-    /// called only while a loss is unresolved, returns the start of the segment that a tail loss
-    /// probe has retransmitted, as long as an episode may still concern its repair.
+    /// Records that the sender knows everything before `snd_una` to have arrived. `open_probe` is
+    /// called only while there are unresolved losses. It returns the start of the segment that a
+    /// tail loss probe has retransmitted, as long as an episode may still begin because of that
+    /// loss.
     #[inline(always)]
     pub fn acknowledged(
         &mut self,
@@ -298,7 +300,7 @@ impl FlowRecord {
         necessary
     }
 
-    /// Begins statistics: returns the counters so far, to be subtracted at the end.
+    /// Starts the statistics; returns the counters so far, which are subtracted at the end.
     pub fn begin_statistics(&mut self, now: Time) -> FlowCounters {
         self.counters.advance_to(now);
         self.counters.restart_maxima();

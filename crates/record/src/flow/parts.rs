@@ -1,4 +1,4 @@
-//! Parts of a flow's results: tables within its row.
+//! Parts of a flow's results: the tables nested in its row.
 
 use crate::counters::{Episodes, IdleTimes};
 use crate::distribution::{Distribution, DistributionSummary};
@@ -12,7 +12,7 @@ use serde::Serialize;
 pub struct ExchangeSummary {
     /// Number of responses.
     pub count: Option<u64>,
-    /// Times from the request to the last byte of the response.
+    /// Distribution of the times from a request to the last byte of its response.
     #[serde(flatten)]
     pub times: DistributionSummary,
 }
@@ -97,7 +97,7 @@ pub struct InferredSummary {
 pub struct IdleSummary {
     pub rto_s: f64,
     pub window_s: f64,
-    /// The sender had nothing to send; not included in the totals.
+    /// Pauses in which the sender had nothing to send; not included in the totals.
     pub application_s: f64,
 }
 

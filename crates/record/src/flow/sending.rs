@@ -1,4 +1,5 @@
-//! Sending of segments by the data sender: counting, verdicts, recording.
+//! Segments sent by the data sender: they are counted, and recorded with the necessity of
+//! retransmissions.
 
 use super::FlowRecord;
 use crate::capture::Transmission;
@@ -10,14 +11,14 @@ use retx_units::{Duration, Time};
 /// Segment of the data sender that occupies sequence space.
 #[derive(Debug, Clone, Copy)]
 pub struct SentSegment {
-    /// Range of the stream in it, SYN and FIN included.
+    /// Number of the copy, and the range of the stream in it, including SYN and FIN.
     pub copy: SegmentCopy,
     /// Payload bytes.
     pub payload_bytes: u32,
 }
 
 impl FlowRecord {
-    /// Counts a packet of any kind from the data sender. Returns its number, used as
+    /// Counts a packet of any kind from the data sender. Returns its number, which is its
     /// [`SegmentCopy::number`] if it occupies sequence space.
     #[inline(always)]
     pub const fn count_frame(&mut self) -> u64 {
@@ -26,9 +27,10 @@ impl FlowRecord {
         number
     }
 
-    /// Records a segment of the data sender. `longest_pause` is called only if data follow others
-    /// after some time; it returns the smoothed RTT, or before the first sample the timeout in
-    /// force.
+    /// Records a segment of the data sender; returns whether it is a retransmission, and of which
+    /// kind. `longest_pause` returns the longest time between data that does not count as a pause:
+    /// the smoothed RTT, or before the first RTT sample the retransmission timeout. It is called
+    /// only if some time has passed since the last data.
     #[inline(always)]
     pub fn sent(
         &mut self,
@@ -69,7 +71,7 @@ impl FlowRecord {
         let sent_to = self.sent_to;
         self.sent_to = sent_to.max(copy.to);
         let episode = self.episode.and_then(|episode| episode.row());
-        // Statistics cover data segments; a FIN alone is not one.
+        // Only data segments are counted, and a FIN alone is not one.
         let counted = payload_bytes > 0;
         let again = Retransmission { copy, sent_to, episode, counted };
         let unnecessary = self.truth_mut().retransmitted(again, receiver);
@@ -81,7 +83,7 @@ impl FlowRecord {
     }
 
     /// Writes a segment that was just [sent](Self::sent) into the tables; returns its row in
-    /// `segments`, if that table is recorded. `smss` is the payload of a full segment.
+    /// `segments`, if that table is recorded. `smss` is the payload of a full-sized segment.
     pub fn write_sent(
         &mut self,
         (now, smss): (Time, u32),

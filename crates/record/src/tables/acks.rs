@@ -1,4 +1,5 @@
-//! `acks`: every acknowledgment that a flow's receiver sent, pure or not, and its fate.
+//! `acks`: every acknowledgment that a flow's data receiver sent, with or without data, and its
+//! fate.
 
 use super::{names, times};
 use crate::reason::SegmentFate;
@@ -35,7 +36,8 @@ impl Acks {
         u32::try_from(self.sent.len() - 1).expect("at most 2^32 acknowledgments in a table")
     }
 
-    /// Records that an acknowledgment reached the data sender; of several copies the first counts.
+    /// Records that an acknowledgment has reached the data sender. If several copies arrive, the
+    /// first one counts.
     pub fn delivered(&mut self, row: u32, now: Time) {
         if self.fate[row as usize] == SegmentFate::Delivered {
             return;

@@ -8,15 +8,17 @@ use retx_units::Time;
 /// Dropped packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drop {
-    /// Time of the drop: at its arrival at a full queue, or at the end of its transmission.
+    /// Time of the drop: the arrival at a full queue, the end of a lost transmission, or the time
+    /// at which a queue or a link gave the packet up.
     pub time: Time,
-    /// Index of the link's direction.
+    /// Index of the place in [`Names::places`].
     pub place: u32,
     /// Reason of the drop.
     pub reason: DropReason,
-    /// Index of its flow.
+    /// Index of the packet's flow.
     pub flow: u32,
-    /// Packet number, if it belongs to the flow's data direction and occupies sequence space.
+    /// Packet number, if the packet travels in the direction of the flow's data and occupies
+    /// sequence space.
     pub packet_number: Option<u64>,
     /// True if the segment contains bytes sent before.
     pub retransmission: bool,

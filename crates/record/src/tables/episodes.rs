@@ -14,13 +14,13 @@ pub struct Episode {
     pub kind: EpisodeKind,
     /// Time of detection.
     pub start: Time,
-    /// End of recovery, or start of the next episode; [`Time::NEVER`] if there is none.
+    /// End of the recovery, or start of the next episode; [`Time::NEVER`] if neither occurred.
     pub end: Time,
     /// Packet number of the segment that is retransmitted first.
     pub trigger_packet: u64,
     /// True cause.
     pub cause: Cause,
-    /// Cause of a spurious episode; `None` for others.
+    /// Reason why the episode was spurious; `None` for other episodes.
     pub sub_cause: Option<SubCause>,
     /// Cause inferred by the sender.
     pub inferred_cause: InferredCause,
@@ -28,21 +28,22 @@ pub struct Episode {
     pub cwnd_before_bytes: u64,
     /// Congestion window after the reaction, without the inflation of fast recovery.
     pub cwnd_after_bytes: u64,
-    /// Retransmission timeout in force.
+    /// Retransmission timeout at the time of detection.
     pub rto: Duration,
     /// Number of backoffs included in the RTO.
     pub backoff: u32,
     /// Start of the segment that is retransmitted first. Not a column.
     pub trigger: u64,
-    /// True if the newest copy of that segment is a retransmission that may have arrived: the
-    /// previous copy then determines the cause. Not a column.
+    /// True if the newest copy of that segment is already a repair of the loss, such as a tail loss
+    /// probe. The copy before it then determines the cause. Not a column.
     pub repaired: bool,
-    /// First row of the `segments` table, if recorded, that was sent after the start of the
-    /// episode. Not a column: it orders events at the same instant.
+    /// First row of the table `segments`, if that is recorded, that was sent after the start of the
+    /// episode. Not a column; it tells the order of events at the same instant.
     pub next_segment: u32,
-    /// Segments retransmitted from here until the next episode, FINs included.
+    /// Number of segments retransmitted from the start of this episode until the next one,
+    /// including FINs.
     pub retransmitted: u64,
-    /// Unnecessary retransmissions of the episode.
+    /// Number of these retransmissions that were unnecessary.
     pub unnecessary: u64,
 }
 
@@ -53,7 +54,7 @@ pub struct Episodes {
 }
 
 impl Episodes {
-    /// Row that the next episode will have.
+    /// Index of the row that the next episode will have.
     pub fn next_row(&self) -> u32 {
         u32::try_from(self.rows.len()).expect("at most 2^32 episodes")
     }
@@ -63,7 +64,7 @@ impl Episodes {
         self.rows.push(episode);
     }
 
-    /// Row of an episode, to be completed.
+    /// Mutable row of an episode, whose values may still change.
     pub fn row_mut(&mut self, row: u32) -> &mut Episode {
         &mut self.rows[row as usize]
     }

@@ -13,7 +13,7 @@ pub struct Exchange {
     pub number: u64,
     /// Time of the request.
     pub start: Time,
-    /// Time at which the client had read the whole response.
+    /// Time at which the client has read the whole response.
     pub finish: Time,
     /// Size of the request.
     pub request_bytes: u64,
@@ -21,7 +21,7 @@ pub struct Exchange {
     pub response_bytes: u64,
 }
 
-/// All exchanges, in order of their ends.
+/// All exchanges, in the order in which they finished.
 #[derive(Debug, Clone, Default)]
 pub struct Exchanges {
     rows: Vec<Exchange>,

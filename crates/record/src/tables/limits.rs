@@ -5,7 +5,7 @@ use crate::limit::{FlowLimit, LimitedSpan};
 use crate::table::{Names, Table};
 use retx_units::Time;
 
-/// Limits of all flows, in order of flow, then of time.
+/// Limits of all flows, sorted by flow, then by time.
 #[derive(Debug, Clone, Default)]
 pub struct LimitSpans {
     rows: Vec<(u32, LimitedSpan)>,
@@ -17,7 +17,7 @@ impl LimitSpans {
         self.rows.extend(spans.map(|span| (flow, span)));
     }
 
-    /// Index of the flow, and span, of each row.
+    /// Rows: the index of the flow, and the span.
     pub fn rows(&self) -> &[(u32, LimitedSpan)] {
         &self.rows
     }

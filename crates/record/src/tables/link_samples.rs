@@ -12,14 +12,14 @@ use retx_units::{History, Time};
 pub struct LinkSample {
     /// Time of the sample.
     pub time: Time,
-    /// Index of the link's direction, or after all links the index of the station.
+    /// Index of the place in [`Names::places`]: directions of links, followed by stations.
     pub place: u32,
     /// Waiting packets, without those in transmission.
     pub queue_packets: u64,
 }
 
-/// All samples, in order of time, then of place: those that were pushed, or all changes of the
-/// queues.
+/// All samples, sorted by time, then by place: those that were pushed, or one for each change of a
+/// queue length.
 #[derive(Debug, Clone, Default)]
 pub struct LinkSamples {
     packed: Packed,
@@ -45,7 +45,7 @@ impl LinkSamples {
         self.len() == 0
     }
 
-    /// Sets the queue lengths over time up to `end`, by place, in place of samples.
+    /// Sets the queue lengths over time up to `end`, by place; they are used instead of samples.
     pub fn add_histories(&mut self, histories: Vec<History>, end: Time) {
         (self.histories, self.end) = (histories, end);
     }
@@ -64,8 +64,8 @@ impl LinkSamples {
                 .collect::<Vec<_>>()
         };
         let mut rows: Vec<LinkSample> = (0..).zip(&self.histories).flat_map(of_place).collect();
-        // Each place's rows are sorted already, which makes this fast; the sort is stable in the
-        // places.
+        // The rows of each place are already sorted, which makes this fast. The sort is stable, so
+        // rows of equal times stay in the order of places.
         rows.sort_by_key(|row| row.time);
         rows
     }

@@ -43,7 +43,7 @@ pub struct Tables {
     pub limits: Option<LimitSpans>,
 }
 
-/// Packet number of the segment at `position`, as ns-2 counts: SYN 0, first data segment 1.
+/// Number of the segment at `position` as ns-2 counts packets: SYN 0, first data segment 1.
 pub const fn packet_number(position: u64, smss: u32) -> u64 {
     match position.checked_sub(1) {
         None => 0,
@@ -51,12 +51,12 @@ pub const fn packet_number(position: u64, smss: u32) -> u64 {
     }
 }
 
-/// Converts an instant to seconds; [`Time::NEVER`] is absent.
+/// Converts an instant to seconds; [`Time::NEVER`] becomes NaN, which stands for an absent value.
 fn seconds_of(time: Time) -> f64 {
     if time == Time::NEVER { f64::NAN } else { time.as_secs_f64() }
 }
 
-/// Converts a duration to seconds.
+/// Converts a duration to seconds; `None` becomes NaN.
 fn seconds(duration: Option<Duration>) -> f64 {
     duration.map_or(f64::NAN, Duration::as_secs_f64)
 }

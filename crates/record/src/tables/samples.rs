@@ -19,7 +19,7 @@ pub struct Sample {
     pub cwnd_bytes: u64,
     /// Slow start threshold.
     pub ssthresh_bytes: u64,
-    /// Sequence space in flight.
+    /// Sequence space sent and not acknowledged (FlightSize).
     pub flight_size_bytes: u64,
     /// Window advertised by the peer.
     pub rwnd_bytes: u64,
@@ -27,7 +27,7 @@ pub struct Sample {
     pub srtt: Option<Duration>,
     /// RTT variation; `None` before the first sample.
     pub rttvar: Option<Duration>,
-    /// Retransmission timeout in force, backoff included.
+    /// Current retransmission timeout, including backoff.
     pub rto: Duration,
     /// Number of backoffs included in the RTO.
     pub backoff: u32,
@@ -37,7 +37,7 @@ pub struct Sample {
     pub ack_bytes: u64,
 }
 
-/// All samples, in order of time, then of flow.
+/// All samples, sorted by time, then by flow.
 #[derive(Debug, Clone, Default)]
 pub struct Samples {
     packed: Packed,

@@ -20,9 +20,9 @@ pub struct Segment {
     pub length_bytes: u32,
     /// Packet number, as ns-2 counts.
     pub packet_number: u64,
-    /// True if it contains bytes sent before.
+    /// True if the segment contains bytes that had been sent before.
     pub retransmission: bool,
-    /// Kind of the episode in which it was retransmitted; `None` for first transmissions.
+    /// Kind of the episode in which the segment was retransmitted; `None` for first transmissions.
     pub cause: Option<EpisodeKind>,
 }
 
@@ -46,12 +46,12 @@ impl Segments {
         row
     }
 
-    /// Row that the next segment will have.
+    /// Index of the row that the next segment will have.
     pub fn next_row(&self) -> u32 {
         u32::try_from(self.sent.len()).expect("at most 2^32 segments in a table")
     }
 
-    /// Records that a segment reached the receiver. Of several copies made by the network, the
+    /// Records that a segment has reached the receiver. Of several copies made by the network, the
     /// first one that the receiver accepts counts.
     pub fn delivered(&mut self, row: u32, now: Time) {
         if self.fate[row as usize] == SegmentFate::Delivered {
@@ -71,7 +71,7 @@ impl Segments {
         self.fate[row as usize] = fate;
     }
 
-    /// Records that the sender knows that everything up to a segment's end has arrived.
+    /// Records that the sender knows everything up to the end of a segment to have arrived.
     pub fn acked(&mut self, row: u32, now: Time) {
         self.acked[row as usize] = now;
     }
@@ -91,8 +91,8 @@ impl Segments {
         self.sent.iter().zip(self.fate.iter().copied())
     }
 
-    /// Time at which the sender learned that a row's segment had arrived; [`Time::NEVER`] if it
-    /// never did.
+    /// Time at which the sender learned that the segment of a row had arrived; [`Time::NEVER`] if
+    /// it did not.
     pub fn acked_at(&self, row: u32) -> Time {
         self.acked[row as usize]
     }
@@ -124,16 +124,16 @@ impl Segments {
     }
 }
 
-/// Rows of one flow's unacknowledged segments, by the position after each.
+/// Unacknowledged segments of one flow: for each the position after its end, and its row.
 #[derive(Debug, Clone, Default)]
 pub struct Unacked {
-    /// First transmissions in order of position.
+    /// First transmissions, in order of position.
     firsts: VecDeque<(u64, u32)>,
     retransmissions: Vec<(u64, u32)>,
 }
 
 impl Unacked {
-    /// Adds the row of a segment that ends before `end`.
+    /// Adds a segment with its row; `end` is the position after its end.
     pub fn push(&mut self, end: u64, row: u32, retransmission: bool) {
         if retransmission {
             self.retransmissions.push((end, row));
@@ -142,7 +142,7 @@ impl Unacked {
         }
     }
 
-    /// Records that the sender knows that everything before `position` has arrived.
+    /// Records that the sender knows everything before `position` to have arrived.
     pub fn acknowledged(&mut self, now: Time, position: u64, segments: &mut Segments) {
         while let Some(&(end, row)) = self.firsts.front()
             && end <= position

@@ -1,6 +1,6 @@
 //! 32-bit words in which rows of samples are stored.
 
-/// Halves of a number, the lower first.
+/// Lower and upper half of a number.
 pub(super) const fn halves(long: u64) -> [u32; 2] {
     [long as u32, (long >> 32) as u32]
 }

@@ -1,4 +1,4 @@
-//! Exceptions: dropped copies and retransmitted copies.
+//! Exceptions: copies of segments that were dropped, and copies that are retransmissions.
 
 use super::SegmentCopy;
 use crate::reason::Cause;
@@ -13,8 +13,7 @@ struct Dropped {
 
 #[derive(Debug, Clone)]
 struct Retransmitted {
-    /// Retransmitted range: that of the segment without the bytes that it carried for the first
-    /// time.
+    /// Retransmitted range: the range of the segment, without bytes that had not been sent before.
     copy: SegmentCopy,
     delivered: bool,
 }
@@ -39,8 +38,8 @@ impl Stretch for Retransmitted {
 #[derive(Debug, Clone)]
 struct Sorted<T> {
     list: VecDeque<T>,
-    /// Length of the longest copy ever inserted, which bounds how far before a position an
-    /// overlapping copy may start.
+    /// Length of the longest copy inserted so far. A copy that overlaps a position starts at most
+    /// this far before it.
     longest: u64,
 }
 
@@ -55,7 +54,7 @@ impl<T: Stretch> Sorted<T> {
         let SegmentCopy { from, to, .. } = *item.copy();
         self.longest = self.longest.max(to - from);
         if self.list.capacity() == 0 {
-            // Most flows never hold more than one.
+            // Most flows never have more than one entry.
             self.list.reserve_exact(1);
         }
         match self.list.back() {
@@ -67,11 +66,11 @@ impl<T: Stretch> Sorted<T> {
         }
     }
 
-    /// Index from which copies may overlap with a range that starts at `from`.
+    /// Index of the first copy that may overlap a range that starts at `from`.
     #[inline]
     fn first(&self, from: u64) -> usize {
         let is_before = |item: &T| item.copy().from + self.longest <= from;
-        // Most arrivals have higher positions than all retransmissions.
+        // Most segments that arrive have higher positions than all retransmissions.
         if self.list.back().is_none_or(is_before) {
             return self.list.len();
         }
@@ -92,22 +91,23 @@ impl<T: Stretch> Sorted<T> {
     }
 }
 
-/// Newest copy of a position.
+/// Newest copy of the byte at a position.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Newest {
-    /// Number of the retransmission; `None` for the original.
+    /// Number of the copy if it is a retransmission; `None` for the original.
     pub number: Option<u64>,
-    /// Cause of its drop; `None` if it was not dropped.
+    /// Cause of the copy's drop; `None` if it was not dropped on the path.
     pub dropped: Option<Cause>,
-    /// True if the receiver discarded it.
+    /// True if the receiver discarded the copy.
     pub refused: bool,
-    /// True if it is known not to be in flight any more.
+    /// True if the copy is known not to be in flight any more.
     pub settled: bool,
-    /// Number of the tail loss probe that was skipped in the search.
+    /// Number of the tail loss probe that was skipped in the search, if any.
     pub probe: Option<u64>,
 }
 
-/// All copies except originals that have arrived or will arrive.
+/// All copies that matter for verdicts: those dropped, and retransmissions. Originals that arrive
+/// are not stored.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Exceptions {
     dropped: Sorted<Dropped>,
@@ -148,14 +148,13 @@ impl Exceptions {
         self.retransmitted.forget_before(position);
     }
 
-    /// True if `copy` is the first that carried the byte at `position`.
+    /// True if `copy` is the original of the byte at `position`, not a retransmission.
     pub fn is_original(&self, copy: &SegmentCopy, position: u64) -> bool {
         let again = self.retransmitted.overlapping(position, position + 1);
         again.into_iter().all(|item| item.copy.number != copy.number)
     }
 
-    /// True if for some byte of `part` all copies that were sent before the copy number `before`
-    /// were dropped.
+    /// True if `part` has a byte of which all copies sent before copy number `before` were dropped.
     pub fn all_dropped(&self, part: &SegmentCopy, before: u64) -> bool {
         let (from, to) = (part.from, part.to);
         let earlier = |copy: &SegmentCopy| copy.number < before;
@@ -165,10 +164,11 @@ impl Exceptions {
         }
         let mut again = self.retransmitted.overlapping(from, to).filter(|item| earlier(&item.copy));
         if drops.next().is_none() && again.next().is_none() {
-            // There is one drop and no retransmitted copy, so the original was dropped.
+            // There is one drop and no retransmission, so the original was dropped.
             return true;
         }
-        // The number of copies minus drops changes only where a copy or a drop begins or ends.
+        // Along the range, the number of copies that were not dropped changes only where a
+        // retransmission or a dropped copy begins or ends. It is summed up from these edges.
         let mut edges: Vec<(u64, i32)> = Vec::new();
         let mut span = |copy: &SegmentCopy, weight: i32| {
             edges.push((copy.from.max(from), weight));
@@ -181,7 +181,7 @@ impl Exceptions {
             span(&item.copy, 1);
         }
         edges.sort_unstable_by_key(|(position, _)| *position);
-        // The original copy.
+        // Each byte has one original.
         let mut alive = 1;
         let mut edges = edges.into_iter().peekable();
         while let Some((position, change)) = edges.next() {
@@ -195,8 +195,8 @@ impl Exceptions {
         false
     }
 
-    /// Newest copy of the byte at `position`; if `probe` is true and the newest copy is a tail loss
-    /// probe, the copy before it.
+    /// Newest copy of the byte at `position`. If `probe` is true, the newest copy is already a
+    /// repair of the loss, such as a tail loss probe, and the copy before it is returned.
     pub fn newest(&self, position: u64, probe: bool) -> Newest {
         let again = || self.retransmitted.overlapping(position, position + 1);
         let last = again().map(|item| item.copy.number).max();
@@ -206,7 +206,7 @@ impl Exceptions {
         let mut drops = self.dropped.overlapping(position, position + 1);
         let drop = match newest {
             Some(newest) => drops.find(|drop| drop.copy.number == newest.copy.number),
-            // No other retransmission covers it, so the dropped copy is the original.
+            // No other retransmission covers the byte, so a dropped copy must be the original.
             None => drops.find(|drop| probe != Some(drop.copy.number)),
         };
         Newest {

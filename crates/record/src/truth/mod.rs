@@ -1,18 +1,19 @@
 //! Verdicts on a flow's retransmissions and recovery episodes, derived from the true fate of each
 //! copy of a segment.
 //!
-//! *What it does.* A retransmission is unnecessary when an earlier copy of each of its bytes
-//! reached, or still reaches, the receiver. An episode's cause is the fate of the newest copy, sent
-//! before it, of the segment that it retransmits first: *congestion* if it was dropped by a queue,
-//! *wireless* if it was lost by the medium, *spurious* if it was delivered or is still in flight.
-//! If a tail loss probe found the loss by repairing it, the probe counts as the retransmission of
-//! the episode, and the copy before the probe decides.
+//! *What it does.* A retransmission is unnecessary if an earlier copy of each of its bytes has
+//! reached the receiver or still reaches it. The cause of an episode depends on one segment, the
+//! first that it retransmits, and on the fate of the newest copy of that segment that was sent
+//! before the episode: *congestion* if a queue dropped the copy, *wireless* if the medium lost it,
+//! *spurious* if it was delivered or is still in flight. If a tail loss probe has already repaired
+//! the loss, the probe counts as the retransmission of the episode, and the copy before the probe
+//! decides.
 //!
-//! Nothing is stored as long as nothing is lost or retransmitted. Only exceptions are stored:
-//! dropped copies, retransmitted copies, and verdicts that depend on a copy still in flight. Such a
-//! verdict assumes that the copy arrives; if it is dropped, a [`Correction`] follows. A byte has
-//! one original and some retransmissions, and hence is in flight or has arrived unless all of these
-//! are among the drops.
+//! As long as no segment is lost or retransmitted, nothing is stored. Only exceptions are stored:
+//! dropped copies, retransmissions, and verdicts that depend on a copy still in flight. Such a
+//! verdict assumes that the copy arrives; if it is dropped, a [`Correction`] follows. Each byte has
+//! one original and possibly some retransmissions, so it has arrived or is in flight unless all of
+//! these copies were dropped.
 //!
 //! Positions are those of the stream: SYN 0, first byte of data 1, FIN after the last.
 
@@ -21,14 +22,14 @@ mod exceptions;
 use crate::reason::{Belief, Cause, EpisodeKind, SubCause};
 use exceptions::Exceptions;
 
-/// A copy of a range of the stream, sent in one segment.
+/// Copy of a range of the stream, sent in one segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentCopy {
-    /// Number of the copy, increasing with every segment that the flow's sender sends.
+    /// Number of the copy; it increases with every packet that the flow's sender sends.
     pub number: u64,
-    /// Position of its first byte.
+    /// Position of the first byte.
     pub from: u64,
-    /// Position after its last byte.
+    /// Position after the last byte.
     pub to: u64,
 }
 
@@ -38,48 +39,49 @@ impl SegmentCopy {
     }
 }
 
-/// Copy of bytes that had been sent before.
+/// Retransmission: a copy of bytes that had been sent before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retransmission {
     /// The copy.
     pub copy: SegmentCopy,
-    /// Position after the last byte sent before.
+    /// Position after the last byte that had been sent before this copy.
     pub sent_to: u64,
-    /// Episode that it belongs to.
+    /// Episode to which the retransmission belongs.
     pub episode: Row,
-    /// True if it counts in the statistics.
+    /// True if the retransmission counts in the statistics.
     pub counted: bool,
 }
 
-/// First segment that an episode retransmits.
+/// Segment that an episode retransmits first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trigger {
     /// Start of the segment.
     pub position: u64,
-    /// True if the newest copy of the segment is already the repair of the loss: a tail loss probe,
-    /// or a retransmission of the previous recovery.
+    /// True if the newest copy of the segment is already a repair of the loss: a tail loss probe,
+    /// or a retransmission in the previous recovery.
     pub repaired: bool,
 }
 
-/// Bytes that have reached the other end.
+/// Data that have reached the receiver.
 pub trait Arrived {
     /// First range within `from … to` that has not arrived; `None` if all has.
     fn missing(&self, from: u64, to: u64) -> Option<(u64, u64)>;
 }
 
-/// Row of a retransmission or an episode in the `episodes` table, if recorded.
+/// Row of an episode in the table `episodes`; `None` if that is not recorded or there is no
+/// episode.
 pub type Row = Option<u32>;
 
-/// Changed verdict, because a copy that it depended on was dropped.
+/// Change of a verdict, because a copy was dropped on which the verdict depended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Correction {
     /// A retransmission was necessary.
     Necessary {
         /// Number of the copy.
         number: u64,
-        /// Episode that it belongs to.
+        /// Episode to which the retransmission belongs.
         episode: Row,
-        /// True if it counts in the statistics.
+        /// True if the retransmission counts in the statistics.
         counted: bool,
     },
     /// An episode was not spurious.
@@ -88,29 +90,30 @@ pub enum Correction {
         episode: Row,
         /// Number of the episode: the value of [`Truth::episodes`] right after its start.
         number: u64,
-        /// Belief of the sender.
+        /// Belief of the sender about the episode.
         belief: Belief,
         /// True cause.
         cause: Cause,
-        /// True if it counts in the statistics.
+        /// True if the episode counts in the statistics.
         counted: bool,
     },
 }
 
-/// Retransmission that an earlier copy, still in flight, may prove unnecessary.
+/// Retransmission assumed to be unnecessary, because earlier copies that are still in flight are
+/// assumed to arrive.
 #[derive(Debug, Clone)]
 struct Open {
     copy: SegmentCopy,
-    /// Ranges that no earlier copy has delivered yet.
+    /// Ranges of which no earlier copy has arrived yet.
     missing: Vec<(u64, u64)>,
     episode: Row,
     counted: bool,
 }
 
-/// Episode that was spurious, unless this copy is dropped.
+/// Episode that counts as spurious, unless this copy is dropped.
 #[derive(Debug, Clone)]
 struct Watched {
-    /// Number of the retransmission; `None` for the original.
+    /// Number of the copy if it is a retransmission; `None` for the original.
     number: Option<u64>,
     trigger: u64,
     belief: Belief,
@@ -126,21 +129,21 @@ pub struct Truth {
     exceptions: Exceptions,
     open: Vec<Open>,
     watched: Vec<Watched>,
-    /// Copies that the receiver discarded, while the network has other copies of the same packet.
+    /// Copies that the receiver has discarded, while other copies of the same packet, made by the
+    /// network, may still arrive.
     thrown_away: Vec<SegmentCopy>,
-    /// Highest acknowledgment that was dropped.
+    /// Highest position of an acknowledgment that was dropped.
     ack_dropped: u64,
     episodes: u64,
 }
 
 impl Truth {
-    /// Records a copy of bytes sent before, up to `sent_to`. Returns true if, as far as is known,
-    /// it was unnecessary.
+    /// Records a retransmission. Returns true if it is unnecessary, as far as is known now.
     pub fn retransmitted(&mut self, again: Retransmission, arrived: &impl Arrived) -> bool {
         let Retransmission { copy, sent_to, episode, counted } = again;
         let old = SegmentCopy { to: copy.to.min(sent_to), ..copy };
         let necessary =
-            // Contains new bytes: the segment had to be sent.
+            // A segment with new bytes had to be sent in any case.
             copy.to > sent_to || self.exceptions.all_dropped(&old, copy.number);
         if !necessary {
             let missing = missing(arrived, copy.from, copy.to);
@@ -152,8 +155,8 @@ impl Truth {
         !necessary
     }
 
-    /// Records that a copy was dropped. Episodes whose verdict assumed its arrival get the cause
-    /// `cause`. Changed verdicts are appended to `corrections`.
+    /// Records that a copy was dropped. Verdicts that assumed its arrival change, and the changes
+    /// are appended to `corrections`; the episodes among them get the cause `cause`.
     pub fn dropped(&mut self, copy: SegmentCopy, cause: Cause, corrections: &mut Vec<Correction>) {
         self.exceptions.dropped(copy, Some(cause));
         self.reopen(&copy, corrections);
@@ -173,8 +176,8 @@ impl Truth {
         });
     }
 
-    /// Records a copy that the receiver discarded, for lack of room or for its old timestamp: not a
-    /// loss on the path, but its bytes have to be sent again.
+    /// Records that the receiver has discarded a copy, for lack of buffer space or because of its
+    /// old timestamp. The copy was not lost on the path, but its bytes must be sent again.
     pub fn refused(&mut self, copy: SegmentCopy, corrections: &mut Vec<Correction>) {
         self.thrown_away.retain(|other| other.number != copy.number);
         self.exceptions.dropped(copy, None);
@@ -183,21 +186,21 @@ impl Truth {
         self.watched.retain(|watched| !watched.is(&copy, exceptions));
     }
 
-    /// Records a discarded copy. The network has duplicated it, and the receiver may still accept a
-    /// duplicate.
+    /// Records that the receiver has discarded a copy that the network has duplicated. The receiver
+    /// may still accept one of the duplicates.
     pub fn refused_so_far(&mut self, copy: SegmentCopy) {
         if !self.has_refused(copy.number) {
             self.thrown_away.push(copy);
         }
     }
 
-    /// True if the receiver has discarded all copies of a segment that have arrived so far, while
+    /// True if the receiver has discarded all copies of a segment that have arrived so far, but
     /// others may still arrive.
     pub fn has_refused(&self, number: u64) -> bool {
         self.thrown_away.iter().any(|copy| copy.number == number)
     }
 
-    /// Re-evaluates retransmissions that would have been unnecessary if `copy` had arrived.
+    /// Judges those retransmissions again that were unnecessary only if `copy` arrived.
     fn reopen(&mut self, copy: &SegmentCopy, corrections: &mut Vec<Correction>) {
         let exceptions = &self.exceptions;
         self.open.retain(|open| {
@@ -230,8 +233,8 @@ impl Truth {
         }
     }
 
-    // Arguments by value stay in registers; a struct would be written to memory even without
-    // exceptions.
+    // Separate parameters stay in registers; a struct would be written to memory, even if there are
+    // no exceptions.
     #[inline(never)]
     fn delivered_among_exceptions(&mut self, number: u64, from: u64, to: u64) {
         let copy = SegmentCopy { number, from, to };
@@ -252,7 +255,8 @@ impl Truth {
         self.ack_dropped = self.ack_dropped.max(ack);
     }
 
-    /// Records an episode and returns its cause, as far as is known.
+    /// Records an episode; returns its cause as far as is known now, and if that is spurious, the
+    /// reason.
     pub fn episode(
         &mut self,
         belief: Belief,
@@ -286,7 +290,7 @@ impl Truth {
         });
         let sub_cause = match belief.kind {
             _ if newest.refused || refused_so_far => SubCause::Refused,
-            // An acknowledgment that covered the trigger was sent, but it was dropped.
+            // An acknowledgment that covers the trigger was sent, but dropped.
             _ if self.ack_dropped > trigger => SubCause::AckLost,
             EpisodeKind::FastRetransmit => SubCause::Reordering,
             EpisodeKind::Rto => SubCause::Delay,
@@ -294,13 +298,13 @@ impl Truth {
         (Cause::Spurious, Some(sub_cause))
     }
 
-    /// Number of episodes so far, which is the number of the newest.
+    /// Number of episodes so far; it is also the number of the newest episode.
     pub const fn episodes(&self) -> u64 {
         self.episodes
     }
 
-    /// Records that everything before `position` is acknowledged, so that state about it is kept
-    /// for open verdicts only.
+    /// Records that everything before `position` is acknowledged. From then on, state about it is
+    /// kept only if a verdict still depends on it.
     pub fn advance(&mut self, position: u64) {
         if self.exceptions.is_empty() {
             return;
@@ -311,13 +315,13 @@ impl Truth {
         self.exceptions.forget_before(keep);
     }
 
-    /// Begins statistics: corrections of earlier verdicts do not count.
+    /// Starts the statistics: corrections of earlier verdicts will not count.
     pub fn stop_counting(&mut self) {
         self.open.iter_mut().for_each(|open| open.counted = false);
         self.watched.iter_mut().for_each(|watched| watched.counted = false);
     }
 
-    /// Number of exceptions stored; 0 in a flow without loss for a round trip.
+    /// Number of exceptions stored; 0 in a flow that has had no loss for a round trip.
     pub fn kept(&self) -> usize {
         self.exceptions.len() + self.open.len() + self.watched.len() + self.thrown_away.len()
     }

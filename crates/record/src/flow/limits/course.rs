@@ -1,20 +1,20 @@
-//! Course of the limits of a flow over time.
+//! Course of a flow's limits over time.
 //!
-//! The rows divide the flow's life without gaps, and their lengths by limit are its
-//! [`LimitTimes`](super::LimitTimes): whatever moves time from one limit to another relabels the
-//! rows of that time.
+//! The parts cover the flow's life without gaps, and the sums of their lengths by limit equal its
+//! [`LimitTimes`](super::LimitTimes): when time is moved from one limit to another, the parts of
+//! that time are relabelled.
 
 use super::{Claim, Span};
 use crate::limit::{FlowLimit, LimitedSpan};
 use crate::reason::Cause;
 use retx_units::Time;
 
-/// Part of a life under one limit; it starts at the end of the part before.
+/// Part of a flow's life under one limit; it starts at the end of the part before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Part {
     end: Time,
     limit: FlowLimit,
-    /// Reduction of the window in force, see [`Claim::number`]; 0 for none.
+    /// Number of the reduction in force ([`Claim::number`]); 0 if there is none.
     reduction: u32,
 }
 
@@ -26,12 +26,12 @@ pub struct Course {
 }
 
 impl Course {
-    /// Creates the course of a life that starts now.
+    /// Creates the course of a flow whose life starts at `start`.
     pub const fn new(start: Time) -> Self {
         Self { start, parts: Vec::new() }
     }
 
-    /// Index of the next part.
+    /// Index that the next part will have.
     pub(super) const fn next_part(&self) -> usize {
         self.parts.len()
     }
@@ -40,7 +40,7 @@ impl Course {
         self.parts.last().map_or(self.start, |part| part.end)
     }
 
-    /// Extends the course to `end`.
+    /// Extends the course to `end`, under this limit.
     pub fn extend(&mut self, end: Time, limit: FlowLimit, reduction: u32) {
         if end <= self.end() {
             return;
@@ -51,7 +51,7 @@ impl Course {
         }
     }
 
-    /// Inserts the time from `start` to the present start of the course.
+    /// Inserts the time from `start` to the present start of the course, under this limit.
     pub(super) fn precede(&mut self, start: Time, limit: FlowLimit) {
         if start < self.start {
             self.parts.insert(0, Part { end: self.start, limit, reduction: 0 });
@@ -59,10 +59,11 @@ impl Course {
         }
     }
 
-    /// Relabels the time of these spans after `from`, which a retransmission timer claims. Returns
-    /// the index of the first part concerned.
+    /// Relabels the parts of these spans after `from`, because the retransmission timer has
+    /// expired. Returns the index of the first part concerned.
     pub(super) fn claim(&mut self, silence: &[Span], from: Time, to: (FlowLimit, u32)) -> usize {
-        // The spans lie at the end of the course: only parts after the last data are looked at.
+        // The spans lie at the end of the course, so only parts after `from`, when data were last
+        // sent, are examined.
         let first = self.parts.iter().rposition(|part| part.end <= from).map_or(0, |it| it + 1);
         let tail = self.parts.split_off(first);
         for part in tail {
@@ -78,7 +79,7 @@ impl Course {
         first
     }
 
-    /// Corrects the cause of a reduction.
+    /// Corrects the cause of the parts that belong to a reduction.
     pub(super) fn correct(&mut self, before: &Claim, cause: Cause) {
         for part in self.parts.iter_mut().skip(before.first_part) {
             if part.reduction == before.number {
@@ -87,7 +88,7 @@ impl Course {
         }
     }
 
-    /// Stretches of time under one limit, in order.
+    /// Spans of time under one limit each, in order.
     pub fn spans(&self) -> impl Iterator<Item = LimitedSpan> + '_ {
         let mut start = self.start;
         let mut parts = self.parts.iter().peekable();

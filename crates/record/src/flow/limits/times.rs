@@ -13,7 +13,7 @@ impl LimitTimes {
         self.0[limit.index()]
     }
 
-    /// Sum of all times: the life of the flow.
+    /// Sum of all times, which is the length of the flow's life.
     pub fn total(&self) -> Duration {
         self.0.iter().fold(Duration::ZERO, |sum, time| sum + *time)
     }
@@ -30,7 +30,7 @@ impl LimitTimes {
 }
 
 impl LimitTimes {
-    /// Subtracts the times of an earlier state.
+    /// Subtracts the times of the snapshot `start`.
     pub(super) fn subtract(&mut self, start: &Self) {
         for (ours, theirs) in self.0.iter_mut().zip(&start.0) {
             *ours = *ours - *theirs;

@@ -1,7 +1,7 @@
 //! Compact storage of queue samples.
 //!
-//! A row takes two or six 32-bit words: usually it concerns the next place, at the same instant or
-//! a little later, and its queue length has changed little.
+//! A row takes two 32-bit words, or six. Two suffice if its time, its place and the queue length
+//! differ little from the previous values, which is usually the case.
 
 use super::LinkSample;
 use crate::tables::words::{Words, halves};
@@ -20,14 +20,15 @@ pub(super) struct Packed {
 struct Before {
     time: u64,
     place: u32,
-    /// Queue length last written, by place.
+    /// Last queue length of each place; [`UNWRITTEN`] before its first row.
     queues: Vec<u64>,
 }
 
-/// Value for a place of which no row has been written.
+/// Stands for the queue length of a place without a row so far.
 const UNWRITTEN: u64 = u64::MAX;
-/// Marker: place, time and queue length follow in full. Any other first word is the time since the
-/// previous row, and a second word holds the differences of place and queue length, 16 bits each.
+/// First word of a row in which place, time and queue length follow in full. Any other first word
+/// is the time since the previous row; a second word then holds the differences of place and queue
+/// length, 16 bits each.
 const WHOLE: u32 = u32::MAX;
 
 impl Before {
@@ -109,7 +110,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Rows are read back unchanged, whether near the previous row or far from it.
+        /// Rows are read back unchanged, whether they differ little or much from the previous row.
         #[test]
         fn what_is_put_in_comes_out(
             rows in prop::collection::vec((0u32..5, 0u64..1 << 34, 0u32..4, -9i64..9), 0..300),
@@ -119,8 +120,8 @@ mod tests {
             for (place, after, scale, step) in rows {
                 time += after >> (8 * scale);
                 let queue = &mut queues[place as usize];
-                // For this place, differences are thousands of times as large, more than fits into
-                // 16 bits.
+                // The differences of this place are 20,000 times larger, so they do not fit into 16
+                // bits.
                 let factor = if place == 4 { 20_000 } else { i64::from(scale.max(1)) };
                 *queue = queue.saturating_add_signed(step * factor);
                 let sample = LinkSample {

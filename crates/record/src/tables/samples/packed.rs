@@ -1,34 +1,35 @@
-//! Compact storage of samples: values equal to a sender's last sample are not written again.
+//! Compact storage of samples: values that are equal in a sender's previous sample are left out.
 //!
-//! At each acknowledgment a row is written to untouched memory, which costs more than finding out
-//! which values have changed. A row is a few 32-bit words. The first holds the time since the
-//! previous row and, in its highest bits, flags for the words that follow: always the flow and the
-//! values that change from row to row, as 16-bit differences; the estimates, the timeout and the
-//! peer's window only if they have changed, in 32 bits. A row is written in full if a difference
-//! does not fit, or if any other value has changed.
+//! A row may be written at each acknowledgment. It goes to memory that is in no cache, so to write
+//! less is worth the comparison with the previous values. A row consists of a few 32-bit words. The
+//! first word holds the time since the previous row and, in its highest bits, flags that tell which
+//! words follow. The flow and the values that change in nearly every row always follow, as 16-bit
+//! differences. RTT estimates, timeout and peer's window follow only if they have changed, as
+//! 32-bit differences. If a difference does not fit, or if any other value has changed, the row is
+//! written in full.
 
 use super::Sample;
 use crate::reason::SenderState;
 use crate::tables::words::{Words, halves};
 use retx_units::{Duration, Time};
 
-/// Number of bits of the time.
+/// Number of bits in the first word that hold the time.
 const TIME_BITS: u32 = 28;
-/// Flag: the estimates follow, two words.
+/// Flag: SRTT and RTTVAR follow in two words.
 const ESTIMATES: u32 = 1 << TIME_BITS;
-/// Flag: the timeout follows, one word.
+/// Flag: the timeout follows in one word.
 const TIMEOUT: u32 = 1 << 29;
-/// Flag: the peer's window follows, one word.
+/// Flag: the peer's window follows in one word.
 const PEER: u32 = 1 << 30;
 /// Flag: all values follow in full.
 const WHOLE: u32 = 1 << 31;
-/// Mask of the time.
+/// Mask of the bits that hold the time.
 const TIME: u32 = ESTIMATES - 1;
 
 /// Value of an absent duration.
 const NONE: u64 = u64::MAX;
 
-/// Values of a row except time and flow.
+/// Values of a row, without time and flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Values {
     cwnd: u64,
@@ -75,14 +76,15 @@ impl Values {
         }
     }
 
-    /// Non-zero if a value that seldom changes differs.
+    /// Non-zero if the samples differ in a value that seldom changes; such a row is written in
+    /// full.
     #[inline]
     const fn rarely_differ(&self, other: &Self) -> u64 {
         let small = (self.backoff ^ other.backoff) | (self.state as u32 ^ other.state as u32);
         (self.ssthresh ^ other.ssthresh) | small as u64
     }
 
-    /// Non-zero if a value that sometimes changes differs.
+    /// Non-zero if the samples differ in a value that has a flag of its own.
     #[inline]
     const fn differ_at_times(&self, other: &Self) -> u64 {
         (self.srtt ^ other.srtt)
@@ -163,8 +165,8 @@ impl Packed {
             now.flight.wrapping_sub(last.flight),
             now.ack.wrapping_sub(last.ack),
         ];
-        // One comparison checks that all differences fit: offset by 2^15, a signed 16-bit number
-        // has no higher bits.
+        // One comparison checks that all differences fit into 16 bits: a signed number that fits
+        // has no bits above the lowest 16 after 2^15 is added.
         let raised = |step: u64| step.wrapping_add(1 << 15);
         let above = raised(i64::from(flow_step) as u64) | raised(cwnd) | raised(flight) | ack;
         if (after >> TIME_BITS) | (above >> 16) | last.rarely_differ(&now) != 0 {
@@ -181,7 +183,7 @@ impl Packed {
         self.words.extend_from_slice(&words);
     }
 
-    /// Writes a row with changes beyond those that these words hold.
+    /// Writes a row in which, in addition to these words, flagged values have changed.
     #[inline(never)]
     fn push_changes(&mut self, words: [u32; 3], flow: u32, [last, now]: [&Values; 2]) {
         let steps = [
@@ -226,7 +228,7 @@ impl Packed {
     }
 }
 
-/// Wrapping difference.
+/// Difference modulo 2^64, as a signed number.
 const fn difference(last: u64, now: u64) -> i64 {
     now.wrapping_sub(last) as i64
 }
@@ -299,7 +301,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Differences, small or arbitrary.
+    /// Strategy for differences: small ones, and arbitrary ones.
     fn step() -> impl Strategy<Value = i64> {
         prop_oneof![
             4 => Just(0),
@@ -311,7 +313,7 @@ mod tests {
     }
 
     proptest! {
-        /// Rows are read back unchanged, whether near the previous row or far from it.
+        /// Rows are read back unchanged, whether they differ little or much from the previous row.
         #[test]
         fn what_is_put_in_comes_out(
             rows in prop::collection::vec(
@@ -338,7 +340,7 @@ mod tests {
                     values.backoff = backoff;
                     values.state = SenderState::ALL[state as usize % 3];
                 }
-                // One flow has a number far from the others.
+                // The index of one flow differs so much that the difference does not fit.
                 let flow = if flow == 3 { 40_000 } else { flow };
                 let sample = values.sample(Time::from_nanos(time), flow);
                 packed.push(&sample);
