@@ -137,7 +137,7 @@ pub struct DelayedAck {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AckPolicy {
-    /// Always `timeout`, and `segments` counts segments.
+    /// The delay is always `timeout`, and `segments` counts segments of any size.
     #[default]
     Fixed,
     /// As in Linux. The first ACKs are sent at once: up to 16, or half a window of segments, and
@@ -204,8 +204,8 @@ pub enum GiveUp {
     /// Number of retransmissions. A closed window is probed for ever (RFC 9293 §3.8.6.1).
     #[default]
     Count,
-    /// Time since the first retransmission, in which that many retransmissions fit with an initial
-    /// RTO of 200 ms. For a closed window, the number of probes without a response (Linux
+    /// Time since the first retransmission: as long as that many retransmissions take with an
+    /// initial RTO of 200 ms. For a closed window, the number of probes without a response (Linux
     /// `retransmits_timed_out`, `tcp_probe_timer`).
     Linux,
 }

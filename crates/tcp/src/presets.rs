@@ -1,4 +1,4 @@
-//! Named TCPs: presets of the four decisions and of the endpoint's parameters.
+//! Named TCPs: presets of the algorithms and of the endpoint's parameters.
 
 mod congestion;
 mod linux;

@@ -4,13 +4,13 @@
 //! *Reference.* Cardwell, Cheng, Gunn, Hassas Yeganeh & Jacobson, ACM Queue 14(5), 2016: version 1
 //! as in Linux `net/ipv4/tcp_bbr.c`, whose functions are named below.
 //!
-//! *Equations.* bw = largest delivery rate of 10 rounds; min_rtt = least RTT of 10 s. pacing rate =
-//! 0.99·pacing_gain·bw; cwnd = cwnd_gain·bw·min_rtt plus the room that segmentation offload (three
-//! bursts of 1 ms, rounded up to an even sum) and ACK aggregation need.
+//! *Equations.* bw = largest delivery rate of the last 10 rounds; min_rtt = smallest RTT of the
+//! last 10 s. pacing rate = 0.99·pacing_gain·bw; cwnd = cwnd_gain·bw·min_rtt plus the room that
+//! segmentation offload (three bursts of 1 ms, rounded up to an even sum) and ACK aggregation need.
 //!
 //! | mode | pacing gain | cwnd gain | until |
 //! |---|---|---|---|
-//! | startup | 2885/1000 | 2885/1000 | three rounds without a quarter more bandwidth |
+//! | startup | 2885/1000 | 2885/1000 | bw has not grown by a quarter for three rounds |
 //! | drain | 1000/2885 | 2885/1000 | in flight ≤ bw·min_rtt |
 //! | probe bandwidth | 5/4, 3/4, 1 six times, each for min_rtt | 2 | min_rtt is 10 s old |
 //! | probe RTT | 1 | four segments | 200 ms and a round |

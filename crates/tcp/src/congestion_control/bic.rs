@@ -17,11 +17,13 @@
 //! | W + 4 to W + 47 | 3·cwnd/(cwnd − W) |
 //! | above | cwnd/16 |
 //!
-//! Before the first loss n is at most 20. n is divided by the average number of segments per ACK,
-//! which starts at 2, and in which each ACK in the state Open has the weight 1/16. n is recomputed
-//! for a new cwnd, or after more than 28 ms. Loss and timeout: W = cwnd, or 1843/2048·cwnd if cwnd
-//! < W (fast convergence); ssthresh = max(819/1024·cwnd, 2), or max(cwnd/2, 2) for cwnd ≤ 14. A
-//! timeout forgets W and the average.
+//! Above 14 segments, n is at most 20 before the first loss, and is divided by the average number
+//! of segments per ACK. This average starts at 2; each ACK in the state Open enters it with the
+//! weight 1/16. n is recomputed for a new cwnd, or after more than 28 ms.
+//!
+//! - *Loss.* W = cwnd, or 1843/2048·cwnd if cwnd < W (fast convergence); ssthresh =
+//!   max(819/1024·cwnd, 2), or max(cwnd/2, 2) for cwnd ≤ 14.
+//! - *Timeout.* The same ssthresh; W and the average are forgotten.
 //!
 //! *Where it differs.* From the paper: a step covers a quarter of the distance, not half. The
 //! module's parameters have their defaults.
@@ -48,7 +50,8 @@ const LOW_WINDOW: u64 = 14;
 /// Share of the window that a reduction leaves, in 1024ths (`beta`).
 const BETA: u64 = 819;
 const SCALE: u64 = 1024;
-/// Windows of ACKs per step of the search next to the maximum, times [`SEARCH`] (`smooth_part`).
+/// Number of windows acknowledged per segment of growth next to the maximum, times [`SEARCH`]
+/// (`smooth_part`).
 const SMOOTH: u64 = 20;
 /// Maximum number of acknowledged segments per increase before the first loss: growth of at least 5
 /// % per round trip.
@@ -92,7 +95,7 @@ impl State {
             return;
         }
         self.computed = Some((cwnd, now));
-        // In a small window delayed ACKs are not compensated for, as in Reno.
+        // In a small window BIC acts as Reno, and does not compensate for delayed ACKs.
         if cwnd <= LOW_WINDOW {
             self.per = cwnd;
             return;

@@ -4,13 +4,18 @@
 //! *Reference.* RFC 9438; HyStart++: RFC 9406; HyStart and the variant `linux`: Linux
 //! `net/ipv4/tcp_cubic.c` (read as of 6.x), Ha & Rhee 2008.
 //!
-//! *Equations.* In segments and seconds: W_cubic(t) = C·(t − K)³ + W_max (fig. 1), K = ∛((W_max −
-//! cwnd_epoch)/C) (fig. 2), target = W_cubic(t + SRTT), held within cwnd and 1.5·cwnd (§4.2); W_est
-//! += α·acked/cwnd (fig. 4) with α = 3(1 − β)/(1 + β), and 1 once W_est ≥ cwnd_prior (§4.3). Where
-//! W_cubic(t) < W_est: cwnd = W_est; else cwnd += (target − cwnd)/cwnd per segment acknowledged.
-//! Loss: ssthresh = cwnd = max(β·FlightSize, 2); W_max = cwnd, or cwnd·(1 + β)/2 if W_max was
-//! larger before (fast convergence, §4.7). Timeout: the same ssthresh, cwnd = 1, then K = 0 (§4.8).
-//! cwnd grows only while it limits the sender, and t excludes all other time (§5.8).
+//! *Equations.* In segments and seconds:
+//!
+//! - *Cubic function.* W_cubic(t) = C·(t − K)³ + W_max (fig. 1), with K = ∛((W_max − cwnd_epoch)/C)
+//!   (fig. 2). Its target is W_cubic(t + SRTT), at least cwnd and at most 1.5·cwnd (§4.2).
+//! - *Estimate of Reno's window.* W_est += α·acked/cwnd (fig. 4), with α = 3(1 − β)/(1 + β), and α
+//!   = 1 once W_est ≥ cwnd_prior (§4.3).
+//! - *Growth.* If W_cubic(t) < W_est, cwnd = W_est; otherwise cwnd += (target − cwnd)/cwnd per
+//!   segment acknowledged. cwnd grows only while it limits the sender, and t excludes all other
+//!   time (§5.8).
+//! - *Loss.* ssthresh = cwnd = max(β·FlightSize, 2); W_max = cwnd, or cwnd·(1 + β)/2 if W_max was
+//!   larger before (fast convergence, §4.7).
+//! - *Timeout.* The same ssthresh, and cwnd = 1; the next epoch has K = 0 (§4.8).
 //!
 //! *Where we differ.* The RFC increases "for each received new ACK"; we do so per segment
 //! acknowledged, as Linux does, so that delayed ACKs do not halve the growth. cwnd never falls to
@@ -65,7 +70,7 @@ pub enum Variant {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SlowStart {
-    /// RFC 5681: one segment per ACK, up to `ssthresh`.
+    /// RFC 5681: at most one segment per ACK, up to `ssthresh`.
     Standard,
     /// Linux: one segment per segment acknowledged; ends when an ACK train lasts half an RTT, or
     /// when the RTT has grown by an eighth.
@@ -95,7 +100,7 @@ pub struct State {
     start: Start,
     /// Transmission time of each segment; `None` if the connection samples RTTs as Linux does.
     times: Option<SendTimes>,
-    /// RTT sample of the current acknowledgment, by `times`.
+    /// RTT sample that `times` gave for the current acknowledgment.
     rtt: Option<Duration>,
     last_sent: Time,
 }
@@ -232,7 +237,7 @@ impl CongestionControl for State {
             self.look_for_exit(window, ack, rtt);
         }
         if !ack.cwnd_limited {
-            // Linux leaves out only pauses with nothing in flight, in `on_sent`.
+            // Linux excludes only pauses with nothing in flight; `on_sent` does this.
             if let Avoidance::Rfc(curve) = &mut self.avoidance {
                 curve.skip_to(ack.now);
             }

@@ -4,10 +4,14 @@
 //! estimation; read: Linux `net/ipv4/tcp_rate.c` (`tcp_rate_skb_sent`, `tcp_rate_skb_delivered`,
 //! `tcp_rate_gen`, `tcp_rate_check_app_limited`).
 //!
-//! *Equations.* With P the newest segment that an ACK delivers: segments = delivered − P.delivered;
-//! interval = max(P.sent − P.first_sent, now − P.delivered_at). A sample is invalid if its interval
-//! is shorter than the minimum RTT of five minutes. It is limited by the application if P was sent
-//! before all data in flight at the last shortage of data had been delivered.
+//! *Equations.* P is the newest segment that an ACK delivers.
+//!
+//! - segments = delivered − P.delivered
+//! - interval = max(P.sent − P.first_sent, now − P.delivered_at)
+//!
+//! A sample is invalid if its interval is shorter than the minimum RTT of the last five minutes. It
+//! is limited by the application if P was sent before all data in flight at the last shortage of
+//! data had been delivered.
 //!
 //! *Where we differ.* Nanoseconds, not microseconds. The RTT is that of the newest segment
 //! delivered; Linux takes that of the last segment acknowledged, and none if one of those
@@ -32,7 +36,7 @@ struct Stamp {
     delivered: u64,
     /// Time of the most recent delivery by then.
     delivered_at: Time,
-    /// Transmission time of the most recently delivered segment.
+    /// Transmission time of the segment that was delivered last by then.
     first_sent: Time,
     is_app_limited: bool,
     /// True if the segment is a retransmission.
@@ -51,7 +55,7 @@ impl Stamp {
 pub(crate) struct Sample {
     /// Number of segments delivered.
     pub segments: u64,
-    /// Time that they took, above zero.
+    /// Time that their delivery took; above zero.
     pub interval: Duration,
     /// Segments delivered before the first segment of this sample.
     pub prior_delivered: u64,
@@ -183,8 +187,8 @@ impl DeliveryRate {
         // The longer one of the sending and the acknowledging interval: by the latter alone,
         // compressed ACKs would give a rate above that of the path.
         let interval = ack.now.since(newest.delivered_at).max(sending);
-        // An unnecessary retransmission may shorten the interval to less than the least RTT, and so
-        // raise the rate.
+        // An unnecessary retransmission may shorten the interval to less than the minimum RTT, and
+        // so raise the rate.
         let is_valid = !interval.is_zero() && interval.as_nanos() >= self.least_rtt_or_zero();
         let sample = Sample {
             segments: self.delivered - newest.delivered,

@@ -3,28 +3,37 @@
 //!
 //! *Reference.* Park, Chung & Ahn, EURASIP JWCN 2012:304 ("dynamic responding").
 //!
-//! *Equations.* At each fast retransmit or timeout: L = 100/(data segments sent since the previous
-//! one), percent (eq. 2); S = S·(1 − θ) + L·θ (eq. 3), θ = interval since the previous one/longest
-//! interval (eq. 4); y(x) = (β − cwnd_max)/α·x + cwnd_max below α, β from there on (eq. 5);
-//! ssthresh = ABW; cwnd = min(ssthresh/2, max(y(S), β)), the second only when S > 0. Growth as
-//! `reno`. Once a loss has been seen (S > 0), `ceiling` limits it: to cwnd ≤ cwnd_max with
-//! `cwnd_max`, to cwnd ≤ max(y(S), β) with `loss_rate`. With `none`, eq. 5 is applied at losses
-//! only. With the backoff `reset_if_bdp` a timeout resets the backoff when bandwidth × RTT >
-//! cwnd_max/2.
+//! *Equations.* At each loss, that is, fast retransmit or timeout:
 //!
-//! *Where the paper leaves room.* ABW is the estimate of Prairie, of which only an abstract is
-//! known (`prairie_like`). It is a bandwidth, and the paper uses its value in bytes per second as a
-//! window in bytes: its figure 7 shows ssthresh = 132,811 bytes on a path of 2 Mbit/s and 22 ms,
-//! which holds 5,500 bytes. `abw = "second"` does the same; `abw = "least_rtt"` multiplies the
-//! bandwidth by the minimum RTT, as Westwood does. With `second` the threshold is far above the
-//! path, and the window grows exponentially until a loss: the paper limits it to 50 packets, and so
-//! does the preset (`max_cwnd`). The paper is contradictory on whether eq. 5 bounds this growth:
-//! the algorithm runs at losses and lets cwnd "increase exponentially until it reaches ssthresh",
-//! but "if the loss rate is higher than zero, cwnd cannot be higher than 25000", and in its figure
-//! 7b the window returns from 11,024 to 10,000 bytes. The inflation of fast recovery is not
-//! bounded. A small cwnd may rise at a loss, because the algorithm does not compare the new value
-//! with the old one. Retransmissions count as data segments sent. The first interval begins with
-//! the first segment.
+//! - *Loss rate.* L = 100/(data segments sent since the previous loss), in percent (eq. 2). It is
+//!   smoothed to S = S·(1 − θ) + L·θ (eq. 3), with θ = interval since the previous loss/longest
+//!   interval (eq. 4).
+//! - *Window by loss rate.* y(x) = (β − cwnd_max)/α·x + cwnd_max for x < α, and y(x) = β for x ≥ α
+//!   (eq. 5).
+//! - *Reduction.* ssthresh = ABW; cwnd = ssthresh/2, and at most max(y(S), β) if S > 0.
+//!
+//! Growth is that of `reno`. Once S > 0, `ceiling` limits it: to cwnd_max with `cwnd_max`, to
+//! max(y(S), β) with `loss_rate`, and not at all with `none`. With the backoff `reset_if_bdp` a
+//! timeout resets the backoff when bandwidth × RTT > cwnd_max/2.
+//!
+//! *Where the paper leaves room.*
+//!
+//! - *ABW* is the estimate of Prairie, of which only an abstract is known (`prairie_like`). It is a
+//!   bandwidth, and the paper uses its value in bytes per second as a window in bytes: its figure 7
+//!   shows ssthresh = 132,811 bytes on a path of 2 Mbit/s and 22 ms, which holds 5,500 bytes. `abw
+//!   = "second"` does the same; `abw = "least_rtt"` multiplies the bandwidth by the minimum RTT, as
+//!   Westwood does.
+//! - *Growth.* With `second` the threshold is far above the capacity of the path, and the window
+//!   grows exponentially until a loss. The paper limits it to 50 packets, and so does the preset
+//!   (`max_cwnd`).
+//! - *Bound.* The paper is contradictory on whether eq. 5 bounds this growth: the algorithm runs at
+//!   losses and lets cwnd "increase exponentially until it reaches ssthresh", but "if the loss rate
+//!   is higher than zero, cwnd cannot be higher than 25000", and in its figure 7b the window
+//!   returns from 11,024 to 10,000 bytes. The inflation of fast recovery is not bounded.
+//! - *Small windows.* A small cwnd may rise at a loss, because the algorithm does not compare the
+//!   new value with the old one.
+//! - *Counts.* Retransmissions count as data segments sent. The first interval begins with the
+//!   first segment.
 
 use super::bandwidth::{Bandwidth, Bursts, Filter, Sampled, Smoothing, Tustin};
 use super::{Ack, CongestionControl, Loss, Positive, Sent, Window, reno, westwood};

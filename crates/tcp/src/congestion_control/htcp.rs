@@ -61,7 +61,7 @@ pub struct State {
     /// RTTs in ticks; 0 before the first.
     min_rtt: u64,
     max_rtt: u64,
-    /// End of the last congestion, in ticks.
+    /// Start of the current congestion, or end of the last one, in ticks.
     last_congestion: u64,
     undo: Option<Undo>,
     throughput: Throughput,
@@ -112,7 +112,7 @@ impl State {
         if self.min_rtt == 0 || rtt < self.min_rtt {
             self.min_rtt = rtt;
         }
-        // RTTs of a recovery contain the wait for the retransmission, not only the queue.
+        // RTTs of a recovery include the wait for the retransmission, not only that in the queue.
         if is_open {
             self.max_rtt = self.max_rtt.max(self.min_rtt);
             // A larger step is taken for an outlier, such as a delay spike, and not for a queue.
@@ -133,7 +133,7 @@ impl State {
         if packets < least || self.min_rtt == 0 || !is_long {
             return;
         }
-        // The kernel divides the first one by the time since boot, which gives about 0.
+        // In the first interval the kernel divides by the time since boot, which gives about 0.
         let current = length.map_or(0, |length| packets * HZ / length);
         let throughput = &mut self.throughput;
         // Rounds just after a loss use the reduced window; an average with earlier rounds would not
@@ -152,8 +152,8 @@ impl State {
         let Throughput { max, previous_max, .. } = self.throughput;
         self.throughput.previous_max = max;
         self.beta = BETA_MIN;
-        // With another throughput than before the last loss, other flows have come or gone: the
-        // RTTs then say little about the share of the window that keeps the bottleneck busy.
+        // If the throughput differs from that before the last loss, other flows have come or gone:
+        // the RTTs then say little about the share of the window that keeps the bottleneck busy.
         if !(4 * previous_max..=6 * previous_max).contains(&(5 * max)) {
             self.adapts = false;
         } else if self.adapts && self.min_rtt > ADAPTED_ABOVE && self.max_rtt > 0 {
@@ -175,7 +175,8 @@ impl State {
             let square = u64::from(half.wrapping_mul(half));
             factor = 1 + (10 * late + square / HZ) / HZ;
         }
-        // Without the scaling a short RTT would grow the window more often per second.
+        // Without this scaling the window would grow more often per second on a path with a short
+        // RTT.
         if self.min_rtt > 0 {
             let scale = (8 * HZ / (10 * self.min_rtt)).clamp(4, 80);
             factor = (8 * factor / scale).max(1);

@@ -113,7 +113,7 @@ impl CongestionControl for State {
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
         let before = window.ssthresh;
         self.reduce(window, loss);
-        // The first timeout has set it (RFC 5681 §3.1).
+        // The first timeout has set the threshold already (RFC 5681 §3.1).
         if repeated {
             window.ssthresh = before;
         }

@@ -3,12 +3,16 @@
 //!
 //! *Reference.* Linux `net/ipv4/tcp_hybla.c` (read in a mirror), after Caini & Firrincieli 2004.
 //!
-//! *Equations.* ρ = max(⌊8·SRTT/25 ms⌋, 8)/8, with the smallest SRTT. After the handshake cwnd =
-//! ⌊ρ⌋, whatever the initial window. Per ACK, in 1/128 segments: slow start 2^⌊min(ρ, 16)⌋·f − 128
-//! with f = ⌊128·2^(fraction of ρ)⌋ from a table, not beyond ssthresh; congestion avoidance
-//! ⌊128·ρ²/cwnd⌋, and one segment after cwnd ACKs where that is 0. Losses: ssthresh = max(cwnd/2,
-//! 2). The window grows as Reno's while a timeout is repaired, only while it is the limit, and up
-//! to 65,535 segments.
+//! *Equations.* ρ = max(⌊8·SRTT/25 ms⌋, 8)/8, with the smallest SRTT.
+//!
+//! - *Start.* After the handshake cwnd = ⌊ρ⌋, whatever the initial window.
+//! - *Slow start.* Each ACK adds 2^⌊min(ρ, 16)⌋·f − 128, in 1/128 segments, up to ssthresh; f =
+//!   ⌊128·2^(fraction of ρ)⌋ comes from a table.
+//! - *Congestion avoidance.* Each ACK adds ⌊128·ρ²/cwnd⌋, in 1/128 segments; if that is 0, cwnd
+//!   ACKs add one segment.
+//! - *Limits.* The window grows only while it is the limit, and up to 65,535 segments; while a
+//!   timeout is being repaired it grows as Reno's.
+//! - *Loss and timeout.* ssthresh = max(cwnd/2, 2).
 //!
 //! *Where it differs.* Linux also grows as Reno while data are selectively acknowledged and nothing
 //! is lost (`TCP_CA_Disorder`). The module's parameter `rtt0` is fixed at 25 ms.

@@ -6,13 +6,17 @@
 //! of the ratio follows from its purpose; smoothing (none here), how often a cut is allowed (once
 //! per recovery) and the branch for timeouts are ours. Figures of this model are not JTCP's.
 //!
-//! *Equations.* Of w segments sent over t_s that arrive over t_r > t_s, the share (t_r − t_s)/t_r
-//! had to queue. Let S and R be the send and arrival times of the first (0) and the last (n)
-//! segment acknowledged since the start of the last whole window: Jr = ((R_n − R_0) − (S_n −
-//! S_0))/(R_n − R_0); congestion when Jr > k/w, that is, when more than k segments are newly
-//! queued. Duplicate ACKs: congestion: ssthresh = cwnd = max(FlightSize/2, 2 SMSS); else ssthresh =
-//! cwnd, and cwnd stays ("immediate recovery"). Timeout: ssthresh = max(FlightSize/2, 2 SMSS);
-//! congestion: cwnd = 1 SMSS; else cwnd = ssthresh. Growth as `reno`.
+//! *Equations.* If w segments are sent over the time t_s, and arrive over t_r > t_s, the share (t_r
+//! − t_s)/t_r of them had to queue. Let S and R be the send and arrival times of the first (0) and
+//! the last (n) segment acknowledged since the start of the last whole window.
+//!
+//! - *Jitter ratio.* Jr = ((R_n − R_0) − (S_n − S_0))/(R_n − R_0). A loss is due to congestion if
+//!   Jr > k/w, that is, if more than k segments are newly queued.
+//! - *Duplicate ACKs.* With congestion ssthresh = cwnd = max(FlightSize/2, 2 SMSS); otherwise
+//!   ssthresh = cwnd, and cwnd stays ("immediate recovery").
+//! - *Timeout.* ssthresh = max(FlightSize/2, 2 SMSS). With congestion cwnd = 1 SMSS; otherwise cwnd
+//!   = min(cwnd, ssthresh).
+//! - *Growth* as `reno`.
 //!
 //! With timestamps, R is read from the receiver's clock (TSval), whose tick of 1 ms causes an error
 //! of tick/spacing segments in w·Jr. Without timestamps R is the arrival time of the ACK, and

@@ -67,7 +67,7 @@ pub struct Ack {
     /// Bytes newly delivered: acknowledged or selectively acknowledged for the first time. A
     /// duplicate ACK without SACK counts as one SMSS.
     pub delivered: u64,
-    /// Data in flight just before it, bytes.
+    /// Bytes in flight just before it arrived.
     pub flight_size: u64,
     /// Raw RTT sample, if any.
     pub rtt: Option<Duration>,
@@ -185,8 +185,8 @@ pub trait CongestionControl {
         true
     }
 
-    /// Handles any acknowledgment before its effects, also duplicate ACKs and ACKs during recovery.
-    /// Estimators use this.
+    /// Handles any acknowledgment, including duplicate ACKs and ACKs during recovery, before it
+    /// changes the window. Estimators use this.
     fn observe(&mut self, ack: &Ack, smss: u32) {
         let _ = (ack, smss);
     }
@@ -231,25 +231,24 @@ pub trait CongestionControl {
     }
 
     /// True for algorithms that model the path: they set cwnd at every acknowledgment, in recovery
-    /// too (`cong_control` in Linux). The connection then does not change the window itself; only
-    /// such algorithms receive the calls that follow.
+    /// too (`cong_control` in Linux). The connection then does not change the window itself. Only
+    /// such algorithms receive the next three calls.
     fn models_path(&self) -> bool {
         false
     }
 
-    /// Handles a shortage of data, for models, when the window would allow more to be sent;
-    /// `flight` segments are in flight.
+    /// Handles a shortage of data: the window would allow more to be sent. `flight` segments are in
+    /// flight.
     fn on_app_limited(&mut self, flight: u64) {
         let _ = flight;
     }
 
-    /// Handles the restart after a pause, for models: data are about to be sent while none are in
-    /// flight.
+    /// Handles the restart after a pause: data are about to be sent while none are in flight.
     fn on_restart(&mut self, window: &mut Window, now: Time) {
         let _ = (window, now);
     }
 
-    /// Handles an acknowledgment, for models, after everything else has been done for it.
+    /// Handles an acknowledgment after everything else has been done for it.
     fn on_delivery(&mut self, window: &mut Window, delivery: &Delivery) {
         let _ = (window, delivery);
     }

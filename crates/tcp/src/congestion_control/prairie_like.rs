@@ -11,10 +11,14 @@
 //! Prairie's.
 //!
 //! *Equations.* A gap longer than max(1 ms, 4 mean spacings within bursts), or the end of a round
-//! trip, ends a burst. With n its bytes, T_on its duration including one spacing after its last
-//! ACK, and T_off the time from then to the next burst: b = n/(T_on + φ·T_off), φ = (RTT −
-//! RTTmin)/(RTTmax − RTTmin); B = 0.9·B + 0.1·b. Duplicate ACKs: ssthresh = max(B·RTTmin, 2 SMSS),
-//! cwnd = min(cwnd, ssthresh). Timeout: the same ssthresh, cwnd = 1 SMSS. Growth as `reno`.
+//! trip, ends a burst. Let n be its bytes, T_on its duration including one spacing after its last
+//! ACK, and T_off the time from then to the next burst.
+//!
+//! - *Sample.* b = n/(T_on + φ·T_off), with φ = (RTT − RTTmin)/(RTTmax − RTTmin).
+//! - *Bandwidth.* B = 0.9·B + 0.1·b.
+//! - *Duplicate ACKs.* ssthresh = max(B·RTTmin, 2 SMSS), cwnd = min(cwnd, ssthresh).
+//! - *Timeout.* The same ssthresh, cwnd = 1 SMSS.
+//! - *Growth* as `reno`.
 
 use super::bandwidth::{Bandwidth, Bursts, Filter};
 use super::{Ack, CongestionControl, Loss, Window, reno};

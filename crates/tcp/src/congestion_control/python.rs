@@ -1,10 +1,10 @@
-//! *What it does.* Runs a Python class of the user.
+//! *What it does.* Runs a Python class that the user has written.
 //!
 //! *Reference.* docs/how-to/write-a-congestion-control-in-python.md.
 //!
-//! *Equations.* The user's. After each call the window is held within its bounds: cwnd to 1 SMSS …
-//! max_cwnd, or 2^30 bytes without one (RFC 7323 §2.3: no window is larger); ssthresh, where a loss
-//! or a timeout has set it, to at least 2 SMSS (RFC 5681 eq. 4).
+//! *Equations.* Those of the class. After each call cwnd is limited to 1 SMSS … max_cwnd, or 2^30
+//! bytes if that is not set (RFC 7323 §2.3: no window is larger). After a loss or a timeout
+//! ssthresh is at least 2 SMSS (RFC 5681 eq. 4).
 
 use super::{Ack, CongestionControl, Loss, Sent, Window};
 use crate::user::{Instance, Loaded, UserControl};
@@ -13,12 +13,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A class of your own in Python; every further key is an argument of its constructor.
+/// A class of your own in Python; every other key is an argument of its constructor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Config {
     /// The class: its name in `file`, or one that `@retx.congestion_control` has registered.
     pub class: String,
-    /// The Python file that defines it, relative to the scenario's.
+    /// The Python file that defines it; its path is relative to the scenario file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Arguments of its constructor, by name.

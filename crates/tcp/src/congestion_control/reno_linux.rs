@@ -1,12 +1,17 @@
 //! *What it does.* Reno as in Linux: the window grows in whole segments, by the number of segments
-//! acknowledged under any ACK policy; reductions are relative to cwnd, not to FlightSize.
+//! acknowledged, whatever the ACK policy; reductions are relative to cwnd, not to FlightSize.
 //!
 //! *Reference.* Linux `net/ipv4/tcp_cong.c` (`tcp_reno_*`, read as of 6.x); RFC 3465.
 //!
-//! *Equations.* In segments: slow start +1 per segment acknowledged, up to ssthresh, and the rest
-//! counts for congestion avoidance; there +1 per cwnd segments acknowledged. Loss: ssthresh = cwnd
-//! = max(cwnd/2, 2). Timeout: the same ssthresh unless the window has been reduced already, and
-//! cwnd = 1. The window grows only while it is the limit.
+//! *Equations.* In segments:
+//!
+//! - *Slow start.* +1 per segment acknowledged, up to ssthresh; the rest of the segments counts for
+//!   congestion avoidance.
+//! - *Congestion avoidance.* +1 per cwnd segments acknowledged.
+//! - *Loss.* ssthresh = cwnd = max(cwnd/2, 2).
+//! - *Timeout.* The same ssthresh unless the window has been reduced already, and cwnd = 1.
+//!
+//! The window grows only while it is the limit.
 
 use super::segments::{self, Segments};
 use super::{Ack, CongestionControl, Loss, Window};

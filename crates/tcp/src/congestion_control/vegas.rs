@@ -4,21 +4,25 @@
 //! *Reference.* Brakmo & Peterson, JSAC 13(8), 1995. Read: ns-2.35 `tcp/tcp-vegas.cc`; INET's
 //! agrees, except for its defaults 2, 4, 1.
 //!
-//! *Equations.* Once per round trip, when a tagged segment is acknowledged, with rtt the mean of
-//! the round's samples: expected = window/baseRTT, actual = window/rtt, diff = (expected −
-//! actual)·baseRTT, in segments. Congestion avoidance: if diff < alpha, +1 over the next round; if
-//! diff > beta, −1, not below 2. Slow start doubles the window in every other round; in a round
-//! without growth, diff > gamma reduces the window by 1/8 and ends slow start. The fine-grained
-//! timeout is (SRTT + 2·mdev)·17/16; until the next sample, a segment's first retransmission adds
-//! 1/8 to it, and each further one doubles it. A loss reduces the window by 1/4 (by 1/2 if the
-//! segment had been retransmitted), but only if the segment was sent after the last reduction.
-//! Timeout: 2 segments.
+//! *Equations.* In segments, once per round trip, with rtt the mean of its samples: expected =
+//! window/baseRTT, actual = window/rtt, diff = (expected − actual)·baseRTT.
+//!
+//! - *Congestion avoidance.* +1 over the next round if diff < alpha; −1, not below 2, if diff >
+//!   beta.
+//! - *Slow start* doubles the window in every other round. In the rounds between, diff > gamma
+//!   reduces the window by 1/8 and ends slow start.
+//! - *Fine-grained timeout.* (SRTT + 2·mdev)·17/16; until the next sample, a segment's first
+//!   retransmission adds 1/8 to it, and each further one doubles it.
+//! - *Loss* of a segment sent after the last reduction: −1/4, or −1/2 if it had been retransmitted.
+//! - *Timeout.* 2 segments.
 //!
 //! *Where we differ.* The window is the data in flight just before the ACK, in both rates. Paper
 //! and ns-2 use the segments sent in the round for the actual rate. The result is equal except with
 //! delayed ACKs: then that count is wrong by up to two segments, the difference between alpha and
 //! beta. (ns-2 also uses the window just after the ACK, which is one segment smaller, and rounds
-//! diff.) A loss or timeout begins a new round, because a round that spans a recovery measures the
+//! diff.)
+//!
+//! A loss or timeout begins a new round, because a round that spans a recovery measures the
 //! recovery. The window grows by one segment per round under any ACK policy. A repeated timeout
 //! keeps `ssthresh` (RFC 5681 §3.1). As in ns-2 the window grows only if at most two segments of it
 //! were unused. In ns-2 the ACKs after a retransmission by the fine-grained timeout count as

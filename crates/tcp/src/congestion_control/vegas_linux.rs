@@ -4,12 +4,15 @@
 //!
 //! *Reference.* Linux `net/ipv4/tcp_vegas.c` (read as of 6.x), after Brakmo & Peterson 1995.
 //!
-//! *Equations.* Per round trip with more than two RTT samples, windows in segments, rtt the least
-//! sample of the round: target = ⌊cwnd·baseRTT/rtt⌋, diff = ⌊cwnd·(rtt − baseRTT)/baseRTT⌋. Slow
-//! start: if diff > gamma, cwnd = min(cwnd, target + 1), and slow start ends. Congestion avoidance:
-//! −1 if diff > beta, +1 if diff < alpha; then cwnd ≥ 2 and ssthresh = max(ssthresh, 3/4 cwnd).
-//! With two samples or fewer, and while a loss is being repaired, it grows as Reno. Losses: as
-//! Reno, ssthresh = max(cwnd/2, 2).
+//! *Equations.* In segments, per round trip with more than two RTT samples, the smallest of which
+//! is rtt: target = ⌊cwnd·baseRTT/rtt⌋, diff = ⌊cwnd·(rtt − baseRTT)/baseRTT⌋.
+//!
+//! - *Slow start.* If diff > gamma, cwnd = min(cwnd, target + 1), and slow start ends.
+//! - *Congestion avoidance.* −1 if diff > beta, +1 if diff < alpha.
+//! - *After both.* cwnd is at least 2, and ssthresh = max(ssthresh, 3/4 cwnd).
+//! - *Reno.* The window grows as Reno's after a round trip with two samples or fewer, and while a
+//!   loss is being repaired.
+//! - *Loss and timeout.* As Reno: ssthresh = max(cwnd/2, 2).
 //!
 //! *Where it differs.* From the paper: diff is divided by baseRTT, not by rtt, so that it exceeds
 //! the backlog by the factor rtt/baseRTT; neither slow start nor the decisions depend on whether

@@ -40,7 +40,7 @@ pub struct State {
     times: SendTimes,
     segments: Segments,
     base: Duration,
-    /// Smallest RTT since it was last used.
+    /// Smallest RTT since N was last computed.
     least: Option<Duration>,
     samples: u64,
     /// Twice N.

@@ -4,11 +4,15 @@
 //! *Reference.* Mascolo, Casetti, Gerla, Sanadidi & Wang, MobiCom 2001. Read: INET
 //! `TcpWestwood.cc`.
 //!
-//! *Equations.* At each ACK, Δ after the previous one, b_k = d_k/Δ and B_k = ((2τ/Δ − 1)·B_{k−1} +
-//! b_k + b_{k−1})/(2τ/Δ + 1); after τ/m without an ACK a sample of 0 is taken. d_k: a duplicate ACK
-//! counts one segment, which a later cumulative ACK does not count again. Duplicate ACKs: ssthresh
-//! = max(B·RTTmin, 2 SMSS), cwnd = min(cwnd, ssthresh). Timeout: the same ssthresh, cwnd = 1 SMSS.
-//! Growth as `reno`.
+//! *Equations.* For each ACK, Δ after the previous one, with the credit d_k:
+//!
+//! - *Bandwidth.* b_k = d_k/Δ and B_k = ((2τ/Δ − 1)·B_{k−1} + b_k + b_{k−1})/(2τ/Δ + 1). After τ/m
+//!   without an ACK a sample of 0 is taken.
+//! - *Credit.* A duplicate ACK counts one segment, which a later cumulative ACK does not count
+//!   again.
+//! - *Duplicate ACKs.* ssthresh = max(B·RTTmin, 2 SMSS), cwnd = min(cwnd, ssthresh).
+//! - *Timeout.* The same ssthresh, cwnd = 1 SMSS.
+//! - *Growth* as `reno`.
 //!
 //! *Where we differ.* Samples of 0 divide a time without ACKs evenly. Simultaneous ACKs count as
 //! one. τ = 0.5 s and m = 2 are from memory, not from the paper; INET uses the constants of τ/Δ =

@@ -8,10 +8,14 @@
 //! 2003, the threshold of the gap and the combination of the two are ours. Figures of this model
 //! are not Bulk Repeat's.
 //!
-//! *Equations.* Spike: begins above RTTmin + ½(RTTmax − RTTmin), ends below RTTmin + ⅓(…).
-//! Rate gap: (flight/RTTmin − B)/(flight/RTTmin), B as in `westwood`. Congestion when in a spike or
-//! when the gap exceeds `rate_gap`; else error. Congestion: as `westwood`. Error: cwnd stays;
-//! ssthresh = max(B·RTTmin, 2 SMSS) after a timeout, and stays after duplicate ACKs.
+//! *Equations.* A loss is due to congestion in a spike, or if the rate gap exceeds `rate_gap`;
+//! otherwise it is an error.
+//!
+//! - *Spike.* Begins above RTTmin + ½(RTTmax − RTTmin), and ends below RTTmin + ⅓(RTTmax − RTTmin).
+//! - *Rate gap.* (flight/RTTmin − B)/(flight/RTTmin), with B as in `westwood`.
+//! - *Congestion.* As `westwood`.
+//! - *Error.* cwnd stays; ssthresh = max(B·RTTmin, 2 SMSS) after a timeout, and stays after
+//!   duplicate ACKs.
 
 use super::bandwidth::{Bandwidth, Filter, Tustin};
 use super::{Ack, CongestionControl, Fraction, Loss, Window, reno, westwood};
@@ -67,7 +71,7 @@ impl State {
             // Hysteresis as in Spike: a spike begins at a larger RTT than it ends.
             self.spike = if self.spike { position >= 1.0 / 3.0 } else { position > 0.5 };
         }
-        // Both rates times the least RTT, in bytes.
+        // Both rates times the smallest RTT, in bytes.
         let expected = ack.flight_size as f64;
         let achieved = self.bandwidth.window(ack.now) as f64;
         self.error = !self.spike && expected - achieved <= self.rate_gap * expected;

@@ -3,12 +3,17 @@
 //!
 //! *Reference.* Linux `net/ipv4/tcp_westwood.c` (read in a mirror), after Grieco & Mascolo 2004.
 //!
-//! *Equations.* In ticks of 4 ms and whole bytes. Once more than max(RTT, 50 ms) has passed since
-//! the interval began: b = ⌊credited bytes/interval⌋, B' = ⌊(7·B' + b)/8⌋, B = ⌊(7·B + B')/8⌋; an
-//! empty filter takes b as it is. A duplicate ACK counts one segment, which a later cumulative ACK
-//! does not count again. Duplicate ACKs: ssthresh = max(cwnd/2, 2) during recovery, ssthresh = cwnd
-//! = max(⌊B·RTTmin/SMSS⌋, 2) at its end. Timeout: the same ssthresh unless the window has been
-//! reduced already, cwnd = 1, and RTTmin begins anew. Growth as `reno_linux`.
+//! *Equations.* In ticks of 4 ms and whole bytes:
+//!
+//! - *Bandwidth.* An interval ends once more than max(RTT, 50 ms) has passed. Then b = ⌊credited
+//!   bytes/interval⌋, B' = ⌊(7·B' + b)/8⌋, B = ⌊(7·B + B')/8⌋; an empty filter takes b as it is.
+//! - *Credit.* A duplicate ACK counts one segment, which a later cumulative ACK does not count
+//!   again.
+//! - *Duplicate ACKs.* ssthresh = max(cwnd/2, 2) during recovery, and ssthresh = cwnd =
+//!   max(⌊B·RTTmin/SMSS⌋, 2) at its end.
+//! - *Timeout.* cwnd = 1. Unless the window has been reduced already, ssthresh =
+//!   max(⌊B·RTTmin/SMSS⌋, 2), and RTTmin begins anew.
+//! - *Growth* as `reno_linux`.
 //!
 //! *Where it differs.* From the paper (`westwood_plus`): the window is Reno's until recovery ends,
 //! and may then be larger than before the loss; two filters in series. From Linux: a pure window
@@ -28,7 +33,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-/// `TCP_WESTWOOD_INIT_RTT`, in ticks: initial value before the first sample.
+/// `TCP_WESTWOOD_INIT_RTT`, in ticks: the RTT that is assumed before the first sample.
 const INITIAL_RTT: u64 = 5000;
 /// `TCP_WESTWOOD_RTT_MIN`, in ticks: the shortest interval of a sample.
 const INTERVAL_MIN: u64 = 12;

@@ -4,10 +4,14 @@
 //! *Reference.* Grieco & Mascolo, CCR 34(2), 2004. Read: Linux `net/ipv4/tcp_westwood.c`, ns-3
 //! `tcp-westwood-plus.cc`.
 //!
-//! *Equations.* Over each interval longer than max(RTT, 50 ms): b = credited bytes/interval;
-//! `single`: B = 0.9·B + 0.1·b; `cascade`: B' = (7·B' + b)/8, B = (7·B + B')/8. The first sample is
-//! taken as it is (newer Linux). Duplicate ACKs: ssthresh = cwnd = max(B·RTTmin, 2 SMSS). Timeout:
-//! the same ssthresh, cwnd = 1 SMSS. Growth as `reno`. Credit as in `westwood`.
+//! *Equations.* Over each interval longer than max(RTT, 50 ms), b = credited bytes/interval.
+//!
+//! - *Bandwidth.* `single`: B = 0.9·B + 0.1·b; `cascade`: B' = (7·B' + b)/8, B = (7·B + B')/8. The
+//!   first sample is taken as it is (newer Linux).
+//! - *Credit* as in `westwood`.
+//! - *Duplicate ACKs.* ssthresh = cwnd = max(B·RTTmin, 2 SMSS).
+//! - *Timeout.* The same ssthresh, cwnd = 1 SMSS.
+//! - *Growth* as `reno`.
 //!
 //! *Where we differ.* Bandwidths are floating-point numbers; Linux counts whole bytes per tick.
 //! Linux reduces the window as Reno during recovery and sets cwnd at its end; here cwnd is set at

@@ -3,7 +3,7 @@
 //!
 //! The best sample is the result; second and third best are kept from later parts of the window, to
 //! replace it when it gets too old. The cost is constant, whatever the window holds; if samples
-//! keep falling, the result is the largest of slightly less than a window.
+//! keep falling, the result is the largest sample of slightly less than a window.
 
 /// Sample with its time, on any monotonic clock.
 #[derive(Debug, Clone, Copy, Default)]

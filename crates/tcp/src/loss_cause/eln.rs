@@ -4,8 +4,8 @@
 //! *Reference.* Balakrishnan & Katz, Explicit loss notification and wireless web performance,
 //! Globecom 1998; ns-2 `tcp.cc`, `eln_` (`hdr_flags`).
 //!
-//! *Rule.* Corruption iff an ACK whose number is still the first unacknowledged position carried
-//! the notice, which a `[[relay]]` of kind `eln` or `snoop` puts on it.
+//! *Rule.* The cause is corruption if the notice came with an ACK whose number is still the first
+//! unacknowledged position. A `[[relay]]` of kind `eln` or `snoop` adds the notice to ACKs.
 //!
 //! *Where we differ.* ns-2 retransmits at the first duplicate with a notice (`eln_rxmit_thresh_`);
 //! here loss detection decides when, as for any loss. Timeouts count as congestion unless
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Judge timeouts too; else they are congestion.
+    /// Judge timeouts too; otherwise they count as congestion.
     pub timeouts: bool,
 }
 

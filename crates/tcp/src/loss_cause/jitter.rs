@@ -5,9 +5,9 @@
 //! see congestion control `jtcp_like`, which has the same test with JTCP's own reactions.
 //!
 //! *Equations.* Let S and R be the send and arrival times of the first (0) and the last (n) segment
-//! acknowledged since the start of the last whole window, w segments apart: Jr = ((R_n − R_0) −
-//! (S_n − S_0))/(R_n − R_0). Congestion iff Jr > k/w, that is, when more than k segments are newly
-//! queued; k = 1.
+//! acknowledged since the start of the last whole window, w segments apart. Then Jr = ((R_n − R_0)
+//! − (S_n − S_0))/(R_n − R_0). The cause is congestion if Jr > k/w, that is, if more than k
+//! segments are newly queued; k = 1.
 //!
 //! *Where we differ.* With timestamps R is read on the receiver's clock. Its tick of 1 ms causes an
 //! error of tick/spacing segments in w·Jr, so k has to be larger above about 10 Mbit/s. Without
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Segments that may be newly queued without congestion.
     pub k: NotNegative,
-    /// Judge timeouts too; else they are congestion.
+    /// Judge timeouts too; otherwise they count as congestion.
     pub timeouts: bool,
 }
 

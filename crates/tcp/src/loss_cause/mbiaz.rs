@@ -7,9 +7,9 @@
 //! implementations, the Rust crate `packet_loss_classification` and IHMC's `LossClassifiers`, which
 //! agree.
 //!
-//! *Equations.* n segments lost, T_i the time between the arrivals around the gap, T_min the
-//! smallest between two segments: corruption iff (n + 1)·T_min ≤ T_i < (n + 1 + upper)·T_min, upper
-//! = 0.25 (Biaz: 1).
+//! *Equations.* Let n be the number of lost segments, T_i the time between the arrivals around the
+//! gap, and T_min the smallest time between the arrivals of two segments. The cause is corruption
+//! if (n + 1)·T_min ≤ T_i < (n + 1 + upper)·T_min, with upper = 0.25 (Biaz: 1).
 //!
 //! *Where we differ.* The rule is made for receivers; this sender uses the spacing of ACKs, and the
 //! number of lost segments that SACK shows (without SACK one): see `spacing`. ACKs compressed on

@@ -1,8 +1,8 @@
-//! *What it does.* Applies the rule of a user's class in Python.
+//! *What it does.* Applies the rule of a Python class that the user has written.
 //!
 //! *Reference.* docs/how-to/write-a-loss-cause.md.
 //!
-//! *Equations.* The user's.
+//! *Equations.* Those of the class.
 
 use super::{Cause, Loss, LossCause};
 use crate::congestion_control::{Ack, Sent, Window};
@@ -11,12 +11,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A class of your own in Python; every further key is an argument of its constructor.
+/// A class of your own in Python; every other key is an argument of its constructor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Config {
     /// Name of the class in `file`, or of a class registered by `@retx.loss_cause`.
     pub class: String,
-    /// Python file that defines it, relative to the scenario's.
+    /// Python file that defines it; its path is relative to the scenario file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Arguments of its constructor, by name.

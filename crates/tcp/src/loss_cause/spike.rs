@@ -7,8 +7,8 @@
 //! `packet_loss_classification` and IHMC's `LossClassifiers`, which agree.
 //!
 //! *Equations.* A spike begins when rtt > rtt_min + start·(rtt_max − rtt_min), start = 1/2, and
-//! ends when rtt < rtt_min + end·(rtt_max − rtt_min), end = 1/3; minimum and maximum over the
-//! connection. Corruption iff not in a spike.
+//! ends when rtt < rtt_min + end·(rtt_max − rtt_min), end = 1/3; minimum and maximum are those of
+//! the connection so far. The cause is corruption outside of spikes.
 //!
 //! *Where we differ.* The rule is made for receivers and relative one-way delays; this sender uses
 //! RTTs, one per ACK of data sent once, which include queues on the return path. The rule does not
@@ -29,7 +29,7 @@ pub struct Config {
     pub start: Probability,
     /// A spike ends below this share of the range.
     pub end: Probability,
-    /// Judge timeouts too; else they are congestion.
+    /// Judge timeouts too; otherwise they count as congestion.
     pub timeouts: bool,
 }
 

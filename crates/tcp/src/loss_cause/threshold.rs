@@ -3,10 +3,10 @@
 //!
 //! *Reference.* Teng & Chang, threshold-based wireless TCP for long round-trip times, §2 and §3.
 //!
-//! *Equations.* Corruption iff RTT < threshold. The paper sets the threshold as an absolute time
-//! above the base RTT (the smallest so far), both counted in TCP ticks of 10 ms: 55 ticks at a base
-//! RTT of 51 in its Fig. 2, 51 … 60 in its Fig. 3. Here it is counted from zero, or from the base
-//! RTT.
+//! *Equations.* The cause is corruption if RTT < threshold. The paper sets the threshold as an
+//! absolute time above the base RTT (the smallest so far), both counted in TCP ticks of 10 ms: 55
+//! ticks at a base RTT of 51 in its Fig. 2, 51 … 60 in its Fig. 3. Here it is counted from zero, or
+//! from the base RTT.
 //!
 //! *Where we differ.* The paper does not say how an RTT is rounded to ticks. Here it is rounded to
 //! the nearest tick, and to at least one, as with timestamps in ns-2, which the paper used

@@ -5,8 +5,8 @@
 //! is that of Jain & Dovrolis's pathload. The text was not at hand; statistic and constants are
 //! those of the Rust crate `packet_loss_classification`.
 //!
-//! *Equations.* S = (1 − g)·S + g·[rtt > previous rtt], g = 1/30, from S = 0. Congestion iff S >
-//! threshold, 0.4.
+//! *Equations.* S = (1 − g)·S + g·[rtt > previous rtt], g = 1/30, from S = 0. The cause is
+//! congestion if S > threshold = 0.4.
 //!
 //! *Where we differ.* The rule is made for receivers and relative one-way delays; this sender uses
 //! RTTs, one per ACK of data sent once. At first sixteen consecutive rising samples are needed:
@@ -28,7 +28,7 @@ pub struct Config {
     pub gain: Probability,
     /// Share of rising RTTs above which delays count as rising.
     pub threshold: Probability,
-    /// Judge timeouts too; else they are congestion.
+    /// Judge timeouts too; otherwise they count as congestion.
     pub timeouts: bool,
 }
 

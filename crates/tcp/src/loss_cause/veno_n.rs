@@ -3,8 +3,8 @@
 //!
 //! *Reference.* Fu & Liew, IEEE JSAC 21(2), 2003; Linux 6.18 `net/ipv4/tcp_veno.c`.
 //!
-//! *Equations.* N = cwnd·(RTT − baseRTT)/RTT in segments; corruption iff N < beta, beta = 3. RTT is
-//! the raw sample of the newest ACK, baseRTT the smallest so far.
+//! *Equations.* N = cwnd·(RTT − baseRTT)/RTT in segments; the cause is corruption if N < beta = 3.
+//! RTT is the raw sample of the newest ACK, baseRTT the smallest so far.
 //!
 //! *Where we differ.* After a random loss Veno keeps 4/5 of the window; here the window is
 //! unchanged (Veno itself is the congestion control `veno`). Timeouts count as congestion, as in
@@ -26,9 +26,9 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Number of queued segments at and above which a loss counts as congestion.
     pub beta: NotNegative,
-    /// Forget the base RTT with each loss.
+    /// Forget the base RTT after each loss.
     pub reset_base_rtt: bool,
-    /// Judge timeouts too; else they are congestion.
+    /// Judge timeouts too; otherwise they count as congestion.
     pub timeouts: bool,
 }
 

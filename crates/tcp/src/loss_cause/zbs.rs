@@ -4,10 +4,17 @@
 //! *Reference.* Cen, Cosman & Voelker, IEEE/ACM ToN 11(5), 2003 (ZBS). The text was not at hand;
 //! the selection and its constants are those of the Rust crate `packet_loss_classification`.
 //!
-//! *Equations.* spike if rtt < rtt_min + near·T_min, near = 0.05; else, with T the mean spacing
-//! over the smallest: zigzag if T < 0.875, mbiaz if T < 1.5, zigzag if T < 2, else spike. T is
-//! about 1 where the wireless hop is an unshared bottleneck, and about N where N flows share one.
-//! The mean has a gain of 1/8.
+//! *Equations.* T is the mean spacing divided by the smallest spacing T_min; the mean has a gain of
+//! 1/8. T is about 1 where the wireless hop is an unshared bottleneck, and about N where N flows
+//! share one. The first row that holds selects the rule:
+//!
+//! | condition | rule |
+//! |---|---|
+//! | rtt < rtt_min + near·T_min, near = 0.05 | `spike` |
+//! | T < 0.875 | `zigzag` |
+//! | T < 1.5 | `mbiaz` |
+//! | T < 2 | `zigzag` |
+//! | otherwise | `spike` |
 //!
 //! *Where we differ.* The crate averages T_i·T_i/n, which is not a time; here the mean is that of
 //! the spacing per segment, without gaps. It is never below the smallest spacing, so the first

@@ -5,8 +5,8 @@
 //! thresholds and gain are those of the Rust crate `packet_loss_classification`.
 //!
 //! *Equations.* mean = (1 − a)·mean + a·rtt, then dev = (1 − 2a)·dev + 2a·|rtt − mean|, a = 1/32;
-//! the first sample is the mean, with dev = 0. Corruption iff the newest rtt lies below mean − dev
-//! for one lost segment, mean − dev/2 for two, mean for three, mean + dev/2 for more.
+//! the first sample is the mean, with dev = 0. The cause is corruption if the newest rtt lies below
+//! mean − dev for one lost segment, mean − dev/2 for two, mean for three, mean + dev/2 for more.
 //!
 //! *Where we differ.* The crate omits the old dev from its update, which makes it a constant near 1
 //! − 2a: an error, since the result is not a time. The rule is made for receivers and relative

@@ -1,4 +1,4 @@
-//! Presets of other congestion controls than Reno, each with the loss detection of its paper.
+//! Presets of congestion controls other than Reno, each with the loss detection of its paper.
 
 use super::{newreno, rack, reno, sack};
 use crate::congestion_control::Config as Control;

@@ -15,7 +15,7 @@ pub(crate) struct Tustin {
     rate: f64,
     sample: f64,
     last: Option<Time>,
-    /// Bytes credited at the instant of the last sample, after it.
+    /// Bytes credited after the last sample, at the same instant.
     pending: u64,
 }
 
@@ -43,7 +43,7 @@ impl Tustin {
     pub fn on_ack(&mut self, credit: &Credit) {
         let Some(last) = self.last else {
             self.last = Some(credit.now);
-            // The first acknowledgment has none before it from which an interval could be measured.
+            // There is no earlier acknowledgment from which an interval could be measured.
             return;
         };
         self.pending = self.pending.saturating_add(credit.bytes);

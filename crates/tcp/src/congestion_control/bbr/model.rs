@@ -46,8 +46,8 @@ const BANDWIDTH_WINDOW: u64 = 10;
 /// Length of the minimum RTT filter.
 const LEAST_RTT_WINDOW: Duration = Duration::from_secs(10);
 
-/// Largest bandwidth of ten rounds, and the count of rounds. A round ends with the delivery of a
-/// segment sent after its start.
+/// Largest bandwidth of the last ten rounds, and the count of rounds. A round ends with the
+/// delivery of a segment sent after its start.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rounds {
     bandwidth: WindowedMax,
@@ -90,7 +90,7 @@ impl Rounds {
     }
 }
 
-/// Minimum RTT of ten seconds.
+/// Minimum RTT of the last ten seconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LeastRtt {
     pub value: Option<Duration>,

@@ -41,8 +41,8 @@ impl Hystart {
         self.least_ever = Some(self.least_ever.map_or(rtt, |least| least.min(rtt)));
     }
 
-    /// Handles an acknowledgment in slow start with its RTT, already sampled; sets `ssthresh` to
-    /// exit.
+    /// Handles an acknowledgment in slow start, whose `rtt` has been passed to [`Self::sample`]
+    /// before. Sets `ssthresh` to end slow start.
     pub fn on_ack(&mut self, window: &mut Window, ack: &Ack, rtt: Duration) {
         if self.found {
             return;

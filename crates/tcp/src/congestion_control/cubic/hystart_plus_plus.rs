@@ -48,7 +48,7 @@ impl HystartPlusPlus {
         if self.css.is_some() { growth / CSS_GROWTH_DIVISOR } else { growth }
     }
 
-    /// Handles an acknowledgment in slow start; sets `ssthresh` to exit.
+    /// Handles an acknowledgment in slow start; sets `ssthresh` to end slow start.
     pub fn on_ack(&mut self, window: &mut Window, ack: &Ack, rtt: Option<Duration>) {
         if self.over {
             return;
@@ -57,7 +57,7 @@ impl HystartPlusPlus {
             self.this_round = Some(self.this_round.map_or(rtt, |least| least.min(rtt)));
             self.samples = self.samples.saturating_add(1);
         }
-        // Jitter may raise all of a few samples.
+        // A few samples may all be raised by jitter.
         if self.samples >= N_RTT_SAMPLE {
             self.judge();
         }
