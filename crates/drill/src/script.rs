@@ -4,10 +4,10 @@ use crate::code::Statement;
 use retx_units::{Duration, Time};
 use retx_wire::{Ecn, Flags, SackBlocks, Timestamps};
 
-/// Script.
+/// Parsed script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
-    /// `--name=value` at its head.
+    /// Flags (`--name=value`) at its head.
     pub flags: Vec<Flag>,
     /// Configuring commands, right after the flags.
     pub commands: Vec<Command>,
@@ -15,7 +15,7 @@ pub struct Script {
     pub events: Vec<Event>,
 }
 
-/// `--name=value`.
+/// Flag, `--name=value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flag {
     /// Line in the script.
@@ -35,7 +35,7 @@ pub struct Command {
     pub text: String,
 }
 
-/// Event.
+/// Event with its time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     /// Line in the script.
@@ -55,9 +55,9 @@ pub enum When {
     After(Duration),
     /// `*`: any time.
     Any,
-    /// `0.2~0.3`.
+    /// `0.2~0.3`: a range of times since the start.
     Between(Time, Time),
-    /// `+.2~+.3`.
+    /// `+.2~+.3`: a range of times since the previous event.
     AfterBetween(Duration, Duration),
 }
 
@@ -153,7 +153,7 @@ pub struct Call {
 pub struct Expected {
     /// Value; `None` for `...`.
     pub value: Option<i64>,
-    /// Name of the error, with a value of −1.
+    /// Name of the error if the value is −1.
     pub errno: Option<String>,
 }
 
@@ -202,7 +202,7 @@ pub enum Operation {
     GetOption(i32, SocketOption),
     /// `fcntl(fd, F_GETFL)`.
     GetFlags(i32),
-    /// `fcntl(fd, F_SETFL, …)`: whether `O_NONBLOCK` is among them.
+    /// `fcntl(fd, F_SETFL, …)`: whether `O_NONBLOCK` is among the flags.
     SetFlags(i32, bool),
     /// `ioctl(fd, SIOCINQ, [n])`: bytes to be read.
     InQueue(i32, i64),

@@ -117,7 +117,7 @@ impl<'a> Lexer<'a> {
         })
     }
 
-    /// Text between two marks; `\` escapes the character after it.
+    /// Text between two marks; a `\` before a closing mark of one character escapes that mark.
     fn enclosed(&mut self, open: &str, close: &str, what: &str) -> Result<&'a str, Refusal> {
         let line = self.line;
         let body = &self.rest[open.len()..];

@@ -30,7 +30,7 @@ pub struct End {
     pub read_shut: bool,
     /// True after `shutdown(SHUT_WR)` or `close`.
     pub write_shut: bool,
-    /// Error of the next call.
+    /// Error that the next call returns.
     pub error: Option<Errno>,
     /// Size of the send buffer, bytes.
     pub send_buffer: u64,

@@ -78,7 +78,7 @@ impl Arguments {
         self.descriptor(self.number(0)?)
     }
 
-    /// Checks a number to be a descriptor.
+    /// Converts a number to a descriptor; refuses a number that is none.
     pub fn descriptor(&self, number: i64) -> Result<i32, Refusal> {
         descriptor(number).ok_or_else(|| self.refuse(&format!("{number} is no descriptor")))
     }
@@ -89,7 +89,7 @@ impl Arguments {
         self.fd()
     }
 
-    /// Names joined by `|`.
+    /// Argument as names joined by `|`.
     pub fn words(&self, index: usize) -> Result<Vec<&str>, Refusal> {
         words(self.at(index)?)
             .ok_or_else(|| self.refuse(&format!("argument {} is not a name", index + 1)))

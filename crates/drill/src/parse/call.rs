@@ -175,7 +175,7 @@ impl Arguments {
         self.fd_of(3).map(operation)
     }
 
-    /// Call with a descriptor, a buffer, a length, and in longer forms flags.
+    /// Transfer: a descriptor, a buffer and a length; longer calls have flags as well.
     fn transfer(
         &self,
         count: usize,

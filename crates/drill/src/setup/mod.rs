@@ -69,7 +69,7 @@ impl Setup {
     }
 }
 
-/// Arbitrary, because scripts count from 0.
+/// Initial sequence number. It is arbitrary, because scripts count from 0.
 const INITIAL_SEQUENCE: SeqNr = SeqNr(0xC0DE_1234);
 
 /// Flags that configure a real network.

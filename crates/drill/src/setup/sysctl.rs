@@ -49,7 +49,7 @@ enum Meaning {
     /// Determined by the preset: only the values with which Linux behaves like the preset `linux`
     /// are accepted.
     Only(&'static [&'static str]),
-    /// 0 disables the tail loss probe, 3 or 4 enables it.
+    /// 0 disables the tail loss probe; 3 and 4 leave it as it is.
     TailProbe,
     /// No counterpart: offload sizes, caches and protections against attacks.
     Nothing,
@@ -94,8 +94,8 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_no_ssthresh_metrics_save", Nothing),
 ];
 
-/// Stands for `receive_autotuning` if the TCP has it, otherwise for `receive_buffer`: a fixed
-/// buffer is set to its largest size.
+/// Placeholder for `receive_autotuning` if the TCP has it, otherwise for `receive_buffer`: a fixed
+/// buffer gets its largest size.
 pub const LARGEST_RECEIVE_BUFFER: &str = "receive_buffer, largest";
 
 /// Changes that correspond to a setting.
