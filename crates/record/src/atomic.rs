@@ -92,7 +92,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Syncs the directory, because only then the rename is on disk.
+/// Syncs the directory; only then is the rename on disk.
 #[cfg(unix)]
 fn sync_directory(file: &Path) -> io::Result<()> {
     let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());

@@ -161,7 +161,7 @@ impl App {
         self.unread == 0
     }
 
-    /// True once the receiver has read the whole last file.
+    /// True once the receiver has read the last file completely.
     pub fn is_complete(&self) -> bool {
         self.has_read_file() && self.work.file_bytes(self.file + 1).is_none()
     }

@@ -45,8 +45,8 @@ const REPLICATION: &str = "replication";
 
 impl Outcome {
     /// Table `name` of the summary: `flows`, `links`, `wlans`, `stations` or `relays`; `None` for
-    /// any other name. Each scalar of the (nested) rows becomes a column. A table without rows has
-    /// no columns, except `flows`.
+    /// any other name. Each scalar of the (nested) rows becomes a column. Without rows, a table
+    /// other than `flows` has no columns.
     pub fn columns(&self, name: &str) -> Option<Vec<(String, Column)>> {
         summed_up(name, std::iter::once((&[][..], self)))
     }

@@ -129,8 +129,8 @@ impl Sender {
         }
     }
 
-    /// Called after all events of an instant, `now`. A saturating source that was allowed to send
-    /// earlier but did not sends its next packet at `now` at the earliest.
+    /// Called after all events of an instant, `now`. If a saturating source was allowed to send
+    /// earlier but has not, it sends its next packet at `now` at the earliest.
     pub fn finish_instant(&mut self, now: Time) {
         self.not_before = self.not_before.max(now);
     }

@@ -3,8 +3,8 @@
 //! *Equations.* The mean number of copies per frame is p.
 //!
 //! A frame that arrives may be duplicated even if other models of the list delay it; its copy
-//! arrives the time `after` later than the frame itself. From then on the copy is a packet of its
-//! own, and may be lost on the next link.
+//! arrives `after` later than the frame itself. From then on the copy is a packet of its own, and
+//! may be lost on the next link.
 
 use super::{Channel, DELIVER, Fate, Frame, Model};
 use retx_units::{Duration, Probability, Stream, Time};

@@ -2,8 +2,9 @@
 //!
 //! *Equations.* The mean extra delay is the law's mean, not counting the wait for earlier frames.
 //!
-//! *Order.* A frame does not arrive before the frame sent before it. With `reorder = true` each
-//! frame arrives after its own delay, as in Linux' netem, and frames may overtake each other.
+//! *Order.* A frame does not arrive earlier than the frame that was sent before it. With `reorder =
+//! true` each frame arrives after its own delay, as in Linux' netem, and frames may overtake each
+//! other.
 
 use super::law::Amounts;
 use super::{Channel, Fate, Frame, LawKind, Model, checked};

@@ -166,7 +166,8 @@ impl Transmitter {
         Some(())
     }
 
-    /// Records that a packet waits from `at` until the transmitter is idle, if that is kept.
+    /// Records in `kept`, if it is present, that a packet waits from `at` until the transmitter is
+    /// idle.
     #[inline(always)]
     fn keep(&mut self, at: Time, bytes: u32) {
         if let Some(kept) = &mut self.kept {

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Acceptable standing queue delay.
     pub target: Duration,
-    /// Time for which the delay may exceed the target; about the largest RTT that is common.
+    /// Time for which the delay may exceed the target; on the order of the largest usual RTT.
     pub interval: Duration,
     /// Mark ECN-capable packets instead of dropping them.
     pub ecn: bool,

@@ -29,7 +29,8 @@ use retx_units::{Duration, Probability, Stream, Time, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Drops packets at random, the more the longer the average queue is (RED, Floyd & Jacobson 1993).
+/// Drops packets at random, with a probability that grows with the average queue length (RED, Floyd
+/// & Jacobson 1993).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields, default)]
 pub struct Config {

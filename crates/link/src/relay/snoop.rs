@@ -10,10 +10,11 @@
 //! *Rules.* The agent copies new data while it holds fewer than `packets` copies. A segment that
 //! arrives out of order counts as a retransmission by the sender, and duplicate ACKs that ask for
 //! it are forwarded. A new ACK frees copies and yields an RTT sample. The first `dupacks` − 1
-//! duplicate ACKs that ask for a segment are forwarded; the next one triggers a copy. The agent
-//! then absorbs as many further duplicates as segments passed after the lost one. The timer expires
-//! after max(srtt + 4·rttvar, `min_timeout`), and triggers the oldest copy if the mobile waits for
-//! it. After `retransmissions` copies of a segment the agent gives the segment up.
+//! duplicate ACKs that ask for a segment are forwarded; upon the next one, the agent sends a copy
+//! of the segment. The agent then absorbs as many further duplicates as segments passed after the
+//! lost one. The timer expires after max(srtt + 4·rttvar, `min_timeout`), and the agent then sends
+//! a copy of the oldest segment, if the mobile waits for it. After `retransmissions` copies of a
+//! segment the agent gives the segment up.
 //!
 //! *Where we differ.* Positions are bytes. The hop keeps the order of packets, so more duplicates
 //! than expected show that the copy was lost as well; the agent absorbs such a duplicate and sends

@@ -264,7 +264,7 @@ impl Cell {
             return false;
         }
         if awaiting && (whole || self.dues[index] == Time::NEVER) {
-            // §9.2.8: any other frame than the response means that the transmission has failed.
+            // §9.2.8: any frame other than the response means that the transmission has failed.
             self.give_up_waiting(now, listener);
         }
         if !whole {

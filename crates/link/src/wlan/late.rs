@@ -60,7 +60,7 @@ impl Late {
 }
 
 impl Cell {
-    /// Lets a received packet leave the cell the time `after` later.
+    /// Lets a received packet leave the cell `after` later than now.
     #[inline]
     pub(super) fn leave(&mut self, now: Time, ends: (u16, u16), (id, after): (u32, Duration)) {
         let sender = &mut self.senders[usize::from(ends.0)];

@@ -3,8 +3,8 @@
 use retx_wire::Endpoint;
 use std::net::Ipv4Addr;
 
-/// Number of addresses used in each 10.x.y.0/24: 1 to 254, because 0 and 255 look like the
-/// addresses of a network and of a broadcast.
+/// Number of addresses used in each 10.x.y.0/24: 1 to 254, because 0 and 255 look like network and
+/// broadcast addresses.
 const HOSTS: u32 = 254;
 
 /// Ports of the opener, from the ephemeral range (RFC 6335 §6).

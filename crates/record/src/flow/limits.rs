@@ -87,7 +87,7 @@ struct Span {
 /// Time for which the peer delayed an acknowledgment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Hold {
-    /// End of the previous hold under the same limit, or the start of that limit.
+    /// End of the previous delay under the same limit, or the start of that limit.
     free_from: Time,
     from: Time,
     to: Time,

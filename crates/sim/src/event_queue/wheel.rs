@@ -23,7 +23,7 @@ const TURN: u64 = PLACES / 2;
 /// Words per turn.
 const TURN_WORDS: u64 = WORDS / 2;
 
-/// Number of events passed by a single insertion from which the slots count as too wide.
+/// Number of events: if a single insertion passes this many, the slots are too wide.
 const CROWD: u64 = 64;
 
 /// Amount by which the binary logarithm of the slot width is then reduced.

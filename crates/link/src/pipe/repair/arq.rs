@@ -1,7 +1,8 @@
 //! *What it does.* The link retransmits a lost frame up to `retries` times. The sender learns the
-//! fate of a frame the time `feedback` after the end of its transmission; feedback is never lost
-//! and takes no capacity. `stop_and_wait` sends nothing until then. `selective_repeat` continues
-//! with other frames; when it learns of a loss, it retransmits the frame before it sends new ones.
+//! fate of a frame when the time `feedback` has passed after its transmission; feedback is never
+//! lost and takes no capacity. `stop_and_wait` sends nothing until then. `selective_repeat`
+//! continues with other frames; when it learns of a loss, it retransmits the frame before it sends
+//! new ones.
 //!
 //! *Reference.* S. Lin, D. J. Costello, M. J. Miller, "Automatic-repeat-request error-control
 //! schemes", IEEE Communications Magazine 22(12), 1984; RFC 3366 (advice on ARQ for links that

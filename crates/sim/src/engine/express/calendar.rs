@@ -107,7 +107,7 @@ impl Calendar {
         true
     }
 
-    /// Makes `for_day` today, and moves the packets of the previous today back to that day's list.
+    /// Makes `for_day` the new today, and moves the packets of the old one back to its list.
     #[cold]
     fn leave_today(&mut self, for_day: u64) {
         let mut packets = std::mem::take(&mut self.packets_today);
@@ -150,7 +150,7 @@ impl Calendar {
         first
     }
 
-    /// Makes the next day with packets today.
+    /// Makes the next day that has packets the new today.
     #[inline(never)]
     fn advance_day(&mut self) {
         let Some(day) = self.next_day() else { return };

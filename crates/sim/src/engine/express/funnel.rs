@@ -43,7 +43,7 @@ pub(in crate::engine) struct Funnel {
     /// are empty.
     first: Time,
     first_row: usize,
-    /// Number of rows in use: this row and all later ones are empty.
+    /// Number of rows that may have packets: the row with this index and all after it are empty.
     used: usize,
     /// Earliest arrival in each row; [`Time::NEVER`] if it is empty.
     firsts: [Time; ROWS],
@@ -74,7 +74,7 @@ impl Funnel {
     }
 
     // The parameters are separate, so that the packet is assembled directly in its slot. A struct
-    // would be passed through memory, and its stores would have to wait for all earlier ones.
+    // would be passed through memory, where its stores would queue behind all earlier ones.
     #[inline(always)]
     pub fn enqueue(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Enqueued {
         if arrival >= self.lasts[0] {

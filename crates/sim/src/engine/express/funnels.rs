@@ -8,8 +8,8 @@
 //! *Gain.* A packet that arrives at a plain bottleneck has no effect elsewhere before the
 //! bottleneck's propagation delay has passed. The funnel's event may therefore come that much later
 //! than the first arrival (or later by the transmission time of [`TOGETHER`] packets, if that is
-//! less). It then handles all arrivals since, one after another, each at its own time. Code that
-//! needs the state of the bottleneck or the fate of a packet earlier calls
+//! less). It then handles all arrivals up to that time, one after another, each at its own time.
+//! Code that needs the state of the bottleneck or the fate of a packet earlier calls
 //! [`Engine::flush_funnels`] or [`Engine::flush_funnels_of`] first, which handle all arrivals up to
 //! the present.
 //!
@@ -254,9 +254,9 @@ impl Engine<'_> {
         self.now = now;
     }
 
-    /// Handles arrivals at a bottleneck whose packets have lanes, until one cannot be put into a
-    /// lane behind its next pipe; returns that one. `PREFETCHES` is true if the caches cannot hold
-    /// all flows. The parts of the engine are borrowed once for all arrivals.
+    /// Handles arrivals at a bottleneck with lanes, up to the first packet that cannot be moved
+    /// into a lane; returns that packet and the reason. `PREFETCHES` is true if the caches cannot
+    /// hold all flows. The parts of the engine are borrowed once for all arrivals.
     #[inline(never)]
     fn carry_out_usual<const PREFETCHES: bool>(
         &mut self,
