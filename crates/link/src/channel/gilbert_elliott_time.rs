@@ -125,7 +125,7 @@ impl Config {
     /// Chain of this configuration.
     ///
     /// # Panics
-    /// If [`Self::read`] refuses the configuration.
+    /// If the parameters are invalid, which reading a scenario refuses.
     pub fn chain(&self) -> Chain {
         self.read().unwrap_or_else(|error| panic!("unchecked parameters: {error}"))
     }
