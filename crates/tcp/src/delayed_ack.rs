@@ -6,14 +6,17 @@
 //! (`tcp_delack_timer_handler`), `tcp.c` (`__tcp_cleanup_rbuf`), `include/net/tcp.h`
 //! (`tcp_dec_quickack_mode`).
 //!
-//! *Equations (`linux`).* Quick ACKs: at the start, after a pause of an RTO, and after repeated
-//! data, the next min(rcv_wnd/(2·MSS), 16) ACKs are immediate. A segment that makes the window grow
-//! increases an even number of remaining quick ACKs by one; the number becomes 0 while less than
-//! half of the window is free, and is ignored while this end responds to data. MSS: the largest
-//! segment so far, or the length of two consecutive shorter segments; at most 536 at first. Wait
-//! (ato): 40 ms at first; then ato/2 + 20 ms after a gap of at most 20 ms between two arrivals,
-//! ato/2 + gap after a longer one below ato; doubled when the timer fires; at most the smoothed RTT
-//! (or 40 ms), `timeout` and the RTO.
+//! *Equations (`linux`).*
+//!
+//! - *Quick ACKs.* The next min(rcv_wnd/(2·MSS), 16) ACKs are immediate at the start, after a pause
+//!   of an RTO, and after repeated data. A segment that makes the window grow increases an even
+//!   number of remaining quick ACKs by one. The number becomes 0 while less than half of the window
+//!   is free, and is ignored while this end responds to data.
+//! - *MSS.* The largest segment so far, or the length of two consecutive shorter segments; at most
+//!   536 at first.
+//! - *Wait* (ato). 40 ms at first; then ato/2 + 20 ms after a gap of at most 20 ms between two
+//!   arrivals, and ato/2 + gap after a longer one below ato. It doubles when the timer fires, and
+//!   is at most the smoothed RTT (or 40 ms), `timeout` and the RTO.
 //!
 //! *Where we differ.* Gaps between arrivals are measured exactly, not in jiffies.
 

@@ -1,9 +1,10 @@
 //! TCP endpoint as a pure machine: it receives segments, timeouts and calls of the application with
 //! their time, and returns segments to send and the time of its next wake-up. No clock, no I/O.
 //!
-//! A sender over a bad link decides four things, each a registry of its own: [`congestion_control`]
-//! (how fast may I send?), [`loss_detection`] (what is lost?), [`loss_cause`] (why?), and
-//! [`rto`] × [`backoff`] × [`spurious`] (how long to wait, and was the wait wrong?).
+//! A sender over a bad link decides four things, by algorithms that it chooses from registries:
+//! [`congestion_control`] (how fast may I send?), [`loss_detection`] (what is lost?),
+//! [`loss_cause`] (why?), and [`rto`] × [`backoff`] × [`spurious`] (how long to wait, and was the
+//! wait wrong?).
 
 pub mod backoff;
 pub mod congestion_control;

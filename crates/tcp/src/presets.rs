@@ -251,9 +251,9 @@ fn riverbed_reno() -> Config {
     Config {
         limited_transmit: false,
         initial_window: Size::Mss(2).into(),
-        // The paper's table does not state it. Its figure 2 (135,000 bytes after 3,425 delayed ACKs
-        // without a loss) fits congestion avoidance (RFC 5681 eq. 3) from 64 KB on, but not slow
-        // start without limit.
+        // The paper's table does not state the initial threshold. Its figure 2 (135,000 bytes after
+        // 3,425 delayed ACKs without a loss) fits congestion avoidance (RFC 5681 eq. 3) from 64 KB
+        // on, but not slow start without limit.
         initial_ssthresh: Some(Size::Bytes(65_535)),
         // In the same figure the window grows far beyond the receiver's limit of 8760 bytes.
         cwnd_validation: CwndValidation::None,

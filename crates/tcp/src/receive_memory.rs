@@ -8,16 +8,20 @@
 //! (`tcp_select_initial_window`, `__tcp_select_window`), `tcp.c` (`tcp_set_window_clamp`); after
 //! Fisk & Feng, *Dynamic right-sizing*, LACSI 2001.
 //!
-//! *Equations.* A window is buffer · ratio, where ratio is 1/2 until a full segment has arrived,
-//! then the payload of the largest segment divided by the memory of its packet, in 256ths.
-//! `rcv_ssthresh` (the window) starts at the window of the SYN, at most 1/2 of the buffer minus one
-//! MSS. Each segment increases it by two MSS if its payload is at least its memory times this
-//! ratio, otherwise by twice the largest segment so far while the window is small enough for such
-//! segments; at most to the free part of the buffer. Once per round trip: copied = bytes read by
-//! the application during it, minus bytes waiting to be read; if that exceeds the previous value,
-//! the buffer becomes (2·copied·(1 + 2·(copied − last)/last) + out-of-order span)/ratio, at most
-//! `receive_autotuning`, unless the application has fixed it. RTT: the timestamp echoes of full
-//! segments, smoothed with weight 1/8, or the minimum time in which a window of data arrived.
+//! *Equations.*
+//!
+//! - *Ratio.* A window is buffer · ratio. The ratio is 1/2 until a full segment has arrived, then
+//!   the payload of the largest segment divided by the memory of its packet, in 256ths.
+//! - *Window* (`rcv_ssthresh`). It starts at the window of the SYN, at most 1/2 of the buffer minus
+//!   one MSS. Each segment increases it by two MSS if its payload is at least its memory times this
+//!   ratio, otherwise by twice the largest segment so far while the window is small enough for such
+//!   segments; at most to the free part of the buffer.
+//! - *Buffer.* Once per round trip, copied is the number of bytes that the application has read
+//!   during it, minus the bytes that wait to be read. If that exceeds the previous value, last, the
+//!   buffer becomes (2·copied·(1 + 2·(copied − last)/last) + out-of-order span)/ratio, at most
+//!   `receive_autotuning`, unless the application has fixed it.
+//! - *RTT.* The timestamp echoes of full segments, smoothed with weight 1/8, or the minimum time in
+//!   which a window of data arrived.
 //!
 //! *Where we differ.* The memory of a packet is that of a TUN device (`memory.rs`). Waiting data
 //! occupy as much memory as full segments of the same number of bytes. RTTs are measured in

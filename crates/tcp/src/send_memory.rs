@@ -7,17 +7,22 @@
 //! (`sk_stream_is_writeable`), `tcp_output.c` (`tcp_cwnd_validate`, for the time that counts as
 //! limited by the buffer).
 //!
-//! *Equations.* Unacknowledged data occupy their bytes, and 832 more for each burst in flight and
-//! each waiting block. A write checks the limit only when it begins a new block. The last block is
-//! refilled after a part of it has been sent; if no other block waits, one burst of it is sent each
-//! time it is full. A large write thus fills both windows even if they exceed the buffer. At the
-//! end of a write, and once for each half of the peer's largest window, all data are sent that may
-//! be sent, except a short last segment that Nagle's algorithm holds back; the next write may fill
-//! up its block. A write that found no room waits until a third of the buffer is free, and then
-//! continues. A new write, but not one that continues, may mark samples of the delivery rate as
-//! limited by the application. Buffer: 2 (BBR: 3) · max(10, cwnd, reordering + 1) segments of 2304
-//! bytes for an MSS of 1460, set when a write waits and the congestion window is not full; at most
-//! `send_autotuning`, unless the application has fixed it.
+//! *Equations.*
+//!
+//! - *Memory.* Unacknowledged data occupy their bytes, and 832 more for each burst in flight and
+//!   each waiting block.
+//! - *Writing.* A write checks the limit only when it begins a new block. The last block is
+//!   refilled after a part of it has been sent; if no other block waits, one burst of it is sent
+//!   each time it is full. A large write thus fills both windows even if they exceed the buffer.
+//! - *Pushing.* At the end of a write, and once for each half of the peer's largest window, all
+//!   data are sent that may be sent, except a short last segment that Nagle's algorithm holds back;
+//!   the next write may fill up its block.
+//! - *Waiting.* A write that found no room waits until a third of the buffer is free, and then
+//!   continues. A new write, but not one that continues, may mark samples of the delivery rate as
+//!   limited by the application.
+//! - *Buffer.* 2 (BBR: 3) · max(10, cwnd, reordering + 1) segments of 2304 bytes for an MSS of
+//!   1460, set when a write waits and the congestion window is not full; at most `send_autotuning`,
+//!   unless the application has fixed it.
 //!
 //! *Where we differ.* A burst of which a part was retransmitted still counts as one. Writes take no
 //! time: several of them may follow each other while a short segment is held back. In the kernel, a

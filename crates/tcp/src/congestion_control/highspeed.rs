@@ -7,7 +7,7 @@
 //! table that is not below w; b(w) is the decrease in this row, in 256ths. Congestion avoidance:
 //! +a(w)/cwnd per ACK. Loss and timeout: ssthresh = max(cwnd − ⌊b(w)·cwnd⌋, 2). The table follows
 //! b(w) = 0.5 − 0.4·ln(w/38)/ln(83000/38), a(w) = w²·p(w)·2·b(w)/(2 − b(w)) and p(w) = 0.078/w^1.2;
-//! up to 38 segments it is Reno.
+//! up to 38 segments HighSpeed TCP is Reno.
 //!
 //! *Where it differs.* From the RFC: increases are whole segments, rounded up, and 72 at most. The
 //! reduction is that for the window at the last growth in congestion avoidance; in the first slow

@@ -177,8 +177,8 @@ pub struct Delivery {
     pub pacing_delay: Duration,
 }
 
-/// Congestion control. It receives raw samples and changes the window; it does not choose the
-/// segments to retransmit, nor the window inflation during recovery.
+/// Congestion control. It receives raw samples and changes the window; it neither chooses the
+/// segments to retransmit nor inflates the window during recovery.
 pub trait CongestionControl {
     /// False if [`Self::observe`] and [`Self::on_sent`] do nothing, and need not be called.
     fn observes(&self) -> bool {

@@ -47,7 +47,7 @@ pub struct Config {
     /// Number of queued segments above which the window shrinks. Paper and ns-2: 3 (Linux, INET:
     /// 4).
     pub beta: NotNegative,
-    /// Number of queued segments above which slow start ends. 1 everywhere.
+    /// Number of queued segments above which slow start ends. Paper, ns-2, Linux and INET: 1.
     pub gamma: NotNegative,
     /// Retransmit by the fine-grained timeout (Linux and ns-3 lack it).
     pub fine_retransmission: bool,

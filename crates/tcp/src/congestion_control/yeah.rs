@@ -57,7 +57,7 @@ pub struct State {
     is_disturbed: bool,
     /// Segments in the queue at the last decision (`lastQ`).
     queue: u64,
-    /// Rounds in the slow mode in a row (`doing_reno_now`).
+    /// Number of consecutive rounds in the slow mode (`doing_reno_now`).
     slow_rounds: u64,
     /// Rounds in the fast mode since the last loss (`fast_count`).
     fast_rounds: u64,
@@ -320,7 +320,7 @@ mod tests {
         assert!(!yeah.samples.is_reduced());
     }
 
-    /// 200 segments on the path: the window stays between them and 80 more.
+    /// The path holds 200 segments: the window stays between 200 and 280 segments.
     #[test]
     fn keeps_the_queue_short() {
         let mut yeah = yeah();

@@ -1,4 +1,4 @@
-//! Abortion of a connection whose peer does not respond (RFC 9293 §3.8.3).
+//! Decision to abort a connection whose peer does not respond (RFC 9293 §3.8.3).
 //!
 //! *Reference.* RFC 9293 §3.8.3 (R2); Linux 6.18, `net/ipv4/tcp_timer.c`: `tcp_write_timeout`,
 //! `tcp_model_timeout`, `tcp_probe_timer`, `tcp_rtx_probe0_timed_out`.

@@ -124,7 +124,7 @@ impl Connection {
                 sender.board.last_sack = None;
                 continue;
             }
-            // RFC 2883 §4: the first block begins below the ACK, or lies within the second.
+            // RFC 2883 §4: a DSACK begins below the ACK, or lies within the second block.
             if index == 0 && (left < ack || is_within_second(segment)) {
                 sender.take_dsack((left as u64, right as u64), delivered);
             }

@@ -40,8 +40,8 @@ impl Connection {
         self.recompute_fast_paths();
     }
 
-    /// Answers a segment that reaches a closed endpoint by a reset, which takes its sequence number
-    /// from the acknowledgment (RFC 9293 §3.5.2, §3.10.7.1).
+    /// Answers a segment that reaches a closed endpoint with a reset, whose sequence number is that
+    /// of the acknowledgment (RFC 9293 §3.5.2, §3.10.7.1).
     fn refuse(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
             return;

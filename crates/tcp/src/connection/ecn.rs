@@ -91,8 +91,8 @@ impl Notification {
 
     /// Evaluates the peer's SYN or SYN/ACK.
     pub const fn negotiate(&mut self, flags: Flags) {
-        // A SYN asks by ECE and CWR, a SYN/ACK agrees by ECE alone, because some hosts reflect both
-        // bits (RFC 3168 §6.1.1).
+        // A SYN asks for ECN with ECE and CWR. A SYN/ACK agrees with ECE alone, because some hosts
+        // reflect both bits (RFC 3168 §6.1.1).
         let asks_or_agrees =
             flags.contains(Flags::ECE) && flags.contains(Flags::CWR) != flags.contains(Flags::ACK);
         self.enabled = self.offered && asks_or_agrees;
@@ -191,8 +191,8 @@ impl Connection {
         self.take_segment(now, segment);
     }
 
-    /// Handles, on a fast path, a segment without SACK blocks and loss notice in an unmarked
-    /// packet. Returns false, without any effect, if the segment has to be passed to
+    /// Handles, on a fast path, a segment that has neither SACK blocks nor a loss notice, in an
+    /// unmarked packet. Returns false, without any effect, if the segment has to be passed to
     /// [`Self::handle_packet`].
     #[inline(always)]
     pub fn handle_plain(

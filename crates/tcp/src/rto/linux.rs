@@ -5,12 +5,15 @@
 //! `include/net/tcp.h` (`__tcp_set_rto`); Sarolahti & Kuznetsov, USENIX 2002.
 //!
 //! *Equations.* In whole microseconds, with SRTT kept eightfold and deviations fourfold; divisions
-//! are shifts. First sample m: SRTT = m, 4·mdev = 2m, 4·RTTVAR = 4·mdev_max = max(2m, min_rto);
-//! hence RTO = 3m, at least m + min_rto. Each further sample: e = m − SRTT, SRTT += e/8; d = |e| −
-//! mdev, divided by 8 if e < 0 < d; 4·mdev += d; 4·mdev_max and 4·RTTVAR rise to at least 4·mdev.
-//! Once per window, when `SND.UNA` has passed the mark: RTTVAR falls by a quarter of its excess
-//! over mdev_max, the mark becomes `SND.NXT`, and 4·mdev_max = min_rto. RTO = SRTT + 4·RTTVAR,
-//! rounded up to the timer's tick, at most max_rto.
+//! are shifts.
+//!
+//! - *First sample* m. SRTT = m, 4·mdev = 2m, 4·RTTVAR = 4·mdev_max = max(2m, min_rto); hence RTO =
+//!   3m, at least m + min_rto.
+//! - *Each further sample* m. e = m − SRTT, SRTT += e/8; d = |e| − mdev, divided by 8 if e < 0 < d;
+//!   4·mdev += d; 4·mdev_max and 4·RTTVAR rise to at least 4·mdev.
+//! - *Once per window,* when `SND.UNA` has passed the mark. RTTVAR falls by a quarter of its excess
+//!   over mdev_max, the mark becomes `SND.NXT`, and 4·mdev_max = min_rto.
+//! - *Timeout.* RTO = SRTT + 4·RTTVAR, rounded up to the timer's tick, at most max_rto.
 //!
 //! *Where we differ.* The reported RTT variation is mdev, as in the kernel's `tcpi_rttvar`.
 

@@ -41,7 +41,7 @@ impl Scoreboard {
         while let Some(&(sent, start)) = self.by_time.front() {
             work::steps(1);
             if let Some(index) = self.current(sent, start) {
-                // The list is sorted by time: all later entries were sent even later.
+                // The list is sorted by time: all further entries were sent later, too.
                 if !newest.is_after(sent, self.records[index].end()) {
                     break;
                 }

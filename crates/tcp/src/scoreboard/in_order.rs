@@ -7,7 +7,7 @@ use retx_units::Time;
 /// Segments that an acknowledgment has removed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct InOrder {
-    /// Bytes of whole segments.
+    /// Bytes of the removed segments.
     pub bytes: u64,
     /// Transmission time of the first segment; `None` if any segment was retransmitted (Karn).
     pub first_sent: Option<Time>,
@@ -16,7 +16,7 @@ pub(crate) struct InOrder {
 /// Segments, each sent once, that an acknowledgment has removed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NextArrived {
-    /// Bytes of whole segments.
+    /// Bytes of the removed segments.
     pub bytes: u64,
     /// Number of segments.
     pub segments: u64,

@@ -11,8 +11,8 @@ const TRAIN: Duration = Duration::from_millis(2);
 const SAMPLES: u32 = 8;
 /// Minimum and maximum of the required RTT growth, which is otherwise an eighth.
 const DELAY: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(16)];
-/// Allowance for segments sent in bursts: the time of these bytes (four times 64 KiB) at Linux's
-/// pacing rate.
+/// Allowance for segments sent in bursts: the time that these bytes (four times 64 KiB) take at
+/// Linux's pacing rate.
 const BURST_BYTES: f64 = 4.0 * 65_536.0;
 /// Upper bound of the allowance.
 const LONGEST_BURST: Duration = Duration::from_millis(1);
