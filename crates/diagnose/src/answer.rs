@@ -1,4 +1,4 @@
-//! The answer for a capture, in the form of the contract (`retx diagnose --json`).
+//! Diagnosis of a capture, as `retx diagnose --json` prints it.
 
 use crate::between::Between;
 use crate::picture::Picture;
@@ -43,21 +43,22 @@ pub enum Evidence {
     SackedBefore,
     /// A DSACK block reports the duplicate.
     Dsack,
-    /// The ACK that covers it echoes a timestamp older than the retransmission (Eifel).
+    /// The ACK of its data echoes a timestamp older than the retransmission (Eifel).
     OlderTimestamp,
-    /// The ACK that covers it echoes the retransmission's own timestamp.
+    /// The ACK of its data echoes the retransmission's own timestamp.
     OwnTimestamp,
     /// The ACK arrived sooner than a round trip permits.
     EarlyAck,
-    /// The ACK of an earlier gap's retransmission also covers its data, which had thus arrived.
+    /// The retransmission for an earlier gap is acknowledged together with these data, so an
+    /// earlier copy of the data had arrived.
     Jump,
-    /// Captured at the receiver's end, where an earlier copy had arrived.
+    /// The capture is at the receiver's end, and an earlier copy had arrived there.
     ArrivedBefore,
     /// The original arrived after the retransmission.
     LateOriginal,
     /// No earlier copy passed the capture.
     NotSeen,
-    /// The receiver reports duplicates by DSACK, and has not reported this one.
+    /// The receiver reports duplicates by DSACK, but did not report this retransmission.
     NoDsack,
     /// An earlier copy is in the second capture, at the receiver's end.
     ArrivedThere,
@@ -65,7 +66,7 @@ pub enum Evidence {
     LostBetween,
 }
 
-/// Proof: the evidence, and the frame in which it is.
+/// Evidence of a verdict, and the frame that contains it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Proof {
     /// Kind of evidence.
@@ -95,17 +96,17 @@ pub struct Retransmission {
     pub number: Option<u32>,
     /// Needless or not.
     pub needless: Needless,
-    /// Probability that both kind and `needless` are right.
+    /// Probability that `kind` and `needless` are both right.
     pub confidence: f64,
     /// Probability that the kind is right.
     #[serde(skip)]
     pub kind_confidence: f64,
     /// Evidence for `needless`.
     pub proof: Proof,
-    /// True if a second capture contains it, too; none with one capture.
+    /// True if the second capture also contains this retransmission; none with one capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrived: Option<bool>,
-    /// Frame of the first copy; none if it was not captured.
+    /// Frame of the first copy of the data; none if it was not captured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub original: Option<u64>,
 }
@@ -131,7 +132,7 @@ pub struct Episode {
     pub kind: &'static str,
     /// Seconds since the flow's first packet.
     pub start_s: f64,
-    /// Time at which everything sent before its end was acknowledged; none if that never happened.
+    /// Time at which all data sent until then were acknowledged; none if that never happened.
     pub end_s: Option<f64>,
     /// Frame of the first retransmission.
     pub trigger: u64,
@@ -158,9 +159,9 @@ pub struct Timeout {
     pub time_s: f64,
     /// Number of consecutive timeouts, including this one.
     pub number: u32,
-    /// Time waited since the timer was set.
+    /// Time from setting the timer to the timeout, seconds.
     pub waited_s: f64,
-    /// RTO that the captured acknowledgments predict, backoff included.
+    /// RTO predicted from the captured acknowledgments, including backoff, seconds.
     pub rto_s: f64,
 }
 
@@ -171,13 +172,13 @@ pub struct Stall {
     pub start_s: f64,
     /// Duration, seconds.
     pub duration_s: f64,
-    /// Key of `limited_by` to which it contributes.
+    /// Key of `limited_by` to which this time contributes.
     pub cause: &'static str,
     /// Frame that ends it.
     pub packet: u64,
 }
 
-/// A fault or habit with a name that the packets show.
+/// Known fault or habit of a flow, recognised from its packets.
 #[derive(Debug, Clone, Serialize)]
 pub struct Pattern {
     /// Name: `path_mtu_black_hole`, `outage`, `policer`, `standing_queue`, `zero_window`,
@@ -191,20 +192,20 @@ pub struct Pattern {
     pub confidence: f64,
 }
 
-/// Shares of a key that depends on the cause of a loss.
+/// Seconds of one limit, divided by the cause of the loss.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct ByCause {
     /// A queue overflowed.
     pub congestion: f64,
     /// The channel lost the segment.
     pub wireless: f64,
-    /// Share of spurious episodes, without a loss.
+    /// Seconds of episodes in which nothing was lost.
     pub spurious: f64,
     /// Share of unknown causes.
     pub unknown: f64,
 }
 
-/// Seconds of a flow's life by what limited it.
+/// Seconds of a flow's life for each limit of the sender.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 #[allow(missing_docs)]
 pub struct Limits {
@@ -228,7 +229,7 @@ pub struct Limits {
 pub struct Flow {
     /// Number, from 1, for `--flow`.
     pub number: usize,
-    /// Both endpoints, the one that sent most data first.
+    /// Both endpoints; the one that sent more data comes first.
     pub name: String,
     /// Place of the capture: `sender` (of the data), `middle`, `receiver` or `unknown`.
     pub place: &'static str,
@@ -240,18 +241,18 @@ pub struct Flow {
     pub life_s: f64,
     /// Packets of both directions.
     pub packets: u64,
-    /// Payload that the larger direction sent, each byte once.
+    /// Payload of the direction with more data; each byte counts once.
     pub bytes: i64,
     /// Goodput of the larger direction.
     pub goodput_bit_s: f64,
-    /// Estimator of the RTO that fits the flow best.
+    /// Name of the RTO estimator that best predicts the flow's timeouts.
     pub timer: &'static str,
-    /// Seconds by what limited it; they sum to the life.
+    /// Seconds for each limit; they sum to the life.
     pub limited_by: Limits,
     /// Probability that no share is wrong by more than 3 points, times the part of the life whose
-    /// limit and cause are stated.
+    /// limit and cause are known.
     pub certainty: f64,
-    /// Episodes of loss recovery of the larger direction.
+    /// Episodes of loss recovery of the direction with more data.
     pub episodes: Vec<Episode>,
     /// Timeouts of the larger direction.
     pub timeouts: Vec<Timeout>,
@@ -261,9 +262,9 @@ pub struct Flow {
     pub patterns: Vec<Pattern>,
     /// Retransmissions of both directions.
     pub retransmissions: Vec<Retransmission>,
-    /// Copies of a packet made by the capture.
+    /// Number of packets that the capture itself duplicated.
     pub capture_duplicates: u64,
-    /// Bytes acknowledged that the capture has not seen.
+    /// Bytes that were acknowledged but are missing from the capture.
     pub not_captured_bytes: i64,
     /// True if the capture has packets of one direction only.
     #[serde(skip)]
@@ -271,7 +272,8 @@ pub struct Flow {
     /// True if the capture truncated the options of a SYN.
     #[serde(skip)]
     pub has_cut_syn: bool,
-    /// Originals that passed the capture late and thus look like retransmissions.
+    /// Number of first transmissions that passed the capture late, and thus look like
+    /// retransmissions.
     pub reordered: u64,
     /// Path between two captures; none with one capture.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,12 +5,12 @@ use serde::Serialize;
 /// Comparison of two captures of a flow.
 #[derive(Debug, Clone, Serialize)]
 pub struct Between {
-    /// Name of the capture nearer to the sender of the data; frames of the flow are its frames.
+    /// Name of the capture nearer to the sender of the data. Frame numbers of the flow refer to it.
     pub file: String,
     /// File name of the other capture.
     pub other_file: String,
-    /// Clock of the other capture minus that of the first, in seconds, assuming equal minimum
-    /// delays in both directions.
+    /// Time of the other capture's clock minus that of the first, in seconds. Both directions are
+    /// assumed to have the same minimum delay.
     pub offset_s: f64,
     /// Largest error of the offset: half the minimum round trip between the captures.
     pub offset_error_s: f64,
@@ -31,7 +31,7 @@ pub struct Way {
     pub sent: u64,
     /// Packets that passed the other capture.
     pub arrived: u64,
-    /// Packets that did not pass the other capture.
+    /// Packets of these that did not reach the other capture.
     pub lost: u64,
     /// Lost packets with data.
     pub lost_data: u64,
@@ -43,17 +43,17 @@ pub struct Way {
     pub loss_run_max: u64,
     /// Data missing in the other capture: they were acknowledged although it contains no copy.
     pub not_captured: u64,
-    /// Packets in the other capture that the first one missed.
+    /// Packets that only the other capture contains.
     pub not_captured_before: u64,
     /// Further copies made by the network.
     pub duplicated: u64,
-    /// Packets that arrived after one that was sent later.
+    /// Packets that arrived after a packet that was sent later.
     pub reordered: u64,
-    /// Longest time by which a packet arrived after a packet sent later, seconds.
+    /// Longest time from the arrival of a packet to that of one that was sent before it, seconds.
     pub late_max_s: f64,
     /// Delay above the minimum: median, seconds.
     pub queueing_median_s: f64,
-    /// Delay above the minimum: 95th percentile, seconds.
+    /// 95th percentile of the delay above the minimum, seconds.
     pub queueing_p95_s: f64,
     /// Maximum delay above the minimum, seconds.
     pub queueing_max_s: f64,

@@ -1,9 +1,9 @@
-//! Diagnoses captures: reads a file of any common format, and determines the limits of each TCP
+//! Diagnosis of captures: reads a file of any common format, and determines the limits of each TCP
 //! flow.
 //!
-//! [`reader`] yields frames with bounded memory, [`layers`] decodes a frame down to its segment,
-//! and [`packet`] holds the content of a segment. [`flow`] follows both directions of each
-//! connection, and [`answer`] is the result.
+//! [`reader`] yields frames with bounded memory, [`layers`] decodes a frame down to its TCP
+//! segment, and [`packet`] contains the fields of a segment. [`flow`] follows both directions of
+//! each connection, and [`answer`] is the result.
 
 pub mod answer;
 pub mod between;

@@ -1,13 +1,13 @@
-//! Repairs the order of a capture: with several queues or interfaces, frames may be slightly older
-//! than the previous ones.
+//! Sorts the frames of a capture by time. With several queues or interfaces, a frame may be
+//! slightly older than the previous one.
 
 use crate::packet::Packet;
 use std::collections::VecDeque;
 
-/// Maximum number of packets that wait for an older one.
+/// Maximum number of packets that are held back because an older one may follow.
 const WAITING_MAX: usize = 64;
 
-/// The newest packets, in the order of their time.
+/// Newest packets of the file, sorted by time.
 #[derive(Debug, Default)]
 pub struct Order {
     waiting: VecDeque<Packet>,
@@ -19,7 +19,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// Takes a packet; returns the oldest, once enough are waiting.
+    /// Adds a packet; returns the oldest one if enough packets are held back.
     pub fn push(&mut self, packet: Packet) -> Option<Packet> {
         let newest_ns = self.last_ns.map_or(packet.time_ns, |last| last.max(packet.time_ns));
         self.last_ns = Some(newest_ns);
@@ -36,7 +36,7 @@ impl Order {
         if self.waiting.len() > WAITING_MAX { self.waiting.pop_front() } else { None }
     }
 
-    /// Takes out the oldest packet, at the end of the file.
+    /// Removes and returns the oldest packet; called at the end of the file.
     pub fn pop(&mut self) -> Option<Packet> {
         self.waiting.pop_front()
     }

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 /// An IP address and a port.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct End {
-    /// The address; IPv4 addresses in the form ::ffff:a.b.c.d.
+    /// IP address; IPv4 addresses have the form ::ffff:a.b.c.d.
     pub address: [u8; 16],
     /// Port number.
     pub port: u16,
@@ -48,7 +48,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Adds a block; a fifth is ignored, because no header has room for it.
+    /// Adds a block. A fifth block is ignored, because no header has room for it.
     pub fn push(&mut self, left: u32, right: u32) {
         if let Some(free) = self.blocks.get_mut(usize::from(self.count)) {
             *free = (left, right);
@@ -75,7 +75,7 @@ pub struct Options {
     pub timestamps: Option<(u32, u32)>,
     /// SACK blocks of the segment.
     pub sack: Blocks,
-    /// True if the packet has an option of Multipath TCP: duplicate ACKs may concern another
+    /// True if the packet has an option of Multipath TCP. Duplicate ACKs may then concern another
     /// subflow.
     pub multipath: bool,
     /// True if the capture truncated the options.
@@ -127,7 +127,7 @@ pub struct Packet {
     pub window: u16,
     /// IP identification; 0 in IPv6.
     pub ip_id: u16,
-    /// TCP checksum; 0 when the header was cut before it.
+    /// TCP checksum; 0 if the header was cut before it.
     pub checksum: u16,
     /// Time to live, or hop limit.
     pub hops: u8,
@@ -137,7 +137,7 @@ pub struct Packet {
     pub control: Control,
     /// Interface in the file.
     pub interface: u32,
-    /// Fingerprint of the headers around the IP packet: addresses and tags of the link layer.
+    /// Fingerprint of the link-layer headers of the packet, such as addresses and tags.
     pub link: u32,
     /// Options, as far as they were captured.
     pub options: Options,

@@ -1,5 +1,5 @@
-//! The time–sequence picture of a flow: data, acknowledgments and the window's edge, thinned so
-//! that memory stays bounded.
+//! Time–sequence diagram of a flow: data, acknowledgments and the window's right edge. Points are
+//! thinned, so that memory is bounded.
 
 use serde::Serialize;
 
@@ -43,11 +43,11 @@ pub struct Recorder {
 /// The picture of a flow.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Picture {
-    /// Data: seconds, first position, position after the last.
+    /// Data packets: time in seconds, first position, position after the last byte.
     pub data: Vec<(f64, i64, i64)>,
-    /// Acknowledgments: seconds, position, right edge of the window.
+    /// Acknowledgments: time in seconds, position, right edge of the window.
     pub acks: Vec<(f64, i64, i64)>,
-    /// Number of data packets per drawn packet.
+    /// Number of data packets for each one that is drawn.
     pub one_of: usize,
 }
 

@@ -43,7 +43,7 @@ pub fn diagnose<R: Read>(source: R, name: &str) -> Result<Answer, ReadError> {
     diagnose_with_picture(source, name, None)
 }
 
-/// Diagnoses a capture, and keeps the time–sequence picture of the flow of this number.
+/// Diagnoses a capture, and keeps the time–sequence diagram of one flow, given by its number.
 ///
 /// # Errors
 /// The file is no capture.
@@ -56,7 +56,7 @@ pub fn diagnose_with_picture<R: Read>(
     Ok(read(source, name, wanted, |_, _| ())?.answer)
 }
 
-/// The answer for a capture, and packets of the flows that were watched, by the flow's index.
+/// Diagnosis of a capture, and the packets of watched flows by the index of the flow.
 #[derive(Debug)]
 pub(crate) struct Reading {
     /// Diagnosis of the capture.
@@ -70,11 +70,11 @@ pub(crate) struct Reading {
 pub(crate) struct Wanted {
     /// Flow whose time–sequence picture is kept.
     pub pictured: Option<usize>,
-    /// Flows whose packets are kept, to measure the path.
+    /// Flows whose packets are kept in order to measure the path.
     pub watched: Watched,
 }
 
-/// Reads a capture; passes each packet on with the index of its flow.
+/// Reads a capture, and passes each packet on with the index of its flow.
 pub(crate) fn read<R: Read>(
     source: R,
     name: &str,

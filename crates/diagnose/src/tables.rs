@@ -1,8 +1,8 @@
 //! Tables of one flow of a capture, with the columns of a run's tables.
 //!
-//! Columns are described in docs/how-to/read-the-results.md. A capture shows one place: times at
-//! the ends are estimated, half the least loop between the capture and an end being the way there.
-//! The congestion window is not in a capture.
+//! docs/how-to/read-the-results.md describes the columns. A capture shows times at only one place.
+//! Times at an endpoint are estimated by adding or subtracting half the least round trip between
+//! the capture and the endpoint. A capture does not show the congestion window.
 
 use crate::answer::{Kind, Needless};
 use crate::flow::watch::{Observed, Sample, Watched};
@@ -60,7 +60,7 @@ pub struct Tables {
     samples: Samples,
 }
 
-/// Tables of the flow of this number; none if there is no such flow.
+/// Tables of flow `number`; none if there is no such flow.
 ///
 /// # Errors
 /// The file is no capture.
@@ -142,7 +142,7 @@ fn segments(observed: &Observed, [to_sender_ns, to_receiver_ns]: [i64; 2]) -> Se
     table
 }
 
-/// Time at which an acknowledgment first covers each position, cumulatively or selectively.
+/// For each position, the time of the first acknowledgment that covers it, cumulatively or by SACK.
 fn acked(observed: &Observed, ends: &[i64]) -> Vec<Option<i64>> {
     let mut open: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
     for (index, end) in ends.iter().enumerate() {

@@ -15,11 +15,11 @@ pub enum Limit {
     ReceiveWindow,
     /// The window keeps the bottleneck's queue from emptying.
     Bottleneck,
-    /// The congestion window grows from the start.
+    /// The congestion window is still growing from its initial value.
     SlowStart,
-    /// The congestion window is small after a reduction.
+    /// The congestion window is small since a reduction after a loss.
     Window,
-    /// The congestion window is small after a reduction by ECN.
+    /// The congestion window is small since a reduction because of ECN.
     EcnWindow,
     /// Fast recovery.
     Recovery,
@@ -27,9 +27,9 @@ pub enum Limit {
     Timeout,
     /// The receiver delays its acknowledgment.
     DelayedAck,
-    /// The sender spreads its segments over time.
+    /// The sender paces its segments.
     Pacing,
-    /// Less than a segment waits until all data sent are acknowledged.
+    /// A partial segment waits until all data sent are acknowledged.
     Nagle,
     /// The capture contains no evidence.
     Unknown,
@@ -75,14 +75,14 @@ pub struct Account {
     plain: [i64; LIMITS],
     episodes: Vec<OfEpisode>,
     stalls: Vec<Stall>,
-    /// State of the account when everything was last acknowledged.
+    /// State of the account when all data were last acknowledged.
     paused: Option<(i64, [i64; LIMITS], Vec<OfEpisode>)>,
     /// The last intervals.
     recent: VecDeque<Piece>,
 }
 
-/// Maximum number of stored intervals, which allow time counted after the end of the life to be
-/// subtracted.
+/// Maximum number of stored intervals. They are needed to subtract time that was counted after the
+/// end of the flow's life.
 const RECENT_MAX: usize = 256;
 
 /// An interval of the account.
@@ -96,7 +96,7 @@ struct Piece {
 
 const NS: f64 = 1e-9;
 
-/// Time of a limit, in its episode if it belongs to one.
+/// Counter of a limit: that of the episode if the limit belongs to one.
 fn place<'a>(
     plain: &'a mut [i64; LIMITS],
     episodes: &'a mut [OfEpisode],
@@ -112,8 +112,8 @@ fn place<'a>(
 }
 
 impl Account {
-    /// Records that everything is acknowledged: unless more is sent, the flow's life ends at this
-    /// time.
+    /// Records that all data are acknowledged. The flow's life ends at this time unless more data
+    /// are sent.
     pub fn pause(&mut self, end_ns: i64) {
         // Later acknowledgments of the same data do not move the end.
         if self.paused.is_none() {
@@ -122,13 +122,13 @@ impl Account {
         }
     }
 
-    /// Subtracts the time that the stored account counted after this time.
+    /// Subtracts from the stored account the time that it counted after `end_ns`.
     fn take_back(&mut self, end_ns: i64) {
         let Some((since_ns, plain, episodes)) = &mut self.paused else { return };
         for piece in self.recent.iter().rev().take_while(|piece| piece.to_ns > end_ns) {
             let length = piece.to_ns - piece.from_ns.max(end_ns);
             let place = place(plain, episodes, piece.limit, piece.episode);
-            // A part of the interval may have been reassigned to another limit since.
+            // A part of the interval may have been reassigned to another limit in the meantime.
             let taken = length.min(*place);
             *place -= taken;
             *since_ns -= taken;
@@ -140,13 +140,13 @@ impl Account {
         self.paused = None;
     }
 
-    /// Adds the time that the opener's SYN took to the capture.
+    /// Adds the time that the opener's SYN took to reach the capture.
     pub fn begin_before(&mut self, length: i64) {
         self.plain[Limit::Handshake as usize] += length;
     }
 
-    /// Ends the account at the time when everything was acknowledged, otherwise now; returns the
-    /// time.
+    /// Ends the account, at the time when all data were acknowledged, or else at `end_ns`. Returns
+    /// the time of the end.
     pub fn close(&mut self, end_ns: i64, episode: Option<usize>) -> i64 {
         if let Some((end_ns, plain, episodes)) = self.paused.take() {
             (self.since_ns, self.plain, self.episodes) = (end_ns, plain, episodes);
@@ -161,9 +161,10 @@ impl Account {
         self.limit
     }
 
-    /// Ends an interval, which counts for this limit, in the episode of this index.
+    /// Ends the current interval at this time, and counts it for this limit and episode.
     pub fn until(&mut self, time_ns: i64, limit: Limit, episode: Option<usize>) -> i64 {
-        // Times are estimates of those at the sender and may decrease; the account never runs back.
+        // Times are estimates of those at the sender, and may decrease. The time of the account
+        // does not.
         let length = (time_ns - self.since_ns).max(0);
         self.since_ns = self.since_ns.max(time_ns);
         if let Some(index) = episode.filter(|index| self.episodes.len() <= *index) {
@@ -180,7 +181,7 @@ impl Account {
     fn remember(&mut self, piece: Piece) {
         let key = |piece: &Piece| (piece.limit, piece.episode);
         match self.recent.back_mut() {
-            // Joined intervals make the limited number of them reach further back.
+            // Joining equal intervals makes the limited number of them cover more time.
             Some(last) if key(last) == key(&piece) => last.to_ns = piece.to_ns,
             _ => {
                 self.recent.push_back(piece);
@@ -191,8 +192,8 @@ impl Account {
         }
     }
 
-    /// Reassigns a part of an interval to another limit, each in its episode; returns the length
-    /// that was there.
+    /// Reassigns a part of an interval from one limit and episode to another. Returns the length
+    /// that was reassigned.
     pub fn shift(
         &mut self,
         length: i64,
@@ -206,7 +207,7 @@ impl Account {
         length
     }
 
-    /// Time since which this limit has held without a change.
+    /// Time at which the present limit began.
     pub fn held_ns(&self) -> i64 {
         self.changed_ns
     }
@@ -224,13 +225,13 @@ impl Account {
         self.limit = limit;
     }
 
-    /// Records a silence that this packet ends.
+    /// Records a silence that ended with this packet.
     pub fn stall(&mut self, start_ns: i64, length: i64, limit: Limit, packet: u64) {
         let (start_s, duration_s) = (start_ns as f64 * NS, length as f64 * NS);
         self.stalls.push(Stall { start_s, duration_s, cause: limit.key(), packet });
     }
 
-    /// Seconds by limit; an episode counts for this cause.
+    /// Seconds for each limit; `cause` returns the cause of an episode.
     pub fn limits(&self, cause: impl Fn(usize) -> Cause) -> Limits {
         let plain = |limit: Limit| self.plain[limit as usize] as f64 * NS;
         let unknown = |limit| ByCause { unknown: plain(limit), ..ByCause::default() };

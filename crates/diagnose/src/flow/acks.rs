@@ -1,4 +1,5 @@
-//! Acknowledgments of one direction's data, and their evidence about retransmissions.
+//! Acknowledgments of one direction's data, and their evidence on whether retransmissions were
+//! needed.
 
 use super::half::{Half, Now};
 use super::path::{Acknowledged, Delivered};
@@ -12,8 +13,9 @@ use crate::packet::{Control, Packet};
 /// Segments that one delayed ACK covers.
 pub const DELAYED_SEGMENTS: i64 = 2;
 
-/// Acknowledgments count as thinned if one in this number covers more segments than a delayed ACK:
-/// a convention, because a single lost acknowledgment must not invalidate all others.
+/// Acknowledgments count as thinned if at least one in this number covers more segments than a
+/// delayed ACK does. The number is a convention: a single lost acknowledgment must not invalidate
+/// the evidence of all others.
 const THINNED: u32 = 20;
 
 /// Upper bound of the tolerance, when a time is compared with the least round trip between the
@@ -25,36 +27,37 @@ const LOOP_SLACK_NS: i64 = 500_000;
 struct Echo {
     /// Previous cumulative acknowledgment.
     before: i64,
-    /// True if it covers more data than a delayed ACK does.
+    /// True if the ACK covers more data than a delayed ACK does.
     is_jump: bool,
-    /// Time at which the first data that it covers were last sent.
+    /// Time of the latest transmission of the first data that the ACK covers.
     head_ns: i64,
     /// Timestamp echo.
     echoed: Option<u32>,
 }
 
 impl Echo {
-    /// Ticks by which the timestamp of a retransmission is younger than the echo.
+    /// Ticks by which the timestamp of a retransmission is later than the echoed one.
     fn age_of(&self, record: &Record) -> Option<i32> {
         let (echoed, value) = self.echoed.zip(record.value)?;
         Some(value.wrapping_sub(echoed) as i32)
     }
 
-    /// True if the ACK echoes the timestamp of a packet sent before a retransmission that would
-    /// have filled the gap.
+    /// True if the ACK echoes a timestamp from before this retransmission, although the
+    /// retransmission would have filled the gap.
     fn is_older_than(&self, record: &Record) -> bool {
         record.start <= self.before && self.age_of(record).is_some_and(|age| age > 0)
     }
 }
 
 impl Half {
-    /// Handles an acknowledgment of this direction's data; returns the time since the newest data
-    /// that it acknowledges for the first time.
+    /// Handles an acknowledgment of this direction's data. Returns the time since the newest data
+    /// that it acknowledges for the first time were sent.
     pub fn on_ack(&mut self, packet: &Packet, now: &Now) -> Option<i64> {
         if !packet.control.any(Control::ACK) {
             return None;
         }
-        // Data queued before the capture were sent earlier, under the limit of that time.
+        // Data may have waited in queues before the capture. They were then sent earlier, under the
+        // limit of that time.
         self.advance_to(now.time_ns - self.queued_ns);
         let ack = self.position(packet.ack, false);
         let is_syn = packet.control.any(Control::SYN);
@@ -88,7 +91,8 @@ impl Half {
         if self.is_established {
             self.on_evidence_of_ack(packet, now);
         }
-        // The least round trip to the sender so far may exceed the true minimum.
+        // The slack is needed because the least round trip measured so far may exceed the true
+        // minimum.
         let effective_ns = now.time_ns + sender_loop - slack_ns(sender_loop);
         let window = if is_known { window } else { -1 };
         self.sender.push(Ack {
@@ -126,7 +130,7 @@ impl Half {
         self.watch.iter_mut().for_each(|watch| watch.acks.push(observed));
     }
 
-    /// Evaluates an acknowledgment as evidence of a pattern (a fault that has a name).
+    /// Evaluates an acknowledgment as evidence of a pattern (a known fault or habit).
     fn on_evidence_of_ack(&mut self, packet: &Packet, now: &Now) {
         self.ecn.on_ack(packet);
         if packet.control.any(Control::SYN | Control::RST) {
@@ -144,7 +148,7 @@ impl Half {
         });
     }
 
-    /// Evaluates the SACK blocks; returns the highest of them.
+    /// Evaluates the SACK blocks; returns the start and end of the highest one.
     fn selective(&mut self, packet: &Packet, ack: i64, now: &Now) -> (i64, i64) {
         let blocks = packet.options.sack.as_slice();
         let mut highest = (0, ack);
@@ -192,9 +196,9 @@ impl Half {
         highest
     }
 
-    /// Evaluates the cumulative acknowledgment. Of the newest acknowledged data that were sent only
-    /// once, returns the time since they passed the capture, and the time since they would have
-    /// passed it without queues.
+    /// Evaluates the cumulative acknowledgment. Returns two times for the newest acknowledged data
+    /// that were sent only once: since they passed the capture, and since they would have passed it
+    /// without queues.
     fn cumulative(&mut self, packet: &Packet, ack: i64, now: &Now) -> Option<(i64, i64)> {
         let before = self.passed_ack;
         if ack <= before {
@@ -210,7 +214,8 @@ impl Half {
             head_ns: self.board.first().map_or(i64::MAX, |span| span.last_ns),
             echoed,
         };
-        // The first of these data were not captured: an earlier ACK may be missing, too.
+        // If the first of these data were not captured, an earlier ACK may be missing from the
+        // capture as well, so a large ACK proves nothing.
         if self.board.first().is_none_or(|span| span.copies == 0) {
             echo.is_jump = false;
         }
@@ -236,13 +241,14 @@ impl Half {
                 let since = (now.time_ns - span.last_ns, now.time_ns - span.sent_ns);
                 rtt = if span.copies == 1 { Some(since) } else { rtt };
             }
-            // A selectively acknowledged segment was judged at that time.
+            // A segment that was selectively acknowledged was already judged at that time.
             if let Some(index) = span.retransmission.filter(|_| !span.sacked) {
                 self.acknowledged(index, Some(&echo), now);
             }
         }
         self.resent_bytes = self.resent_bytes.max(0);
-        // Data that had waited beyond a gap were acknowledged later than they arrived.
+        // Data beyond a gap wait for it to be filled, so the time to their cumulative
+        // acknowledgment is no RTT.
         let rtt = rtt.filter(|_| is_clean);
         if is_clean {
             self.ack_widths[usize::from(echo.is_jump)] += 1;
@@ -272,7 +278,7 @@ impl Half {
         wide * THINNED > usual
     }
 
-    /// Uses an acknowledgment to estimate the path.
+    /// Updates the estimates of the path from an acknowledgment.
     fn measure(&mut self, (bytes, is_clean): (i64, bool), rtt: Option<i64>, now: &Now) {
         let (Some(rtt), true) = (rtt, is_clean) else {
             self.path.interrupt();
@@ -283,8 +289,8 @@ impl Half {
         self.path.on_delivered(&Delivered { time_ns, sent_ns, bytes, least_ns });
     }
 
-    /// Handles the acknowledgment of a retransmission's data, and of earlier retransmissions of the
-    /// same data.
+    /// Judges a retransmission whose data have been acknowledged, and earlier retransmissions of
+    /// the same data.
     fn acknowledged(&mut self, index: u32, echo: Option<&Echo>, now: &Now) {
         let thins_acks = self.thins_acks();
         let mut next = Some(index);
@@ -309,13 +315,14 @@ impl Half {
     }
 }
 
-/// Tolerance of the least round trip between the capture and the sender: an acknowledgment may take
-/// effect at the sender earlier by this time.
+/// Tolerance of the least round trip between the capture and the sender. An acknowledgment may take
+/// effect at the sender earlier than assumed by this time.
 pub fn slack_ns(sender_loop: i64) -> i64 {
     (sender_loop / 2).min(LOOP_SLACK_NS)
 }
 
-/// Verdict of the first acknowledgment on a retransmission: needless or not, and by which proof.
+/// Verdict on a retransmission from the first acknowledgment of its data: needless or not,
+/// confidence, and evidence.
 fn needless_evidence(
     record: &Record,
     echo: Option<&Echo>,
@@ -324,7 +331,7 @@ fn needless_evidence(
     thins_acks: bool,
 ) -> Option<(Needless, f64, Evidence)> {
     let elapsed = now.time_ns - record.time_ns;
-    // Sooner than any round trip: an earlier copy has caused this acknowledgment.
+    // The ACK came sooner than a round trip permits, so an earlier copy has caused it.
     if least.is_some_and(|least| elapsed < least / 20 * 19) {
         return Some((Needless::Yes, 0.98, Evidence::EarlyAck));
     }
@@ -340,8 +347,8 @@ fn needless_evidence(
             (Needless::No, 0.99, Evidence::OwnTimestamp)
         });
     }
-    // An earlier segment filled a gap and triggered this ACK. It covers the retransmitted data,
-    // too, whose original had thus arrived. A lost ACK can look the same.
+    // An earlier segment filled a gap and triggered this ACK. The ACK also covers the retransmitted
+    // data, so an earlier copy of them had arrived. If an ACK was lost, it can look the same.
     if echo.is_jump && record.time_ns >= echo.head_ns {
         return match age {
             Some(age) if age > 0 => Some((Needless::Yes, 0.97, Evidence::OlderTimestamp)),

@@ -1,9 +1,10 @@
-//! Sequence space of one direction as captured: transmissions, retransmissions and acknowledgments.
+//! Scoreboard of one direction, as far as captured: transmissions, retransmissions and
+//! acknowledgments.
 
 use super::half::Now;
 use std::collections::VecDeque;
 
-/// Spans kept for a direction whose acknowledgments are not in the capture.
+/// Maximum number of spans. It is reached only if the acknowledgments are not in the capture.
 const SPANS_MAX: usize = 1 << 16;
 
 /// Evidence for the order in which packets were sent.
@@ -16,7 +17,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// True if this was sent after the other, false if before; none without evidence.
+    /// True if this packet was sent after the other, false if before it; none without evidence.
     pub fn is_after(self, other: Self) -> Option<bool> {
         let by_value = self.value.zip(other.value).map(|(own, other)| own.wrapping_sub(other));
         match by_value {
@@ -30,14 +31,14 @@ impl Stamp {
     }
 }
 
-/// Contiguous sequence space that was treated alike.
+/// Contiguous range of sequence numbers whose bytes were transmitted and acknowledged together.
 #[derive(Debug, Clone, Copy)]
 pub struct Span {
     /// First position.
     pub start: i64,
     /// Position after the last.
     pub end: i64,
-    /// Time of the first copy; for a hole, of the packet that revealed it.
+    /// Time of the first copy; for a hole, time of the packet that revealed it.
     pub first_ns: i64,
     /// Time of the last copy.
     pub last_ns: i64,
@@ -47,19 +48,19 @@ pub struct Span {
     pub copies: u32,
     /// Frame of the first copy, or the frame that revealed the hole.
     pub packet: u64,
-    /// Order of the last copy, or of the packet that revealed the hole.
+    /// Stamp of the last copy, or of the packet that revealed the hole.
     pub stamp: Stamp,
     /// True if a SACK block covers the span.
     pub sacked: bool,
     /// Index of its last retransmission.
     pub retransmission: Option<u32>,
-    /// Bytes that the sender had sent with the last copy, headers included.
+    /// Bytes that the sender had sent in total, up to and including the last copy, with headers.
     pub sent_bytes: i64,
 }
 
 impl Span {
-    /// Transmission time of the copy that an acknowledgment reports: the last copy, unless less
-    /// than a round trip has passed since.
+    /// Transmission time of the copy that an acknowledgment reports; 0 if unknown. It is the last
+    /// copy, unless this is a retransmission less than a round trip ago.
     pub fn newest_delivered(&self, now: &Now) -> i64 {
         let is_soon = now.receiver_loop.is_some_and(|least| now.time_ns - self.last_ns < least);
         if self.copies == 0 || (self.retransmission.is_some() && is_soon) {
@@ -99,7 +100,7 @@ impl Board {
         self.spans.push_back(span);
     }
 
-    /// Spans within a range, which is cut out of larger ones.
+    /// Spans within a range; spans that extend beyond the range are cut at its ends.
     pub fn range_mut(&mut self, start: i64, end: i64) -> impl Iterator<Item = &mut Span> {
         // Both cuts come first, because a cut moves the indices.
         self.cut(start);
@@ -135,7 +136,7 @@ impl Board {
         }
     }
 
-    /// Takes out the next span that ends at or before a cumulative acknowledgment.
+    /// Removes and returns the first span, cut at the cumulative acknowledgment `ack`.
     pub fn pop_acked(&mut self, ack: i64) -> Option<Span> {
         let first = self.spans.front()?;
         if first.start >= ack {
@@ -159,7 +160,8 @@ impl Board {
         self.spans.iter().any(|span| span.copies == 0)
     }
 
-    /// Forgets everything before a position that was acknowledged without having been seen.
+    /// Discards everything before a position, which was acknowledged although its data were not
+    /// captured.
     pub fn skip_to(&mut self, position: i64) {
         self.start = self.start.max(position);
         if position > self.end {

@@ -1,72 +1,73 @@
 //! Cause of a loss (congestion or the channel), judged by the RTT just before it.
 //!
-//! A queue that overflows is full, so the RTT is near its largest; a channel loses packets at
-//! any RTT. The likelihood of either for an RTT is compared: under congestion by `OVERFLOW`, under
-//! channel losses by how often the flow has such an RTT. A flow with a constant RTT, or with an RTT
-//! always near its maximum, gives little or no evidence.
+//! A queue that overflows is full, so the RTT is near its largest; a channel loses packets at any
+//! RTT. The likelihood of the RTT is compared under both causes. For congestion it is given by
+//! `OVERFLOW`, for channel losses by how often the flow has such an RTT. A flow with a constant
+//! RTT, or with an RTT always near its maximum, gives little or no evidence.
 //!
-//! Two more observations count. A queue fills until it overflows, so the RTT before the loss
-//! is the largest since the previous episode. And a window that exceeds the path loses several
-//! segments at once, more often than most channels do.
+//! Two more observations are used. A queue fills until it overflows, so under congestion the RTT
+//! before the loss is the largest since the previous episode. And a window that exceeds the path
+//! loses several segments at once more often than most channels do.
 //!
-//! Losses of a channel come at random, and so do the times between them. A window that grows until
-//! the same queue or policer is full loses packets at regular intervals, even if other flows keep
-//! the RTT constant, or if the queue is too short to be visible.
+//! Channel losses occur at random intervals. A window that grows until the same queue or policer is
+//! full loses packets at regular intervals. This holds even if other flows keep the RTT constant,
+//! or if the queue is too short to be visible.
 
 /// Number of bins of the histogram, each 2 % wider than the previous one, from 10 µs.
 const BINS: usize = 900;
 const WIDTH: f64 = 0.02;
 const LOWEST_NS: f64 = 1e4;
 
-/// Parts of the range from the least RTT to the largest, and how often an overflow falls into each:
-/// rounded from simulated overflows of drop-tail queues (tools/diagnose_truth.py).
+/// Boundaries of four parts of the range from the least RTT to the largest. The frequency of
+/// overflows in each part is rounded from simulated overflows of drop-tail queues
+/// (tools/diagnose_truth.py).
 const EDGES: [f64; 3] = [0.5, 0.8, 0.95];
 const OVERFLOW: [f64; 4] = [0.11, 0.03, 0.10, 0.76];
 /// Minimum number of RTT samples for a judgment.
 const SAMPLES_MIN: u32 = 20;
-/// Minimum range of the RTT, as a fraction of the least RTT; a smaller range shows no queue.
+/// Minimum range of the RTT, as a fraction of the least RTT. A smaller range reveals no queue.
 const RANGE_MIN: f64 = 0.05;
-/// Probability of congestion if the RTT shows no queue.
+/// Probability of congestion if the RTT reveals no queue.
 const WITHOUT_QUEUE: f64 = 0.12;
-/// Number of samples whose minimum is used as the RTT before a loss. A delayed acknowledgment
-/// lengthens some samples, in particular that before a loss, since the receiver then waits for the
-/// lost segment.
+/// Number of samples whose minimum is used as the RTT before a loss. The minimum is used because
+/// delayed acknowledgments lengthen some samples, in particular the one before a loss: the receiver
+/// waits for the segment that is lost.
 const RECENT: usize = 3;
 
-/// Constant term of the logarithm of the odds of congestion. It and the three weights that follow
-/// are those of a logistic regression on 2,785 episodes of 657 simulated flows with random, bursty
-/// and timed losses, outages, and queues alone and shared (rounded; equal shares of both causes).
+/// Constant term of the log odds of congestion. This term and the next three weights are rounded
+/// results of a logistic regression. Its data are 2,785 episodes of 657 simulated flows with
+/// random, bursty and timed losses, outages, and queues of their own or shared; both causes have
+/// equal weight.
 const OFFSET: f64 = -2.0;
-/// Weight of the logarithm of the odds by the RTT before the loss.
+/// Weight of the log odds that follow from the RTT before the loss.
 const BY_RTT: f64 = 0.5;
-/// Weight of the fraction of RTTs that are shorter than the RTT before the loss, among those since
-/// the previous episode.
+/// Weight of the rank of the RTT before the loss: the fraction of the RTTs since the previous
+/// episode that are shorter.
 const BY_RANK: f64 = 1.7;
 /// Weight of the logarithm of the number of segments lost, up to 8.
 const BY_LOST: f64 = 1.15;
 const LOST_MAX: u32 = 8;
-/// Minimum number of samples since the previous episode with which the share of shorter RTTs is
-/// computed.
+/// Minimum number of RTT samples since the previous episode to compute this rank.
 const RANKED_MIN: u32 = 5;
 
-/// Number of iterations in which the share of overflows is estimated.
+/// Number of iterations to estimate the share of overflows.
 const ROUNDS: usize = 20;
-/// Bounds of the share of overflows. Many losses with little evidence each do not add up to
-/// certainty, because the same unmodelled reasons (other flows, policers, queues too short to be
-/// seen) may apply to all of them.
+/// Bounds of the share of overflows. Weak evidence in many losses does not add up to certainty,
+/// because the same unmodelled reasons (other flows, policers, queues too short to be visible) may
+/// apply to all of them.
 const SHARES: (f64, f64) = (0.1, 0.9);
 
 /// Minimum number of intervals between losses for a judgment of their regularity.
 const INTERVALS_MIN: usize = 8;
-/// Losses count as regular if the standard deviation of their intervals is less than this fraction
-/// of the mean. In simulations this fraction was 0.23 to 1.28 with random losses (12 of 101 flows
-/// counted as regular, as a recovery keeps losses apart), and 0 to 0.53 with a shared or short
-/// queue or a policer (five of ten flows).
+/// Losses count as regular if the standard deviation of their intervals, divided by the mean, is
+/// less than this. In simulations this ratio was 0.23 to 1.28 with random losses, and 0 to 0.53
+/// with a shared or short queue or a policer. So 12 of 101 flows with random losses counted as
+/// regular (recoveries separate their losses), and five of the ten other flows.
 const REGULAR: f64 = 0.45;
 /// Likelihood ratio of congestion for regular losses: 5/10 against 12/101 of those flows.
 const REGULAR_RATIO: f64 = 4.0;
-/// Least probability of congestion for regular losses. Chosen so that they are never attributed to
-/// the channel: without a visible queue their cause stays undecided.
+/// Least probability of congestion for regular losses, chosen so that they are never attributed to
+/// the channel. Without a visible queue their cause remains undecided.
 const REGULAR_MIN: f64 = 0.5;
 
 /// RTT samples of a flow.
@@ -80,7 +81,7 @@ pub struct Rtts {
     recent: [i64; RECENT],
 }
 
-/// Evidence of the RTT before a loss.
+/// Evidence from the RTT before a loss.
 #[derive(Debug, Clone, Copy)]
 pub struct Judgment {
     /// Probability of congestion rather than a loss of the channel.
@@ -94,21 +95,21 @@ pub struct Judgment {
 }
 
 impl Judgment {
-    /// Combines this judgment with the share of the RTTs since the previous episode that are
-    /// shorter, and with the number of segments lost.
+    /// Combines this judgment with the rank of the RTT since the previous episode, and with the
+    /// number of segments lost.
     pub fn with(self, rank: Option<f64>, lost: u32) -> Self {
         let by_rtt = (self.congestion / (1.0 - self.congestion)).ln();
-        // Above this number, more lost segments do not distinguish an outage from a queue any
-        // better.
+        // A number of lost segments above this maximum may also be due to an outage, so it is no
+        // further evidence of a queue.
         let by_lost = f64::from(lost.clamp(1, LOST_MAX)).ln();
         let log_odds = OFFSET + BY_RTT * by_rtt + BY_RANK * rank.unwrap_or(0.5) + BY_LOST * by_lost;
         Self { congestion: 1.0 / (1.0 + (-log_odds).exp()), ..self }
     }
 }
 
-/// Adjusts the probabilities to the flow's own losses: if most losses occur at any RTT, the few at
-/// a large RTT are less likely overflows. The share of overflows is estimated together with the
-/// probabilities (expectation–maximisation). `times_ns` are those of the losses.
+/// Adjusts the probabilities to all losses of the flow: if most of them occur at any RTT, the few
+/// at a large RTT are less likely to be overflows. The share of overflows is estimated together
+/// with the probabilities (expectation–maximisation). `times_ns` are the times of the losses.
 pub fn weigh(judgments: &mut [Option<Judgment>], times_ns: &[i64]) {
     let (ratio, least) =
         if are_regular(times_ns) { (REGULAR_RATIO, REGULAR_MIN) } else { (1.0, 0.0) };
@@ -155,7 +156,7 @@ impl Rtts {
         }
         self.recent[self.count as usize % RECENT] = ns;
         self.count += 1;
-        // The histogram holds minima like the one with which a loss is judged.
+        // The histogram contains minima, because a loss is judged by such a minimum, too.
         let now = bin(self.current_ns());
         self.bins[now] += 1;
         self.since[now] += 1;
@@ -166,8 +167,8 @@ impl Rtts {
     /// that are shorter than `rtt_ns`, if there are enough samples.
     pub fn rank(&mut self, rtt_ns: i64) -> Option<f64> {
         let count = std::mem::take(&mut self.since_count);
-        // RTTs in the same bin count as equal: their difference may be a delay of single
-        // acknowledgments.
+        // RTTs in the same bin count as equal, because delays of single acknowledgments may cause
+        // their difference.
         let shorter: u32 = self.since.iter().take(bin(rtt_ns.max(1))).sum();
         self.since.fill(0);
         (count >= RANKED_MIN).then(|| f64::from(shorter) / f64::from(count))
@@ -196,7 +197,7 @@ impl Rtts {
             return Some(Judgment { congestion: WITHOUT_QUEUE, least_s, largest_s, above });
         }
         let part = |ns: f64| EDGES.iter().filter(|edge| (ns - least) / range >= **edge).count();
-        // Each part begins with one sample, because an RTT that the flow has not shown is not
+        // Each part begins with one sample, because an RTT that has not occurred yet is not
         // impossible.
         let mut shares = [1.0; 4];
         for (index, count) in self.bins.iter().enumerate().filter(|(_, count)| **count > 0) {

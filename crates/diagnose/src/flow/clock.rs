@@ -1,13 +1,13 @@
-//! Clock of an end's timestamps: it gives the transmission time of a packet, independently of
-//! queues before the capture.
+//! Clock of an endpoint's timestamps. It gives the transmission time of a packet, however long the
+//! packet waited in queues before the capture.
 
 /// Lengths of timestamp ticks that senders use, in nanoseconds.
 const TICKS_NS: [i64; 4] = [1_000_000, 1_000, 4_000_000, 10_000_000];
-/// Relative tolerance within which a measured tick counts as a known one, at first and later.
+/// Relative tolerances within which a measured tick counts as a known one: at first, and later.
 const TOLERANCES: [f64; 2] = [0.25, 0.05];
-/// Observation time required for the first and for the second estimate of the tick.
+/// Observation times required for the first and for the second estimate of the tick.
 const LEAST_NS: [i64; 2] = [15_000_000, 5_000_000_000];
-/// Observation time that makes the error of rounding to whole ticks small.
+/// Observation time after which the error of rounding to whole ticks is small.
 const ROUNDED_NS: i64 = 100_000_000;
 
 /// Timestamp clock of one end.
@@ -15,7 +15,8 @@ const ROUNDED_NS: i64 = 100_000_000;
 pub struct Clock {
     first: Option<(u32, i64)>,
     tick_ns: Option<i64>,
-    /// Least time per tick so far. Queues can only make a measured tick longer.
+    /// Least measured time per tick so far. The least is used because queues mostly lengthen the
+    /// measured time.
     each_ns: Option<f64>,
     /// Least time from the tick of a packet to its capture, relative to the first packet.
     offset_ns: i64,
@@ -43,14 +44,14 @@ impl Clock {
             let is_near = |tick: &&i64| (each / **tick as f64 - 1.0).abs() < tolerance;
             let found = TICKS_NS.iter().find(is_near).copied();
             if found != self.tick_ns {
-                // A least time that was measured for another tick is useless.
+                // The offset was measured with another tick and is useless now.
                 (self.tick_ns, self.offset_ns) = (found, i64::MAX);
             }
         }
         let Some(tick_ns) = self.tick_ns else { return time_ns };
         let ideal = first_ns + ticks * tick_ns;
         self.offset_ns = self.offset_ns.min(time_ns - ideal);
-        // Packets of one tick are up to a tick apart.
+        // Two packets with the same tick were sent up to one tick apart.
         time_ns.min(ideal + self.offset_ns + tick_ns)
     }
 }
@@ -59,7 +60,7 @@ impl Clock {
 mod tests {
     use super::*;
 
-    /// A queue of 1.3 s makes five seconds of a millisecond's ticks last 6.3 s.
+    /// With a queue that grows to 1.3 s, 5,000 ticks of 1 ms seem to last 6.3 s.
     #[test]
     fn a_long_queue_does_not_change_the_tick() {
         let mut clock = Clock::default();

@@ -1,16 +1,16 @@
-//! Copies of one packet that the capture made: a mirrored port, two VLANs, a bond.
+//! Copies of one packet in a capture, due to a mirrored port, two VLANs or a bond.
 
 use crate::packet::Packet;
 
-/// Packets of a direction that are compared with a new one.
+/// Number of previous packets of a direction that are compared with a new one.
 const RECENT: usize = 32;
-/// Copies of the capture follow each other within this time.
+/// Maximum time between two copies that the capture made.
 const COPY_NS: i64 = 1_000_000;
-/// Maximum delay of a copy whose TTL or lower headers differ, after a detour through another
-/// network.
+/// Maximum delay of a copy whose TTL or lower headers differ, because it took a detour through
+/// another network.
 const DETOUR_NS: i64 = 500_000_000;
-/// Longest delay of a copy that neither its IP identification nor its link layer distinguishes from
-/// a duplicate of the sender.
+/// Maximum delay of a copy if neither its IP identification nor its link layer distinguishes it
+/// from a duplicate made by the sender.
 const BARE_COPY_NS: i64 = 50_000;
 
 /// The last packets of a direction.
@@ -47,7 +47,7 @@ fn is_copy(earlier: &Packet, packet: &Packet) -> bool {
         || earlier.hops != packet.hops
         || earlier.interface != packet.interface;
     let counted = packet.ip_id != 0;
-    // An unchanged counter or clock shows that the sender sent the packet once.
+    // An unchanged IP identification or timestamp shows that the sender sent the packet only once.
     let is_once = counted || packet.options.timestamps.is_some();
     if elapsed > COPY_NS && !(other_link && is_once) {
         return false;

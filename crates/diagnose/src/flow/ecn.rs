@@ -6,7 +6,7 @@ use crate::packet::{Control, Packet};
 /// ECN of one direction's data.
 #[derive(Debug, Default)]
 pub struct Ecn {
-    /// Both ends have agreed to use it.
+    /// True if both ends have agreed to use ECN.
     pub is_agreed: bool,
     /// Frame of an ACK with ECN-Echo to which the sender has not yet responded.
     echo: Option<u64>,
@@ -23,15 +23,15 @@ impl Ecn {
         }
     }
 
-    /// Handles data that pass the capture. True if they show that the sender has reduced its window
-    /// because of ECN-Echo. Senders set CWR after a reduction in fast recovery, too
-    /// (`tcp_init_cwnd_reduction`); such data are excluded by `is_open`.
+    /// Handles data that pass the capture. Returns true if they show that the sender has reduced
+    /// its window because of an ECN-Echo. Senders also set CWR after a reduction in fast recovery
+    /// (`tcp_init_cwnd_reduction`); `is_open` is false for such data.
     pub fn is_reduced(&mut self, packet: &Packet, is_open: bool) -> bool {
         if !packet.control.any(Control::CWR) || packet.control.any(Control::SYN) {
             return false;
         }
-        // The echo is used up in any case: CWR is the response to it.
-        // One reduction answers all echoes of a round trip (RFC 3168 §6.1.2).
+        // The echo is cleared in any case, because CWR is the response to it. One reduction answers
+        // all echoes of a round trip (RFC 3168 §6.1.2).
         let Some(echo) = self.echo.take().filter(|_| is_open) else { return false };
         if self.reductions == 0 {
             self.first = echo;
@@ -40,7 +40,7 @@ impl Ecn {
         true
     }
 
-    /// The pattern of a sender that reduced its window.
+    /// Pattern of ECN; none if the sender did not reduce its window because of it.
     pub fn pattern(&self) -> Option<Pattern> {
         let times = match self.reductions {
             0 => return None,

@@ -1,7 +1,7 @@
-//! RTO of the sender: retx's own estimators, fed by what the capture shows.
+//! RTO of the sender, computed by retx's own estimators from the captured packets.
 //!
-//! The sender's stack is unknown at first. All profiles are computed; after each timeout that
-//! follows a silence, the profile with the best predictions is chosen.
+//! The sender's stack is unknown at first, so the RTO is computed for all profiles. After each
+//! timeout that follows a silence, the profile with the best predictions is chosen.
 
 use retx_tcp::congestion_control::Window;
 use retx_tcp::rto::{self, Estimator as _, Limits};
@@ -21,11 +21,11 @@ const PROFILES: [(&str, u64, u64); 4] = [
 struct Profile {
     state: rto::State,
     limits: Limits,
-    /// Sum of the errors of its predictions, each as the logarithm of a ratio.
+    /// Sum of the errors of the predictions; each is the absolute logarithm of a ratio.
     error: f64,
 }
 
-/// Several estimators, one of which is the sender's.
+/// RTO estimators of all profiles, and the one that fits the sender best.
 pub struct Estimator {
     profiles: Vec<Profile>,
     best: usize,
@@ -64,16 +64,16 @@ impl Estimator {
         }
     }
 
-    /// Compares the predictions of the profiles with a first timeout, which came after a silence of
-    /// `waited_ns`.
+    /// Compares the profiles' predictions with a timeout that is the first in its series and came
+    /// after a silence of `waited_ns`.
     pub fn learn(&mut self, waited_ns: i64) {
-        // Before the first sample all profiles predict the same timeout.
+        // Before the first RTT sample the profiles cannot be distinguished.
         if self.samples == 0 || waited_ns <= 0 {
             return;
         }
         for profile in &mut self.profiles {
             let predicted = profile.state.rto(&WINDOW).as_nanos().max(1) as f64;
-            // The logarithm makes a prediction of twice the time as wrong as one of half the time.
+            // With the logarithm, twice the true time is as wrong a prediction as half of it.
             profile.error += (waited_ns as f64 / predicted).ln().abs();
         }
         let best = (0..self.profiles.len())
@@ -86,7 +86,7 @@ impl Estimator {
         self.profiles[self.best].state.rto(&WINDOW).as_nanos() as i64
     }
 
-    /// Smoothed RTT, once there was a sample.
+    /// Smoothed RTT; none before the first sample.
     pub fn srtt_ns(&self) -> Option<i64> {
         self.profiles[0].state.srtt().map(|srtt| srtt.as_nanos() as i64)
     }

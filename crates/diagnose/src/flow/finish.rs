@@ -1,4 +1,4 @@
-//! The answer for a flow, once all of it has been seen.
+//! Diagnosis of a flow after its last packet.
 
 use super::account::Limit;
 use super::cause::{self, Judgment};
@@ -11,26 +11,29 @@ use crate::answer::{self, Cause, Evidence, Kind, Needless, Proof};
 use std::collections::HashSet;
 
 const NS: f64 = 1e-9;
-/// The capture counts as being at an end if the round trip to that end is at most this share of the
-/// whole.
+/// The capture counts as being at an endpoint if the round trip to this endpoint is less than this
+/// share of the whole round trip.
 const AT_END: f64 = 0.12;
 
-/// Probability that the kind is right without SACK blocks, at the receiver's end.
+/// Probability that the kind of a retransmission is right, at the receiver's end and without SACK
+/// blocks.
 const RECEIVER_WITHOUT_SACK: f64 = 0.5;
-/// Probability that the kind is right without SACK blocks, in the middle of the path.
+/// Probability that the kind is right, in the middle of the path and without SACK blocks.
 const MIDDLE_WITHOUT_SACK: f64 = 0.7;
-/// Probability that a retransmission after a timeout is recognised as one at the receiver's end,
-/// with timestamps: 61 of 91 on the flows 1000–1199, 3000–3199 and 5000–5199, rounded.
+/// Probability that the kind of a retransmission after a timeout is right, at the receiver's end
+/// and with timestamps. Rounded from 61 of 91 in the flows 1000–1199, 3000–3199 and 5000–5199.
 const RECEIVER_TIMEOUT: f64 = 0.7;
-/// Round trips within which two episodes concern the same losses: a convention.
+/// Number of round trips within which two episodes count as recovery from the same losses (a
+/// convention).
 const SAME_RTTS: i64 = 2;
-/// Precision of congestion as a named cause (tools/diagnose_truth.py).
+/// Largest confidence in congestion as a cause: the precision of this verdict
+/// (tools/diagnose_truth.py).
 const CONGESTION_MAX: f64 = 0.8;
 /// Least probability with which congestion is named as the cause.
 const SURE_CONGESTION: f64 = 0.87;
 /// Probability that the policer caused a loss, for a flow that passes a policer.
 const POLICED: f64 = 0.9;
-/// Least probability with which a loss of the channel is named.
+/// Least probability with which a loss of the channel is named as the cause.
 const SURE: f64 = 0.7;
 
 /// Retransmissions of an episode.
@@ -47,8 +50,8 @@ fn place(sender: &Loop, receiver: &Loop) -> &'static str {
     };
     let share = sender as f64 / (sender + receiver).max(1) as f64;
     match share {
-        // Both round trips together take less than a microsecond, which is too short to determine
-        // the place of the capture.
+        // A whole round trip of less than a microsecond is too short to determine the place of the
+        // capture.
         _ if sender + receiver < 1_000 => "unknown",
         share if share < AT_END => "sender",
         share if share > 1.0 - AT_END => "receiver",
@@ -56,8 +59,8 @@ fn place(sender: &Loop, receiver: &Loop) -> &'static str {
     }
 }
 
-/// Probability that no share is wrong by more than 3 points (tools/diagnose_truth.py, the flows
-/// 1000–1199, 2000–2199, 3000–3199 and 4000–4199).
+/// Probability that no share is wrong by more than 3 percentage points, measured by
+/// tools/diagnose_truth.py on the flows 1000–1199, 2000–2199, 3000–3199 and 4000–4199.
 fn shares_certainty(place: &str, has_timestamps: bool) -> f64 {
     match (place, has_timestamps) {
         ("sender", _) => 0.88,
@@ -68,9 +71,9 @@ fn shares_certainty(place: &str, has_timestamps: bool) -> f64 {
 }
 
 impl Flow {
-    /// Time by which the life of one side's data began before the first packet passed the capture:
-    /// the travel time of the opener's SYN to the capture, minus the time from the data's sender to
-    /// the capture, by which all times of the account are late.
+    /// Time from the start of the flow's life to the passage of its first packet at the capture. It
+    /// is the time that the opener's SYN took to reach the capture, minus the time from the data's
+    /// sender to the capture, because all times of the account are late by the latter.
     fn before_ns(&self, sender: usize) -> i64 {
         let opener = match self.syn_ns {
             [Some(one), Some(other)] => usize::from(other < one),
@@ -80,7 +83,7 @@ impl Flow {
         way_ns(opener) - way_ns(sender)
     }
 
-    /// All data packets, if they were kept.
+    /// All observed packets of the flow, if they were kept.
     fn observed(&mut self, data: usize) -> Option<Observed> {
         let half = &mut self.halves[data];
         let watch = *half.watch.take()?;
@@ -106,7 +109,7 @@ impl Flow {
         })
     }
 
-    /// Index of the side that sent most data, and whether packets of one direction are missing.
+    /// Index of the side that sent more data, and true if the packets of one direction are missing.
     fn data_side(&self) -> (usize, bool) {
         let missing = [self.halves[0].not_captured, self.halves[1].not_captured];
         let is_unseen = self.payload == [0; 2] && missing != [0; 2];
@@ -131,7 +134,7 @@ impl Flow {
         ends
     }
 
-    /// Options of the handshake that were not accepted, or have been removed.
+    /// Pattern of handshake options that the other end refused or the path removed.
     fn negotiation(&self) -> Option<answer::Pattern> {
         let opener = match self.syn_ns {
             [Some(one), Some(other)] => usize::from(other < one),
@@ -159,7 +162,7 @@ impl Flow {
             let records = &self.halves[side].records.all;
             retransmissions.extend(records.iter().map(|record| answer_of(record, &from)));
         }
-        // Both directions, in the order of the capture.
+        // Retransmissions of both directions are listed in the order of the capture.
         retransmissions.sort_by_key(|record| record.packet);
         let observed = self.observed(data);
         let life_s = ends[data] as f64 * NS;
@@ -171,7 +174,8 @@ impl Flow {
         patterns.extend(self.negotiation());
         let episodes = half.answers();
         let mut limits = half.account.limits(|index| episodes[index].cause);
-        // The packets of one direction do not show which acknowledgments the sender had received.
+        // With packets of only one direction, it is unknown which acknowledgments the sender had
+        // received.
         if is_one_way {
             limits = answer::Limits { unknown: life_s, ..answer::Limits::default() };
         }
@@ -213,8 +217,8 @@ impl Flow {
 }
 
 impl Half {
-    /// Adds the evidence that depends on the place of the capture, and judges retransmissions
-    /// without other evidence.
+    /// Adds the evidence that depends on the place of the capture, and judges the retransmissions
+    /// that have no other evidence.
     fn judge(&mut self, place: &str) {
         let has_dsack = self.has_dsack;
         let is_remote = place != "sender";
@@ -226,7 +230,7 @@ impl Half {
                 record.kind_confidence = record.kind_confidence.min(most);
             }
             if is_receiver && record.kind == Kind::Timeout {
-                // A silence may be caused by a queue.
+                // A silence may also be caused by a queue, so the kind is less certain.
                 let most = if self.is_blind { RECEIVER_WITHOUT_SACK } else { RECEIVER_TIMEOUT };
                 record.kind_confidence = record.kind_confidence.min(most);
             }
@@ -269,7 +273,7 @@ impl Half {
         counts
     }
 
-    /// Cause of each episode, from the RTT before it and the RTTs before the others.
+    /// Judgment of each episode, from the RTT before its loss and those before the other losses.
     fn judgments(&self, counts: &[Counts]) -> Vec<Option<Judgment>> {
         let one = |(episode, counts): (&EpisodeRecord, &Counts)| {
             let trigger = &self.records.all[episode.trigger as usize];
@@ -282,7 +286,7 @@ impl Half {
         let losses = judgments.iter().zip(&self.episodes).filter(is_known);
         let mut times_ns: Vec<i64> = Vec::new();
         for (_, episode) in losses {
-            // Away from the sender, one recovery may look like several.
+            // At a capture away from the sender, one recovery may look like several.
             let is_same = |last: &i64| episode.start_ns - last < SAME_RTTS * episode.rtt_ns;
             if !times_ns.last().is_some_and(is_same) {
                 times_ns.push(episode.start_ns);
@@ -312,8 +316,8 @@ impl Half {
                 // Drops by a policer count as congestion, because the sender exceeds the permitted
                 // rate.
                 _ if self.is_policed => (Cause::Congestion, POLICED),
-                // Congestion is named only if the bottleneck was filled before: a queue overflows
-                // only if some sender fills it.
+                // Congestion is named only if the bottleneck was filled before, because a queue
+                // overflows only if a sender fills it.
                 Some(share) if share >= SURE_CONGESTION && episode.is_filled => {
                     (Cause::Congestion, share.min(CONGESTION_MAX))
                 }

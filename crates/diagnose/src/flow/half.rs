@@ -22,10 +22,11 @@ use std::collections::VecDeque;
 pub struct Now {
     /// Time since the flow's first packet.
     pub time_ns: i64,
-    /// Time at which the packet would have passed without queues before the capture.
+    /// Time at which the packet would have passed the capture if it had not waited in queues before
+    /// it.
     pub sent_ns: i64,
-    /// Tick of the timestamps from which the delay in queues before the capture is known; 0 without
-    /// timestamps.
+    /// Length of a tick of the sender's timestamps, from which the queueing delay before the
+    /// capture is computed; 0 without timestamps.
     pub tick_ns: i64,
     /// Frame.
     pub packet: u64,
@@ -37,14 +38,14 @@ pub struct Now {
 
 /// MSS assumed if the handshake was not captured: that of Ethernet with IPv4.
 const ETHERNET_MSS: i64 = 1460;
-/// Bytes of the timestamps option, by which every segment is shorter.
+/// Bytes of the timestamps option, which shortens the payload of every segment.
 const TIMESTAMPS_BYTES: i64 = 12;
 /// The capture is at the receiver's end if the round trip to the receiver is less than this
 /// fraction of the RTT.
 const AT_RECEIVER: i64 = 8;
 
 impl Now {
-    /// True at the receiver's end, behind the queues of the path.
+    /// True if the capture is at the receiver's end, behind the queues of the path.
     pub fn is_at_receiver(&self) -> bool {
         self.receiver_loop.zip(self.rtt()).is_some_and(|(ns, rtt)| ns < rtt / AT_RECEIVER)
     }
@@ -74,13 +75,13 @@ pub struct EpisodeRecord {
     pub until: i64,
     /// Time of the end.
     pub end_ns: Option<i64>,
-    /// True if the sender had reduced its window before.
+    /// True if the sender had reduced its window before this episode.
     pub had_reduced: bool,
-    /// True if the sender has undone the reduction.
+    /// True if the sender has undone the reduction of this episode.
     pub is_undone: bool,
 }
 
-/// A timeout: index of the retransmission, time waited, RTO predicted.
+/// Timeout, with the index of its retransmission, the time waited, and the predicted RTO.
 #[derive(Debug, Clone, Copy)]
 pub struct TimeoutRecord {
     /// Retransmission.
@@ -110,13 +111,13 @@ pub struct Half {
     pub account: Account,
     /// Highest cumulative acknowledgment that has passed the capture.
     pub passed_ack: i64,
-    /// Lowest end of the data that the current acknowledgment covers for the first time and that
-    /// were sent only once; `i64::MAX` without such data.
+    /// Lowest end of a segment that was sent only once and that the current acknowledgment covers
+    /// for the first time; `i64::MAX` without such data.
     pub(super) original_end: i64,
     /// True if the receiver has reported a gap since the last cumulative acknowledgment.
     pub(super) has_gap: bool,
-    /// Numbers of acknowledgments of data sent once: of at most as many segments as a delayed ACK
-    /// covers, and of more.
+    /// Numbers of acknowledgments of data that were sent once: those that cover at most as many
+    /// segments as a delayed ACK, and those that cover more.
     pub(super) ack_widths: [u32; 2],
     /// Bytes acknowledged that were not captured.
     pub not_captured: i64,
@@ -126,17 +127,17 @@ pub struct Half {
     pub has_dsack: bool,
     /// True if queues before the capture are invisible: at the receiver's end, without timestamps.
     pub(super) is_blind: bool,
-    /// Window scale that the receiver announced; none without its SYN.
+    /// Window scale that the receiver announced; none if its SYN was not captured.
     pub scale: Option<u8>,
     pub(super) is_established: bool,
     has_syn: bool,
-    /// Range of data that were acknowledged before they were captured, and the time of the
+    /// Range of data whose acknowledgment was captured before the data, and the time of the
     /// acknowledgment.
     pub(super) skipped: (i64, i64, i64),
     pub(super) window: i64,
     /// Longest segment that the current acknowledgment covers for the first time.
     pub(super) longest_acked: i64,
-    /// Largest payload of a segment that the receiver accepts; none without its SYN.
+    /// MSS that the receiver announced; none if its SYN was not captured.
     pub mss: Option<i64>,
     pub(super) largest: i64,
     /// Transmission time of the newest data that the current acknowledgment covers.
@@ -154,36 +155,37 @@ pub struct Half {
     pub(super) busy_ns: i64,
     /// True if the capture is at the receiver's end.
     pub(super) is_at_receiver: bool,
-    /// Longest time for which queues before the capture have held data.
+    /// Longest time that data have waited in queues before the capture.
     pub(super) queued_ns: i64,
     /// Current busy period of the bottleneck; only at the receiver's end, where queues are
     /// invisible.
     pub(super) run: Option<Run>,
-    /// Earliest time at which the last acknowledgment took effect, and the limit until that time.
+    /// Earliest time at which the last acknowledgment took effect at the sender, and the limit
+    /// before it.
     pub(super) before_ack: (i64, Limit),
     /// Intervals in which the receiver may delay its acknowledgment.
     pub(super) held: VecDeque<Held>,
     /// Limit since the last event.
     pub(super) decision: Decision,
-    /// Times whose limit is decided by the final estimate of the path.
+    /// Times whose limit depends on the final estimate of the path.
     pub(super) weighing: UndecidedTimes,
     /// Intervals since data were last sent.
     pub(super) tail: Vec<Tail>,
     pub(super) ids: Identification,
     /// Place of the current packet in the order of sending.
     pub(super) stamp: Stamp,
-    /// Evidence of faults that have a name.
+    /// Evidence of known faults and habits.
     pub(super) evidences: Evidences,
     /// True if a policer explains the losses.
     pub(super) is_policed: bool,
     /// Explicit congestion notification.
     pub ecn: Ecn,
-    /// All packets, if the path is measured.
+    /// Record of all packets, if the path is measured.
     pub watch: Option<Box<Watch>>,
 }
 
 impl Half {
-    /// Position of a sequence number, near what was sent last.
+    /// Position of a sequence number, unwrapped next to the highest position sent.
     pub fn position(&mut self, seq: u32, is_syn: bool) -> i64 {
         let origin = *self.origin.get_or_insert_with(|| {
             let first = i64::from(!is_syn);
@@ -191,8 +193,8 @@ impl Half {
             (self.passed_ack, self.sender.una) = (first, first);
             seq.wrapping_sub(first as u32)
         });
-        // The sequence number wraps: of all positions that it may mean, the nearest to the highest
-        // one sent.
+        // The sequence number wraps. Of all positions that it may stand for, the one nearest to the
+        // highest position sent is chosen.
         let near = self.board.end;
         near + i64::from(seq.wrapping_sub(origin.wrapping_add(near as u32)) as i32)
     }
@@ -223,7 +225,8 @@ impl Half {
         let relation = match self.relation((start, end), stamp, now) {
             // The response to this SYN was captured before the SYN itself.
             Relation::Again(_) if is_first_syn => Relation::Late,
-            // The acknowledgment was captured before the data, so that these are no retransmission.
+            // The acknowledgment was captured before the data, so the data are not a
+            // retransmission.
             Relation::Again(_) if self.was_skipped(start, end, now) => {
                 if end > self.board.end {
                     Relation::New
@@ -259,7 +262,8 @@ impl Half {
             self.payload_end = end - i64::from(packet.control.any(Control::FIN));
             self.account.resume();
         }
-        // A late original was sent before data that have been counted already.
+        // A late original was sent before data that are already counted, so it does not lengthen
+        // the busy period.
         if relation != Relation::Late {
             self.occupy(now.sent_ns, end - start);
         }
@@ -270,7 +274,7 @@ impl Half {
         self.set_limit(now.sent_ns);
     }
 
-    /// Evaluates data as evidence of a pattern (a fault that has a name).
+    /// Evaluates data as evidence of a pattern (a known fault or habit).
     fn on_evidence(&mut self, packet: &Packet, (start, relation): (i64, Relation), now: &Now) {
         if packet.payload_bytes > 0 && !matches!(relation, Relation::Late | Relation::Copied) {
             let sent = Sent {
@@ -284,7 +288,8 @@ impl Half {
         }
     }
 
-    /// Most payload of a segment on the path; a capture may show several merged into one.
+    /// Largest payload of a segment on the path. The capture may show larger packets, merged from
+    /// several segments.
     pub(super) fn segment_bytes(&self, packet: &Packet) -> i64 {
         let options = if packet.options.timestamps.is_some() { TIMESTAMPS_BYTES } else { 0 };
         self.mss.unwrap_or(ETHERNET_MSS) - options
@@ -297,8 +302,8 @@ impl Half {
         if was_idle && self.is_pause(now) {
             self.tail_was(Limit::Application);
         } else if was_idle && payload_bytes < self.largest {
-            // Less than a segment had been held back until everything was acknowledged: Nagle's
-            // algorithm.
+            // A partial segment was sent when everything was acknowledged: Nagle's algorithm had
+            // held it back.
             self.tail_was(Limit::Nagle);
         } else if !was_idle && self.is_paced(now) {
             self.tail_was(Limit::Pacing);
@@ -310,8 +315,8 @@ impl Half {
         self.sender.on_flight(flight, self.largest.max(payload_bytes));
     }
 
-    /// Episode to which the time of a limit belongs: a small window is that of the last reduction
-    /// that was not undone.
+    /// Episode to which the time of a limit belongs. For a small window this is the episode of the
+    /// last reduction that was not undone.
     pub(super) fn episode_of(&self, limit: Limit) -> Option<usize> {
         match limit {
             Limit::Window => self.episodes.iter().rposition(|episode| !episode.is_undone),
@@ -348,7 +353,7 @@ impl Half {
         let sent_bytes = self.evidences.policing.sent();
         if start < old_end {
             for span in self.board.range_mut(start, end.min(old_end)) {
-                // The missing data have turned up: this is the first copy.
+                // These data were missing until now, so this is their first copy.
                 if span.copies == 0 {
                     (span.first_ns, span.packet) = (time, now.packet);
                     (span.last_ns, span.sent_ns, span.stamp) = (time, now.sent_ns, stamp);

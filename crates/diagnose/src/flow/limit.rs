@@ -11,7 +11,7 @@ use super::weigh::Decision;
 use crate::answer::Needless;
 use crate::packet::Packet;
 
-/// Part of the path's product at which the bottleneck counts as the limit.
+/// Fraction of the path's bandwidth-delay product from which the bottleneck counts as the limit.
 const FILLED: f64 = 0.95;
 /// Shortest wait for an acknowledgment that is attributed to the receiver's delay.
 const DELAYED_MIN_NS: i64 = 500_000;
@@ -19,22 +19,22 @@ const DELAYED_MIN_NS: i64 = 500_000;
 /// Maximum number of intervals in which the receiver may delay its acknowledgment.
 const HELD_MAX: usize = 64;
 
-/// Longest time after an acknowledgment in which a sender with more data sends them, as a divisor
-/// of the RTT.
+/// A sender that sends nothing for RTT/`PAUSE_MIN` after an acknowledgment had no data to send.
 const PAUSE_MIN: i64 = 8;
-/// Lower bound of that time.
+/// Lower bound of this time.
 const PAUSE_MIN_NS: i64 = 2_000_000;
 
-/// Longest time in which a sender sends the data that an acknowledgment releases. A convention:
-/// hosts take microseconds, and gaps of pacing are longer (240 µs for two segments at 100 Mbit/s).
+/// Longest time that a host takes to send the data that an acknowledgment releases. The value is a
+/// convention: hosts take microseconds, whereas the gaps of pacing are longer (240 µs for two
+/// segments at 100 Mbit/s).
 const RELEASED_NS: i64 = 100_000;
 
-/// Interval in which all data sent may have arrived without an acknowledgment.
+/// Interval in which all data sent may have arrived while the receiver delays the acknowledgment.
 #[derive(Debug, Clone, Copy)]
 pub struct Held {
     /// Position after everything sent.
     pub(super) end: i64,
-    /// Time at which its acknowledgment is due.
+    /// Time at which the acknowledgment would take effect without the delay.
     due_ns: i64,
 }
 
@@ -44,15 +44,15 @@ const fn may_wait(limit: Limit) -> bool {
 }
 
 impl Half {
-    /// Processes acknowledgments that take effect at the sender until this time.
+    /// Processes the acknowledgments that take effect at the sender by this time.
     pub fn advance_to(&mut self, until_ns: i64) {
         while let Some(ack) = self.sender.pop(until_ns, self.board.end) {
             self.take(&ack);
         }
     }
 
-    /// Processes acknowledgments until the end of the capture. An acknowledgment that has not
-    /// reached the sender by then counts only if it ends the flow's life.
+    /// Processes acknowledgments until the end of the capture. If an acknowledgment has not reached
+    /// the sender by then, it counts only if it ends the flow's life.
     pub fn advance_to_end(&mut self, end_ns: i64) {
         self.advance_to(end_ns);
         if self.payload_end > 0 && self.passed_ack >= self.payload_end {
@@ -109,8 +109,8 @@ impl Half {
         }
     }
 
-    /// Undoes a timeout of a Linux sender: F-RTO or timestamps have shown the sender that the
-    /// timeout was needless.
+    /// Undoes the window reduction of a timeout, as a Linux sender does when F-RTO or timestamps
+    /// show that the timeout was needless.
     fn undo_timeout(&mut self) {
         if std::mem::take(&mut self.sender.has_undone)
             && let Some(episode) = self.episodes.last_mut()
@@ -120,8 +120,8 @@ impl Half {
         }
     }
 
-    /// Corrects the estimate of the bottleneck's queue: at most the unacknowledged data are still
-    /// queued, because earlier data have passed or were lost.
+    /// Corrects the estimate of the bottleneck's queue. At most the unacknowledged data can still
+    /// be queued, because earlier data have passed or were lost.
     fn bound_queue(&mut self, ack: &Ack) {
         let (Some(rate), Some(least)) = (self.path.rate(), self.sender.rtt_min_ns) else { return };
         let left = (self.board.end - ack.ack).max(0) as f64;
@@ -130,7 +130,7 @@ impl Half {
         self.busy_ns = self.busy_ns.min(passed_ns.max(sent_ns));
     }
 
-    /// Ends an interval; records whether the receiver may be delaying the acknowledgment of all
+    /// Ends an interval, and records whether the receiver may be delaying the acknowledgment of all
     /// data sent.
     pub(super) fn pass(&mut self, time_ns: i64, limit: Limit) -> i64 {
         let episode = self.episode_of(limit);
@@ -168,7 +168,8 @@ impl Half {
         self.decision = Decision { limit, otherwise, flight };
     }
 
-    /// Decides by the final estimate of the path's product when the bottleneck was filled.
+    /// Decides when the bottleneck was filled, by the final estimate of the path's bandwidth-delay
+    /// product.
     pub(super) fn correct_bottleneck(&mut self) {
         let weighing = std::mem::take(&mut self.weighing);
         if let (Some(product), None) = (self.path.bandwidth_delay_bytes(), &self.run) {
@@ -176,7 +177,8 @@ impl Half {
         }
     }
 
-    /// Evaluates whether the receiver has delayed an acknowledgment.
+    /// Determines whether the receiver has delayed this acknowledgment, and reassigns the time of
+    /// the delay.
     fn release(&mut self, ack: &Ack) {
         let is_gap = ack.is_duplicate || ack.sacked_from > 0 || ack.fills_gap;
         let least = self.sender.rtt_min_ns.unwrap_or(0);
@@ -187,7 +189,8 @@ impl Half {
             // change of the limit arrives half a round trip later at the earliest.
             let from_ns = held.due_ns.max(self.account.held_ns() + least / 2);
             let length = ack.effective_ns - from_ns;
-            // Later data were released by another acknowledgment.
+            // If more data have been sent since, another acknowledgment released them, and the
+            // delay was not the limit.
             let is_all = held.end == self.board.end;
             if is_all && length > DELAYED_MIN_NS && may_wait(limit) && !is_gap {
                 let of = (limit, self.episode_of(limit));
@@ -196,13 +199,15 @@ impl Half {
             }
         }
         if is_gap {
-            // Missing data, not a delayed ACK, prevented the acknowledgment.
+            // Data were missing at the receiver, so it could not acknowledge; it did not delay the
+            // ACK.
             self.held.clear();
         }
     }
 
-    /// Ends the life of a flow when the last of its payload arrives: half a round trip before the
-    /// acknowledgment, or earlier if that was delayed.
+    /// Ends the life of a flow when the last of its payload arrives. This is half a round trip
+    /// before the acknowledgment takes effect, or earlier if the receiver delayed the
+    /// acknowledgment.
     fn finish_payload(&mut self, ack: &Ack) {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let due_ns = (self.busy_ns + least).max(self.account.since_ns());
@@ -212,8 +217,8 @@ impl Half {
         self.account.pause(arrival_ns);
     }
 
-    /// Records an arrival at the receiver's end: without timestamps only the spacing of arrivals
-    /// shows the queue.
+    /// Records an arrival at the receiver's end. Without timestamps, only the spacing of arrivals
+    /// reveals a queue.
     pub(super) fn arrived(&mut self, packet: &Packet, at: (i64, Relation), now: &Now) {
         let Some(rtt) = now.rtt() else { return };
         let bytes = i64::from(packet.payload_bytes);
@@ -232,20 +237,22 @@ impl Half {
         }
     }
 
-    /// True if the sender had nothing to send: all data had been acknowledged for a long time.
+    /// True if the sender had nothing to send, since it was silent for a long time after the last
+    /// packet or acknowledgment.
     pub(super) fn is_pause(&self, now: &Now) -> bool {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let since_ns = now.sent_ns - self.sender.active_ns() - self.blur_ns(now);
         since_ns > (least / PAUSE_MIN).max(PAUSE_MIN_NS)
     }
 
-    /// Limit until these data were sent. At a capture away from the sender, an acknowledgment may
-    /// have reached the sender a little later than assumed; the data that it released then end the
-    /// limit from before it.
+    /// Limit that ended when these data were sent. At a capture away from the sender, an
+    /// acknowledgment may have reached the sender a little later than assumed. Data that it
+    /// released then end the limit that was in force before it.
     pub(super) fn limit_until(&self, now: &Now) -> Limit {
         let (effective_ns, before) = self.before_ack;
         let slack_ns = acks::slack_ns(now.sender_loop.unwrap_or(0));
-        // The least round trip is that of the shortest packet; a full segment takes longer.
+        // The least round trip is that of the shortest packet, and a full segment takes longer, so
+        // the tolerance is doubled.
         let since_ns = now.sent_ns - effective_ns;
         if slack_ns > 0 && since_ns <= 2 * slack_ns + self.blur_ns(now) {
             before
@@ -254,17 +261,17 @@ impl Half {
         }
     }
 
-    /// Uncertainty of the time at which data were sent: one timestamp tick, because the queueing
-    /// delay is inferred from timestamps; for a capture behind the bottleneck, plus the
-    /// transmission time of one segment.
+    /// Uncertainty of the time at which data were sent. It is one timestamp tick, because the
+    /// queueing delay is inferred from timestamps. At the receiver's end the transmission time of
+    /// one segment is added.
     fn blur_ns(&self, now: &Now) -> i64 {
         let segment_ns = self.path.rate().map_or(0.0, |rate| self.largest as f64 / rate * 1e9);
         now.tick_ns + if now.is_at_receiver() { segment_ns as i64 } else { 0 }
     }
 
-    /// True if the sender's clock released this segment: no acknowledgment came just before it, and
-    /// other data were sent within the half round trip before. At the receiver's end this is
-    /// unknown, because queues delay the segment.
+    /// True if pacing delayed this segment: no acknowledgment came just before it, and other data
+    /// were sent within the preceding half round trip. At the receiver's end this is unknown,
+    /// because queues delay the segment.
     pub(super) fn is_paced(&self, now: &Now) -> bool {
         let least = self.sender.rtt_min_ns.unwrap_or(0);
         let [since_ack, since_data] = self.sender.idle_ns(now.sent_ns);
@@ -317,9 +324,9 @@ impl Half {
         self.last_length < self.largest && !fills_window
     }
 
-    /// Room up to which the peer's window counts as full: less than a segment. At the receiver's
-    /// end the data released by the last acknowledgment are added, because they arrive segment by
-    /// segment.
+    /// The peer's window counts as full if it has less room than this: one segment. At the
+    /// receiver's end, the data that the last acknowledgment released are added, because they
+    /// arrive one segment at a time.
     const fn room(&self) -> i64 {
         self.largest * if self.is_at_receiver { 1 + DELAYED_SEGMENTS } else { 1 }
     }

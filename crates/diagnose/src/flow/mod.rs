@@ -1,4 +1,4 @@
-//! One flow: both directions, the place of the capture between them, and the answer.
+//! One flow: both directions, the place of the capture on the path, and the diagnosis.
 
 mod account;
 mod acks;
@@ -35,13 +35,14 @@ use std::collections::VecDeque;
 /// Maximum number of timestamp values that wait for their echo.
 const ECHOES_MAX: usize = 256;
 
-/// Least time from the capture to an end and back.
+/// Least time from the capture to an endpoint and back.
 #[derive(Debug, Default)]
 struct Loop {
     least_ns: Option<i64>,
     /// The newest sample, from an echo.
     recent_ns: Option<i64>,
-    /// Timestamp values on their way to that end, with the time of the first packet of each.
+    /// Timestamp values that this endpoint has not echoed yet, each with the time of its first
+    /// packet.
     values: VecDeque<(u32, i64)>,
 }
 
@@ -52,9 +53,9 @@ impl Loop {
         }
     }
 
-    /// Handles a packet towards that end with this timestamp value.
+    /// Handles a packet towards this endpoint with this timestamp value.
     fn sent(&mut self, value: u32, time_ns: i64) {
-        // Packets of one tick have one value; an echo may answer the first of them.
+        // Packets of one tick have the same value, and an echo may answer the first of them.
         if self.values.back().is_some_and(|(last, _)| *last == value) {
             return;
         }
@@ -64,10 +65,10 @@ impl Loop {
         self.values.push_back((value, time_ns));
     }
 
-    /// Handles a packet from that end that echoes a timestamp value.
+    /// Handles a packet from this endpoint that echoes a timestamp value.
     fn echoed(&mut self, echo: u32, time_ns: i64) {
         while let Some((value, sent_ns)) = self.values.front().copied() {
-            // Later values wait for their own echo; earlier ones will have none.
+            // Later values keep waiting for their own echo; earlier values will get none.
             if (value.wrapping_sub(echo) as i32) > 0 {
                 return;
             }
@@ -80,7 +81,8 @@ impl Loop {
     }
 }
 
-/// Round trip to the sender below which capture times are more precise than ticks of a millisecond.
+/// If the round trip to the sender is shorter than this, capture times are more precise than
+/// timestamps with ticks of a millisecond.
 const QUEUED_NS: i64 = 3_000_000;
 
 /// TCP connection in a capture.
@@ -216,7 +218,8 @@ impl Flow {
             self.offers_ecn |= packet.control.any(Control::ECE) && packet.control.any(Control::CWR);
             self.syn_ns[side] = Some(time_ns);
             if let Some(other) = self.syn_ns[1 - side].filter(|_| is_first) {
-                // The SYN/ACK answers the SYN: the round trip from the capture to this end.
+                // The SYN/ACK answers the SYN, which gives the round trip from the capture to this
+                // endpoint.
                 self.loops[side].sample(time_ns - other);
                 self.handshake_ns[side] = Some(time_ns - other);
                 let is_cut = self.syns.iter().flatten().any(|syn| syn.is_cut);
@@ -232,7 +235,8 @@ impl Flow {
             if let [Some(first), Some(second)] = self.syn_ns {
                 let opener = usize::from(second < first);
                 if side == opener {
-                    // The third packet answers the SYN/ACK: the round trip to the opener.
+                    // The third packet answers the SYN/ACK, which gives the round trip from the
+                    // capture to the opener.
                     self.loops[side].sample(time_ns - first.max(second));
                     self.handshake_ns[side] = Some(time_ns - first.max(second));
                 }
@@ -253,7 +257,7 @@ impl Flow {
         }
     }
 
-    /// Time and place for the data of one side.
+    /// Time and place of this packet, for the data that the side `sender` sends.
     fn now(&self, packet: &Packet, sender: usize) -> Now {
         Now {
             time_ns: packet.time_ns - self.start_ns,

@@ -1,22 +1,25 @@
 //! Bandwidth-delay product of the path: rate of the bottleneck times the minimum round trip.
 //!
-//! The rate is the most frequent one at which acknowledgments follow each other while data wait at
-//! the bottleneck: when they were sent closer together, or before the data ahead of them passed.
-//! Acknowledgments that are much closer together than their data were compressed by a queue (ACK
-//! compression), and are ignored.
+//! The rate is the most frequent rate at which acknowledgments follow each other while data wait at
+//! the bottleneck. Data wait if they were sent closer together than they were acknowledged, or
+//! before the previous data had passed the bottleneck. Acknowledgments that are much closer
+//! together than their data were compressed by a queue (ACK compression), and are ignored.
 //!
-//! The least round trip is that of a full segment: a SYN is shorter, and the second of two segments
-//! that were sent together waits for the first. A receiver that acknowledges every second segment
-//! adds one segment to the product, because the first waits for the second (docs/decisions/0018).
+//! The minimum round trip is that of a full segment: a SYN is shorter, and the second of two
+//! segments that were sent together waits for the first. If the receiver acknowledges every second
+//! segment, one segment is added to the product, because the first of two waits for the second
+//! (docs/decisions/0018).
 
 /// Number of bins of the histogram, each 5 % wider than the previous one.
 const BINS: usize = 360;
 const WIDTH: f64 = 0.05;
 /// Lower end of the histogram, in bytes per second.
 const LOWEST: f64 = 1e3;
-/// Minimum spacing as a fraction of the round trip: data closer together belong to one burst.
+/// Divisor of the round trip. Data that arrive within less than RTT/`ARRIVALS_MIN` belong to one
+/// burst.
 const ARRIVALS_MIN: i64 = 4;
-/// A link counts as slow if less than one byte in this number arrives in a burst: a convention.
+/// A link counts as slow if less than one in this number of bytes arrives in a burst (a
+/// convention).
 const BURSTS_MIN: f32 = 4.0;
 
 /// Estimates of the path.
@@ -24,15 +27,15 @@ const BURSTS_MIN: f32 = 4.0;
 pub struct Path {
     /// Bytes by rate.
     bytes: Vec<f32>,
-    /// Seconds that these bytes took, by rate.
+    /// Seconds that these bytes took, in bins by rate.
     seconds: Vec<f32>,
     best: usize,
     round_trips: RoundTrips,
     last: Option<(i64, i64)>,
     /// Arrival time of the last data, at the receiver's end.
     arrived_ns: Option<i64>,
-    /// Bytes that arrived within a fraction of the round trip after the previous ones, and other
-    /// bytes.
+    /// Bytes that arrived in a burst (within a fraction of the round trip after the previous
+    /// bytes), and other bytes.
     arrived: [f32; 2],
 }
 
@@ -56,10 +59,10 @@ struct RoundTrips {
     segment: i64,
     /// Least round trip of a segment that was acknowledged alone.
     single_ns: Option<i64>,
-    /// Least time from the first of several segments to the acknowledgment of all, and how many
-    /// follow the first.
+    /// Least time from the first of several segments to their common acknowledgment, and the number
+    /// of segments after the first.
     several: Option<(i64, i64)>,
-    /// Acknowledgments of one segment, and of several.
+    /// Numbers of acknowledgments of one segment, and of several.
     counts: [u32; 2],
 }
 
@@ -70,7 +73,7 @@ pub struct Acknowledged {
     pub segment: i64,
     /// Number of segments.
     pub segments: i64,
-    /// Time from the first one's transmission to the acknowledgment, at the sender.
+    /// Time from the transmission of the first segment to the acknowledgment, at the sender.
     pub since_first_ns: i64,
 }
 
@@ -78,7 +81,7 @@ impl Path {
     /// Handles an acknowledgment of full segments that were sent once.
     pub fn on_round_trip(&mut self, it: &Acknowledged) {
         let trips = &mut self.round_trips;
-        // A longer segment shows that those before were not full: start again.
+        // A longer segment shows that the earlier ones were not full, so the minima are reset.
         if it.segment > trips.segment {
             *trips = RoundTrips { segment: it.segment, ..RoundTrips::default() };
         }
@@ -96,7 +99,8 @@ impl Path {
         }
     }
 
-    /// Bytes of payload that keep the bottleneck busy, once rate and round trip are known.
+    /// Bandwidth-delay product in bytes of payload; none until the rate and the round trip are
+    /// known.
     pub fn bandwidth_delay_bytes(&self) -> Option<f64> {
         let rate = self.rate()?;
         let trips = &self.round_trips;
@@ -131,7 +135,7 @@ impl Path {
         let gap = last.map_or(0, |last| time_ns - last);
         let is_apart = gap >= rtt_ns / ARRIVALS_MIN;
         self.arrived[usize::from(is_apart)] += bytes as f32;
-        // Over a slow link no data come closer together.
+        // Over a slow link all data arrive with large gaps, so these are used as well.
         let is_slow = self.arrived[0] * BURSTS_MIN < self.arrived[1];
         if !is_apart || (is_slow && gap < rtt_ns) {
             self.add(bytes, gap);
@@ -148,11 +152,12 @@ impl Path {
             self.bytes = vec![0.0; BINS];
             self.seconds = vec![0.0; BINS];
         }
-        // Each bin that is used has neighbours on both sides.
+        // The first and the last bin stay empty, so that each used bin has neighbours on both
+        // sides.
         let bin = bin.clamp(1, BINS - 2);
         self.bytes[bin] += bytes as f32;
         self.seconds[bin] += gap as f32 * 1e-9;
-        // Only the sums around these three bins have changed.
+        // The sums of only these three bins and their neighbours have changed.
         for near in bin - 1..=bin + 1 {
             if self.weight(near) > self.weight(self.best) {
                 self.best = near;
@@ -160,7 +165,7 @@ impl Path {
         }
     }
 
-    /// Forgets the last acknowledgment, because losses lie between it and the next one.
+    /// Discards the last acknowledgment, because losses lie between it and the next one.
     pub fn interrupt(&mut self) {
         self.last = None;
         self.arrived_ns = None;
@@ -171,12 +176,13 @@ impl Path {
         self.bytes.get(from..(bin + 2).min(BINS)).map_or(0.0, |near| near.iter().sum())
     }
 
-    /// Bytes per second, once there is a sample.
+    /// Rate of the bottleneck in bytes per second; none without samples.
     pub fn rate(&self) -> Option<f64> {
         if self.best == 0 {
             return None;
         }
-        // All bytes over all their time: a mean of the rates would favour short intervals.
+        // All bytes are divided by their total time, since a mean of the rates would favour short
+        // intervals.
         let near = self.best - 1..=self.best + 1;
         let sum = |of: &[f32]| of[near.clone()].iter().map(|it| f64::from(*it)).sum::<f64>();
         Some(sum(&self.bytes) / sum(&self.seconds))

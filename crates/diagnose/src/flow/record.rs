@@ -1,4 +1,4 @@
-//! Retransmissions of one direction, with evidence that is added later.
+//! Retransmissions of one direction, and the evidence that later packets add to them.
 
 use super::board::Stamp;
 use crate::answer::{Evidence, Kind, Needless, Proof};
@@ -29,7 +29,7 @@ pub struct Record {
     pub number: u32,
     /// Probability that the kind is right.
     pub kind_confidence: f64,
-    /// Frame of the first copy; none if it was not captured.
+    /// Frame of the first copy of the data; none if it was not captured.
     pub original: Option<u64>,
     /// Needless, needed or unknown.
     pub needless: Needless,
@@ -41,8 +41,8 @@ pub struct Record {
     pub episode: Option<usize>,
     /// True if a DSACK block has been assigned to it.
     pub has_dsack: bool,
-    /// Acknowledgment that shows the sender, by a DSACK block or its timestamp, that the
-    /// retransmission was needless.
+    /// Frame of the acknowledgment that shows the sender, by a DSACK block or its timestamp, that
+    /// the retransmission was needless.
     pub sender_knows: Option<u64>,
     /// Previous retransmission of the same data.
     pub before: Option<u32>,
@@ -51,7 +51,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Adopts evidence that is stronger than the present one.
+    /// Replaces the present evidence if the new one is stronger.
     pub fn prove(&mut self, needless: Needless, confidence: f64, proof: Proof) {
         if self.needless == Needless::Unknown || confidence > self.confidence {
             (self.needless, self.confidence, self.proof) = (needless, confidence, proof);
@@ -87,20 +87,19 @@ impl Records {
         self.index_at(start).map(|index| &self.all[index as usize])
     }
 
-    /// Handles a DSACK block in frame `packet`: the last retransmission within the block arrived as
-    /// a duplicate.
+    /// Handles a DSACK block in frame `packet`, which reports that a retransmission arrived as a
+    /// duplicate.
     pub fn duplicate(&mut self, start: i64, end: i64, packet: u64) {
         let mut found = None;
         for (_, index) in self.by_start.range(start..end) {
             let record = &self.all[*index as usize];
-            // The block must contain the whole segment, and refers to the oldest retransmission not
-            // yet reported.
+            // The block must contain the whole segment. It refers to the oldest retransmission that
+            // has not been reported yet.
             if record.end <= end && !record.has_dsack && record.packet < packet {
                 found = Some(found.map_or(*index, |other: u32| other.min(*index)));
             }
         }
-        // The sender merged segments, so the retransmission is larger than the receiver's
-        // block.
+        // If the sender merged segments, the retransmission is larger than the receiver's block.
         let before = self.by_start.range(..=start).next_back();
         let around = before.filter(|(_, index)| self.all[**index as usize].end >= end);
         let found = found.or(around.map(|(_, index)| *index));

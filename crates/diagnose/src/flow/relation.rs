@@ -1,22 +1,23 @@
-//! Relation of a packet to those before it: new, a retransmission, or late.
+//! Relation of a packet to earlier ones: new data, a retransmission, or a late original.
 
 use super::board::{Span, Stamp};
 use super::half::{Half, Now};
 
-/// If at least this number of packets is missing before the first retransmission, some of them
-/// carried new data.
+/// If at least this number of packets is missing before the first retransmission, they count as
+/// lost new data.
 const TAIL_MIN: i64 = 3;
 /// Payload of an Ethernet frame.
 const SEGMENT_MAX: u32 = 1_460;
-/// Time by which captured data may follow their acknowledgment; a round trip if that is longer.
+/// Maximum time by which data may be captured after their own acknowledgment, or a round trip if
+/// that is longer.
 const SKIPPED_MIN_NS: i64 = 1_000_000;
-/// Ratio of the receiver's to the sender's part of the round trip from which the capture is near
-/// the sender.
+/// The capture counts as near the sender if the round trip to the receiver is at least this number
+/// of times as long as that to the sender.
 const NEAR: i64 = 8;
-/// Minimum number of pauses without a number used by other packets, for the IP identification to
-/// count as a counter of this connection alone.
+/// The IP identification counts as a counter of this connection alone after at least this number of
+/// pauses in which no other packet used a number.
 const PAUSES_MIN: u32 = 3;
-/// Longest payload on the wire; longer ones were merged by a network card or a kernel.
+/// Longest payload on the wire. Longer ones were merged by a network card or a kernel.
 const SUPER_BYTES: i64 = 9_000;
 
 /// Relation of a packet to earlier ones.
@@ -28,11 +29,11 @@ pub(super) enum Relation {
     Late,
     /// A copy made by the network.
     Copied,
-    /// Retransmission; with the frame of an earlier copy, if one was captured.
+    /// Retransmission, with the frame of an earlier copy if one was captured.
     Again(Option<u64>),
 }
 
-/// Detector for an IP identification that counts a direction's packets.
+/// Detects whether the IP identification counts the packets of a direction.
 #[derive(Debug, Default)]
 pub(super) struct Identification {
     last: u16,
@@ -45,20 +46,20 @@ pub(super) struct Identification {
     last_ns: i64,
     /// Segments of the last packet.
     segments: u16,
-    /// Number of pauses in which no other packet used a number of the IP identification, and of
-    /// other pauses.
+    /// Number of pauses in which no other packet used a number of the IP identification, and number
+    /// of other pauses.
     quiet: [u32; 2],
 }
 
 impl Identification {
     pub(super) fn next(&mut self, id: u16, length: u32, now: &Now) -> Option<u16> {
-        // A card that splits a packet gives a number to each of its segments.
+        // If a network card splits a packet, each of its segments takes a number.
         let taken =
             std::mem::replace(&mut self.segments, length.div_ceil(SEGMENT_MAX).max(1) as u16);
         let step = id.wrapping_sub(self.last);
         let ahead = id.wrapping_sub(self.highest);
-        // If the counter does not belong to this connection alone, other traffic advances it,
-        // mostly in pauses.
+        // If the counter is shared with other traffic, that traffic advances it, mostly in pauses
+        // of this connection.
         self.ones += u32::from(step == 1);
         let is_pause = now.rtt().is_some_and(|rtt| now.time_ns - self.last_ns > rtt / 2);
         self.last_ns = now.time_ns;
@@ -83,10 +84,10 @@ impl Identification {
 }
 
 impl Half {
-    /// Appends a hole for data that were sent but lost before the capture, as the IP identification
-    /// shows. This is done if the packet continues the data seen so far although its identification
-    /// skips numbers: the skipped packets carried these data. It is also done if several numbers
-    /// are skipped between the newest data and the first retransmission.
+    /// Appends a hole for data that were lost before the capture, as skipped numbers of the IP
+    /// identification show. There are two cases: the numbers are skipped although this packet
+    /// directly continues the captured data, or several are skipped between the newest data and the
+    /// first retransmission.
     pub(super) fn hidden(&mut self, start: i64, now: &Now, stamp: Stamp) {
         let lost = i64::from(self.ids.skipped);
         let end = self.board.end;
@@ -96,9 +97,9 @@ impl Half {
             return;
         }
         let is_next = start == end && !self.board.has_hole();
-        // A super-segment takes the numbers of all its segments.
+        // Payloads above this size are super-segments, which take several numbers each.
         let is_segment = (1..SUPER_BYTES).contains(&self.largest);
-        // A capture close to the sender contains all of its packets.
+        // A capture close to the sender contains all packets, so nothing was lost before it.
         let is_far = now.sender_loop > now.receiver_loop.map(|it| it / NEAR);
         let is_known = self.sender.una > 0 && stamp.ip_id.is_some() && is_segment && is_far;
         if !is_known || !(is_next || is_turn) {
@@ -135,14 +136,14 @@ impl Half {
             if span.copies == 0 {
                 let age = now.time_ns - span.first_ns;
                 let rtt = now.rtt().unwrap_or(3_000_000);
-                // Without evidence of the order, the age of the previous copy decides, because no
-                // sender learns of a loss within less than a round trip.
+                // Without evidence of the order, the age of the hole decides, because no sender
+                // learns of a loss within less than a round trip.
                 if is_after.unwrap_or(age >= rtt / 10 * 9) {
                     return Relation::Again(None);
                 }
                 late = true;
             } else if stamp == span.stamp && stamp.ip_id.is_some() {
-                // A retransmission has an IP identification of its own.
+                // A retransmission would have another IP identification.
                 return Relation::Copied;
             } else if span.retransmission.is_some() || is_after.is_none() {
                 let age = now.time_ns - span.last_ns;
@@ -160,8 +161,8 @@ impl Half {
         if late { Relation::Late } else { Relation::Again(None) }
     }
 
-    /// True if the acknowledgment of these data was captured just before the data: a network card
-    /// that aggregates segments (LRO, GRO) delivers them to the capture later.
+    /// True if the acknowledgment of these data was captured just before the data. This happens if
+    /// a network card aggregates segments (LRO, GRO) and delivers them to the capture later.
     pub(super) fn was_skipped(&mut self, start: i64, end: i64, now: &Now) -> bool {
         let (from, to, since_ns) = self.skipped;
         let limit_ns = now.rtt().unwrap_or(0).max(SKIPPED_MIN_NS);
@@ -176,7 +177,8 @@ impl Half {
     /// Relation of a packet whose data are already acknowledged.
     fn relation_of_acked(&self, (start, end): (i64, i64), stamp: Stamp, now: &Now) -> Relation {
         if end > self.passed_ack {
-            // Without any captured acknowledgment there is no evidence.
+            // These data were discarded without a captured acknowledgment, so there is no evidence
+            // of a loss.
             return Relation::Late;
         }
         let Some(record) = self.records.last_at(start).filter(|record| record.original.is_none())

@@ -1,4 +1,5 @@
-//! Retransmissions of one direction: their kind, their episode, and the evidence available at once.
+//! Handling of one direction's retransmissions: their kind, their episode, and the evidence
+//! available at that time.
 
 use super::account::Limit;
 use super::half::{EpisodeRecord, Half, Now, TimeoutRecord};
@@ -85,7 +86,7 @@ impl Half {
         let limit = if is_timeout && verdict.begins {
             let (waited_ns, rto_ns) = (verdict.waited_ns, verdict.rto_ns);
             self.timeouts.push(TimeoutRecord { index, waited_ns, rto_ns });
-            // Earlier retransmissions are lost with everything else.
+            // A timeout marks everything in flight lost, including earlier retransmissions.
             self.resent_bytes = 0;
             Limit::Timeout
         } else {
@@ -107,7 +108,7 @@ impl Half {
         }
     }
 
-    /// Adds a retransmission, with the evidence available at once.
+    /// Adds a retransmission, with the evidence available at this time.
     pub(super) fn note(
         &mut self,
         packet: &Packet,
@@ -120,7 +121,7 @@ impl Half {
         let previous = self.board.range(start, end).find_map(|span| span.stamp.value);
         let all_sacked = {
             let mut spans = self.board.range(start, end).peekable();
-            // `all` alone would be true of a range without spans.
+            // The test for a first span is needed, because `all` is true for an empty range.
             spans.peek().is_some() && spans.all(|span| span.sacked)
         };
         let mut record = Record {

@@ -1,10 +1,11 @@
-//! Busy periods of the bottleneck, as arrivals at the receiver's end show them.
+//! Busy periods of the bottleneck, inferred from arrivals at the receiver's end.
 //!
-//! Queues before the capture hide when data were sent there. If a window keeps the bottleneck's
-//! queue from emptying, its segments arrive back to back, spaced by their transmission times.
+//! There, queues before the capture hide when data were sent. But if a window keeps the
+//! bottleneck's queue from emptying, segments arrive back to back, spaced by their transmission
+//! times.
 
-/// Fraction of a segment's transmission time by which the next may be late without a gap: a
-/// convention.
+/// Fraction of a segment's transmission time by which the next segment may be late without causing
+/// a gap (a convention).
 const GAP: f64 = 0.5;
 
 /// Data that arrive back to back.
@@ -17,19 +18,19 @@ pub struct Run {
 }
 
 impl Run {
-    /// Handles arriving data whose transmission takes `length_ns`, after missing data that took
-    /// `missing_ns`.
+    /// Handles the arrival of data whose transmission takes `length_ns`. The transmission of data
+    /// that are missing before them took `missing_ns`.
     pub fn on_arrived(&mut self, time_ns: i64, length_ns: f64, missing_ns: f64) {
         let may_take_ns = (length_ns * (1.0 + GAP) + missing_ns) as i64;
         if self.last_ns.is_none_or(|last| time_ns - last > may_take_ns) {
-            // The bottleneck began with the segment before it arrived.
+            // The bottleneck began to transmit the segment this long before its arrival.
             self.since_ns = time_ns - length_ns as i64;
         }
         self.last_ns = Some(time_ns);
         self.until_ns = time_ns + (length_ns * (1.0 + GAP)) as i64;
     }
 
-    /// Time for which the bottleneck has been busy, 0 after a gap.
+    /// Length of the current busy period of the bottleneck; 0 after a gap.
     pub fn length_ns(&self, now_ns: i64) -> i64 {
         if self.last_ns.is_none() || now_ns > self.until_ns { 0 } else { now_ns - self.since_ns }
     }

@@ -1,8 +1,9 @@
 //! Model of the sender, inferred from its packets and from the acknowledgments that reach it:
 //! timers, duplicate ACKs, and the current episode of loss recovery.
 //!
-//! An acknowledgment that passes the capture reaches the sender half a round trip later, and the
-//! data that it releases pass the capture after a whole one; until then it waits in `coming`.
+//! Between the capture and the sender lies a round trip. An acknowledgment that passes the capture
+//! reaches the sender after half of it, and the data that it releases pass the capture after the
+//! whole of it. Until then the acknowledgment waits in `coming`.
 
 mod classify;
 mod recovery;
@@ -14,17 +15,18 @@ use std::collections::VecDeque;
 
 /// Shortest silence that counts as waiting for a timer.
 const SILENCE_MIN_NS: i64 = 4_000_000;
-/// Silence that only a timer ends, unless the RTT is longer.
+/// A silence longer than this and than 1.5 RTTs can only have been ended by a timer.
 const SILENT_NS: i64 = 200_000_000;
-/// Maximum number of acknowledgments in flight; beyond it the oldest takes effect early.
+/// Maximum number of acknowledgments in flight to the sender. If there are more, the oldest takes
+/// effect early.
 const COMING_MAX: usize = 1 << 12;
 
-/// Duplicate acknowledgments that begin fast recovery (RFC 5681 §3.2).
+/// Number of duplicate acknowledgments that begins fast recovery (RFC 5681 §3.2).
 const THRESHOLD: u32 = 3;
 
 /// Gaps that are remembered.
 const DOUBTS_MAX: usize = 64;
-/// Longest response time of a sender to an acknowledgment.
+/// Longest time that a sender takes to respond to an acknowledgment.
 const AT_ONCE_NS: i64 = 1_000_000;
 
 /// Acknowledgment in flight to the sender.
@@ -32,18 +34,18 @@ const AT_ONCE_NS: i64 = 1_000_000;
 pub struct Ack {
     /// Frame.
     pub packet: u64,
-    /// Time at which packets that it releases can pass the capture.
+    /// Earliest time at which packets that it releases can pass the capture.
     pub effective_ns: i64,
     /// Cumulative acknowledgment.
     pub ack: i64,
     /// True for a duplicate ACK.
     pub is_duplicate: bool,
-    /// True if it advances after the receiver has reported a gap: such an acknowledgment is sent
-    /// at once (RFC 5681 §4.2).
+    /// True if it advances after the receiver has reported a gap. Such an acknowledgment is not
+    /// delayed (RFC 5681 §4.2).
     pub fills_gap: bool,
     /// End of the highest SACK block.
     pub sacked_to: i64,
-    /// Lowest end of the data that it acknowledges for the first time and that were sent only once;
+    /// Lowest end of a segment that was sent only once and that it acknowledges for the first time;
     /// `i64::MAX` without such data.
     pub original_end: i64,
     /// Receive window in bytes, scaled.
@@ -81,16 +83,17 @@ pub struct Attempt {
     pub previous_ns: i64,
     /// Position after everything sent so far.
     pub sent_to: i64,
-    /// True if queues of unknown length between sender and capture blur the time.
+    /// True if queues of unknown length between the sender and the capture make the time of sending
+    /// uncertain.
     pub is_remote: bool,
 }
 
-/// Kind of a retransmission, and its certainty.
+/// Kind of a retransmission, with its confidence.
 #[derive(Debug, Clone, Copy)]
 pub struct Verdict {
     /// Kind of the retransmission.
     pub kind: Kind,
-    /// Number of timeouts in a row, the backoff.
+    /// Number of consecutive timeouts, which is the backoff.
     pub number: u32,
     /// Probability that the kind is right.
     pub confidence: f64,
@@ -115,8 +118,8 @@ pub struct Sender {
     pub state: State,
     /// True once the sender has reduced its window.
     pub has_reduced: bool,
-    /// True from the time at which the sender has undone the reduction of a timeout, until this is
-    /// recorded in the episode.
+    /// True if the sender has undone the reduction of a timeout and the episode does not record
+    /// this yet.
     pub has_undone: bool,
     /// True if the last reduction came from ECN.
     pub is_reduced_by_ecn: bool,
@@ -141,9 +144,9 @@ pub struct Sender {
     recovery_ns: i64,
     /// True if acknowledgments have shown that the last timeout was needless.
     pub was_needless: bool,
-    /// False if the last timeout came in fast recovery. It then keeps the state of that recovery,
-    /// and Linux tests by neither F-RTO nor timestamps whether the timeout was needless
-    /// (`tcp_enter_loss`).
+    /// False if the last timeout occurred in fast recovery. The timeout then inherits the undo
+    /// state of that recovery, and Linux uses neither F-RTO nor timestamps to detect that the
+    /// timeout was needless (`tcp_enter_loss`).
     may_undo: bool,
     /// Time of the last timeout.
     timeout_ns: i64,
@@ -158,11 +161,11 @@ pub struct Sender {
     resent_to: i64,
     resent_ns: i64,
     timeouts: u32,
-    /// True once as much was sent before the first acknowledgment as Linux sends.
+    /// True once the sender has sent Linux's initial window before the first acknowledgment.
     has_first_of_linux: bool,
     has_probed: bool,
-    /// Number of expired timers that first retransmitted the last segment, minus the number of
-    /// those that first retransmitted the first segment.
+    /// Number of timers that retransmitted the last segment when they first expired, minus the
+    /// number of those that retransmitted the first unacknowledged segment.
     probes: i32,
     coming: VecDeque<Ack>,
 }
@@ -170,7 +173,8 @@ pub struct Sender {
 impl Sender {
     /// Handles an acknowledgment that passes the capture.
     pub fn push(&mut self, ack: Ack) {
-        // Acknowledgments keep their order: the round trip assumed for earlier ones was too long.
+        // Acknowledgments do not overtake each other, so the round trip assumed for earlier ones
+        // was too long.
         for earlier in self.coming.iter_mut().rev() {
             if earlier.effective_ns <= ack.effective_ns {
                 break;
@@ -184,7 +188,7 @@ impl Sender {
         }
     }
 
-    /// Removes the next acknowledgment that takes effect until this time.
+    /// Removes and returns the next acknowledgment that takes effect by this time.
     pub fn pop(&mut self, until_ns: i64, sent_to: i64) -> Option<Ack> {
         let ack = *self.coming.front()?;
         if ack.effective_ns > until_ns {
@@ -218,12 +222,13 @@ impl Sender {
         self.newest_ns = self.newest_ns.max(ack.newest_ns);
         self.has_sack |= ack.sacked_from > 0;
         if let Some(rtt) = ack.rtt_ns {
-            // An ACK with SACK blocks gives no sample of the path: the data that it acknowledges
-            // may have waited.
+            // An ACK with SACK blocks yields no RTT sample: the data that it acknowledges may have
+            // waited beyond a gap.
             if self.una > 0 && ack.sacked_from == 0 {
                 self.rtts.push(rtt);
             }
-            // A SYN is transmitted faster than full segments.
+            // A SYN is excluded from the minimum, because it is transmitted faster than a full
+            // segment.
             if self.una > 0 {
                 self.rtt_min_ns = Some(self.rtt_min_ns.map_or(rtt, |least| least.min(rtt)));
             }
@@ -273,7 +278,7 @@ impl Sender {
         self.sent_ns = time_ns;
     }
 
-    /// Classifies a retransmission, and updates the state.
+    /// Classifies a retransmission, and updates the state of the sender.
     pub fn on_retransmission(&mut self, attempt: &Attempt) -> Verdict {
         let timeouts = self.timeouts;
         let silence = attempt.time_ns - self.ack_ns.max(self.sent_ns);
@@ -292,8 +297,8 @@ impl Sender {
         if is_first && !attempt.is_remote && silence > waited_ns / 5 * 4 {
             self.estimator.learn(waited_ns);
         }
-        // The timer runs for the first unacknowledged segment; other retransmissions leave it
-        // alone.
+        // The timer is that of the first unacknowledged segment; other retransmissions do not
+        // restart it.
         if attempt.start <= self.una || kind == Kind::TailLossProbe {
             self.timer_ns = attempt.time_ns;
         }
@@ -302,7 +307,8 @@ impl Sender {
         Verdict { kind, number: self.timeouts, confidence, begins, waited_ns, rto_ns }
     }
 
-    /// End of the highest SACK block, and number of duplicate ACKs, that have reached the sender.
+    /// End of the highest SACK block that has reached the sender, and number of duplicate ACKs that
+    /// have.
     pub fn reported_arrivals(&self) -> (i64, i64) {
         (self.sacked_to, i64::from(self.duplicates))
     }

@@ -18,15 +18,15 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// Handles a segment of any flow; returns the flow's index, unless the segment is a copy made
-    /// by the capture.
+    /// Handles a segment of any flow. Returns the index of the flow; none if the capture itself
+    /// duplicated the segment.
     pub fn push(&mut self, packet: &Packet) -> Option<usize> {
         let (one, other) = (packet.source, packet.destination);
         // Both directions have one key.
         let key = if one <= other { (one, other) } else { (other, one) };
         let count = self.flows.len();
         let mut index = *self.index.entry(key).or_insert(count);
-        // The ends have opened another connection: later packets belong to it.
+        // The endpoints have opened another connection, to which later packets belong.
         if index < count && self.flows[index].is_other(packet) {
             self.index.insert(key, count);
             index = count;
@@ -43,8 +43,8 @@ impl Flows {
         self.flows[index].push(packet).then_some(index)
     }
 
-    /// Answers in the order of the first packets, and the packets of watched flows by the index of
-    /// the flow.
+    /// Diagnoses in the order of the flows' first packets, and the packets of watched flows by the
+    /// index of the flow.
     pub fn finish(self) -> (Vec<answer::Flow>, HashMap<usize, Observed>) {
         let mut watched = HashMap::new();
         let one = |(index, flow): (usize, Flow)| {

@@ -1,10 +1,10 @@
-//! Time since data were last sent, whose limit the next packet may correct.
+//! Time since data were last sent. The next packet may change the limit of this time.
 
 use super::account::Limit;
 use super::half::Half;
 
-/// Interval since data were last sent. The next packet may show that another limit kept the sender
-/// from sending: a timer, or the application if no more data follow.
+/// Part of the time since data were last sent. The next packet may show that another limit was in
+/// force: a timer, or the application if the next data came too late.
 #[derive(Debug, Clone, Copy)]
 pub struct Tail {
     /// Limit in force.
@@ -15,7 +15,7 @@ pub struct Tail {
     pub length: i64,
     /// True outside loss recovery.
     pub is_open: bool,
-    /// True if a retransmission has followed it, which the timer measures from.
+    /// True if a retransmission followed this interval and restarted the timer.
     pub is_before_repair: bool,
 }
 
@@ -28,8 +28,8 @@ impl Half {
         }
     }
 
-    /// Removes from the intervals since the last data the time that counts for the receiver's
-    /// delay, so that it is not reassigned twice.
+    /// Shortens the intervals since the last data by time that was reassigned to the receiver's
+    /// delay of an acknowledgment, so that this time is not reassigned twice.
     pub(super) fn shorten_tail(&mut self, mut length: i64, of: (Limit, Option<usize>)) {
         for piece in self.tail.iter_mut().rev().filter(|it| (it.limit, it.episode) == of) {
             let removed = length.min(piece.length);
@@ -38,7 +38,7 @@ impl Half {
         }
     }
 
-    /// Reassigns the time since the last data to the limit that alone kept the sender from sending.
+    /// Reassigns the time since the last data to this limit, which turns out to have been in force.
     pub(super) fn tail_was(&mut self, limit: Limit) {
         for tail in std::mem::take(&mut self.tail) {
             let is_counted = matches!(
@@ -49,8 +49,8 @@ impl Half {
                 continue;
             }
             if limit == Limit::Pacing && tail.limit == Limit::Bottleneck {
-                // With a full bottleneck the data would wait there if they did not wait at the
-                // sender.
+                // Pacing is not the limit if the bottleneck was full: without pacing the data would
+                // have waited there.
                 continue;
             }
             self.account.shift(tail.length, (tail.limit, tail.episode), (limit, None));

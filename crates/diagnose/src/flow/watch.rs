@@ -6,7 +6,7 @@ use super::sender::{Ack, State};
 use crate::answer::{Kind, Needless};
 use crate::packet::{Options, Packet};
 
-/// Largest number of doublings of the RTO in a sample.
+/// Maximum backoff (number of doublings of the RTO) in a sample.
 const BACKOFF_MAX: u32 = 16;
 
 /// Flows whose packets are kept.
@@ -28,7 +28,8 @@ pub struct Passed {
     pub packet: u64,
     /// Time since the flow's first packet.
     pub time_ns: i64,
-    /// Time at which the packet would have passed without queues before the capture.
+    /// Time at which the packet would have passed the capture if it had not waited in queues before
+    /// it.
     pub sent_ns: i64,
     /// First position.
     pub start: i64,
@@ -38,9 +39,9 @@ pub struct Passed {
     pub payload_bytes: u32,
     /// Timestamp value.
     pub value: Option<u32>,
-    /// Index of the retransmission record, if it is one.
+    /// Index of the record, if the packet is a retransmission.
     pub record: Option<usize>,
-    /// True for an original that arrived after data sent later.
+    /// True for an original that was captured after data that were sent later.
     pub is_late: bool,
 }
 
@@ -51,7 +52,7 @@ pub struct ObservedAck {
     pub time_ns: i64,
     /// Cumulative acknowledgment.
     pub ack: i64,
-    /// SACK blocks as left and right edge; empty ones are (0, 0).
+    /// Left and right edges of SACK blocks; unused entries are (0, 0).
     pub blocks: [(i64, i64); 4],
     /// Receive window, bytes.
     pub window: i64,
@@ -75,7 +76,7 @@ pub struct Watch {
 /// State of the sender after an acknowledgment.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample {
-    /// Time at which packets that it releases can pass the capture.
+    /// Earliest time at which packets that it releases can pass the capture.
     pub effective_ns: i64,
     /// Cumulative acknowledgment.
     pub ack: i64,
@@ -98,32 +99,34 @@ pub struct Sample {
 pub struct Verdict {
     /// Mechanism.
     pub kind: Kind,
-    /// True if it was retransmitted after a timeout without other evidence of its loss.
+    /// True if only a timeout caused the retransmission, without other evidence of a loss of these
+    /// data.
     pub is_swept: bool,
-    /// Arrival of an earlier copy, which makes the retransmission needless.
+    /// Whether the retransmission was needless, because an earlier copy arrived.
     pub needless: Needless,
     /// Probability that `needless` is right.
     pub confidence: f64,
-    /// True if a DSACK block reports the retransmission, which has thus arrived itself.
+    /// True if a DSACK block reports the retransmission. The retransmission itself has then
+    /// arrived.
     pub has_dsack: bool,
 }
 
-/// Everything that the capture shows of the data of a flow.
+/// All captured packets of a flow's data direction, and of the acknowledgments for it.
 #[derive(Debug, Clone)]
 pub struct Observed {
     /// Packets.
     pub watch: Watch,
     /// Verdicts, by the index in [`Passed::record`].
     pub verdicts: Vec<Verdict>,
-    /// Options of the SYN of the data's sender, and of its receiver.
+    /// Options of the SYN of the data's sender, and of the SYN of the receiver.
     pub syns: [Option<Options>; 2],
     /// Times of these SYNs since the flow's first packet.
     pub syn_ns: [Option<i64>; 2],
     /// Time from the capture to each host and back, as measured in the handshake.
     pub handshake_ns: [Option<i64>; 2],
-    /// Least time from the capture to either end and back.
+    /// Least time from the capture to each endpoint and back.
     pub loops_ns: [Option<i64>; 2],
-    /// True if the IP header has 40 bytes (IPv6).
+    /// True if the flow uses IPv6, whose header has 40 bytes.
     pub is_ipv6: bool,
     /// True if the data carry timestamps.
     pub has_timestamps: bool,
@@ -146,7 +149,7 @@ impl Half {
         now: &Now,
     ) {
         let Some(watch) = &mut self.watch else { return };
-        // The packet's record, if it has one, is the last one so far.
+        // If the packet is a retransmission, its record is the one added last.
         let is_again = matches!(relation, Relation::Again(_) | Relation::Copied);
         watch.sent.push(Passed {
             packet: now.packet,

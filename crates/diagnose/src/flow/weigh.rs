@@ -6,13 +6,13 @@
 use super::account::{Account, Limit};
 use std::collections::HashMap;
 
-/// Maximum number of entries; intervals beyond it keep their first decision.
+/// Maximum number of entries. Further intervals keep the limit of their first decision.
 const ENTRIES_MAX: usize = 1 << 16;
 
-/// Limits of an interval, and the bytes in flight that decide between them.
+/// Two possible limits of an interval, and the bytes in flight that decide between them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Decision {
-    /// Limit, with the estimate at that time.
+    /// Limit according to the estimate at that time.
     pub limit: Limit,
     /// Limit if the bottleneck was not filled.
     pub otherwise: Limit,
@@ -29,7 +29,7 @@ pub struct UndecidedTimes {
 impl UndecidedTimes {
     /// Adds an interval.
     pub fn add(&mut self, decision: Decision, episode: Option<usize>, length: i64) {
-        // The path's product decides between these limits only.
+        // Only these limits depend on the bandwidth-delay product.
         let is_open = matches!(
             decision.limit,
             Limit::Bottleneck | Limit::SlowStart | Limit::Window | Limit::Recovery

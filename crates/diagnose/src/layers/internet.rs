@@ -33,7 +33,7 @@ fn version_4(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     packet.hops = head[8];
     packet.source = End::v4([head[12], head[13], head[14], head[15]], 0);
     packet.destination = End::v4([head[16], head[17], head[18], head[19]], 0);
-    // With segmentation offload the length is 0, because the field is too small for it.
+    // With segmentation offload the length can exceed the field, which is then 0.
     let body = if total == 0 { view } else { view.shortened(total) };
     carried(head[9], body.after(header)?, packet)
 }
@@ -61,7 +61,7 @@ fn address(head: &[u8], at: usize) -> [u8; 16] {
     address
 }
 
-/// Payload length of a jumbogram in a hop-by-hop option (RFC 2675), which BIG TCP also writes.
+/// Payload length of a jumbogram from its hop-by-hop option (RFC 2675), which BIG TCP uses, too.
 fn jumbo_bytes(view: View<'_>) -> Option<u32> {
     let options = view.data.get(42..)?;
     let length = usize::from(view.data[41]) * 8 + 6;
@@ -86,7 +86,7 @@ fn extensions(mut next: u8, mut view: View<'_>, packet: &mut Packet) -> Result<(
     loop {
         let length = match next {
             0 | 43 | 60 | 135 | 139 | 140 => (usize::from(view.head(2)?[1]) + 1) * 8,
-            // The length of an authentication header is in words of 4 bytes, minus 2.
+            // The length field of an authentication header counts words of 4 bytes, minus 2.
             51 => (usize::from(view.head(2)?[1]) + 2) * 4,
             44 => {
                 if word(view.head(8)?, 2) & 0xfff8 != 0 {
@@ -121,7 +121,7 @@ fn vxlan(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     link::ethernet(view.marked(&head[12..15]).after(16)?, packet)
 }
 
-/// Generic routing encapsulation (RFC 2784, 2890), and PPTP's version of it (RFC 2637).
+/// Reads generic routing encapsulation (RFC 2784, 2890), and PPTP's version of it (RFC 2637).
 fn gre(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let head = view.head(4)?;
     let (flags, kind) = (word(head, 0), word(head, 2));
@@ -134,7 +134,8 @@ fn gre(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let options = usize::from(flags & 0xc000 != 0) + has(0x2000) + has(0x1000);
     let body = view.after(4 + 4 * options)?;
     match kind {
-        // ERSPAN I has no header, and GRE has no sequence number in that case.
+        // ERSPAN type I has no header of its own. It is recognised by a GRE header without a
+        // sequence number.
         0x88be if flags & 0x1000 == 0 => link::ethernet(body, packet),
         _ => link::ethertype(kind, body, packet),
     }

@@ -1,4 +1,4 @@
-//! Link layers, and headers between them and IP: tags, labels, sessions.
+//! Link layers, and the headers between them and IP: VLAN tags, MPLS labels, PPPoE sessions.
 
 use super::internet;
 use super::{NoSegment, View, word};
@@ -63,7 +63,7 @@ pub fn ethertype(kind: u16, view: View<'_>, packet: &mut Packet) -> Result<(), N
             let more = if view.head(12)?[11] & 1 != 0 { 8 } else { 0 };
             ethernet(view.after(12 + more)?, packet)
         }
-        // A length: IEEE 802.2, of which only SNAP carries IP.
+        // The field is a length, so an IEEE 802.2 header follows; only SNAP carries IP.
         ..0x0600 if view.data.starts_with(&[0xaa, 0xaa, 3]) => {
             let head = view.head(8)?;
             ethertype(word(head, 6), view.after(8)?, packet)
@@ -72,7 +72,8 @@ pub fn ethertype(kind: u16, view: View<'_>, packet: &mut Packet) -> Result<(), N
     }
 }
 
-/// MPLS (RFC 3032): no type follows the last label, so the first bits of the payload decide.
+/// Reads MPLS labels (RFC 3032). No type follows the last label, so the first bits of the payload
+/// decide.
 fn labels(mut view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     loop {
         let head = view.head(4)?;
@@ -84,20 +85,20 @@ fn labels(mut view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     }
     match view.head(1)?[0] >> 4 {
         4 | 6 => internet::read(view, packet),
-        // A pseudowire's control word (RFC 4385), and an Ethernet frame.
+        // A pseudowire's control word (RFC 4385), then an Ethernet frame.
         0 => ethernet(view.after(4)?, packet),
         _ => ethernet(view, packet),
     }
 }
 
-/// PPP over Ethernet, a session's packet (RFC 2516).
+/// Reads a session packet of PPP over Ethernet (RFC 2516).
 fn pppoe(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let head = view.head(6)?;
     let length = u32::from(word(head, 4));
     ppp(view.marked(&head[2..4]).after(6)?.shortened(length), packet)
 }
 
-/// PPP (RFC 1661); a compressed protocol field has one byte.
+/// Reads PPP (RFC 1661); a compressed protocol field has one byte.
 pub fn ppp(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let view = if view.data.starts_with(&[0xff, 3]) { view.after(2)? } else { view };
     let first = view.head(1)?[0];
@@ -110,7 +111,7 @@ pub fn ppp(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     }
 }
 
-/// BSD loopback: the address family, in the byte order of the machine.
+/// Reads a BSD loopback header: the address family, in the byte order of the machine.
 fn loopback(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let head = view.head(4)?;
     let family = if head[0] == 0 && head[1] == 0 { head[3] } else { head[0] };

@@ -1,7 +1,7 @@
 //! Decoding of a frame down to its TCP segment, through all supported encapsulations.
 //!
-//! Frames may be truncated at any place by the capture's snap length: as much is read as was
-//! captured. Checksums are not verified, since network cards compute them after the capture.
+//! The snap length of the capture may truncate a frame at any place. Everything before this place
+//! is read. Checksums are not verified, since network cards compute them after the capture.
 
 mod internet;
 mod link;
@@ -33,7 +33,7 @@ pub enum NoSegment {
 struct View<'a> {
     /// The bytes captured.
     data: &'a [u8],
-    /// Number of bytes on the wire, at least the number captured.
+    /// Number of these bytes on the wire, which is at least the number captured.
     original: u32,
     /// Encapsulations so far.
     depth: u32,
@@ -53,7 +53,8 @@ impl<'a> View<'a> {
         Ok(Self { data, original, depth, ..self })
     }
 
-    /// View without bytes after a packet of this length, such as the padding of a short frame.
+    /// View of the first `bytes` bytes, without anything behind the packet, such as the padding of
+    /// a short frame.
     fn shortened(self, bytes: u32) -> Self {
         let original = self.original.min(bytes);
         let captured = self.data.len().min(original as usize);
@@ -66,7 +67,7 @@ impl<'a> View<'a> {
         self.data.get(..bytes).ok_or(NoSegment::Cut)
     }
 
-    /// Adds the bytes of a header to the fingerprint of the link.
+    /// Adds the bytes of a header to the fingerprint of the link layer.
     #[inline]
     fn marked(mut self, bytes: &[u8]) -> Self {
         for part in bytes.chunks(4) {

@@ -3,7 +3,7 @@
 use super::{NoSegment, View, word};
 use crate::packet::{Control, Options, Packet};
 
-/// Bytes up to the control bits; a shorter header is useless.
+/// Length of the header up to the control bits; a header that was cut before them is useless.
 const LEAST_BYTES: usize = 14;
 const HEADER_BYTES: usize = 20;
 
@@ -38,7 +38,7 @@ pub fn read(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
 #[inline]
 fn options(mut bytes: &[u8]) -> Options {
     let mut options = Options::default();
-    // Linux's usual block: two times no operation, then timestamps.
+    // The usual options of Linux: two no-operations, then timestamps.
     if let [1, 1, 8, 10, v0, v1, v2, v3, e0, e1, e2, e3, rest @ ..] = bytes {
         let value = u32::from_be_bytes([*v0, *v1, *v2, *v3]);
         options.timestamps = Some((value, u32::from_be_bytes([*e0, *e1, *e2, *e3])));

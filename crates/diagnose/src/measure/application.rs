@@ -1,10 +1,9 @@
-//! The application: data that it wrote at once, and its pauses.
+//! Data that the application wrote without a pause, and its pauses.
 
 use crate::flow::watch::Observed;
 use serde::Serialize;
 
-/// Longest time after an acknowledgment in which a sender with more data sends them, as a divisor
-/// of the RTT.
+/// A sender that sends nothing for RTT/`PAUSE_MIN` after an acknowledgment had no data to send.
 const PAUSE_MIN: i64 = 8;
 /// Lower bound of that time.
 const PAUSE_MIN_NS: i64 = 2_000_000;
@@ -12,13 +11,13 @@ const PAUSE_MIN_NS: i64 = 2_000_000;
 /// Data that an application sent without a pause.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Burst {
-    /// Pause before the burst: time since everything sent was acknowledged, seconds.
+    /// Pause before the burst, in seconds, since all earlier data were acknowledged.
     pub pause_s: f64,
     /// Bytes of the burst.
     pub bytes: i64,
 }
 
-/// Bursts of the application: new data after a pause with nothing in flight.
+/// Bursts of the application. A burst begins with new data after a pause with nothing in flight.
 pub fn bursts(observed: &Observed) -> Vec<Burst> {
     let here_ns = observed.loops_ns[0].unwrap_or(0);
     let round_trip_ns = here_ns + observed.loops_ns[1].unwrap_or(0);
@@ -39,8 +38,8 @@ pub fn bursts(observed: &Observed) -> Vec<Burst> {
         if fresh <= 0 {
             continue;
         }
-        // At a capture away from the sender, the segments that an acknowledgment releases pass one
-        // round trip to the sender later.
+        // At a capture away from the sender, the segments that an acknowledgment releases pass
+        // later, by one round trip between capture and sender.
         let pause_ns = passed.time_ns - acked_ns - here_ns;
         let is_idle = acked >= known && pause_ns >= least_ns;
         match bursts.last_mut() {

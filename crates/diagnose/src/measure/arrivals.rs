@@ -1,4 +1,4 @@
-//! Deliveries of a flow captured at the receiver's end: arrivals, and the holes between them.
+//! Trace of a flow captured at the receiver's end: arrivals, and the holes between them.
 
 use super::copies::{Copy, Delivery, FlowTrace};
 use crate::answer::Needless;
@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 const TICKS_NS: [i64; 4] = [1_000_000, 1_000, 4_000_000, 10_000_000];
 /// Relative tolerance for a known tick.
 const TOLERANCE: f64 = 0.25;
-/// Shortest observation that suffices to determine the tick, nanoseconds.
+/// Shortest observation with which the length of the tick can be determined, nanoseconds.
 const LEAST_NS: i64 = 300_000_000;
-/// Largest hole in segments; a larger one was not lost, but not captured.
+/// Maximum size of a hole in segments. The data of a larger hole count as not captured instead of
+/// lost.
 const HOLE_MAX: i64 = 4_096;
 
-/// Trace of a flow from captured arrivals.
+/// Trace of a flow, from captured arrivals.
 pub fn of_arrivals(observed: &Observed) -> FlowTrace {
     let clock = Clock::of(&observed.watch.sent);
     let mut builder = Builder { trace: FlowTrace::of(observed), clock, ..Builder::default() };
@@ -34,7 +35,7 @@ struct Clock {
 }
 
 impl Clock {
-    /// Clock of the timestamps, if they count a known tick.
+    /// Clock of the timestamps; none if their tick is not a known one.
     fn of(sent: &[Passed]) -> Option<Self> {
         let first = sent.iter().find_map(|it| Some((it.value?, it.time_ns)))?;
         let last = sent.iter().rev().find_map(|it| Some((it.value?, it.time_ns)))?;
@@ -45,7 +46,8 @@ impl Clock {
         (ticks > 0 && elapsed >= LEAST_NS).then_some(Self { first, tick_ns })
     }
 
-    /// Middle of the tick in which a packet was sent, plus the least delay of the path.
+    /// Estimated transmission time plus the least delay of the path: the middle of the packet's
+    /// tick.
     fn sent_ns(&self, value: u32) -> i64 {
         let ticks = i64::from(value.wrapping_sub(self.first.0) as i32);
         self.first.1 + ticks * self.tick_ns + self.tick_ns / 2
@@ -57,7 +59,7 @@ struct Builder {
     trace: FlowTrace,
     clock: Option<Clock>,
     end: Option<i64>,
-    /// Copies that are missing, by their first position.
+    /// Indices of missing copies, by first position.
     missing: BTreeMap<i64, usize>,
     /// Index of the last arrival.
     last: Option<usize>,
@@ -67,8 +69,8 @@ impl Builder {
     fn arrive(&mut self, observed: &Observed, passed: &Passed) {
         let sent_ns = self.clock.zip(passed.value).map(|(clock, value)| clock.sent_ns(value));
         if let Some(end) = self.end {
-            // Bursts lose their last packets: a missing packet was sent together with the previous
-            // one.
+            // Mostly the last packets of a burst are lost, so a missing packet gets the
+            // transmission time of the previous one.
             let before = self.trace.copies.last().and_then(|copy| copy.sent_ns);
             self.miss((end, passed.start), before.or(sent_ns), passed.time_ns);
         }
@@ -95,7 +97,7 @@ impl Builder {
         }
     }
 
-    /// Adds sequence space that has not arrived.
+    /// Adds copies for a range of sequence numbers that has not arrived.
     fn miss(&mut self, (start, end): (i64, i64), sent_ns: Option<i64>, time_ns: i64) {
         let unit = i64::from(self.trace.unit);
         if end <= start || (end - start) / unit > HOLE_MAX {

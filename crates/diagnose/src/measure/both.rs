@@ -1,4 +1,4 @@
-//! Deliveries of a flow captured at both ends: all delays and fates are exact.
+//! Trace of a flow captured at both ends. All delays and fates are exact.
 
 use super::copies::{Copy, Delivery, FlowTrace};
 use crate::flow::watch::Observed;
@@ -19,7 +19,7 @@ pub fn of_both_ends(observed: &Observed, matched: &Matched) -> FlowTrace {
         let arrived = forward.partner[index].map(|at| &forward.arrived[at]);
         let delay_ns = arrived.map(|it| line.above((entry.time_ns, it.time_ns - entry.time_ns)));
         let is_missed = missed.get(&entry.key.seq) == Some(&index);
-        // The other capture may have ended before the packet arrived.
+        // If the other capture had ended before the packet could arrive, its fate is unknown.
         let is_over = entry.time_ns.saturating_add(line.least_ns) > last_ns;
         let ahead = first_seq.map_or(0, |first| entry.key.seq.wrapping_sub(first) as i32);
         let time_ns = entry.time_ns - start_ns;

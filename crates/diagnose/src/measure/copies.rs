@@ -1,8 +1,8 @@
 //! Copies of the data's segments, and the fate of each.
 //!
-//! Each copy gets its transmission time, if the capture reveals it, the time at which its delivery
-//! is visible, and the probability that it was lost. At the sender's end and in the middle the
-//! acknowledgment shows a delivery, at the receiver's end the arrival.
+//! Each copy gets its transmission time (if the capture reveals it), the time at which its delivery
+//! is visible, and the probability that it was lost. At the sender's end and in the middle of the
+//! path, the delivery is visible by the acknowledgment; at the receiver's end, by the arrival.
 
 use crate::answer::Needless;
 use crate::flow::watch::{Observed, ObservedAck, Passed, Verdict};
@@ -12,15 +12,15 @@ use std::collections::BTreeMap;
 /// Bytes that an Ethernet frame adds to an IP packet on the wire, as `overhead` of a scenario's
 /// link counts them.
 pub const OVERHEAD_BYTES: u32 = 38;
-/// TCP header, and option bytes of timestamps.
+/// Bytes of the TCP header without options.
 const TCP_BYTES: u32 = 20;
 const TIMESTAMPS_BYTES: u32 = 12;
-/// Payload of a segment if no SYN was captured (Ethernet, timestamps).
+/// Payload of a full segment if no SYN was captured (Ethernet, timestamps).
 const UNIT: u32 = 1_448;
-/// Minimum MSS of a path (RFC 1122 §4.2.2.6), minus options.
+/// Minimum payload of a full segment: the default MSS of 536 (RFC 1122 §4.2.2.6), minus options.
 const UNIT_MIN: u32 = 500;
 
-/// Segments sent within this fraction of the minimum round trip arrive back to back.
+/// Divisor of the minimum round trip. Segments sent within this fraction arrive back to back.
 const NEAR: i64 = 20;
 
 /// One copy of a segment.
@@ -35,7 +35,7 @@ pub struct Copy {
     pub start: i64,
     /// Bytes on the wire.
     pub wire_bytes: u32,
-    /// Time from transmission to delivery, if it contains only path delay.
+    /// Time from transmission to delivery; none if it contains other delays than those of the path.
     pub delay_ns: Option<i64>,
     /// Probability that the copy was lost; none without evidence.
     pub lost: Option<f64>,
@@ -46,7 +46,7 @@ pub struct Copy {
 pub struct Delivery {
     /// Time of the delivery.
     pub time_ns: i64,
-    /// Bytes on the wire that are delivered for the first time.
+    /// Bytes on the wire of the data that are delivered for the first time.
     pub wire_bytes: u64,
     /// Index of the newest copy.
     pub newest: usize,
@@ -74,11 +74,11 @@ pub struct FlowTrace {
     pub syn_wire_bytes: u32,
     /// Payload of a full segment.
     pub unit: u32,
-    /// True if delays are those of a round trip, not of one direction.
+    /// True if delays are measured over a round trip; false for one direction.
     pub is_round_trip: bool,
-    /// Minimum time from transmission to delivery, at the capture.
+    /// Minimum time from transmission to delivery, as seen at the capture.
     pub least_ns: i64,
-    /// Times by which the receiver delayed acknowledgments, above the minimum.
+    /// Delays of delayed acknowledgments above the minimum.
     pub held_ns: Vec<i64>,
     /// Overtaken segments: for each, the number of segments that overtook it.
     pub overtaken: Vec<u32>,
@@ -149,7 +149,7 @@ impl FlowTrace {
         self.least_ns = delays.min().unwrap_or(0);
     }
 
-    /// A copy of a segment in a packet.
+    /// Entry for one segment of a packet.
     pub(super) fn copy(&self, passed: &Passed, (start, payload_bytes): (i64, u32)) -> Copy {
         Copy {
             sent_ns: Some(passed.sent_ns),
@@ -161,9 +161,9 @@ impl FlowTrace {
         }
     }
 
-    /// Removes the delays of acknowledgments that the receiver may have delayed: of those for a
-    /// single segment, unless another segment arrived just after it. If every segment is
-    /// acknowledged, no acknowledgment is delayed.
+    /// Removes delays that may include a delayed ACK. These are the delays of acknowledgments for a
+    /// single segment, unless another segment arrived just after it. Nothing is removed if the
+    /// receiver acknowledges every segment.
     fn leave_out_held(&mut self) {
         let single = self.deliveries.iter().filter(|delivery| delivery.segments == 1).count();
         if 2 * single > self.deliveries.len() {
@@ -184,7 +184,7 @@ impl FlowTrace {
         }
     }
 
-    /// Segments of a packet, which a network card may have merged.
+    /// Segments of a packet; there are several if a network card has merged them.
     pub(super) fn pieces(&self, passed: &Passed) -> impl Iterator<Item = (i64, u32)> + use<> {
         let (start, payload, unit) = (passed.start, passed.payload_bytes, self.unit.max(1));
         (0..payload.div_ceil(unit))
@@ -198,7 +198,7 @@ struct Builder {
     under_way: BTreeMap<i64, Unit>,
     /// Retransmission of each copy.
     records: Vec<Option<usize>>,
-    /// Copies of each position, in the order of sending.
+    /// Indices of the copies of each position, in the order of sending.
     chains: BTreeMap<i64, Vec<usize>>,
     delivered: Vec<bool>,
     highest: Option<usize>,
@@ -271,7 +271,8 @@ impl Builder {
         if is_late && cumulative {
             trace.overtaken.push(overtakers as u32);
         }
-        // Data beyond a gap are acknowledged together with those that fill it.
+        // Data that waited beyond a gap have no delay of their own, since they are acknowledged
+        // together with the data that fill the gap.
         if units.iter().all(|unit| unit.copies == 1) && !is_late {
             let copy = &mut trace.copies[newest];
             copy.delay_ns = copy.sent_ns.map(|sent| time_ns - sent);

@@ -5,13 +5,13 @@ use super::copies::{Copy, FlowTrace, OVERHEAD_BYTES};
 use crate::flow::watch::Observed;
 use serde::Serialize;
 
-/// Number of samples next to the minimum, whose spacing determines its error.
+/// Number of samples next to the minimum. Their spacing determines the error of the minimum.
 const NEAREST: usize = 10;
-/// 95 % bound on the excess of the smallest sample over the true minimum, in mean spacings: the
-/// excess is exponential if delays are dense.
+/// 95 % bound of the excess of the smallest sample over the true minimum, in mean spacings. The
+/// excess has an exponential distribution if delays are dense.
 const GAPS: f64 = 3.0;
 
-/// Largest error of the reconstructed queue, as a fraction of the minimum round trip.
+/// Maximum error of the reconstructed queue, as a fraction of the minimum round trip.
 const FOLLOWED: f64 = 0.01;
 
 /// Delays that the bottleneck's queue does not explain.
@@ -19,12 +19,12 @@ const FOLLOWED: f64 = 0.01;
 pub struct Beyond {
     /// Seconds since the flow's first packet.
     pub times_s: Vec<f64>,
-    /// Delay above the minimum, minus queueing delay, seconds.
+    /// Delays minus the minimum and minus the queueing delay, seconds.
     pub delays_s: Vec<f64>,
 }
 
 /// Delays that the queue does not explain. The queue is reconstructed from the data sent since it
-/// was last empty; delays are left out once the error of the rate has accumulated too much.
+/// was last empty. Delays are left out when the accumulated error of the rate exceeds its maximum.
 pub fn beyond_queue(trace: &FlowTrace, rate_bit_s: &Estimate, by_queue: &[f64]) -> Beyond {
     let (Some(rate), Some(low), Some(high)) = (rate_bit_s.value, rate_bit_s.low, rate_bit_s.high)
     else {
@@ -41,7 +41,8 @@ pub fn beyond_queue(trace: &FlowTrace, rate_bit_s: &Estimate, by_queue: &[f64]) 
         }
         let own = sending_ns(copy.wire_bytes, Some(rate));
         let waits = free_ns - sent;
-        // Packets dropped by a full queue were not transmitted; packets lost by the channel were.
+        // A packet that a full queue dropped was not transmitted; a packet that the channel lost
+        // was.
         if copy.lost.unwrap_or(0.0) * by_queue < 0.5 {
             free_ns += own;
         }
@@ -61,14 +62,16 @@ pub fn sending_ns(bytes: u32, rate_bit_s: Option<f64>) -> f64 {
     rate_bit_s.map_or(0.0, |rate| f64::from(bytes) * 8e9 / rate)
 }
 
-/// Propagation delay of both directions, from the handshake, from data and their acknowledgments.
+/// Sum of the propagation delays of both directions, from the handshake, or from data and their
+/// acknowledgments.
 pub fn round_trip(observed: &Observed, trace: &FlowTrace, rate_bit_s: Option<f64>) -> Estimate {
     let back_ns = sending_ns(trace.empty_wire_bytes, rate_bit_s);
     let both = |ns: [Option<i64>; 2]| Some((ns[0]? + ns[1]?) as f64);
     let of_syn = both(observed.handshake_ns)
         .map(|ns| ns - 2.0 * sending_ns(trace.syn_wire_bytes, rate_bit_s));
-    // At the receiver's end, acknowledgments and the data that echo their timestamps. The fastest
-    // of those data may not have been a full segment, so no transmission time is subtracted.
+    // At the receiver's end, the round trip is measured from acknowledgments to the data that echo
+    // their timestamps. The fastest of these data may not have been a full segment, so no
+    // transmission time is subtracted.
     let of_loops = both(observed.loops_ns)
         .filter(|ns| {
             !trace.is_round_trip && both(observed.handshake_ns).is_none_or(|syn| *ns < syn)
@@ -90,7 +93,7 @@ pub fn round_trip(observed: &Observed, trace: &FlowTrace, rate_bit_s: Option<f64
         return Estimate::unknown("no packet and its answer show a round trip of the whole path");
     };
     let is_syn = Some(least) == of_syn;
-    // The overhead per frame is an assumption, which adds to the error.
+    // The overhead per frame is assumed, which makes the interval wider.
     let assumed = 2.0 * sending_ns(OVERHEAD_BYTES, rate_bit_s);
     let below = match of_data.as_slice() {
         [first, .., last] if !is_syn => GAPS * (last - first) / (of_data.len() - 1) as f64,

@@ -1,4 +1,4 @@
-//! Both ends of a flow: options, windows, acknowledgments, congestion control.
+//! Properties of both endpoints of a flow: options, windows, acknowledgments, congestion control.
 
 use super::Estimate;
 use super::copies::FlowTrace;
@@ -6,14 +6,14 @@ use crate::answer;
 use crate::flow::watch::{Observed, ObservedAck};
 use serde::Serialize;
 
-/// Minimum number of episodes to infer a congestion control.
+/// Minimum number of episodes to infer the congestion control.
 const EPISODES_MIN: usize = 3;
-/// Range of the fraction of the window that remains after an episode, by congestion control.
+/// Range of the fraction of the window that remains after an episode under Reno.
 const RENO: (f64, f64) = (0.4, 0.6);
 const CUBIC: (f64, f64) = (0.62, 0.8);
-/// Round trips after an episode in which the window is measured.
+/// Round trips after the end of an episode at which the window is measured.
 const AFTER: f64 = 1.5;
-/// Minimum number of delayed acknowledgments that reveal the receiver's timer.
+/// Minimum number of delayed acknowledgments to estimate the receiver's timer.
 const HELD_MIN: usize = 3;
 
 /// Both ends.
@@ -23,19 +23,19 @@ pub struct Endpoints {
     pub sender_opened: Option<bool>,
     /// Payload of a full segment.
     pub segment_bytes: u32,
-    /// MSS that both ends accept, options not counted; none without a SYN.
+    /// MSS that both ends accept, including the bytes of options; none without a SYN.
     pub mss: Option<u32>,
-    /// True if both ends permit SACK; none without a SYN.
+    /// True if both ends permit SACK; none if a SYN was not captured.
     pub sack: Option<bool>,
     /// True if packets carry timestamps.
     pub timestamps: bool,
-    /// True if both ends offer window scaling; none without a SYN.
+    /// True if both ends offer window scaling; none if a SYN was not captured.
     pub window_scaling: Option<bool>,
     /// Segments sent before the first acknowledgment of data.
     pub initial_window: Option<u32>,
-    /// Receive window: the first after the handshake, and the largest, bytes.
+    /// First receive window after the handshake, and the largest one, bytes.
     pub receive_window: Option<(i64, i64)>,
-    /// Segments that an acknowledgment covers, in the median.
+    /// Median number of segments that an acknowledgment covers.
     pub segments_per_ack: Option<u32>,
     /// Longest time by which the receiver delayed the acknowledgment of a single segment, seconds.
     pub ack_delay_s: Option<f64>,
@@ -80,8 +80,8 @@ fn initial_window(observed: &Observed, trace: &FlowTrace) -> Option<u32> {
     let origin = data.first()?.start;
     let first_ack = observed.watch.acks.iter().find(|it| it.ack > origin && !it.is_syn)?;
     let here_ns = observed.loops_ns[0].unwrap_or(0);
-    // Away from the sender, data released by an acknowledgment pass the capture a round trip to the
-    // sender later.
+    // At a capture away from the sender, the data that an acknowledgment releases pass later, by
+    // one round trip between capture and sender.
     let first = data.iter().take_while(|it| it.time_ns < first_ack.time_ns + here_ns / 2);
     let bytes: u32 = first.map(|it| it.payload_bytes).sum();
     Some(bytes.div_ceil(trace.unit.max(1)))
@@ -110,11 +110,12 @@ fn segments_per_ack(trace: &FlowTrace) -> Option<u32> {
 fn ack_delay(trace: &FlowTrace) -> Option<f64> {
     let mut held = trace.held_ns.clone();
     held.sort_unstable();
-    // The longest twentieth is left out: some acknowledgments may have waited for another reason.
+    // The longest twentieth is ignored, because some acknowledgments may have waited for another
+    // reason.
     (held.len() >= HELD_MIN).then(|| held[held.len() - 1 - held.len() / 20] as f64 * 1e-9)
 }
 
-/// Share of the bytes in flight that remains after fast recovery, at the sender's end.
+/// Fraction of the bytes in flight that remains after fast recovery, measured at the sender's end.
 fn reduction(flow: &answer::Flow, observed: &Observed) -> Estimate {
     if flow.place != "sender" {
         return Estimate::unknown("only the sender's end shows how much is under way");
@@ -132,7 +133,8 @@ fn reduction(flow: &answer::Flow, observed: &Observed) -> Estimate {
         let until_s = end_s + AFTER * rtt_s;
         let before = most(episode.start_s - rtt_s, episode.start_s)?;
         let after = most(end_s, until_s)?;
-        // Another loss, or a sender with few data, hides the window.
+        // After another loss, or if the sender has few data, the bytes in flight do not show the
+        // window.
         (next_s > until_s && before > 0).then(|| after as f64 / before as f64)
     };
     let mut parts: Vec<f64> = flow.episodes.iter().enumerate().filter_map(one).collect();

@@ -21,7 +21,7 @@ use copies::{FlowTrace, OVERHEAD_BYTES};
 use serde::Serialize;
 use std::io::Read;
 
-/// Value with its 95 % interval, or the reason why it is unknown.
+/// Estimated value with its 95 % interval, or the reason why the value is unknown.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Estimate {
     /// Estimate; none if unknown.
@@ -55,7 +55,7 @@ pub struct Copies {
     pub sizes_bytes: Vec<u32>,
     /// Probability of loss; none without evidence.
     pub lost: Vec<Option<f64>>,
-    /// Probability that a full queue dropped it, if it was lost.
+    /// Probability that a full queue dropped the copy, given that it was lost.
     pub by_queue: Vec<f64>,
 }
 
@@ -72,7 +72,7 @@ impl Copies {
     }
 }
 
-/// Figures by which a simulation is compared with a flow.
+/// Figures of a flow that are compared with those of a simulation.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figures {
     /// Payload over life.
@@ -81,18 +81,18 @@ pub struct Figures {
     pub retransmissions: u64,
     /// Number of timeouts.
     pub timeouts: u64,
-    /// Pauses of the sender that the application did not cause.
+    /// Total length of the sender's pauses that the application did not cause.
     pub idle_s: f64,
-    /// Quantiles of the time from sending to delivery: 5, 50 and 95 %; empty if the capture does
-    /// not show it.
+    /// 5, 50 and 95 % quantiles of the time from sending to delivery; empty if the capture does not
+    /// reveal this time.
     pub rtt_s: Vec<f64>,
 }
 
-/// The path of a flow, and both ends.
+/// Measured properties of the path of a flow, and of both endpoints.
 #[derive(Debug, Clone, Serialize)]
 pub struct Path {
-    /// Rate of the bottleneck, bits per second of frames, which have 38 bytes in addition to the IP
-    /// packet.
+    /// Rate of the bottleneck in bits per second. It counts frames, which have 38 bytes in addition
+    /// to the IP packet.
     pub rate_bit_s: Estimate,
     /// Sum of the propagation delays of both directions.
     pub round_trip_s: Estimate,
@@ -100,11 +100,11 @@ pub struct Path {
     pub beyond_queue: delay::Beyond,
     /// Queue before the bottleneck.
     pub queue: queue::Queue,
-    /// Cross traffic at the bottleneck while it was busy, bits per second of frames.
+    /// Cross traffic at the bottleneck while it was busy, in bits per second (frames).
     pub cross_bit_s: Estimate,
     /// Fraction of the data that was overtaken by data sent later.
     pub reordered: Estimate,
-    /// Median number of segments that overtook such data.
+    /// Median number of segments that overtook a reordered segment.
     pub overtakers: Option<u32>,
     /// Fraction of acknowledgments lost.
     pub acks_lost: Estimate,
@@ -126,7 +126,7 @@ pub struct Path {
     pub ip_header_bytes: u32,
 }
 
-/// Measures the path of the flow of this number between two captures, taken at both ends.
+/// Measures the path of flow `number` from two captures, one at each end.
 ///
 /// # Errors
 /// A file is no capture.
@@ -149,7 +149,7 @@ pub fn measure_pair<R: Read>(
     Ok((answer, path))
 }
 
-/// Replaces estimates of one capture by those of both.
+/// Replaces estimates from one capture by those from both.
 fn of_both(path: Path, flow: &answer::Flow, trace: &FlowTrace) -> Path {
     let rate_bit_s = rate::rate(trace);
     let (queue, by_queue) = queue::queue(trace, rate_bit_s.value);
@@ -171,7 +171,7 @@ fn of_both(path: Path, flow: &answer::Flow, trace: &FlowTrace) -> Path {
     }
 }
 
-/// Measures the path of the flow of this number.
+/// Measures the path of flow `number`.
 ///
 /// # Errors
 /// The file is no capture.
@@ -235,7 +235,7 @@ fn figures(flow: &answer::Flow, trace: &FlowTrace) -> Figures {
         goodput_bit_s: flow.goodput_bit_s,
         retransmissions: again.count() as u64,
         timeouts: flow.timeouts.len() as u64,
-        // An empty sum is -0.0, which adding 0.0 makes positive.
+        // The sum of no terms is -0.0; adding 0.0 makes it positive.
         idle_s: silent.map(|stall| stall.duration_s).sum::<f64>() + 0.0,
         rtt_s: if is_shown {
             [0.05, 0.5, 0.95].into_iter().filter_map(quantile).collect()

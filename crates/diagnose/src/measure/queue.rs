@@ -1,42 +1,45 @@
 //! Queue before the bottleneck: its length when packets were lost, and its greatest length.
 //!
-//! The delay of a copy above the minimum delay, times the rate, is the queue length that the copy
-//! found. For copies without a delay of their own, the length follows from the bytes sent and the
-//! bytes that the bottleneck forwarded since the last known length. A drop-tail queue drops packets
-//! at its limit only. The loss rate of packets that found nearly the greatest length is therefore
-//! compared with that of all others: if it is much higher, that length is the limit. Several
-//! thresholds near the greatest length are tried, because measured lengths are noisy.
+//! The delay of a copy above the minimum delay, times the rate, is the queue length at the copy's
+//! arrival. For copies without a delay of their own, the length follows from the last known length,
+//! the bytes sent since, and the bytes that the bottleneck has forwarded since.
+//!
+//! A drop-tail queue drops packets only at its limit. The loss rate of packets that arrived at a
+//! queue of nearly the greatest length is therefore compared with that of all other packets. If it
+//! is much higher, the greatest length is the limit. Several thresholds near the greatest length
+//! are tried, because measured lengths are noisy.
 
 use super::Estimate;
 use super::copies::{Copy, FlowTrace};
 use super::delay::sending_ns;
 use serde::Serialize;
 
-/// Thresholds from which a queue counts as full, in segments above the greatest length.
+/// Thresholds at which a queue counts as full, in segments relative to the greatest length.
 const FULL_SEGMENTS: [f64; 5] = [0.5, 0.0, -0.5, -1.0, -2.0];
-/// Evidence required for a greatest length: number of samples, and their distance from it in
-/// segments.
+/// Evidence required for a greatest length: number of samples, and their maximum distance from it
+/// in segments.
 const SUPPORT: (usize, f64) = (3, 2.0);
-/// Probability that losses of the channel look like a full queue.
+/// Maximum probability that losses of the channel look like those of a full queue.
 const SIGNIFICANT: f64 = 0.01;
 
-/// Quantiles of the queue length that are tried as the onset of early drops.
+/// Quantiles of the queue length that are tried as the length at which early drops begin.
 const EARLY: [f64; 4] = [0.3, 0.5, 0.7, 0.85];
-/// Ratio of the loss rates with long and short queues that excludes a channel as the cause.
+/// Minimum ratio of the loss rates with long and with short queues; such a ratio excludes a channel
+/// as the cause.
 const EARLY_CLEAR: u64 = 5;
-/// Minimum number of segments of a long queue, since the queue before a lost packet is known to
-/// one or two segments.
+/// Minimum length of a long queue in segments, since the queue at a lost packet's arrival is known
+/// only to one or two segments.
 const EARLY_SEGMENTS: f64 = 2.0;
-/// Margin below the limit, in segments, within which a loss may have hit a full queue.
+/// Margin below the limit, in segments. A loss within this margin may be due to a full queue.
 const BLURRED: f64 = 3.0;
 
 /// Kind of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Packets that find the queue full are lost.
+    /// Packets that arrive at a full queue are lost.
     TailDrop,
-    /// Packets are lost before the queue is full, and more often the longer the queue is.
+    /// Packets are lost before the queue is full; the longer the queue, the more often.
     EarlyDrops,
     /// The capture contains no evidence.
     Unknown,
@@ -51,13 +54,15 @@ pub struct Queue {
     pub packets: Option<f64>,
     /// Kind of the queue.
     pub kind: Kind,
-    /// Losses while the queue was full, and packets that arrived during these times.
+    /// Number of losses while the queue was full, and number of packets that arrived during these
+    /// times.
     pub full: (u64, u64),
-    /// Other losses, and packets that arrived at other times.
+    /// Number of other losses, and number of packets that arrived at other times.
     pub elsewhere: (u64, u64),
 }
 
-/// Packets that found at least a certain queue, and other packets, with the losses among each.
+/// Packets that arrived at a queue of at least a certain length, and other packets, with the losses
+/// among each.
 #[derive(Debug, Clone, Copy)]
 struct Split {
     from: f64,
@@ -145,7 +150,8 @@ pub fn queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
     let mut at_loss: Vec<f64> =
         both().filter(|(copy, it)| is_lost(copy) && is_full(*it)).map(|(_, it)| it).collect();
     at_loss.sort_by(f64::total_cmp);
-    // The packet in transmission is not queued; on average half of it remains.
+    // The packet in transmission does not belong to the queue. On average half of it remains to be
+    // transmitted.
     let limit = at_loss[at_loss.len() / 2] - wire / 2.0;
     let value = limit.max(wire / 2.0);
     let evidence = format!(
@@ -163,7 +169,7 @@ pub fn queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
     (queue, of_queue.collect())
 }
 
-/// Packets that an early drop may affect, and other packets.
+/// Packets that early drops may affect, and other packets.
 #[derive(Debug, Clone, Copy)]
 struct Early {
     from: f64,
@@ -171,8 +177,8 @@ struct Early {
     others: (u64, u64),
 }
 
-/// Detects losses that become more frequent with the queue, below the limit. Losses within a round
-/// trip count once, since channel losses also occur in bursts.
+/// Detects losses below the limit that become more frequent with longer queues. Losses within a
+/// round trip count once, since channel losses also occur in bursts.
 fn early(trace: &FlowTrace, waiting: &[Option<f64>], below: f64) -> Option<Early> {
     let both = || trace.copies.iter().zip(waiting).filter_map(|(copy, it)| Some((copy, (*it)?)));
     let mut sorted: Vec<f64> = both().map(|(_, it)| it).filter(|it| *it < below).collect();

@@ -1,35 +1,39 @@
-//! Rate of the bottleneck: bytes delivered over time while data wait for it.
+//! Rate of the bottleneck: bytes delivered, divided by the time, while data wait for the
+//! bottleneck.
 //!
 //! A delivery counts if its newest data were sent so early that, without a queue, they would have
-//! arrived before the previous delivery. The bottleneck was then busy between both deliveries,
-//! however long the gap, so the method prefers no rate. Runs of such deliveries give long
-//! intervals, in which the jitter of single acknowledgments vanishes. With too few such deliveries
-//! (small windows), the most frequent rate to which bursts are spread is used instead.
+//! arrived before the previous delivery. The bottleneck was then busy between the two deliveries.
+//! This criterion does not use the length of the gap, so it favours no rate. Sequences of such
+//! deliveries give long intervals, in which the jitter of single acknowledgments averages out.
+//!
+//! If there are too few such deliveries (small windows), the rate is estimated from bursts: it is
+//! the most frequent rate at which their segments are delivered.
 
 use super::Estimate;
 use super::copies::{Delivery, FlowTrace};
 
-/// Number of segments of an interval, and minimum for the last interval of a run. Intervals are
-/// long, so that one acknowledgment more or less has little effect.
+/// Number of segments of an interval, and minimum number for the last interval of a sequence.
+/// Intervals are long, so that one acknowledgment more or less has little effect.
 const LONG: (u32, u32) = (32, 8);
 /// Segments of a single gap.
 const SHORT: (u32, u32) = (1, 1);
 /// Minimum number of busy intervals; with fewer, bursts are used.
 const CHUNKS_MIN: usize = 3;
-/// With at least this number of intervals without gaps, the others are not used: beyond a gap,
-/// receivers delay acknowledgments by up to a millisecond (Linux compresses SACKs).
+/// If at least this number of intervals lies outside of gaps in the sequence space, only these are
+/// used. Beyond a gap, receivers delay acknowledgments by up to a millisecond (SACK compression in
+/// Linux).
 const CHUNKS_PLAIN: usize = 10;
-/// Relative distance from the median beyond which an interval is attributed to another load of the
-/// link.
+/// Maximum relative distance from the median. Beyond it, an interval is attributed to another load
+/// of the link.
 const NEAR: f64 = 0.1;
-/// Minimum share of the bytes in a mode.
+/// Minimum share of all bytes that a mode of the distribution must have.
 const MODE_SHARE: f64 = 0.2;
 /// Minimum number of bursts.
 const PAIRS_MIN: usize = 5;
 /// Normal quantile of a 95 % interval.
 const Z: f64 = 1.96;
 
-/// Part of the busy time that a bottleneck without other traffic spends at its rate.
+/// Minimum share of the bytes around the upper mode if there is no other traffic.
 const ALONE: f64 = 0.7;
 
 /// Busy time of the bottleneck.
@@ -45,12 +49,13 @@ impl Chunk {
     }
 }
 
-/// The rate in bits per second, of frames.
+/// Rate in bits per second; it counts frames.
 pub fn rate(trace: &FlowTrace) -> Estimate {
     let plain = busy_chunks(trace, true, LONG);
     let busy = if plain.len() >= CHUNKS_PLAIN { plain } else { busy_chunks(trace, false, LONG) };
     if busy.len() >= CHUNKS_PLAIN && near_mode(&busy) < ALONE {
-        // Long intervals contain cross traffic between the flow's packets; single gaps need not.
+        // Long intervals always contain cross traffic between the flow's packets; single gaps may
+        // not.
         return summary(busy_chunks(trace, false, SHORT), |used| {
             format!("{used} gaps of the busy bottleneck without other traffic in them")
         });
@@ -112,7 +117,7 @@ pub fn cross(trace: &FlowTrace, rate_bit_s: &Estimate) -> Estimate {
     Estimate::known(value, ((value - error).max(0.0), value + error), evidence)
 }
 
-/// Part of the bytes around the upper mode.
+/// Share of the bytes around the upper mode.
 fn near_mode(chunks: &[Chunk]) -> f64 {
     let mut sorted = chunks.to_vec();
     sorted.sort_by(|one, other| one.rate().total_cmp(&other.rate()));
@@ -121,14 +126,14 @@ fn near_mode(chunks: &[Chunk]) -> f64 {
     near.map(|it| it.bytes).sum::<f64>() / sorted.iter().map(|it| it.bytes).sum::<f64>()
 }
 
-/// Highest rate with a large share of the bytes nearby. Without cross traffic that is nearly all
-/// bytes; with cross traffic the fastest intervals show the bottleneck's rate.
+/// Highest rate with a large share of the bytes nearby. Without cross traffic nearly all bytes are
+/// nearby. With cross traffic, only the fastest intervals show the bottleneck's rate.
 fn upper_mode(sorted: &[Chunk]) -> f64 {
     let total: f64 = sorted.iter().map(|it| it.bytes).sum();
     let (mut first, mut end, mut weight) = (0, 0, 0.0);
     let mut best = sorted[sorted.len() / 2].rate();
     if sorted.len() < CHUNKS_PLAIN {
-        // With too few gaps the distribution has no clear modes.
+        // If there are too few gaps, the distribution has no clear modes.
         return best;
     }
     for it in sorted {
@@ -174,7 +179,7 @@ fn busy_chunks(trace: &FlowTrace, plain_only: bool, segments: (u32, u32)) -> Vec
     chunks
 }
 
-/// Intervals between deliveries that are longer than those between the transmissions.
+/// Intervals between deliveries that are longer than the intervals between the transmissions.
 fn bursts(trace: &FlowTrace) -> Vec<Chunk> {
     let spread = |pair: &[Delivery]| {
         let [before, delivery] = pair else { return None };

@@ -21,7 +21,7 @@ pub fn share(count: f64, of: f64, evidence: String) -> Estimate {
     Estimate::known(p, (low, (middle + half).min(1.0)), evidence)
 }
 
-/// Fraction of the data that was overtaken.
+/// Fraction of the data that was overtaken by later data.
 pub fn reordered(trace: &FlowTrace) -> Estimate {
     let evidence = format!("{} of {} segments", trace.overtaken.len(), trace.copies.len());
     share(trace.overtaken.len() as f64, trace.copies.len() as f64, evidence)
@@ -34,8 +34,8 @@ pub fn overtakers(trace: &FlowTrace) -> Option<u32> {
     overtaken.get(overtaken.len() / 2).copied()
 }
 
-/// Lost acknowledgments: at the sender's end only a bound, from ACKs that cover more data than
-/// usual.
+/// Fraction of lost acknowledgments. At the sender's end only a bound is known, from ACKs that
+/// cover more data than usual.
 pub fn acks_lost(trace: &FlowTrace) -> Estimate {
     if !trace.is_round_trip {
         return Estimate::unknown("a lost acknowledgment never reaches this end");
@@ -66,7 +66,7 @@ pub fn acks_lost(trace: &FlowTrace) -> Estimate {
     }
 }
 
-/// Rate of the reverse path, from acknowledgments that arrived with its minimum spacing.
+/// Rate of the reverse path, from acknowledgments that arrived with the minimum spacing.
 pub fn ack_rate(trace: &FlowTrace, acks: &[ObservedAck]) -> Estimate {
     if !trace.is_round_trip {
         return Estimate::unknown(
@@ -81,7 +81,7 @@ pub fn ack_rate(trace: &FlowTrace, acks: &[ObservedAck]) -> Estimate {
         .filter(|gap| *gap > 0)
         .collect();
     gaps.sort_unstable();
-    // Capture times are noisy, so a few gaps are too short.
+    // Capture times are noisy, so the shortest fiftieth of the gaps is ignored.
     let Some(gap) = gaps.get(gaps.len() / 50).copied() else {
         return Estimate::unknown("too few acknowledgments");
     };

@@ -1,7 +1,8 @@
-//! Two clocks: their skew from the lower envelope of the delays.
+//! Skew between the clocks of two captures, estimated from the lower envelope of the delays.
 //!
-//! Moon, Skelly and Towsley (INFOCOM 1999): the line below all delays with the smallest sum of
-//! distances to them has the slope of the skew, because the minimum delay is constant.
+//! The method is that of Moon, Skelly and Towsley (INFOCOM 1999). Of all lines below all delays,
+//! the one with the smallest sum of distances to them has the slope of the skew, because the
+//! minimum delay is constant.
 
 /// Minimum number of packets to estimate the skew.
 const POINTS_MIN: usize = 50;
@@ -11,7 +12,7 @@ const POINTS_MIN: usize = 50;
 pub struct Line {
     start_ns: i64,
     slope: f64,
-    /// Least delay, with the difference of the clocks at the start.
+    /// Least delay plus the difference of the clocks, at the start.
     pub least_ns: i64,
 }
 
@@ -35,7 +36,7 @@ impl Line {
     }
 }
 
-/// Slope of the lower envelope, in the middle of the delays.
+/// Slope of the lower envelope, at the middle of the delays.
 pub fn lower_slope(points: &[(i64, i64)]) -> Option<f64> {
     if points.len() < POINTS_MIN {
         return None;
@@ -59,7 +60,7 @@ pub fn lower_slope(points: &[(i64, i64)]) -> Option<f64> {
     (length > 0.0).then(|| (edge[1].1 - edge[0].1) / length)
 }
 
-/// Cross product: positive if the path through three points turns left.
+/// Cross product; positive if the path through the three points turns left.
 fn cross(a: (f64, f64), b: (f64, f64), c: (f64, f64)) -> f64 {
     (b.0 - a.0) * (c.1 - a.1) - (b.1 - a.1) * (c.0 - a.0)
 }

@@ -4,7 +4,7 @@ use super::Entry;
 use crate::packet::Packet;
 use std::collections::HashMap;
 
-/// Time by which copies may seem to overtake the fastest packet, with an unsteady clock.
+/// Tolerance for unsteady clocks: a copy may seem faster than the fastest packet by this time.
 const SLACK_NS: i64 = 1_000;
 
 /// Maximum number of segments merged by a network card.
@@ -42,22 +42,22 @@ impl Key {
 
 /// The packets of one direction, matched.
 pub struct Matches {
-    /// Packets at the capture that they passed first.
+    /// Packets at the capture that they pass first.
     pub sent: Vec<Entry>,
     /// Packets at the other capture.
     pub arrived: Vec<Entry>,
-    /// Index in `arrived` of each in `sent`.
+    /// For each packet in `sent`, its index in `arrived`.
     pub partner: Vec<Option<usize>>,
     /// Pairs of indices into `sent` and `arrived`, in the order of `sent`.
     pub pairs: Vec<(usize, usize)>,
     /// Further copies that the network made.
     pub duplicated: u64,
-    /// Packets of `arrived` that have not passed the first capture.
+    /// Indices of packets in `arrived` that the first capture does not contain.
     pub unseen: Vec<usize>,
 }
 
 impl Matches {
-    /// Matches the packets of a direction; payloads longer than a unit are split.
+    /// Matches the packets of a direction. Payloads longer than `unit` are split first.
     pub fn of([sent, arrived]: [&[Entry]; 2], unit: u32) -> Self {
         let is_long = sent.iter().chain(arrived).any(|entry| entry.length > unit);
         let [mut sent, mut arrived] = if is_long {
@@ -66,7 +66,7 @@ impl Matches {
             [sent, arrived].map(Vec::from)
         };
         if have_stamps(&sent) != have_stamps(&arrived) {
-            // A device on the path removes the option.
+            // If a device on the path removes the timestamps, they cannot be used for matching.
             for entry in sent.iter_mut().chain(&mut arrived) {
                 entry.key.stamps = None;
             }
@@ -115,8 +115,8 @@ impl Matches {
         self.pairs = self.partner.iter().enumerate().filter_map(both).collect();
     }
 
-    /// Matches equal copies: all of them in order, or each arrival with the last possible
-    /// transmission.
+    /// Matches equal copies. If as many arrived as were sent, they are matched in order; otherwise
+    /// each arrival is matched with the last possible transmission.
     fn choose(&mut self, from: &[usize], to: &[usize], floor: i64) {
         if from.len() == to.len() {
             for (one, other) in from.iter().zip(to) {
@@ -141,7 +141,7 @@ impl Matches {
         self.arrived[to].time_ns.saturating_sub(self.sent[from].time_ns)
     }
 
-    /// Time at the first capture, and delay to the other, of each pair.
+    /// For each pair, the time at the first capture and the delay to the other.
     pub fn delays(&self) -> Vec<(i64, i64)> {
         let one = |(from, to): &(usize, usize)| (self.sent[*from].time_ns, self.delay(*from, *to));
         self.pairs.iter().map(one).collect()

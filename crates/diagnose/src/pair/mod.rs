@@ -21,14 +21,14 @@ use std::collections::HashMap;
 use std::io::Read;
 
 const NS: f64 = 1e-9;
-/// Minimum MSS of a path (RFC 1122 §4.2.2.6), minus options.
+/// Minimum payload of a full segment: the default MSS of 536 (RFC 1122 §4.2.2.6), minus options.
 const UNIT_MIN: u32 = 500;
 /// Option bytes of timestamps, which shorten every segment.
 const TIMESTAMPS_BYTES: u32 = 12;
-/// Shortest flow of which the skew of the clocks is estimated.
+/// Minimum duration of a flow to estimate the skew of the clocks.
 const SKEW_MIN_NS: i64 = 1_000_000_000;
 
-/// A packet, as far as the match needs it.
+/// Fields of a packet that are needed to match it.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
     pub(crate) time_ns: i64,
@@ -43,7 +43,7 @@ impl Entry {
     }
 }
 
-/// The packets of a flow by the end that sent them.
+/// Packets of a flow, by the endpoint that sent them.
 #[derive(Debug)]
 pub struct Passing {
     ends: [End; 2],
@@ -53,7 +53,7 @@ pub struct Passing {
     syns: [Option<Packet>; 2],
 }
 
-/// The packets of all flows of a capture.
+/// Packets of all flows of a capture.
 #[derive(Debug, Default)]
 pub struct Collected {
     flows: Vec<Passing>,
@@ -94,7 +94,7 @@ impl Collected {
 }
 
 /// Diagnoses two captures of the same flows. Each flow is diagnosed from the capture nearer to the
-/// sender of its data, with the fate of the packets that passed it.
+/// sender of its data; the other capture shows the fate of the packets that passed the first.
 ///
 /// # Errors
 /// A file is not a capture, or the captures hold different runs.
@@ -106,10 +106,10 @@ pub fn diagnose_pair<R: Read>(
     Ok(read(sources, names, Wanted { pictured, ..Wanted::default() })?.0)
 }
 
-/// Rounding error of a round trip with clocks of microseconds: each of four times is rounded.
+/// Rounding error of a round trip: it is computed from four times, each rounded to a microsecond.
 const ROUNDING_NS: i64 = 4_000;
 
-/// Packets of a flow between its captures.
+/// Packets of a flow, matched between the two captures.
 pub(crate) struct Matched {
     /// Packets of the data.
     pub forward: Matches,
@@ -117,14 +117,14 @@ pub(crate) struct Matched {
     pub backward: Matches,
     /// Minimum delay of the data.
     pub line: Line,
-    /// True if the answer is that of the second capture.
+    /// True if the flow is diagnosed from the second capture.
     is_turned: bool,
 }
 
-/// Packets of the watched flow, and their match between both captures.
+/// Packets of the watched flow, and their matches between the two captures.
 pub(crate) type Kept = (Observed, Option<Matched>);
 
-/// Reads both captures; keeps the packets of the watched flow.
+/// Reads both captures, and keeps the packets of the watched flow.
 pub(crate) fn read<R: Read>(
     sources: [R; 2],
     names: [&str; 2],
@@ -171,7 +171,7 @@ pub(crate) fn read<R: Read>(
         return Err(ReadError::DifferentRuns { flow, round_trip_us });
     }
     for (flow, _) in different {
-        // Ports are reused, so more than one flow of each capture may have the same ends.
+        // Ports are reused, so a capture may contain several flows with the same endpoints.
         first
             .capture
             .findings
@@ -198,7 +198,8 @@ fn sorted([one, other]: [End; 2]) -> [End; 2] {
 /// Adds the results of both captures to the diagnosis of the first.
 ///
 /// # Errors
-/// The round trip between the captures, if it is negative: they hold different connections.
+/// Returns the round trip between the captures if it is negative, because the captures then contain
+/// different connections.
 fn join(
     (first, second): (&mut answer::Flow, &mut answer::Flow),
     collected: [&Collected; 2],
@@ -206,7 +207,7 @@ fn join(
     names: [&str; 2],
 ) -> Result<Option<Matched>, i64> {
     let number = first.number;
-    // The capture nearer to the sender of the data has the shorter round trip to it.
+    // The capture nearer to the sender of the data has the shorter round trip to the sender.
     let is_turned = match (first.sender_loop_s, second.sender_loop_s) {
         (Some(one), Some(other)) => other < one && first.name == second.name,
         _ => false,
@@ -228,7 +229,7 @@ fn join(
     let forward = Matches::of([&passing[0].sides[sides[0]], &passing[1].sides[sides[1]]], unit);
     let backward =
         Matches::of([&passing[1].sides[1 - sides[1]], &passing[0].sides[1 - sides[0]]], unit);
-    // A SYN passes the capture nearer to its sender first.
+    // A SYN first passes the capture that is nearer to the SYN's sender.
     for (of_data, order) in [(true, [0, 1]), (false, [1, 0])] {
         let side = |capture: usize| if of_data { sides[capture] } else { 1 - sides[capture] };
         let [before, behind] = order.map(|capture| passing[capture].syns[side(capture)]);
@@ -243,7 +244,8 @@ fn join(
     }
     let (lines, skew) = lines(&forward, &backward);
     let round_trip = lines[0].least_ns.saturating_add(lines[1].least_ns);
-    // A wrong estimate of the skew makes the corrected delays negative, but not the original ones.
+    // If the estimate of the skew is wrong, the corrected delays may be negative although the
+    // original ones are not.
     let plain = [&forward, &backward].map(|it| Line::below(&it.delays(), 0.0).least_ns);
     let longest = round_trip.max(plain[0].saturating_add(plain[1]));
     if longest < -ROUNDING_NS {
@@ -266,7 +268,8 @@ fn join(
     Ok(Some(Matched { forward, backward, line: lines[0], is_turned }))
 }
 
-/// Payload of a full segment: longer ones were merged by a network card or a kernel, and are split.
+/// Payload of a full segment. Longer packets were merged by a network card or a kernel, and are
+/// split.
 fn unit(passing: [&Passing; 2]) -> u32 {
     let mss = passing[0].mss.or(passing[1].mss);
     let has_stamps = passing[0].sides.iter().flatten().any(|entry| entry.key.has_stamps());
@@ -284,7 +287,8 @@ fn lines(forward: &Matches, backward: &Matches) -> ([Line; 2], Option<f64>) {
     let skew = match slopes {
         [Some(one), Some(other)] if length >= SKEW_MIN_NS => {
             let (skew, drift) = ((one - other) / 2.0, (one + other).abs() / 2.0);
-            // A drift of delays has the same sign in both directions; a drift of clocks has not.
+            // A drift of the delays has the same sign in both directions; a drift of the clocks has
+            // opposite signs.
             (skew.abs() > 2.0 * drift).then_some(skew)
         }
         _ => None,

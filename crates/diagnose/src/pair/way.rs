@@ -10,8 +10,8 @@ use std::collections::HashMap;
 const FRAMES_MAX: usize = 1_000;
 
 impl Way {
-    /// Describes the packets of a direction; `spans` are the times of the first and the last
-    /// packet of both captures, this direction's first capture first.
+    /// Computes the figures of one direction. `spans` contains the times of the first and the last
+    /// packet of each capture; the capture that this direction passes first comes first.
     pub fn of(own: &Matches, back: &Matches, line: &Line, spans: [(i64, i64); 2]) -> Self {
         let mut way = Self { duplicated: own.duplicated, ..Self::default() };
         way.fates(own, back, line.least_ns, spans[1]);
@@ -79,8 +79,8 @@ impl Way {
     }
 }
 
-/// Last copies of data that were acknowledged although the other capture contains no copy, by
-/// sequence number.
+/// Data that were acknowledged although the other capture contains no copy of them: the index of
+/// the last copy, by sequence number.
 pub(crate) fn missed(own: &Matches, back: &Matches) -> HashMap<u32, usize> {
     let acked = back.sent.iter().chain(&back.arrived).map(Entry::ack);
     let highest =

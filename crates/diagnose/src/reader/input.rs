@@ -8,13 +8,13 @@ use std::io::{self, BufReader, Chain, Cursor, Read};
 /// Bytes asked for at a time.
 const CHUNK: usize = 256 << 10;
 
-/// A window that slides over a stream.
+/// Stream with a buffer of the next bytes.
 pub struct Input<R> {
     source: R,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Bytes of the stream before the window.
+    /// Number of bytes of the stream before the buffer.
     passed: u64,
     /// True if the stream has ended, or cannot be read any further.
     exhausted: bool,
@@ -23,7 +23,7 @@ pub struct Input<R> {
 }
 
 impl<R: Read> Input<R> {
-    /// A window at the start of a stream.
+    /// Creates an input at the start of a stream.
     pub fn new(source: R) -> Self {
         let buffer = vec![0; 2 * CHUNK];
         Self { source, buffer, start: 0, end: 0, passed: 0, exhausted: false, failure: None }
@@ -75,7 +75,7 @@ impl<R: Read> Input<R> {
         &self.buffer[start..start + shown]
     }
 
-    /// Consumes any number of bytes; false if the stream ends earlier.
+    /// Consumes any number of bytes; returns false if the stream ends earlier.
     pub fn skip(&mut self, mut bytes: u64) -> bool {
         while bytes > 0 {
             let step = (self.peek(1).len() as u64).min(bytes);
@@ -88,7 +88,7 @@ impl<R: Read> Input<R> {
         true
     }
 
-    /// Bytes of the stream before the next one.
+    /// Number of bytes of the stream before the next one.
     pub fn position(&self) -> u64 {
         self.passed
     }
@@ -113,7 +113,7 @@ pub enum Decompressed<R: Read> {
 }
 
 impl<R: Read> Decompressed<R> {
-    /// Looks at the first bytes.
+    /// Detects the compression from the first bytes.
     ///
     /// # Errors The first bytes cannot be read.
     pub fn new(mut source: R) -> io::Result<Self> {
@@ -154,7 +154,7 @@ impl<R: Read> Frames<R> {
         Self { source, decoder: FrameDecoder::new(), in_frame: false }
     }
 
-    /// Begins the next frame; false if there is none.
+    /// Begins the next frame; returns false if there is none.
     fn begin(&mut self) -> io::Result<bool> {
         loop {
             if io::BufRead::fill_buf(&mut self.source)?.is_empty() {

@@ -24,7 +24,7 @@ pub struct Frame<'a> {
     pub time_ns: i64,
     /// The link type of the interface, as in the registry `LINKTYPE_…` of pcap.
     pub link_type: u16,
-    /// Interface in the file, from 0; the numbers continue over sections.
+    /// Number of the interface in the file, from 0; sections continue the numbering.
     pub interface: u32,
     /// Bytes that the frame had on the wire.
     pub original_bytes: u32,
@@ -75,15 +75,15 @@ pub struct Damage {
 /// Statistics of the capture, as stored in the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Frames that the capturing program or its kernel reports as dropped.
+    /// Number of frames that the capturing program or its kernel reports as dropped.
     pub dropped: u64,
-    /// Frames without a time stamp (simple packet blocks).
+    /// Number of frames without a timestamp (simple packet blocks).
     pub without_time: u64,
-    /// Packet blocks that name an interface that is not described.
+    /// Number of packet blocks whose interface the file does not describe.
     pub without_interface: u64,
 }
 
-/// Frames of a file in their order.
+/// Reader of the frames of a file, in their order.
 pub struct Reader<R: Read> {
     input: Input<Decompressed<R>>,
     format: Format,
@@ -99,8 +99,8 @@ enum Format {
 
 /// Kind of the next record of a file.
 enum Record {
-    /// A frame, whose captured bytes are the next ones in the input; after them `padding` bytes
-    /// follow that belong to the record.
+    /// Frame. Its captured bytes are the next bytes of the input, followed by `padding` further
+    /// bytes of the record.
     Frame { head: Head, padding: usize },
     /// Other block, which is skipped.
     Other,
@@ -121,10 +121,10 @@ struct Head {
 }
 
 impl<R: Read> Reader<R> {
-    /// Looks at the beginning of a file.
+    /// Reads the beginning of a file, and detects its format.
     ///
     /// # Errors
-    /// A file that is no capture.
+    /// The file is not a capture.
     pub fn new(source: R) -> Result<Self, ReadError> {
         let mut input = Input::new(Decompressed::new(source)?);
         let first = input.peek(4);
@@ -144,7 +144,7 @@ impl<R: Read> Reader<R> {
         Ok(Self { input, format, number: 0, damage: None, statistics: Statistics::default() })
     }
 
-    /// Next frame; none at the end of the file or at damage.
+    /// Next frame; none at the end of the file, or if the file is damaged there.
     #[inline]
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
         if self.damage.is_some() {

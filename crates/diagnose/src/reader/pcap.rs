@@ -1,4 +1,4 @@
-//! The classic format (draft-ietf-opsawg-pcap): one header, then records.
+//! The classic pcap format (draft-ietf-opsawg-pcap): one header, then records.
 
 use super::input::Input;
 use super::{Head, Order, RECORD_MAX_BYTES, Record, order};
@@ -6,7 +6,7 @@ use std::io::Read;
 
 const FILE_HEADER_BYTES: usize = 24;
 const RECORD_HEADER_BYTES: usize = 16;
-/// Kuznetzov's modified format, of which some kernels' tools made use.
+/// Length of a record header in Kuznetzov's modified format, which some old tools wrote.
 const MODIFIED_RECORD_HEADER_BYTES: usize = 24;
 
 /// Header of a pcap file.
@@ -19,7 +19,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads the header of a file; none if it is not pcap.
+    /// Reads the header of a file; none if the file is not pcap.
     pub fn read(input: &mut Input<impl Read>) -> Option<Self> {
         let bytes = input.peek(FILE_HEADER_BYTES);
         if bytes.len() < FILE_HEADER_BYTES {
@@ -33,7 +33,7 @@ impl Header {
             0xa1b2_cd34 => (false, MODIFIED_RECORD_HEADER_BYTES),
             _ => return None,
         };
-        // The upper half describes frame check sequences.
+        // The upper half of the field describes frame check sequences.
         let link_type = order.u32(bytes, 20) as u16;
         input.consume(FILE_HEADER_BYTES);
         Some(Self { order, nanoseconds, record_header_bytes, link_type })

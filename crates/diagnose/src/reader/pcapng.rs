@@ -1,5 +1,6 @@
-//! The format pcapng (draft-ietf-opsawg-pcapng): sections of blocks; each interface has a link
-//! type, a resolution and an offset of its own. Comments are never read.
+//! The format pcapng (draft-ietf-opsawg-pcapng). A file consists of sections, which consist of
+//! blocks. Each interface has its own link type, time resolution and time offset. Comments are
+//! never read.
 
 use super::input::Input;
 use super::{Head, Order, RECORD_MAX_BYTES, Record, Statistics, order};
@@ -14,7 +15,7 @@ const SIMPLE_PACKET: u32 = 3;
 const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 
-/// Bytes of a block before its body: type and length; after it the length again.
+/// Bytes of a block before its body (type and length). The length is repeated after the body.
 const BEFORE: usize = 8;
 const AFTER: usize = 4;
 
@@ -25,7 +26,7 @@ pub struct Section {
     interfaces: Vec<Interface>,
     /// Number of interfaces in earlier sections.
     earlier_interfaces: u32,
-    /// The time of the newest frame, for frames without one.
+    /// Time of the newest frame, which frames without a time get.
     newest_ns: i64,
 }
 
@@ -40,9 +41,9 @@ struct Interface {
 /// The unit of an interface's times.
 #[derive(Debug, Clone, Copy)]
 enum Resolution {
-    /// Number of nanoseconds per unit of time, at least one.
+    /// A unit of time has this number of nanoseconds, at least one.
     Nanoseconds(u64),
-    /// Number of units per nanosecond, if the unit is shorter.
+    /// A nanosecond has this number of units, for units that are shorter.
     Finer(u64),
     /// 2^−n s.
     Binary(u32),

@@ -6,23 +6,24 @@ use crate::answer::Pattern;
 
 /// Payload of the largest IPv4 packet that every path passes (RFC 791: 576 bytes), without headers.
 const ALWAYS_PASSES: i64 = 536;
-/// Copies of a large segment that must vanish in a row: the third timeout makes chance unlikely.
+/// Number of copies of a large segment that must vanish in a row. After three timeouts, chance is
+/// an unlikely reason.
 const COPIES_MIN: u32 = 4;
-/// Copies that must vanish before a smaller segment with the same data passes.
+/// Number of copies that must vanish if a smaller segment with the same data then passes.
 const COPIES_BEFORE_SMALLER: u32 = 3;
 
-/// Segment that is sent again and again.
+/// Segment that is retransmitted repeatedly.
 #[derive(Debug, Clone, Copy)]
 struct Stuck {
     start: i64,
     length: i64,
     copies: u32,
-    /// Frame and time of its first retransmission.
+    /// Frame and time of the first retransmission.
     first: (u64, i64),
     last_ns: i64,
     /// Payload and frame of a smaller segment with the same data.
     smaller: Option<(i64, u64)>,
-    /// True if packets of the receiver arrived although the segment was not acknowledged.
+    /// True if packets of the receiver arrived while the segment remained unacknowledged.
     is_heard: bool,
 }
 
@@ -38,11 +39,13 @@ impl BlackHole {
     /// Handles data that pass the capture. On the path, a segment has up to `segment` bytes of
     /// payload.
     pub fn on_data(&mut self, sent: &Sent, segment: i64) {
-        // A super-segment of the network card is longer than the segments on the path.
+        // A super-segment, which the network card will split, is longer than the segments on the
+        // path.
         let length = sent.payload_bytes.min(segment);
         match &mut self.stuck {
-            // The sender repeats the head until it is acknowledged; one that probes for the path
-            // MTU repeats a smaller piece of it (RFC 4821, `tcp_mtu_probing`).
+            // The sender retransmits the first unacknowledged segment until it is acknowledged. A
+            // sender that probes for the path MTU retransmits a smaller piece of it (RFC 4821,
+            // `tcp_mtu_probing`).
             Some(stuck) if stuck.start == sent.start => {
                 if length >= stuck.length {
                     stuck.copies += 1;
@@ -64,11 +67,13 @@ impl BlackHole {
         }
     }
 
-    /// Handles an acknowledgment up to `ack` that newly covers segments of at most this length.
+    /// Handles an acknowledgment up to `ack`; the longest segment that it newly covers has
+    /// `passed_length` bytes.
     pub fn on_ack(&mut self, ack: i64, passed_length: i64, time_ns: i64) {
         self.largest_passed = self.largest_passed.max(passed_length);
         let Some(stuck) = &mut self.stuck else { return };
-        // A path that is dead stays silent; a black hole lets ACKs and small segments through.
+        // On an interrupted path nothing arrives, whereas a black hole lets ACKs and small segments
+        // pass.
         if ack <= stuck.start {
             // Other packets of the receiver show that the path is not interrupted.
             stuck.is_heard |= time_ns > stuck.first.1;
@@ -77,7 +82,7 @@ impl BlackHole {
         }
     }
 
-    /// Keeps the segment that was sent again and again as the finding, if a black hole explains it.
+    /// Stores the repeatedly retransmitted segment as the finding, if a black hole explains it.
     fn keep(&mut self, is_acked: bool) {
         let Some(stuck) = self.stuck.take() else { return };
         // If a segment of this length has arrived, the size cannot be the reason.

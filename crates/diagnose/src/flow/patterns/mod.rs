@@ -1,6 +1,8 @@
-//! Faults that have a name: a path-MTU black hole, a policer, a closed window, a slow server.
+//! Known faults and habits, such as a path-MTU black hole, a policer, a closed window or a slow
+//! server.
 //!
-//! The shares of a flow's life say what limited it; a pattern says why, where the packets show it.
+//! The shares of a flow's life say what limited it. A pattern gives the reason, if the packets
+//! reveal it.
 
 mod black_hole;
 pub(crate) mod options;
@@ -18,20 +20,20 @@ use super::half::Half;
 use super::record::Record;
 use crate::answer::{Kind, Needless, Pattern};
 
-/// Least part of a flow's life that pauses must take to be reported: a convention.
+/// Pauses are reported only if they take at least this part of a flow's life (a convention).
 const WORTH_NAMING: f64 = 0.1;
-/// Least duration of the longest such pause to be reported: a convention, as nobody notices a
-/// shorter one.
+/// Pauses are reported only if the longest one takes at least this time (a convention: nobody
+/// notices a shorter one).
 const NOTICEABLE_NS: i64 = 20_000_000;
 
 /// Evidence of the patterns of one direction.
 #[derive(Debug, Default)]
 pub struct Evidences {
-    /// Segments that are too large for the path.
+    /// Detector of segments that are too large for the path.
     pub black_hole: BlackHole,
     /// Losses and bytes sent.
     pub policing: Policing,
-    /// Closed windows, and pauses of the application.
+    /// Detector of closed windows, and of pauses of the application.
     pub pauses: Pauses,
 }
 
@@ -46,13 +48,13 @@ pub struct Sent {
     pub start: i64,
     /// Payload.
     pub payload_bytes: i64,
-    /// True for data that were sent before.
+    /// True if the data were sent before.
     pub is_retransmission: bool,
 }
 
 impl Evidences {
-    /// Handles data that pass the capture. On the path, a segment has up to `segment` bytes of
-    /// payload.
+    /// Handles data that pass the capture. `segment` is the largest payload of a segment on the
+    /// path.
     pub fn on_data(&mut self, sent: &Sent, segment: i64) {
         self.policing.on_data(sent);
         self.black_hole.on_data(sent, segment);
@@ -69,15 +71,15 @@ fn list(names: &[&str]) -> String {
     }
 }
 
-/// True if a copy of a segment was lost before this retransmission, as far as the capture tells.
+/// True if, according to the capture, an earlier copy was lost before this retransmission.
 fn follows_a_loss(record: &Record) -> bool {
     let repairs = matches!(record.kind, Kind::Fast | Kind::Recovery | Kind::Timeout);
     repairs && record.needless != Needless::Yes
 }
 
 impl Half {
-    /// Patterns of this direction, which lasts `life_ns`. `receiver_loop_ns` is the least time from
-    /// the capture to the receiver and back.
+    /// Patterns of this direction of a flow that lasts `life_ns`. `receiver_loop_ns` is the least
+    /// time from the capture to the receiver and back.
     pub fn patterns(&mut self, life_ns: i64, receiver_loop_ns: Option<i64>) -> Vec<Pattern> {
         let evidences = std::mem::take(&mut self.evidences);
         let mut found = Vec::new();

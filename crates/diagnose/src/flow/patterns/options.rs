@@ -1,10 +1,10 @@
-//! Options of the handshake that the other end, or a device on the path, does not accept.
+//! Handshake options that the other end refuses, or that a device on the path removes.
 
 use super::list;
 use crate::answer::Pattern;
 use crate::packet::{Control, Options, Packet};
 
-/// Segments without the agreed timestamps that show their removal.
+/// Number of segments without the agreed timestamps that proves their removal.
 const BARE_MIN: u32 = 3;
 
 /// Options of a connection.
@@ -12,7 +12,7 @@ const BARE_MIN: u32 = 3;
 pub struct Negotiation {
     /// Segments of each end without timestamps.
     bare: [u32; 2],
-    /// Frame of each end's SYN, and of the first segment without timestamps.
+    /// Frames of each end's SYN.
     syns: [u64; 2],
     first_bare: [u64; 2],
 }
@@ -43,10 +43,10 @@ impl Negotiation {
         }
     }
 
-    /// Pattern of refused or removed options. `syn` and `answer` are the options of the opener's
-    /// SYN and of the SYN/ACK.
+    /// Pattern of refused or removed options; `syn` and `answer` are the options of the SYN and of
+    /// the SYN/ACK.
     pub fn finish(&self, [syn, answer]: [&Options; 2], opener: usize) -> Option<Pattern> {
-        // Options that were not captured may have been refused or not.
+        // If options were not captured, it is unknown whether they were refused.
         if syn.is_cut || answer.is_cut {
             return None;
         }
@@ -57,7 +57,7 @@ impl Negotiation {
             .filter(|((_, offers), (_, accepts))| *offers && !accepts)
             .map(|((name, _), _)| *name)
             .collect();
-        // Many ends accept no timestamps, which costs little.
+        // A refusal of timestamps is not reported: it is common and costs little.
         if refused.iter().any(|name| *name != "timestamps") {
             let evidence = format!(
                 "the SYN in frame {own} offers {}, the answer in frame {other} lacks {}: the \
@@ -69,7 +69,7 @@ impl Negotiation {
             return Some(Pattern { name: "options_refused", evidence, packets, confidence: 0.99 });
         }
         let are_agreed = syn.timestamps.is_some() && answer.timestamps.is_some();
-        // One or two such segments may be damaged or forged.
+        // Single segments without timestamps may be damaged or forged.
         let side = (0..2).find(|side| self.bare[*side] >= BARE_MIN).filter(|_| are_agreed)?;
         let evidence = format!(
             "both SYNs carry timestamps, but {} segments of one end carry none, from frame {} on: \
@@ -81,7 +81,7 @@ impl Negotiation {
     }
 }
 
-/// Pattern of removed options, from the same SYN captured before and behind a device.
+/// Pattern of removed options, found by comparing one SYN captured before and behind a device.
 pub fn removed_between(before: &Packet, behind: &Packet) -> Option<Pattern> {
     if before.options.is_cut || behind.options.is_cut {
         return None;

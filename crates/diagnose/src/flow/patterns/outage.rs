@@ -4,7 +4,7 @@ use crate::answer::Pattern;
 use crate::flow::half::TimeoutRecord;
 use crate::flow::record::Record;
 
-/// Least number of consecutive timeouts that is named an outage.
+/// Minimum number of consecutive timeouts that counts as an outage.
 const IN_A_ROW: u32 = 3;
 
 /// The longest outage.
@@ -13,7 +13,8 @@ pub fn longest(timeouts: &[TimeoutRecord], records: &[Record]) -> Option<Pattern
     // A timeout with the number 1 is the first of a series and begins a new group.
     let groups = timeouts.chunk_by(|_, next| number(next) > 1);
     let outages = groups.filter(|group| group.last().is_some_and(|it| number(it) >= IN_A_ROW));
-    // The silence is the sum of the waits, because each one starts with the retransmission before.
+    // The silence is the sum of the waits, because each wait begins with the previous
+    // retransmission.
     let length = |group: &[TimeoutRecord]| group.iter().map(|it| it.waited_ns).sum::<i64>();
     let (mut count, mut longest) = (0, None::<&[TimeoutRecord]>);
     for group in outages {

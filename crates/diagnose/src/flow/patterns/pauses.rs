@@ -42,11 +42,12 @@ impl Total {
 /// Pauses of one direction.
 #[derive(Debug, Default)]
 pub struct Pauses {
-    /// Beginning of a closed window, and its frame.
+    /// Time and frame of the packet that closed the window.
     closed: Option<(i64, u64)>,
-    /// Time and frame of the packet that acknowledged everything.
+    /// Time and frame of the ACK with which nothing was left to acknowledge.
     idle: Option<(i64, u64)>,
-    /// Data of the other end, while nothing was left to acknowledge: a request.
+    /// Time and frame of data that the other end sent while nothing was left to acknowledge: a
+    /// request.
     request: Option<(i64, u64)>,
     windows: Total,
     answers: Total,
@@ -72,30 +73,30 @@ pub struct ReceiverPacket {
 }
 
 impl Pauses {
-    /// Observes the window, and any request, in a packet of the receiver.
+    /// Handles a packet of the receiver: its window, and a request if it carries data.
     pub fn on_ack(&mut self, it: &ReceiverPacket) {
         let at = (it.time_ns, it.packet);
         self.last_ns = it.time_ns;
         if it.window == 0 {
-            // Window probes repeat the closed window: the first packet counts.
+            // ACKs of window probes repeat the closed window, so only the first one counts.
             self.closed.get_or_insert(at);
         } else if let Some((since_ns, packet)) = self.closed.take() {
             self.windows.add(it.time_ns - since_ns, packet);
         }
         if it.payload_bytes > 0 && it.is_all {
-            // A request may come in several segments: the pause of the client ends with the first,
-            // and the server can respond after the last.
+            // A request may have several segments. The pause of the client ends with the first one,
+            // and the server can respond after the last one.
             if self.request.is_none()
                 && let Some((since_ns, packet)) = self.idle
             {
                 self.requests.add(it.time_ns - since_ns, packet);
             }
-            // The response takes time to reach the capture; this time is not part of the server's
-            // pause.
+            // The request and the response take time between the capture and the server. This time
+            // is not part of the server's pause.
             self.request = Some((it.time_ns + it.sender_loop_ns, it.packet));
         }
         if it.is_all {
-            // Further ACKs while nothing is in flight do not move the start.
+            // Further ACKs do not move the start of the pause while nothing is in flight.
             self.idle.get_or_insert(at);
         }
     }
@@ -108,13 +109,13 @@ impl Pauses {
         }
     }
 
-    /// Patterns of a flow that lasts `life_ns`. A client's next request is on its way to the
-    /// capture for a part of the pause.
+    /// Patterns of a flow that lasts `life_ns`.
     pub fn finish(mut self, life_ns: i64, receiver_loop_ns: Option<i64>) -> Vec<Pattern> {
         if let Some((since_ns, packet)) = self.closed.take() {
             self.windows.add(self.last_ns - since_ns, packet);
         }
-        // Each pause includes the time that an ACK takes to the client and the request takes back.
+        // Each pause of the client includes the time that the last ACK takes from the capture to
+        // the client, and the request takes back.
         let on_way_ns = receiver_loop_ns.unwrap_or(0) * self.requests.count as i64;
         self.requests.sum_ns = (self.requests.sum_ns - on_way_ns).max(0);
         let found = [

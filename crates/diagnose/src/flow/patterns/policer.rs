@@ -1,12 +1,14 @@
-//! Policer: a token bucket drops what exceeds a rate, and delays nothing.
+//! Policer: a token bucket drops packets that exceed a rate, and delays none.
 //!
-//! Tokens grow at the policer's rate up to the bucket's size, and each packet that passes takes its
-//! bytes. A loss shows that the bucket is empty. If a rate and a size exist with which the bucket
-//! is empty at each following loss as well, but rarely at other times, a policer explains the
-//! losses: a channel loses packets at any level. A full queue does the same at the rate of its
-//! link, but its packets wait, so the RTT before a loss tells both apart. Flach et al. ("An
-//! Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016) use the same idea with an endless
-//! bucket.
+//! Tokens accumulate at the policer's rate up to the bucket's size, and each packet that passes
+//! takes tokens for its bytes. A loss shows that the bucket is empty. A policer explains the losses
+//! if there are a rate and a size with which the bucket is also empty at all later losses, but
+//! rarely at other times. A channel loses packets at any level of the bucket. A full queue loses
+//! packets like a policer with the rate of its link. But packets wait in a queue, so the RTT before
+//! a loss distinguishes the two.
+//!
+//! Flach et al. ("An Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016) use the same idea
+//! with an endless bucket.
 
 use super::Sent;
 use crate::answer::Pattern;
@@ -17,10 +19,10 @@ const LOSSES_MIN: usize = 15;
 const BURSTS_MIN: usize = 5;
 /// Number of segments below which the bucket counts as empty.
 const SEGMENTS: f64 = 2.0;
-/// Fraction of the bytes forwarded since the last loss that is added to [`SEGMENTS`], because the
-/// rate is an estimate.
+/// Tolerance in addition to [`SEGMENTS`], as a fraction of the bytes forwarded since the last loss.
+/// It is needed because the rate is an estimate.
 const TOLERANCE: f64 = 0.01;
-/// Minimum fraction of the bursts that find the bucket empty.
+/// Minimum fraction of the loss bursts that must find the bucket empty.
 const EMPTY: f64 = 0.8;
 /// Maximum probability that bursts at random times find the bucket empty as often, with the best
 /// of all rates and sizes.
@@ -31,18 +33,19 @@ const RATES: usize = 60;
 const CLOSER: usize = 21;
 /// Number of bucket sizes that are tried: from 4 segments on, each twice the previous size.
 const SIZES: usize = 12;
-/// Difference of the gain up to which another rate explains the losses about as well: a
-/// convention.
+/// Rates whose gain is within this difference of the best explain the losses about as well (a
+/// convention).
 const SIMILAR: f64 = 0.02;
-/// Ratio of the largest to the smallest rate above which a range is printed: a convention.
+/// If the ratio of the largest to the smallest such rate exceeds this, a range is printed (a
+/// convention).
 const WIDE: f64 = 1.1;
-/// Maximum wait before a loss, in bytes at the rate, as a fraction of the tokens used: at a full
-/// queue, packets would wait for all of them.
+/// Maximum wait before a loss, in bytes at the policer's rate, as a fraction of the tokens used. At
+/// a full queue, packets would wait for all of these bytes.
 const WAIT_MAX: f64 = 0.3;
 
 /// Maximum number of samples of the bytes sent; at this number, every second one is discarded.
 const SAMPLES: usize = 256;
-/// Bytes of headers, which a policer counts: IPv4, TCP and timestamps.
+/// Bytes of the headers of a packet (IPv4, TCP with timestamps), which a policer counts, too.
 const HEADERS: i64 = 52;
 
 /// Copy of a segment that may have been lost.
@@ -94,8 +97,8 @@ impl Policing {
         self.sent
     }
 
-    /// Records the loss of the copy sent at `time_ns`, which a retransmission repairs. With that
-    /// copy the sender had sent `sent` bytes.
+    /// Records the loss of the copy sent at `time_ns`, which a retransmission repairs. The sender
+    /// had sent `sent` bytes in total, including that copy.
     pub fn on_loss(&mut self, record: u32, time_ns: i64, sent: i64, length: i64) {
         let length = length + HEADERS;
         self.losses.push(Loss { record, time_ns, sent: sent - length, length });
@@ -146,7 +149,7 @@ impl Policing {
         })
     }
 
-    /// Bursts of losses and samples between them in the order of time, and the largest segment.
+    /// Bursts of losses, and samples between them, in the order of time; and the largest segment.
     fn events(&self) -> (Vec<Event>, f64) {
         let segment = self.losses.iter().map(|loss| loss.length).max().unwrap_or(1) as f64;
         let mut samples = self.samples.iter().peekable();
@@ -171,7 +174,8 @@ impl Policing {
     }
 }
 
-/// The rate, or its range if it is not known better, from bytes in a nanosecond.
+/// Text of the rate, or of its range if the rate is not known more precisely. The argument is in
+/// bytes per nanosecond.
 fn rate_of([least, most]: [f64; 2]) -> String {
     if most < WIDE * least {
         format!("{:.2} Mbit/s", (least + most) / 2.0 * 8e3)
@@ -180,7 +184,7 @@ fn rate_of([least, most]: [f64; 2]) -> String {
     }
 }
 
-/// Bytes that have passed at a time, or before a loss.
+/// Number of bytes that have passed by a certain time, or before a loss.
 #[derive(Debug, Clone, Copy)]
 struct Event {
     time_ns: i64,
@@ -202,19 +206,20 @@ struct Score {
 }
 
 impl Score {
-    /// Part of all packets that find the bucket empty.
+    /// Fraction of all packets that find the bucket empty.
     fn share(&self) -> f64 {
         self.empty as f64 / self.samples.max(1) as f64
     }
 
-    /// Part of the bursts that find the bucket empty, less that of all packets.
+    /// Fraction of the loss bursts that find the bucket empty, minus the fraction of all packets
+    /// that do.
     fn gain(&self) -> f64 {
         self.hits as f64 / self.bursts.max(1) as f64 - self.share()
     }
 
-    /// Bound on the probability that bursts at random times find the bucket empty as often
-    /// (Chernoff): (f/h)^(nh) · ((1−f)/(1−h))^(n(1−h)) for n bursts, of which a part h does, and a
-    /// part f of all packets.
+    /// Upper bound (Chernoff) of the probability that bursts at random times find the bucket empty
+    /// as often. With n bursts, a fraction h of which find it empty, and a fraction f of all
+    /// packets that do, the bound is (f/h)^(nh) · ((1−f)/(1−h))^(n(1−h)).
     fn chance(&self) -> f64 {
         let (n, f) = (self.bursts as f64, self.share().max(1e-3));
         let h = self.hits as f64 / n.max(1.0);
@@ -226,8 +231,8 @@ impl Score {
     }
 }
 
-/// The rate and the size of the bucket that explain the losses best, and the least and the largest
-/// rate that explain them about as well.
+/// Rate and size of the bucket that explain the losses best, and the range of the rates that
+/// explain them about as well.
 fn best(events: &[Event], segment: f64) -> (Score, [f64; 2]) {
     let (first, last) = (&events[0], &events[events.len() - 1]);
     let mean = (last.passed - first.passed) / (last.time_ns - first.time_ns).max(1) as f64;
@@ -261,13 +266,13 @@ fn score(events: &[Event], segment: f64, rate: f64, size: f64) -> Score {
     let (mut tokens, mut before, mut burst) = (0.0f64, events[0], events[0].passed);
     for event in &events[1..] {
         let grown = tokens + rate * (event.time_ns - before.time_ns) as f64;
-        // The bucket is filled and emptied during the same interval, so only the difference can
+        // The bucket is filled and emptied at the same time, so only the difference of both can
         // overflow it.
         tokens = (grown - (event.passed - before.passed)).clamp(0.0, size);
         before = *event;
         let is_empty = tokens <= SEGMENTS * segment + TOLERANCE * (event.passed - burst);
         if event.is_loss {
-            // A loss shows that the bucket was empty, whatever level the simulation had.
+            // A loss shows that the bucket was empty, so the simulated level is set to 0.
             score.bursts += 1;
             score.hits += usize::from(is_empty);
             (tokens, burst) = (0.0, event.passed);

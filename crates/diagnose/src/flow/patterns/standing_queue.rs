@@ -5,8 +5,8 @@ use crate::flow::cause::Rtts;
 
 /// Minimum ratio of the median RTT to the least.
 const TIMES: f64 = 2.0;
-/// Minimum difference of the median RTT and the least: a delay that people notice (ITU-T G.114
-/// allows 150 ms one way).
+/// Minimum difference between the median and the least RTT, seconds: a delay that people notice
+/// (ITU-T G.114 allows 150 ms one way).
 const BEYOND_S: f64 = 0.1;
 
 /// The pattern, from the RTT samples.

@@ -7,7 +7,8 @@ use crate::answer::Kind;
 const DELAYED_ACK_NS: i64 = 200_000_000;
 
 impl Sender {
-    /// Kind and confidence; enters the episode that the kind begins.
+    /// Determines kind and confidence, and changes the state if the retransmission begins an
+    /// episode.
     pub(super) fn classify(&mut self, attempt: &Attempt) -> (Kind, f64) {
         let queue_ns = if attempt.is_remote { self.queue_ns } else { 0 };
         let srtt = self.estimator.srtt_ns().map_or(i64::MAX / 4, |srtt| srtt + queue_ns);
@@ -19,20 +20,20 @@ impl Sender {
         let is_late = since_timer.min(attempt.time_ns - attempt.previous_ns) >= rto / 20 * 17;
         let is_head = attempt.start <= self.una;
         let was_doubted = |it: &(i64, i64)| it.0 <= attempt.start && attempt.start < it.1;
-        // Queues before the capture blur the order of an acknowledgment and the data that it
-        // released.
+        // Queues before the capture may hide that an acknowledgment released this retransmission.
         let repairs = matches!(self.state, State::Recovery(until) if attempt.start < until);
         let is_late_repair = attempt.is_remote && repairs && !is_quiet;
         let was_doubted = self.doubts.iter().any(was_doubted) || is_late_repair;
         if attempt.end <= self.una && !was_doubted {
-            // The acknowledgment has passed the capture, but had not reached the sender, which had
-            // no indication of a loss either: its timer expired because of a long queueing delay.
+            // The acknowledgment of these data has passed the capture, but it had not yet reached
+            // the sender. Without an indication of a loss, only the timer can have sent them,
+            // because queueing delay was longer than the RTO.
             return self.stale(attempt);
         }
         let has_evidence = self.duplicates > 0
             || self.sacked_to >= attempt.end
             || self.newest_ns > attempt.previous_ns;
-        // After such a silence no arrival can have triggered the retransmission.
+        // After such a long silence, no acknowledgment can have triggered the retransmission.
         let is_silent = silence > (srtt / 2 * 3).clamp(SILENT_NS + queue_ns, i64::MAX / 4);
         let is_overdue = (is_quiet && since_timer >= rto / 10 * 7) || is_silent;
         // Without a duplicate ACK or a SACK block only a timer triggers a retransmission.
@@ -44,7 +45,7 @@ impl Sender {
         if is_timer || is_again || (is_head && self.is_impatient(attempt)) {
             return self.by_timer(attempt, is_head, elapsed, rto);
         }
-        // After the undo of a timeout only a SACK block can cause the retransmission.
+        // If the timeout was undone, a SACK block has caused this retransmission, not the timeout.
         let is_undone = self.may_undo && self.was_needless && self.sacked_to >= attempt.end;
         match self.state {
             State::Loss(until) if attempt.start < until && !is_undone => (Kind::Timeout, 0.97),
@@ -61,8 +62,9 @@ impl Sender {
         }
     }
 
-    /// True if a timer must have retransmitted the head in fast recovery: an ACK of the previous
-    /// copy cannot have arrived yet, or SACK, which would have revealed its loss, is missing.
+    /// True if the timer must have retransmitted the first unacknowledged segment in fast recovery.
+    /// One reason is that no ACK of the previous copy can have arrived yet; the other is that
+    /// without SACK the sender cannot know that this copy was lost.
     fn is_impatient(&self, attempt: &Attempt) -> bool {
         let age = attempt.time_ns - attempt.previous_ns;
         let is_soon = self.rtt_min_ns.is_some_and(|least| age < least / 20 * 19);
@@ -72,8 +74,7 @@ impl Sender {
             && (is_soon || !self.has_sack)
     }
 
-    /// Classifies a retransmission of data whose acknowledgment should have reached the sender
-    /// before.
+    /// Classifies a retransmission after a timeout that the capture did not reveal as one.
     fn stale(&mut self, attempt: &Attempt) -> (Kind, f64) {
         if self.state != State::Loss(attempt.sent_to) {
             self.state = State::Loss(attempt.sent_to);
@@ -83,20 +84,21 @@ impl Sender {
         (Kind::Timeout, 0.85)
     }
 
-    /// True if a timer that expires while one segment is in flight must be that of a tail loss
-    /// probe. It allows for a delayed ACK (RFC 8985 §7.2), so that it runs about as long as the
-    /// RTO. Linux arms it first whenever no loss is being repaired (`tcp_schedule_loss_probe`).
+    /// True if the timer that expired while one segment was in flight must be that of a tail loss
+    /// probe. With one segment this timer allows for a delayed ACK (RFC 8985 §7.2), and is thus
+    /// about as long as the RTO. Linux always arms it first when no loss is being repaired
+    /// (`tcp_schedule_loss_probe`).
     fn probes_alone(&self, elapsed: i64) -> bool {
         let allows = self.estimator.srtt_ns().map_or(0, |srtt| 2 * srtt + DELAYED_ACK_NS);
         self.is_linux() || (elapsed - allows).abs() < allows / 50
     }
 
-    /// Classifies a retransmission that no acknowledgment has released.
+    /// Classifies a retransmission that no acknowledgment has triggered.
     fn by_timer(&mut self, at: &Attempt, is_head: bool, elapsed: i64, rto: i64) -> (Kind, f64) {
         let is_tail = at.end >= at.sent_to;
         let may_probe = self.state == State::Open && self.timeouts == 0 && !self.has_probed;
-        // A timeout sends the head first, so only a tail loss probe can have sent this (RFC
-        // 8985 §7.3).
+        // A timeout retransmits the first unacknowledged segment first, so this is a tail loss
+        // probe (RFC 8985 §7.3).
         if is_tail && may_probe && !is_head {
             self.probes += 1;
             self.has_probed = true;
@@ -110,7 +112,8 @@ impl Sender {
             }
         }
         if !is_head {
-            // Neither head nor tail: the acknowledgment that released it was not captured.
+            // Neither timer retransmits a segment in the middle, so an acknowledgment that was not
+            // captured must have triggered this.
             return match self.state {
                 State::Loss(until) if at.start < until => (Kind::Timeout, 0.9),
                 State::Recovery(until) if at.start < until => (Kind::Recovery, 0.8),
@@ -127,7 +130,7 @@ impl Sender {
         }
         self.timeouts += 1;
         self.was_needless = false;
-        // A timeout in fast recovery inherits its undo state (`tcp_enter_loss`).
+        // A timeout in fast recovery inherits the undo state of the recovery (`tcp_enter_loss`).
         self.may_undo = !matches!(self.state, State::Recovery(_));
         self.timeout_ns = at.time_ns;
         self.state = State::Loss(at.sent_to);

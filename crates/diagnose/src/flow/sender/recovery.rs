@@ -1,30 +1,32 @@
-//! Ends of loss recovery, and the recovery that a retransmission belongs to.
+//! Detection of the end of a loss recovery, and of the recovery to which a retransmission belongs.
 
 use super::{Attempt, Sender, State};
 
-/// Segments that Linux sends before the first acknowledgment (RFC 6928).
+/// Initial window of Linux, in segments (RFC 6928).
 const LINUX_FIRST: i64 = 10;
 
 impl Sender {
-    /// True if timers and the first flight are Linux's.
+    /// True if the sender's timers and its initial window are those of Linux.
     pub fn is_linux(&self) -> bool {
         self.estimator.is_linux() && self.has_first_of_linux
     }
 
-    /// Handles data sent, up to `flight` bytes after the last acknowledgment.
+    /// Handles new data, after which `flight` bytes are in flight.
     pub fn on_flight(&mut self, flight: i64, segment: i64) {
         if self.una <= 1 && segment > 0 && flight >= LINUX_FIRST * segment {
             self.has_first_of_linux = true;
         }
     }
 
-    /// True if the arrival of an original shows a Linux sender that its timeout was needless,
-    /// before it has sent more than one retransmission (RFC 5682 §3.1, `tcp_process_loss`).
-    /// `original_end` is the lowest end of the originals that have just been acknowledged.
+    /// True if a Linux sender detects by F-RTO that its timeout was needless: an original is
+    /// acknowledged before more than one segment was retransmitted (RFC 5682 §3.1,
+    /// `tcp_process_loss`). `original_end` is the lowest end of the originals that have just been
+    /// acknowledged.
     pub(super) fn detects_by_frto(&self, original_end: i64) -> bool {
         // F-RTO ends with a second retransmission.
         let is_first = self.resent_ns == self.timeout_ns;
-        // Data that F-RTO sent after the timeout prove nothing (`FLAG_ORIG_SACK_ACKED`).
+        // Only data sent before the timeout are a proof; F-RTO itself sends new data after it
+        // (`FLAG_ORIG_SACK_ACKED`).
         matches!(self.state, State::Loss(until) if original_end <= until)
             && self.may_undo
             && is_first
@@ -37,9 +39,9 @@ impl Sender {
         !self.has_sack && self.repairs_next == Some(false)
     }
 
-    /// Determines at the next packet after a partial acknowledgment whether the sender repairs the
-    /// next loss at once, as NewReno does (RFC 6582 §3.2 step 5). A Reno sender has then left fast
-    /// recovery.
+    /// Handles the first packet after a partial acknowledgment. `repairs` is true if the packet
+    /// repairs the next loss, as NewReno does (RFC 6582 §3.2 step 5); otherwise the sender is Reno
+    /// and has left fast recovery.
     pub(super) fn after_partial(&mut self, repairs: bool) {
         if std::mem::take(&mut self.has_partial) {
             self.repairs_next = Some(repairs);
@@ -49,8 +51,8 @@ impl Sender {
         }
     }
 
-    /// True for the next retransmission in order after a timeout: without SACK, fast recovery
-    /// repairs only the first loss (RFC 6582), and further data are retransmitted in order.
+    /// True for a retransmission that continues the previous one, as after a timeout. Without SACK,
+    /// fast recovery would retransmit only the first lost segment (RFC 6582).
     pub(super) fn goes_back(&self, attempt: &Attempt) -> bool {
         // In order: each retransmission begins where the one before ended.
         let beyond = attempt.start > self.una && attempt.start == self.resent_to;
