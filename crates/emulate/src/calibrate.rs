@@ -29,7 +29,8 @@ pub struct Trial {
     pub held: bool,
 }
 
-/// Sends one flow over links of increasing rate, until one is not sustained; returns the results.
+/// Sends one flow over links of increasing rate until a rate is not sustained. Returns the result
+/// of each rate.
 ///
 /// # Errors
 /// As for [`emulate`].
@@ -55,7 +56,7 @@ fn attempt(
     rate: u32,
     control: &Control,
 ) -> Result<Trial, EmulateError> {
-    // The first second is spent in slow start.
+    // The first second is the warm-up, because the flow is in slow start.
     let text = format!(
         r#"
         duration = "{} s"
@@ -89,7 +90,7 @@ fn attempt(
     let summary = emulate(&scenario, &settings, control)?.summary;
     let rate_bit_s = f64::from(rate) * 1e6;
     let goodput_bit_s = summary.flows[0].goodput_bit_s().unwrap_or(0.0);
-    // 52 of 1500 bytes are headers; the rest of the allowance is for the recovery after slow start.
+    // Of 1500 bytes 52 are headers; the rest of the tolerance is for the recovery after slow start.
     let full = goodput_bit_s >= 0.9 * rate_bit_s;
     let lateness = &summary.emulation.lateness;
     Ok(Trial {
@@ -102,9 +103,9 @@ fn attempt(
     })
 }
 
-/// Total rate that a scenario's flows can send: the sum of their bottlenecks, each counted once.
-/// Flows over links without a rate do not count; UDP flows with a rate of their own count with
-/// that, because the emulator receives all their packets.
+/// Total rate at which a scenario's flows can send. It is the sum of the rates of their
+/// bottlenecks, each counted once. Flows over links without a rate do not count. A UDP flow with a
+/// rate of its own counts with this rate, because the emulator receives all its packets.
 pub fn demand_bit_s(plan: &Plan) -> f64 {
     let mut bottlenecks = BTreeMap::new();
     let saturating = plan.datagrams.iter().filter(|flow| offered(flow.pace).is_none());

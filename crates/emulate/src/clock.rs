@@ -1,4 +1,4 @@
-//! Clock of a run: nanoseconds since its start, on a clock that all processes share.
+//! Clock of a run: nanoseconds since its start, on a system clock that all processes share.
 
 use nix::time::{ClockId, clock_gettime};
 use retx_units::Time;
@@ -13,7 +13,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Clock of a run that starts after `wait`.
+    /// Creates the clock of a run that starts after `wait`.
     pub fn beginning_in(wait: Duration) -> Self {
         Self { epoch: monotonic() + wait.as_nanos() as u64 }
     }
@@ -25,7 +25,7 @@ impl Clock {
 
     /// Converts an instant of the real-time clock to time in the run.
     pub fn of_real_time(self, real: Duration) -> Time {
-        // Difference of the two clocks, read as close together as possible.
+        // The difference of the two clocks: the reading of one between two readings of the other.
         let before = monotonic();
         let difference = nanos(ClockId::CLOCK_REALTIME) - (before + monotonic()) / 2;
         let since_start = real.as_nanos() as u64 - difference;

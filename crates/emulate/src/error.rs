@@ -9,7 +9,7 @@ pub enum EmulateError {
     /// The kernel cannot do what the scenario requires.
     #[error("{0}")]
     Scenario(String),
-    /// The machine lacks something, or does not allow it.
+    /// The machine lacks something that the emulation needs, or does not allow it.
     #[error("{0}")]
     Machine(String),
     /// The run was cancelled, or its record is inconsistent.

@@ -1,11 +1,10 @@
-//! Lateness of packets: delay between the time at which the models release them and their actual
-//! departure.
+//! Lateness of packets: time from the departure that the models compute to the actual departure.
 
 use hdrhistogram::Histogram;
 use retx_units::Duration;
 use serde::Serialize;
 
-/// Largest lateness that is distinguished, in nanoseconds.
+/// Largest lateness that the histogram can hold, in nanoseconds.
 const MOST: u64 = 60_000_000_000;
 
 /// Distribution of lateness.
@@ -65,7 +64,7 @@ impl Lateness {
     }
 }
 
-/// A measured duration for messages: three digits, and the micro sign in its unit.
+/// Formats a measured duration for messages, with three digits and the micro sign in its unit.
 pub fn shown(duration: Duration) -> String {
     let nanos = duration.as_nanos();
     let step = 10_u64.pow(nanos.checked_ilog10().unwrap_or(0).saturating_sub(2));

@@ -22,7 +22,7 @@ use std::time::Duration;
 /// Longest time that a worker may take to exit.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Number of open files besides those of flows.
+/// Number of open files in addition to those of flows.
 const OTHER_FILES: usize = 100;
 
 /// Parameters for starting a worker.
@@ -39,20 +39,20 @@ pub struct Launch {
 pub struct Worker {
     child: Child,
     socket: UnixStream,
-    /// Channel for the sockets of the flows' senders.
+    /// Channel through which the worker passes the sockets of the flows' senders.
     pub senders: Option<OwnedFd>,
     /// Device of each host.
     pub devices: Vec<OwnedFd>,
-    /// For each UDP flow that keeps its first hop full: the socket that reports to its source what
-    /// becomes of its packets in that hop.
+    /// For each UDP flow that keeps its first hop full, the socket on which the emulator reports to
+    /// the source what becomes of its packets in that hop.
     pub sources: Vec<Option<OwnedFd>>,
     /// Settings of each host.
     pub sysctls: BTreeMap<String, BTreeMap<String, String>>,
-    /// Offload features of the devices that are off.
+    /// Names of the devices' offload features that are off.
     pub offloads_off: Vec<String>,
 }
 
-/// Reports of a worker during the run, for the thread that moves packets.
+/// State of a worker as reported during the run, for the thread that moves packets.
 #[derive(Debug, Default)]
 pub struct Progress {
     flows_done: AtomicUsize,
@@ -64,12 +64,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Number of finite TCP flows that are over.
+    /// Number of finite TCP flows that have ended.
     pub fn flows_done(&self) -> usize {
         self.flows_done.load(Ordering::Relaxed)
     }
 
-    /// Number of packets sent by each finished UDP flow, by UDP flow index.
+    /// Number of packets sent by each UDP flow that sends no more, by UDP flow index.
     pub fn all_sent(&self) -> BTreeMap<usize, u64> {
         self.all_sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -107,7 +107,7 @@ pub struct Report {
     pub proxies: Vec<ProxyReport>,
     /// Report of each UDP flow.
     pub datagrams: Vec<DatagramReport>,
-    /// Packets dropped by the device of each host.
+    /// Number of packets that each host's device dropped.
     pub device_drops: Vec<u64>,
 }
 
@@ -121,7 +121,7 @@ pub struct Started {
 }
 
 impl Worker {
-    /// Starts a worker and lets it set everything up.
+    /// Starts a worker, which creates the hosts and opens the sockets of the flows.
     ///
     /// # Errors
     /// Something that this machine does not allow or lacks.
@@ -130,8 +130,8 @@ impl Worker {
         worker::clean();
         allow_files(order)?;
         let lost = || EmulateError::io_error("the worker cannot be started");
-        // Two sockets, so that messages do not wait behind passed sockets that the main loop has
-        // not received yet.
+        // There are two channels, so that messages do not wait behind sockets that the main loop
+        // has not received yet.
         let (socket, other) = UnixStream::pair().map_err(lost())?;
         let (senders, other_senders) = UnixStream::pair().map_err(lost())?;
         let (program, arguments) = launch.command.split_first().expect("a command has a name");
@@ -139,7 +139,8 @@ impl Worker {
         process.args(arguments).arg(worker::worker_argument()).stdin(OwnedFd::from(other));
         if launch.output_to_error {
             let error = io::stderr().as_fd().try_clone_to_owned();
-            // Standard output belongs to the results that this process prints.
+            // The programs write to standard error, because this process prints its results on
+            // standard output.
             process.stdout(error.map_or_else(|_| Stdio::null(), Stdio::from));
         }
         let child = process.spawn().map_err(lost())?;
@@ -152,7 +153,7 @@ impl Worker {
             sysctls: BTreeMap::new(),
             offloads_off: Vec::new(),
         };
-        // Dropping the command closes this process's copy of the worker's end of the socket.
+        // This closes this process's copy of the worker's end of the socket.
         drop(process);
         worker.set_up(order, other_senders.as_fd()).map_err(|error| match error {
             EmulateError::Broken { .. } => worker.failure(error),
@@ -188,7 +189,7 @@ impl Worker {
         Ok(())
     }
 
-    /// The worker's refusal, if it sent one before it ended, in place of `error`.
+    /// Returns the worker's refusal if it sent one before it ended, otherwise `error`.
     fn failure(&self, error: EmulateError) -> EmulateError {
         match receive::<WorkerMessage>(&self.socket) {
             Ok(WorkerMessage::Refused(sentence)) => EmulateError::Machine(sentence),
@@ -214,7 +215,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // The worker exits when the socket closes; it is killed if it does not.
+        // The worker should exit when the socket closes. If it does not, it is killed.
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
         let until = std::time::Instant::now() + RESPONSE_TIMEOUT;
         while let Ok(None) = self.child.try_wait() {
@@ -237,14 +238,14 @@ impl Started {
         let lost = || EmulateError::io_error("the worker has gone");
         send(&self.worker.socket, &Command::Stop).map_err(lost())?;
         let gone = |_| lost()(io::ErrorKind::BrokenPipe.into());
-        // The thread that listens forwards the report, since it owns the reading end of the socket.
+        // The thread that reads the socket forwards the report.
         self.report.recv_timeout(RESPONSE_TIMEOUT).map_err(gone)
     }
 }
 
 /// Raises the limit of open files of this process and the worker to what the flows need.
 fn allow_files(order: &Order) -> Result<(), EmulateError> {
-    // For each flow at most four: a listener, two ends, and a second descriptor of the sender.
+    // Each flow needs at most four: a listener, two ends, and a second descriptor of the sender.
     let needed = (4 * (order.flows.len() + order.hosts.len()) + OTHER_FILES) as u64;
     // The worker inherits the limit, and needs the most files.
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((u64::MAX, u64::MAX));
@@ -288,7 +289,8 @@ fn listen(socket: &UnixStream, progress: &Progress, sender: &mpsc::Sender<Report
                 *refusal = Some(sentence);
             }
             Ok(WorkerMessage::Ready { .. }) | Err(_) => {
-                // A closed socket, or a message out of turn: the loop then ends the run.
+                // The socket is closed, or the message is not expected now. The main loop then ends
+                // the run.
                 progress.lost.store(true, Ordering::Relaxed);
                 return;
             }

@@ -14,23 +14,25 @@ use retx_sim::build;
 use retx_sim::plan::{FlowPlan, Plan, Side, Sizes, Work};
 use retx_units::Rate;
 
-/// Largest number of hosts: each is a namespace and a device that the emulator has to serve.
+/// Maximum number of hosts. Each is a namespace with a device that the emulator has to serve.
 pub const HOSTS_MAX: usize = 256;
-/// Largest number of flows: each has two threads.
+/// Maximum number of flows. Each has two threads.
 pub const FLOWS_MAX: usize = 2000;
-/// The listening end of flow n has port `FIRST_PORT` + n, below the range of ephemeral ports.
+/// The listening end of flow n has port `FIRST_PORT` + n. These ports are below the range of
+/// ephemeral ports.
 pub const FIRST_PORT: u16 = 20_001;
 
 /// Layout of an emulation.
 #[derive(Debug)]
 pub struct Layout {
-    /// Stages and flows, with a route for each pair of hosts.
+    /// Stages and flows, and a route for each pair of hosts.
     pub plan: Plan,
     /// Order for the worker.
     pub order: Order,
-    /// Route from each host to each other: index `from × hosts + to`.
+    /// Route between each two hosts, at index `from × hosts + to`.
     pub routes: Vec<Option<u32>>,
-    /// Window to write into the segments of the sender and of the receiver of each flow, if any.
+    /// For each flow, the fixed windows that are written into the segments of the sender and of the
+    /// receiver, if any.
     pub advertised_windows: Vec<[Option<u32>; 2]>,
 }
 
@@ -41,7 +43,7 @@ pub struct HostProgram {
     pub host: String,
     /// Shell command; `None` for an interactive shell.
     pub command: Option<String>,
-    /// True if the run does not wait for the program, and ends it.
+    /// True if the run does not wait for the program, but ends it.
     pub background: bool,
 }
 
@@ -59,8 +61,8 @@ pub fn lay(
     let nodes = scenario.nodes();
     let hosts = hosts(&plan, programs, &nodes)?;
     let orders = host_orders(scenario, (&plan, &kernels), &hosts, programs)?;
-    // Only nodes at which flows end or programs run become hosts; the others exist in the engine
-    // alone.
+    // Only nodes at which flows end or programs run become hosts; other nodes exist only in the
+    // engine.
     let index_of = |node: u32| index_of(&hosts, node);
     let ends = |flow: &FlowPlan| ends(flow, &kernels);
     let draws = |name: &str| Draws { seed: plan.seed, replication, name: name.to_owned() };
@@ -125,14 +127,15 @@ fn files(work: &Work, draws: Draws) -> FileOrder {
     }
 }
 
-/// Adds a route between each two hosts to the plan, as flows between them would take it.
+/// Adds to the plan a route between each two hosts: the one that a flow between them would take.
 fn routes(scenario: &Scenario, plan: &mut Plan, hosts: &[HostOrder]) -> Vec<Option<u32>> {
     let mut routes = Vec::with_capacity(hosts.len() * hosts.len());
     for from in hosts {
         for to in hosts {
             let way: Option<Vec<Hop>> = scenario.way(&from.name, &to.name);
             routes.push(way.map(|way| {
-                // Programs may talk to any host, also where the scenario has no flow.
+                // Programs may communicate with any host, even if the scenario has no flow between
+                // the two hosts.
                 plan.routes.push(way.iter().map(build::hop).collect());
                 plan.routes.len() as u32 - 1
             }));
@@ -233,7 +236,7 @@ mod tests {
         assert!(error.to_string().starts_with("tcp.other: no kernel"), "{error}");
     }
 
-    /// Each leg of a flow is a flow of its own, and UDP flows get the next ports.
+    /// Each leg of a split flow is a separate flow, and UDP flows get the next ports.
     #[test]
     fn proxies_and_sources_are_laid_out() {
         let text = r#"
@@ -274,7 +277,7 @@ mod tests {
         let of =
             |flow: usize, end: usize| order.flows[flow].sockets[end].congestion_control.clone();
         assert_eq!([of(0, 0), of(0, 1), of(1, 0), of(1, 1)], ["cubic", "cubic", "reno", "cubic"]);
-        // Programs get the congestion control of the first flow that ends in the host.
+        // Programs use the congestion control of the first flow that ends in their host.
         let default =
             |host: usize| order.hosts[host].congestion_control.clone().expect("flows end");
         assert_eq!((default(0).name.as_str(), default(0).is_needed), ("cubic", false));

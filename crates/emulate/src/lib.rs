@@ -1,11 +1,12 @@
 //! Emulation: the kernel's TCP over a scenario's links, in real time.
 //!
-//! Nodes where flows end become network namespaces with one device each ([`worker`], a separate
-//! process). Packets of the devices pass the stages of the simulator in its own engine, by the
-//! clock ([`path`]). This crate contains no models.
+//! Nodes where flows end become network namespaces with one device each; a separate process, the
+//! [`worker`], holds them. The packets of these devices pass through the simulator's stages, in the
+//! simulator's engine, in real time ([`path`]). This crate contains no models.
 //!
-//! Stages: [`settings`] converts a TCP to kernel settings → [`layout`] computes the layout →
-//! [`launch`] starts the worker → [`path`] moves packets until the run is over → [`summary`].
+//! Steps of an emulation: [`settings`] converts a TCP to kernel settings → [`layout`] computes the
+//! layout → [`launch`] starts the worker → [`path`] moves packets until the run is over →
+//! [`summary`].
 
 // Namespaces, TUN devices and packet sockets exist only on Linux.
 #![cfg(target_os = "linux")]

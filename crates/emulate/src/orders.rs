@@ -1,7 +1,8 @@
-//! Sources of flows in messages to the worker: those of the simulator.
+//! Traffic sources as parts of messages to the worker, which creates the simulator's sources from
+//! them.
 //!
-//! Parameters of distributions are sent as bits, because decimals may not round-trip. A seed thus
-//! yields the same draws as in a simulation.
+//! Parameters of distributions are sent as bits, because decimal numbers may be rounded. A seed
+//! thus yields the same draws as in a simulation.
 
 use retx_sim::exchanges::Script;
 use retx_sim::plan::{DatagramPlan, ExchangePlan, Limits, Pace, PacketSizes};
@@ -124,8 +125,7 @@ impl SourceOrder {
         }
     }
 
-    /// True if the source keeps its first hop full; it needs reports of what becomes of its packets
-    /// there.
+    /// True if the source keeps its first hop full. It then needs reports on its packets there.
     pub const fn fills_first_hop(&self) -> bool {
         matches!(self.pace, PaceOrder::Saturating { .. })
     }
@@ -149,7 +149,7 @@ pub struct ExchangeOrder {
     think: LawOrder,
     /// Number of exchanges; `None`: unlimited.
     pub count: Option<u32>,
-    /// True if each exchange has a connection of its own.
+    /// True if each exchange opens a new connection.
     pub each: bool,
 }
 
@@ -166,7 +166,7 @@ impl ExchangeOrder {
         }
     }
 
-    /// Script of requests and responses, from the first on.
+    /// Script of requests and responses, at its first exchange.
     pub fn script(&self) -> Script {
         let plan = ExchangePlan {
             request: self.request.law(),

@@ -1,7 +1,7 @@
-//! Messages between the emulator and its worker, over a Unix socket: length and JSON.
+//! Messages between the emulator and its worker: length and JSON, over a Unix socket.
 //!
-//! The worker is a process of its own: only it lives in namespaces, and everything in them ends
-//! with it. It passes the devices' descriptors to the emulator, which moves the packets.
+//! The worker is a separate process. Only the worker is in the namespaces, and everything in them
+//! ends with it. It passes the devices' descriptors to the emulator, which moves the packets.
 
 mod passing;
 
@@ -60,8 +60,8 @@ pub struct Order {
     pub datagrams: Vec<DatagramOrder>,
     /// Programs to run.
     pub programs: Vec<Program>,
-    /// True if the emulator passes its standard input for the programs, after the channel for
-    /// senders' sockets.
+    /// True if the emulator also passes its standard input, for the programs. The descriptor
+    /// follows that of the channel for senders' sockets.
     pub has_input: bool,
 }
 
@@ -76,20 +76,20 @@ pub struct HostOrder {
     pub mtu: u32,
     /// Values below `/proc/sys/net`.
     pub sysctls: BTreeMap<String, String>,
-    /// Attributes of the route to the other hosts, in the notation of `ip route`.
+    /// Attributes of the route to the other hosts, as in `ip route`.
     pub route: BTreeMap<String, String>,
     /// Default congestion control.
     pub congestion_control: Option<DefaultOrder>,
 }
 
-/// Congestion control of sockets that set none.
+/// Default congestion control of a host, for sockets that set none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DefaultOrder {
-    /// The kernel's name of the congestion control.
+    /// Name of the congestion control in the kernel.
     pub name: String,
     /// True if all flows of the host use it.
     pub is_of_all: bool,
-    /// True if user programs run in the host, which need the default.
+    /// True if user programs, which need the default, run in the host.
     pub is_needed: bool,
 }
 
@@ -109,13 +109,13 @@ pub struct FlowOrder {
     pub files: FileOrder,
     /// Rate at which the receiving program reads, bit/s; `None` without a limit.
     pub read_rate: Option<u64>,
-    /// Largest number of bytes that a program writes at once.
+    /// Maximum number of bytes that a program writes at once.
     pub write_size: u64,
     /// Options of the sockets that send and receive the data.
     pub sockets: [SocketOptions; 2],
 }
 
-/// Proxy between two flows, which are the legs of one path: it is the receiver of the first and the
+/// Proxy between two flows, the legs of a split flow. It is the receiver of the first leg and the
 /// sender of the second.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ProxyOrder {
@@ -136,7 +136,7 @@ pub struct DatagramOrder {
     pub source: SourceOrder,
 }
 
-/// Files that a flow sends, each over a connection of its own.
+/// Files that a flow sends, each over a separate connection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum FileOrder {
     /// Endless file.
@@ -162,13 +162,13 @@ pub enum FileOrder {
 }
 
 impl FileOrder {
-    /// Size of a file by its number; `None` after the last.
+    /// Size of the file of this number; `None` after the last file.
     pub fn bytes(&self, number: u32) -> Option<u64> {
         match self {
             Self::Endless => (number == 0).then_some(u64::MAX),
             Self::Equal { count, bytes, .. } => (number < *count).then_some(*bytes),
             Self::Each { bytes, .. } => bytes.get(number as usize).copied(),
-            // The bytes of a connection are not known in advance.
+            // The number of bytes on a connection is not known in advance.
             Self::Exchanges(exchanges) if exchanges.each => {
                 exchanges.count.is_none_or(|count| number < count).then_some(0)
             }
@@ -217,7 +217,7 @@ pub struct Program {
     pub host: usize,
     /// Shell command; `None` for an interactive shell.
     pub command: Option<String>,
-    /// True if the run does not wait for its end.
+    /// True if the run does not wait until the program ends.
     pub background: bool,
 }
 
@@ -239,18 +239,18 @@ pub enum Command {
 /// Messages of the worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum WorkerMessage {
-    /// Everything is set up. The devices follow, one for each host, then a socket for each UDP flow
-    /// that keeps its first hop full.
+    /// Everything is set up. Descriptors follow: a device for each host, then a socket for each UDP
+    /// flow that keeps its first hop full.
     Ready {
-        /// For each host, the settings as read back.
+        /// For each host, the settings as read back from the kernel.
         sysctls: BTreeMap<String, BTreeMap<String, String>>,
-        /// Names of device features that were switched off.
+        /// Names of the device features that were disabled.
         offloads_off: Vec<String>,
     },
-    /// Refusal, as a sentence for the user: the machine does not allow something, or lacks
-    /// something.
+    /// The worker cannot start, because the machine lacks something or does not allow it; a
+    /// sentence for the user.
     Refused(String),
-    /// A finite TCP flow is complete, or will never be.
+    /// A finite TCP flow is complete or has failed.
     FlowDone,
     /// A UDP flow has sent its last packet.
     AllSent {
@@ -259,7 +259,7 @@ pub enum WorkerMessage {
         /// Number of packets sent.
         packets: u64,
     },
-    /// A program has ended: its index in the order, and its exit code.
+    /// A program has ended; its index in the order, and its exit code.
     ProgramDone(usize, i32),
     /// An awaited program has ended.
     Awaited,
@@ -271,15 +271,15 @@ pub enum WorkerMessage {
         proxies: Vec<ProxyReport>,
         /// UDP flows.
         datagrams: Vec<DatagramReport>,
-        /// For each host, packets dropped by its device.
+        /// For each host, the number of packets that its device dropped.
         device_drops: Vec<u64>,
     },
 }
 
-/// Results known to the ends of a TCP flow.
+/// Results of a TCP flow that its two ends know.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FlowReport {
-    /// Time at which its first connection was opened.
+    /// Time at which the flow's first connection was opened.
     #[serde(with = "crate::nanos::option")]
     pub start: Option<Time>,
     /// Time at which the last byte of its last file was read.
@@ -289,7 +289,7 @@ pub struct FlowReport {
     pub bytes_delivered: u64,
     /// Bytes read before the end of the warm-up.
     pub bytes_in_warmup: u64,
-    /// Exchanges in the order of the responses.
+    /// Exchanges, in the order of their responses.
     pub exchanges: Vec<ExchangeReport>,
     /// The sender's `TCP_INFO`, combined over all connections.
     pub kernel: crate::tcp_info::TcpInfo,
@@ -312,10 +312,10 @@ pub struct ExchangeReport {
     pub response_bytes: u64,
 }
 
-/// Results of a proxy, from the end of the warm-up on.
+/// Results of a proxy after the warm-up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProxyReport {
-    /// Bytes read from one connection and written to the other.
+    /// Number of bytes that were read from one connection and written to the other.
     pub bytes_relayed: u64,
     /// Time average of the bytes held.
     pub buffer_mean_bytes: f64,
@@ -325,7 +325,7 @@ pub struct ProxyReport {
     pub buffer_end_bytes: u64,
 }
 
-/// Results known to the ends of a UDP flow.
+/// Results of a UDP flow that its two ends know.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatagramReport {
     /// Start of the flow.

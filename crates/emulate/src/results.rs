@@ -1,4 +1,5 @@
-//! Results of flows and proxies, combined from their ends and the observations on the path.
+//! Results of flows and proxies, combined from the reports of their ends and from the observations
+//! on the path.
 
 use crate::launch::Report;
 use crate::path::Sights;
@@ -11,7 +12,7 @@ use retx_record::tables::{Exchange, Exchanges};
 use retx_sim::plan::{Plan, ProxyPlan, Work};
 use retx_units::Time;
 
-/// Results of the flows in the order of the scenario, up to `to`.
+/// Results of the flows up to the time `to`, in the order of the scenario.
 pub fn flows(plan: &Plan, mut report: Report, seen: &Sights, to: Time) -> Vec<EmulatedRow> {
     record_end_to_end(&plan.proxies, &mut report.flows);
     let tcp = plan.flows.iter().zip(report.flows).zip(&seen.counts).enumerate();
@@ -45,14 +46,14 @@ pub fn flows(plan: &Plan, mut report: Report, seen: &Sights, to: Time) -> Vec<Em
     rows
 }
 
-/// Combines the legs of chains: the first leg of a flow gets the results of the whole chain, from
-/// its opening by the initiator to the delivery at the receiving program.
+/// Gives the first leg of a split flow the results of all its legs, from the first opening of a
+/// connection to the delivery to the receiving program.
 fn record_end_to_end(proxies: &[ProxyPlan], flows: &mut [FlowReport]) {
     let is_first = |leg: u32| proxies.iter().all(|proxy| proxy.legs[1] != leg);
     for proxy in proxies.iter().filter(|proxy| is_first(proxy.legs[0])) {
         let last = flows[last_of(proxies, proxy.legs[1]) as usize].clone();
         let own = &mut flows[proxy.legs[0] as usize];
-        // Either end may open the chain; its life begins with the first connection.
+        // Either end may open the first connection, so the earlier start counts.
         own.start = own.start.into_iter().chain(last.start).min();
         own.finish = last.finish;
         own.bytes_delivered = last.bytes_delivered;
@@ -60,14 +61,14 @@ fn record_end_to_end(proxies: &[ProxyPlan], flows: &mut [FlowReport]) {
     }
 }
 
-/// Last leg of the chain that starts with this one.
+/// Last leg of the split flow whose first leg is `leg`.
 fn last_of(proxies: &[ProxyPlan], leg: u32) -> u32 {
     let next = proxies.iter().find(|proxy| proxy.legs[0] == leg);
     next.map_or(leg, |proxy| last_of(proxies, proxy.legs[1]))
 }
 
-/// Adds the results of proxies to those of their relays: means and maxima are sums, because each
-/// flow has a buffer of its own.
+/// Adds the results of proxies to those of their relays. Means and maxima of buffers are summed,
+/// because each flow has its own buffer.
 pub fn add_proxies<'a>(
     relays: &mut [RelaySummary],
     proxies: impl Iterator<Item = (&'a ProxyPlan, &'a ProxyReport)>,
@@ -106,7 +107,8 @@ pub fn exchanges(plan: &Plan, reports: &[FlowReport]) -> Option<Exchanges> {
         report.exchanges.iter().enumerate().map(row).collect::<Vec<_>>()
     };
     let mut rows: Vec<Exchange> = reports.iter().enumerate().flat_map(of).collect();
-    // A simulation writes rows as responses end; the reports are sorted by flow.
+    // As in a simulation, rows are sorted by the end of the response; the reports are sorted by
+    // flow.
     rows.sort_by_key(|row| row.finish);
     let mut table = Exchanges::default();
     rows.into_iter().for_each(|row| table.push(row));

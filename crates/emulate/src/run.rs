@@ -22,20 +22,20 @@ use std::thread;
 
 /// 99th percentile of lateness above which a run is not valid.
 pub const LATENESS_BOUND: Duration = Duration::from_millis(1);
-/// Time for the hosts to start their flows.
+/// Time between starting the flows and time 0 of the run.
 const RUN_UP: std::time::Duration = std::time::Duration::from_millis(20);
-/// Lowest real-time priority, above all threads without one.
+/// Lowest real-time priority, which is above all threads without one.
 pub const PRIORITY: i32 = 1;
 
 /// Settings of an emulation.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Tables to record, and the replication for the models.
+    /// Tables to record, and the number of the replication, which determines the models' draws.
     pub record: Options,
     /// Exchange of packets.
     pub backend: Backend,
-    /// Programs to run in hosts. The run then ends when they have ended and, if there are any,
-    /// finite flows are complete.
+    /// Programs to run in hosts. The run then ends when they have ended and all finite flows are
+    /// complete.
     pub programs: Vec<HostProgram>,
     /// Bound of lateness; see [`LATENESS_BOUND`].
     pub lateness_bound: Duration,
@@ -50,14 +50,14 @@ pub struct Settings {
 pub struct Emulated {
     /// Printed summary.
     pub summary: EmulationSummary,
-    /// Tables and capture; its flows are only in the summary.
+    /// Tables and capture. Results of the flows are only in the summary.
     pub outcome: Outcome,
 }
 
 /// Emulates a scenario in real time.
 ///
 /// # Errors
-/// Something that the kernel does not support or this machine lacks; cancellation.
+/// The kernel does not support something, the machine lacks something, or the run was cancelled.
 pub fn emulate(
     scenario: &Scenario,
     settings: &Settings,
@@ -67,7 +67,7 @@ pub fn emulate(
     let mut layout = lay(scenario, &settings.programs, (settings.backend, replication))?;
     check_demand(&layout.plan, settings)?;
     if settings.programs.iter().any(|program| program.command.is_none()) {
-        // An interactive shell lasts as long as its user wants.
+        // An interactive shell lasts until its user ends it, so the duration does not apply.
         layout.plan.end = Time::from_nanos(u64::MAX / 2);
     }
     let mut worker = Worker::launch(&settings.launch, &layout.order)?;
@@ -78,7 +78,7 @@ pub fn emulate(
     let sources = std::mem::take(&mut worker.sources);
     let datagrams = Datagrams::new(layout.plan.flows.len(), sources);
     let senders = Senders::coming(worker.senders.take());
-    // Time 0 lies in the future, so that all hosts have received the clock by then.
+    // Time 0 lies in the future, so that all hosts receive the clock before it.
     let clock = Clock::beginning_in(RUN_UP);
     let started = worker.start(clock, layout.plan.warmup)?;
     let parts = (flows, senders, datagrams);
@@ -157,7 +157,8 @@ fn goal(layout: &Layout) -> Goal {
     Goal { flows: (!to_the_end).then_some(finite), programs }
 }
 
-/// Runs `work` in a separate thread, with real-time priority if permitted; returns true if it was.
+/// Runs `work` in a separate thread, with real-time priority if this is permitted. The returned
+/// flag is true if it was.
 fn in_a_thread_that_runs_first<R: Send>(work: impl FnOnce() -> R + Send) -> (bool, R) {
     thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -230,7 +231,7 @@ fn summary(
     emulation: Emulation,
 ) -> EmulationSummary {
     let mut engine = outcome.engine;
-    // The time taken is the simulated time.
+    // The run takes as long as the time that it simulates.
     engine.wall_s = Some(engine.simulated_s);
     EmulationSummary {
         scenario: scenario.to_json(),

@@ -1,4 +1,4 @@
-//! Settings of a kernel's TCP for a `[tcp.NAME]`.
+//! Kernel settings for a table `[tcp.NAME]`.
 //!
 //! Fields that cannot be set must have the value of the preset `linux`; otherwise the kernel cannot
 //! run that TCP. Facts: `Documentation/networking/ip-sysctl.rst`, `net/ipv4/tcp.c`, `ip-route(8)`,
@@ -13,17 +13,18 @@ use std::collections::BTreeMap;
 /// Settings of a kernel's TCP.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KernelTcp {
-    /// Values below `/proc/sys/net`, for a whole host.
+    /// Values below `/proc/sys/net`, which apply to a whole host.
     pub sysctls: BTreeMap<String, String>,
-    /// Attributes of routes, for a whole host.
+    /// Attributes of routes, which apply to a whole host.
     pub route: BTreeMap<String, String>,
     /// Options of each socket.
     pub socket: SocketOptions,
-    /// Window written into each segment on the path, because the kernel cannot fix it.
+    /// Window that is written into each segment on the path, because the kernel has no setting for
+    /// a fixed window.
     pub advertised_window: Option<u32>,
 }
 
-/// Kernel names of the congestion controls that have models.
+/// Kernel names of the congestion controls that retx models.
 const MODULES: [&str; 13] = [
     "reno",
     "cubic",
@@ -43,7 +44,7 @@ const MODULES: [&str; 13] = [
 /// Kernel settings for this TCP.
 ///
 /// # Errors
-/// The fields that no kernel can be set to, and its own values.
+/// Fields have values to which no kernel can be set; the message gives the kernel's values.
 pub fn kernel_tcp(config: &Config) -> Result<KernelTcp, String> {
     let module = module_of(config)?;
     let socket = SocketOptions {
@@ -56,7 +57,7 @@ pub fn kernel_tcp(config: &Config) -> Result<KernelTcp, String> {
     let kernel = linux();
     let possible =
         Config { loss_detection: loss_detection(config, &kernel), ..settable(config, kernel) };
-    // A field that still differs has a value that no kernel can be set to.
+    // If a field still differs, no kernel can be set to its value.
     compare(config, &possible)?;
     check_module(&config.congestion_control, module)?;
     let advertised = config.advertised_window.map(|window| window.bytes(config.mss) as u32);
@@ -102,7 +103,8 @@ fn settable(config: &Config, kernel: Config) -> Config {
         dupack_threshold: requested.dupack_threshold,
         max_retransmissions: Some(requested.max_retransmissions.unwrap_or(15)),
         max_syn_retransmissions: match requested.max_syn_retransmissions {
-            // The sysctl counts SYNs beyond the linear ones, and must be at least 1.
+            // The sysctl counts only SYNs after those at constant intervals, and must be at least
+            // 1.
             Some(times) if times > SYN_LINEAR_TIMEOUTS => requested.max_syn_retransmissions,
             _ => kernel.max_syn_retransmissions,
         },
@@ -110,7 +112,7 @@ fn settable(config: &Config, kernel: Config) -> Config {
     }
 }
 
-/// RACK-TLP, whose probe can be switched off.
+/// RACK-TLP of the kernel, whose tail loss probe can be disabled.
 fn loss_detection(config: &Config, kernel: &Config) -> LossDetection {
     match (&config.loss_detection, &kernel.loss_detection) {
         (LossDetection::rack(requested), LossDetection::rack(kernel)) => {
@@ -122,7 +124,7 @@ fn loss_detection(config: &Config, kernel: &Config) -> LossDetection {
     }
 }
 
-/// Largest number of fields whose values are listed; of further ones only the names.
+/// Maximum number of fields whose values are listed; only the names of further fields are.
 const MOST_LISTED: usize = 3;
 
 /// Lists every field in which the two differ.
@@ -169,8 +171,8 @@ fn modelled(module: &str) -> congestion_control::Config {
     presets::linux_module(module).expect("one that is modelled")
 }
 
-/// Refuses parameters, which cannot be set, and models of RFCs and papers, which are not the
-/// kernel's.
+/// Refuses parameters, because the kernel's cannot be set, and models of RFCs and papers, because
+/// the kernel has other ones.
 fn check_module(requested: &congestion_control::Config, module: &str) -> Result<(), String> {
     let kernels = modelled(module);
     if *requested == kernels {
@@ -191,7 +193,8 @@ fn check_module(requested: &congestion_control::Config, module: &str) -> Result<
     ))
 }
 
-/// Size in bytes if it differs from the preset's; otherwise the kernel's default stays.
+/// Size in bytes if it differs from that of the preset; otherwise `None`, and the kernel's default
+/// applies.
 fn own_size(
     config: &Config,
     of: impl Fn(&Config) -> Option<Size>,
@@ -203,15 +206,15 @@ fn own_size(
     bytes.map(usize::try_from).transpose().map_err(|error| error.to_string())
 }
 
-/// Send buffer: set by `tcp_wmem` with autotuning, by the socket without.
+/// Send buffer to set by a socket option; `None` with autotuning, which `tcp_wmem` sets.
 fn send_buffer(config: &Config) -> Result<Option<usize>, String> {
     let bytes = config.send_buffer.bytes(config.mss);
     let fixed = config.send_autotuning.is_none().then_some(bytes);
     fixed.map(usize::try_from).transpose().map_err(|error| error.to_string())
 }
 
-/// Receive buffer: set by `tcp_rmem` with autotuning, by the socket without. It must never be
-/// smaller than a window fixed on the path.
+/// Receive buffer to set by a socket option; `None` with autotuning, which `tcp_rmem` sets. It must
+/// not be smaller than a window that is fixed on the path.
 fn receive_buffer(config: &Config) -> Result<Option<usize>, String> {
     if config.receive_autotuning.is_some() || config.advertised_window.is_some() {
         return Ok(None);
@@ -219,8 +222,8 @@ fn receive_buffer(config: &Config) -> Result<Option<usize>, String> {
     own_size(config, |tcp| (tcp.receive_autotuning.is_none()).then_some(tcp.receive_buffer))
 }
 
-/// Value of the kernel's `tcp_syn_linear_timeouts`: number of SYNs at constant intervals, which do
-/// not count as retransmissions.
+/// Value of `tcp_syn_linear_timeouts`: number of SYN retransmissions at constant intervals, which
+/// `tcp_syn_retries` does not count.
 const SYN_LINEAR_TIMEOUTS: u32 = 4;
 
 fn syn_retries(config: &Config) -> u32 {
@@ -242,9 +245,9 @@ fn sysctls(config: &Config) -> BTreeMap<String, String> {
         ("tcp_syn_retries", syn_retries(config).to_string()),
         ("tcp_rto_min_us", (config.min_rto.as_nanos() / 1000).to_string()),
         ("tcp_rto_max_ms", (config.max_rto.as_nanos() / 1_000_000).to_string()),
-        // A connection must not use metrics of earlier ones.
+        // A connection must not use metrics of earlier connections.
         ("tcp_no_metrics_save", "1".to_owned()),
-        // No connection of a run may be treated as an attack.
+        // Many connections of a run must not be treated as an attack.
         ("tcp_syncookies", "0".to_owned()),
     ]);
     let tlp = !matches!(&config.loss_detection, LossDetection::rack(rack) if !rack.tlp);
@@ -280,7 +283,7 @@ fn route(config: &Config) -> Result<BTreeMap<String, String>, String> {
     ]);
     if let Some(largest) = config.max_cwnd {
         let largest = segments("max_cwnd", largest)?;
-        // Unlocked, the value is a hint that the kernel ignores.
+        // Without `lock` the kernel ignores the value.
         all.insert("cwnd".to_owned(), format!("lock {largest}"));
     }
     if config.delayed_ack.segments == 1 {
@@ -338,7 +341,8 @@ mod tests {
         );
         let literal = Config { congestion_control: preset("reno").congestion_control, ..linux() };
         assert!(message(&literal).contains("its module is \"reno_linux\""));
-        // SYNs at constant intervals do not count, and 0 means the default.
+        // Four retransmissions would all be at constant intervals, and a sysctl of 0 means the
+        // default.
         let few = Config { max_syn_retransmissions: Some(4), ..linux() };
         assert!(message(&few).contains("max_syn_retransmissions = 4"));
         let odd = Config { initial_window: Size::Bytes(2000).into(), ..linux() };

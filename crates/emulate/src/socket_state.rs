@@ -1,8 +1,8 @@
-//! State of a TCP sender during the run, as reported by `TCP_INFO`. (Final values are in
-//! [`crate::tcp_info`].)
+//! State of a TCP sender during the run, as reported by `TCP_INFO`. For the values at the end of
+//! the run see [`crate::tcp_info`].
 //!
 //! *Source.* `include/uapi/linux/tcp.h` and `tcp_get_info` of `net/ipv4/tcp.c`. `tcpi_rttvar` is
-//! Linux's `mdev_us`: the mean deviation, to which Linux applies no lower bound.
+//! Linux's `mdev_us`, the mean deviation before a lower bound is applied.
 
 use crate::boundary;
 use crate::tcp_info::Filled;
@@ -21,9 +21,9 @@ pub enum LossState {
     /// No sign of a loss.
     #[default]
     Open,
-    /// Duplicate or selective acknowledgments that do not count as a loss yet.
+    /// Duplicate or selective acknowledgments have arrived, but do not indicate a loss yet.
     Disorder,
-    /// Window reduction for another reason than a loss, mostly ECN-Echo.
+    /// The window is being reduced for another reason than a loss, mostly ECN-Echo.
     Cwr,
     /// Fast recovery.
     Recovery,
@@ -44,7 +44,7 @@ impl LossState {
     }
 }
 
-/// State of a sender at a moment.
+/// State of a sender at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SocketState {
     /// `TCP_ESTABLISHED` (1) and so on (`include/net/tcp_states.h`).
@@ -167,7 +167,7 @@ impl SocketState {
         self.cwnd * self.mss
     }
 
-    /// Target window of a recovery, in bytes.
+    /// Window at which a recovery ends (the slow start threshold), in bytes.
     pub fn target_bytes(&self) -> u64 {
         self.ssthresh.unwrap_or(self.cwnd) * self.mss
     }
@@ -180,7 +180,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsFd;
 
-    /// The values are those expected of a connection over loopback.
+    /// Checks that the values are plausible for a connection over loopback.
     #[test]
     fn the_kernel_tells_how_a_sender_is_doing() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");

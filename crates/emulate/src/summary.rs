@@ -46,9 +46,9 @@ pub struct EmulationSummary {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct Emulation {
-    /// True if packets were on time, and none was dropped except by a model.
+    /// True if packets were on time, and only models dropped packets.
     pub valid: bool,
-    /// Reasons why it is not valid, a sentence each.
+    /// Reasons why the run is not valid, one sentence each.
     pub faults: Vec<String>,
     pub backend: &'static str,
     /// Release of the kernel.
@@ -57,19 +57,19 @@ pub struct Emulation {
     pub priority: &'static str,
     /// Settings of each host, as read back from the kernel.
     pub sysctls: BTreeMap<String, BTreeMap<String, String>>,
-    /// Features of the hosts' devices that are switched off.
+    /// Features of the hosts' devices that are disabled.
     pub offloads_off: Vec<String>,
     /// Source of the senders' states: `tcp_info`.
     pub states_from: &'static str,
-    /// Times at which the senders' states were read, in words.
+    /// Description of the times at which the senders' states were read.
     pub states_at: &'static str,
     /// Lateness of packets to the hosts.
     pub lateness: LatenessSummary,
     /// 99th percentile of lateness above which a run is not valid.
     pub lateness_bound_s: f64,
-    /// Packets dropped by the hosts' devices, not by a model.
+    /// Number of packets that the hosts' devices dropped.
     pub device_drops: u64,
-    /// Packets without a destination host, or that the models ignore (IPv6).
+    /// Number of packets that have no destination host or that the models ignore (IPv6).
     pub packets_unroutable: u64,
     /// Programs that were run, and their exit codes.
     pub programs: Vec<ProgramSummary>,
@@ -117,7 +117,7 @@ impl EmulatedRow {
     }
 }
 
-/// Results of a UDP flow, from the end of the warm-up on.
+/// Results of a UDP flow after the warm-up.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EmulatedDatagrams {
     /// Observations on the links.
@@ -125,15 +125,15 @@ pub struct EmulatedDatagrams {
     pub seen: DatagramSummary,
     /// Always `None`: UDP has no `TCP_INFO`.
     pub kernel: Option<TcpInfo>,
-    /// Error of a socket, in the system's words.
+    /// Message of the system about an error of a socket.
     pub fault: Option<String>,
 }
 
 impl EmulatedDatagrams {
     /// Combines a flow's results from its ends and the observations on the path.
     pub fn new(frame: DatagramFrame, report: DatagramReport, sight: &DatagramSight) -> Self {
-        // Drops of UDP packets at the socket are not reported: only the difference of the two
-        // numbers shows them.
+        // The kernel does not report drops of UDP packets at the socket, so they are inferred from
+        // the difference of the two numbers.
         let missing = sight.handed.saturating_sub(report.received);
         let unread = (missing > 0).then(|| {
             format!("{missing} packets have reached the host and not the program: it was too slow")
@@ -146,18 +146,18 @@ impl EmulatedDatagrams {
     }
 }
 
-/// Results of a TCP flow, from the end of the warm-up on.
+/// Results of a TCP flow after the warm-up.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EmulatedFlow {
-    /// Results with the keys of a simulated flow; segments are counted when they enter the first
+    /// Results with the keys of a simulated flow. Segments are counted when they enter the first
     /// link.
     #[serde(flatten)]
     pub summary: FlowSummary,
     /// The sender's `TCP_INFO` at the end.
     pub kernel: TcpInfo,
-    /// Error of a socket, in the system's words.
+    /// Message of the system about an error of a socket.
     pub fault: Option<String>,
-    /// True if proxies split it: the undelivered bytes were not observed.
+    /// True if proxies split the flow. Its undelivered bytes were then not observed.
     #[serde(skip)]
     pub is_split: bool,
 }
@@ -167,7 +167,8 @@ impl EmulatedFlow {
     pub fn new(frame: FlowFrame, report: FlowReport, counts: &FlowCounters) -> Self {
         let FlowReport { start, finish, bytes_delivered, bytes_in_warmup, .. } = report;
         let frame = FlowFrame { start, finish, ..frame };
-        // Programs count from the start; the record of the path begins after the warm-up.
+        // The program counts bytes from the start of the run, the record of the path only after the
+        // warm-up.
         let bytes_delivered = bytes_delivered - bytes_in_warmup;
         let counters = FlowCounters { bytes_delivered, ..counts.clone() };
         let FlowReport { kernel, fault, .. } = report;
@@ -175,14 +176,15 @@ impl EmulatedFlow {
     }
 }
 
-/// Rows with every key of a simulated flow; null for unknown values.
+/// Serializes rows with every key of a simulated flow; unknown values are null.
 fn rows<S: Serializer>(flows: &[EmulatedRow], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(flows.iter().map(|flow| {
         let mut row = empty_row();
         match serde_json::to_value(flow) {
             Ok(Value::Object(known)) if flow.tcp().is_some_and(|flow| flow.is_split) => {
                 let seen = |(key, _): &(String, Value)| !key.starts_with("undelivered_");
-                // Bytes between the legs of a proxy are not observed, so these keys stay null.
+                // Bytes inside a proxy were not observed, so the keys for undelivered bytes stay
+                // null.
                 row.extend(known.into_iter().filter(seen));
             }
             Ok(Value::Object(known)) => row.extend(known),

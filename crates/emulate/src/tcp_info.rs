@@ -24,7 +24,7 @@ pub struct TcpInfo {
     pub rtt_us: u64,
     /// `tcpi_rttvar`, at the end, in µs.
     pub rttvar_us: u64,
-    /// `tcpi_min_rtt` in µs; the smallest of all connections.
+    /// `tcpi_min_rtt` in µs; the minimum over all connections.
     pub min_rtt_us: u64,
     /// `tcpi_snd_ssthresh`, at the end.
     pub snd_ssthresh: u64,
@@ -64,7 +64,7 @@ pub struct TcpInfo {
 pub(crate) struct Filled<'a>(pub &'a [u8]);
 
 impl Filled<'_> {
-    /// Number of `size` bytes; `None` if the kernel has not filled them.
+    /// Integer of `size` bytes at `offset`; `None` if the kernel has not filled these bytes.
     pub fn number(&self, offset: usize, size: usize) -> Option<u64> {
         let field = self.0.get(offset..offset + size)?;
         let mut bytes = [0; 8];
@@ -120,11 +120,12 @@ impl TcpInfo {
         }
     }
 
-    /// Adds a later connection of the flow: counters are summed, states are those of the later one.
+    /// Adds the statistics of a later connection of the flow. Counters are summed; states are those
+    /// of the later connection.
     pub fn add(&mut self, later: &Self) {
         if self.connections == 0 {
-            // The first connection is copied whole: the default has minima of 0, which no
-            // connection could fall below.
+            // The first connection is copied, because the default has minima of 0, which no later
+            // value could be below.
             *self = later.clone();
             return;
         }
@@ -162,7 +163,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsFd;
 
-    /// The values are those expected of a connection over loopback.
+    /// Checks that the values are plausible for a connection over loopback.
     #[test]
     fn the_kernel_tells_what_was_sent() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");

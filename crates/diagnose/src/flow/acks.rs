@@ -214,8 +214,7 @@ impl Half {
             head_ns: self.board.first().map_or(i64::MAX, |span| span.last_ns),
             echoed,
         };
-        // If the first of these data were not captured, an earlier ACK may be missing from the
-        // capture as well, so a large ACK proves nothing.
+        // A large ACK proves nothing if an earlier ACK may be missing, like these first data.
         if self.board.first().is_none_or(|span| span.copies == 0) {
             echo.is_jump = false;
         }
@@ -247,8 +246,7 @@ impl Half {
             }
         }
         self.resent_bytes = self.resent_bytes.max(0);
-        // Data beyond a gap wait for it to be filled, so the time to their cumulative
-        // acknowledgment is no RTT.
+        // Data that waited beyond a gap have no RTT from a cumulative acknowledgment.
         let rtt = rtt.filter(|_| is_clean);
         if is_clean {
             self.ack_widths[usize::from(echo.is_jump)] += 1;

@@ -102,7 +102,7 @@ pub struct Verdict {
     /// True if only a timeout caused the retransmission, without other evidence of a loss of these
     /// data.
     pub is_swept: bool,
-    /// Whether the retransmission was needless, because an earlier copy arrived.
+    /// Verdict: needless if an earlier copy of the data arrived.
     pub needless: Needless,
     /// Probability that `needless` is right.
     pub confidence: f64,

@@ -1,6 +1,7 @@
-//! System calls that neither nix nor the standard library wraps: the only unsafe code.
+//! System calls that neither nix nor the standard library wraps. This is the only unsafe code of
+//! the crate.
 
-// There is no safe way to make these calls.
+// The calls need unsafe code, because no safe wrapper exists.
 #![allow(unsafe_code)]
 
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, UnixAddr, recvmsg};
@@ -9,7 +10,7 @@ use std::io::{Error, ErrorKind, IoSliceMut, Result};
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-/// A name and 24 bytes of arguments: `struct ifreq` of `<net/if.h>` on 64-bit Linux.
+/// `struct ifreq` of `<net/if.h>` on 64-bit Linux: an interface name and 24 bytes of arguments.
 #[repr(C)]
 struct InterfaceRequest {
     name: [u8; libc::IFNAMSIZ],
@@ -34,8 +35,8 @@ impl InterfaceRequest {
     }
 }
 
-/// Creates a TUN device of bare IP packets in this thread's network namespace, for an open
-/// `/dev/net/tun`.
+/// Creates a TUN device in this thread's network namespace, for an open `/dev/net/tun`. The device
+/// carries IP packets without another header.
 ///
 /// # Errors
 /// The error of `TUNSETIFF`.
@@ -50,15 +51,15 @@ pub fn make_tun(tun: BorrowedFd<'_>, name: &str) -> Result<()> {
 /// Number of the ioctl that passes an ethtool command (`<linux/sockios.h>`).
 const SIOCETHTOOL: u64 = 0x8946;
 
-/// A command of `<linux/ethtool.h>` with one value: `struct ethtool_value`.
+/// `struct ethtool_value` of `<linux/ethtool.h>`: a command with one value.
 #[repr(C)]
 struct EthtoolValue {
     command: u32,
     value: u32,
 }
 
-/// Sends an ethtool command with one value for an interface in this thread's network namespace;
-/// returns the resulting value.
+/// Sends an ethtool command with one value for an interface in this thread's network namespace.
+/// Returns the value that the kernel writes back.
 ///
 /// # Errors
 /// The driver does not support the command, or refuses the value.
@@ -73,7 +74,7 @@ pub fn ethtool(socket: BorrowedFd<'_>, name: &str, command: u32, value: u32) -> 
     Ok(exchanged.value)
 }
 
-/// Gives this thread a real-time priority, above all threads without one.
+/// Gives this thread a real-time priority, which is above all threads without one.
 ///
 /// # Errors
 /// The system does not allow it.

@@ -11,7 +11,7 @@ use retx_units::Law;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-/// Setting of a host for receive buffers.
+/// Sysctl of a host that sets the receive buffers.
 const RECEIVE_BUFFERS: &str = "ipv4/tcp_rmem";
 
 /// Orders for all hosts.
@@ -40,7 +40,7 @@ pub(super) fn host_orders(
         for (side, kernel) in ends(flow, kernels).into_iter().enumerate() {
             let mut kernel = kernel.clone();
             if side == Side::Sender as usize && sends_at_proxy {
-                // On this leg the proxy is the sender; its receive buffer is set for the other leg.
+                // The proxy is the sender of this leg. Its receive buffer is that of the other leg.
                 kernel.sysctls.remove(RECEIVE_BUFFERS);
             }
             set_host(&mut orders[index_of(hosts, flow.nodes[side])], flow, &kernel, &mut owners)?;
@@ -55,7 +55,7 @@ pub(super) fn host_orders(
     for flow in &plan.datagrams {
         for node in flow.nodes {
             let host = &mut orders[index_of(hosts, node)];
-            // The models carry UDP packets whole: fragments would be packets of their own.
+            // The models do not fragment UDP packets, so the MTU must be large enough for them.
             host.mtu = host.mtu.max(largest(flow));
         }
     }
@@ -68,7 +68,8 @@ pub(super) fn kernels(plan: &Plan) -> Result<Vec<KernelTcp>, EmulateError> {
         plan.flows.iter().any(|flow| [flow.tcp, flow.receiver_tcp].contains(&(index as u32)))
     };
     let kernel = |(index, tcp): (usize, &TcpPlan)| {
-        // A TCP that no flow uses may have settings that no kernel supports.
+        // A TCP that no flow uses may have settings that no kernel supports, so it is not
+        // converted.
         if !used(index) {
             return Ok(KernelTcp::default());
         }
@@ -112,7 +113,7 @@ pub(super) fn hosts(
     Ok(hosts)
 }
 
-/// TCP that determined each setting of a host.
+/// Name of the TCP that determined each setting of a host.
 type Owners = BTreeMap<(Ipv4Addr, String), String>;
 
 /// Applies a flow's settings to a host; refuses conflicts with other flows.
@@ -128,8 +129,8 @@ fn set_host(
         is_of_all: true,
         is_needed: false,
     });
-    // If all flows of the host agree, an attribute of the route can be used instead of a setting of
-    // the namespace.
+    // If all flows of the host have the same congestion control, it can be set by an attribute of
+    // the route instead of the namespace's default.
     default.is_of_all &= default.name == *name;
     for (all, of_host) in [(&kernel.sysctls, &mut host.sysctls), (&kernel.route, &mut host.route)] {
         for (key, value) in all {
@@ -153,7 +154,7 @@ fn set_host(
 
 fn mtu(scenario: &Scenario) -> u32 {
     let links = scenario.links.iter().flat_map(|link| [link.forward.mtu, link.reverse.mtu]);
-    // A wlan carries packets of any size that its hosts send.
+    // A wlan has no MTU: it carries packets of any size.
     links.min().unwrap_or(1500)
 }
 

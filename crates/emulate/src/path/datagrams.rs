@@ -1,4 +1,4 @@
-//! UDP flows as observed on the path: the simulator's accounting, fed from packets.
+//! UDP flows as observed on the path. The simulator's accounting is updated from packets.
 
 use super::Seen;
 use crate::protocol::first_hop;
@@ -20,7 +20,7 @@ pub struct UnderWay {
     number: u64,
     sent: Time,
     payload_bytes: u32,
-    /// True for a copy made by the network.
+    /// True if the network made this copy.
     is_copy: bool,
 }
 
@@ -49,7 +49,7 @@ struct Flow {
     sent: u64,
     /// Packets passed to the receiving host.
     handed: u64,
-    /// Time of the most recent event of a packet.
+    /// Time of the flow's most recent event.
     latest: Time,
     finish: Option<Time>,
     /// Socket that reports to the source what becomes of its packets in the first hop.
@@ -59,7 +59,7 @@ struct Flow {
 /// Observations of a UDP flow.
 #[derive(Debug, Clone)]
 pub struct DatagramSight {
-    /// Counters from the end of the warm-up on.
+    /// Counters of events after the warm-up.
     pub counters: DatagramCounters,
     /// Time at which the last packet of a finite flow had arrived or was lost.
     pub finish: Option<Time>,
@@ -74,7 +74,8 @@ impl Datagrams {
         let flow = |source: Option<OwnedFd>| {
             let source = source.map(UnixStream::from);
             if let Some(source) = &source {
-                // A source that does not read its reports in time has ended: never wait for it.
+                // A source that does not read its reports has ended, so a write must not wait for
+                // it.
                 source.set_nonblocking(true).expect("a socket");
             }
             Flow { source, ..Flow::default() }
@@ -83,8 +84,8 @@ impl Datagrams {
         Self { first: first as u32, flows, finished: 0 }
     }
 
-    /// Handles a packet sent by one of these flows: returns it in the form of the engine, and the
-    /// state to keep until it leaves; `None` for other packets.
+    /// Handles a packet. If one of these flows sent it, returns the packet as the engine needs it,
+    /// and the state to keep until the packet leaves; otherwise `None`.
     pub fn arriving<'s>(&mut self, now: Time, seen: &'s Seen) -> Option<(Arriving<'s>, UnderWay)> {
         let index = seen.flow.checked_sub(self.first)?;
         let flow = self.flows.get_mut(index as usize)?;
@@ -98,7 +99,8 @@ impl Datagrams {
             bytes: seen.bytes,
             ecn: seen.ecn,
             position: flow.sent,
-            // UDP has no sequence numbers: as in a simulation, the field holds the time of sending.
+            // UDP has no sequence numbers. As in a simulation, the field contains the time of
+            // sending.
             copy: now.as_nanos(),
             connection: 0,
             transmission: Transmission::First,
@@ -113,14 +115,14 @@ impl Datagrams {
     pub fn delivered(&mut self, now: Time, packet: &UnderWay, again: bool) {
         let UnderWay { number, sent, payload_bytes, .. } = *packet;
         let flow = &mut self.flows[packet.flow as usize];
-        // The program may read fewer packets: its report is compared with this number
-        // (`EmulatedDatagrams::new`).
+        // The receiving program may read fewer packets. `EmulatedDatagrams::new` compares its
+        // report with this number.
         flow.handed += 1;
         flow.latest = now;
         flow.accounting.arrived(now, Arrival { number, sent, payload_bytes, again });
     }
 
-    /// Handles a packet that was dropped; `lost` if no copy of it arrives.
+    /// Handles a packet that was dropped. `lost` is true if no copy of it arrives.
     pub fn dropped(&mut self, now: Time, packet: &UnderWay, lost: bool, in_first_hop: bool) {
         let flow = &mut self.flows[packet.flow as usize];
         if lost {
@@ -128,8 +130,8 @@ impl Datagrams {
             flow.accounting.lost();
         }
         if in_first_hop && !packet.is_copy {
-            // A full queue drops a packet at its arrival; the channel loses it later, at the end of
-            // the transmission.
+            // A full queue drops a packet when it arrives; the channel loses a packet later, at the
+            // end of its transmission.
             let refused = packet.sent == now;
             flow.report(if refused { first_hop::REFUSED } else { first_hop::LOST });
         }
@@ -142,11 +144,12 @@ impl Datagrams {
         }
     }
 
-    /// Determines which flows have ended, given the number of packets of those that send no more.
+    /// Determines which flows have ended. `all_sent` is the number of packets of each flow that
+    /// sends no more.
     pub fn mark_ended(&mut self, all_sent: &BTreeMap<usize, u64>) {
         for (flow, packets) in all_sent {
             let flow = &mut self.flows[*flow];
-            // The report of the worker may arrive before its last packets have been read from the
+            // The worker's report may arrive before the last packets have been read from the
             // device.
             let is_over = flow.sent >= *packets && flow.accounting.all_fates_known();
             if flow.finish.is_none() && is_over {
@@ -177,7 +180,7 @@ impl Datagrams {
 impl Flow {
     fn report(&mut self, outcome: u8) {
         if let Some(source) = &mut self.source {
-            // An error means that the source has ended, which does no harm.
+            // An error means that the source has ended, and can be ignored.
             let _ = source.write(&[outcome]);
         }
     }

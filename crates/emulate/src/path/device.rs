@@ -31,7 +31,8 @@ pub struct Devices {
 pub struct Received {
     /// Range in the buffer.
     pub bytes: Range<usize>,
-    /// Time at which the kernel received it, on the real-time clock; `None` if not reported.
+    /// Time at which the kernel received the packet, on the real-time clock; `None` if not
+    /// reported.
     pub stamp: Option<std::time::Duration>,
 }
 
@@ -39,8 +40,8 @@ impl Devices {
     /// Devices of the hosts, in their order.
     pub fn new(backend: Backend, open: Vec<OwnedFd>) -> Self {
         let mut frame = vec![0; LINK_HEADER];
-        // Source and destination have the same address: each device is alone on its link, so all
-        // devices have this one.
+        // Source and destination address are equal: each device is alone on its link, so all
+        // devices can have the same address.
         frame[..6].copy_from_slice(&HARDWARE_ADDRESS);
         frame[6..12].copy_from_slice(&HARDWARE_ADDRESS);
         frame[12..].copy_from_slice(&(libc::ETH_P_IP as u16).to_be_bytes());
@@ -83,22 +84,22 @@ impl Devices {
         let written = match self.backend {
             Backend::Tun => write(&self.open[host], packet),
             Backend::Precise => {
-                // The header is the same for all packets and stays in the buffer.
+                // The link header is the same for all packets, so it stays in the buffer.
                 self.frame.truncate(LINK_HEADER);
                 self.frame.extend_from_slice(packet);
                 write(&self.open[host], &self.frame)
             }
         };
-        // A drop that no model has made: it invalidates the result, but does not end the run.
+        // No model has made this drop. It invalidates the result, but does not end the run.
         self.refused += u64::from(written.is_err());
     }
 
-    /// Waits up to `most` for a packet; true if one can be read.
+    /// Waits up to `most` for a packet; returns true if one can be read.
     pub fn wait(&self, most: Duration) -> bool {
         let mut devices: Vec<PollFd<'_>> =
             self.open.iter().map(|open| PollFd::new(open.as_fd(), PollFlags::POLLIN)).collect();
         let most = std::time::Duration::from_nanos(most.as_nanos());
-        // A signal ends the wait like a packet does.
+        // A signal also ends the wait.
         ppoll(&mut devices, Some(TimeSpec::from_duration(most)), None)
             .map_or(true, |ready| ready > 0)
     }

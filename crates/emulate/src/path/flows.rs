@@ -18,12 +18,12 @@ use retx_sim::plan::Side;
 use retx_units::Time;
 use retx_wire::Flags;
 
-/// Packet in flight, as far as its flow's record needs it.
+/// State of a packet in flight that its flow's record needs when the packet leaves.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Passage {
     /// Destination host.
     pub host: usize,
-    /// TCP packet; `None` if it belongs to none of the scenario's TCP flows.
+    /// TCP packet; `None` if the packet belongs to none of the scenario's TCP flows.
     packet: Option<TcpPacket>,
 }
 
@@ -44,7 +44,7 @@ struct TcpPacket {
 
 #[derive(Debug, Clone, Copy)]
 enum Content {
-    /// Segment that occupies sequence space of the data sender.
+    /// Segment that occupies sequence space of the data sender (data, SYN or FIN).
     Segment(SegmentCopy),
     /// Acknowledgment to the data sender.
     Ack(Acknowledgment),
@@ -56,11 +56,11 @@ pub struct Flows {
     flows: Vec<Flow>,
     /// Counters at the end of the warm-up.
     baseline: Vec<FlowCounters>,
-    /// True to sample at each acknowledgment.
+    /// True if a sample is taken at each acknowledgment.
     every_ack: bool,
-    /// Bytes in flight over each pipe that several flows share as their bottleneck.
+    /// For each pipe that several flows share as their bottleneck, the bytes in flight over it.
     in_flight: Vec<u64>,
-    /// Packets without a destination host, or that are not valid IPv4.
+    /// Number of packets that have no destination host, or are not valid IPv4.
     pub unroutable: u64,
 }
 
@@ -74,8 +74,9 @@ pub struct Context<'a> {
 }
 
 impl Flows {
-    /// Creates the state of flows with these openers, TCPs, full segment sizes and limits, over a
-    /// network of `pipes`. With `every_ack` a sample is taken at each acknowledgment.
+    /// Creates the state of flows over a network of `pipes`. The first argument gives each flow's
+    /// opener, TCP, full segment size and limits. With `every_ack` a sample is taken at each
+    /// acknowledgment.
     pub fn new<'t>(
         flows: impl Iterator<Item = (Side, &'t retx_tcp::Config, u32, Limiter)>,
         pipes: usize,
@@ -100,7 +101,7 @@ impl Flows {
         self.flows[flow as usize].observed.answer_requests();
     }
 
-    /// Records the limits of each flow over time, too.
+    /// Makes the flows also record their limits over time.
     pub fn record_courses(&mut self) {
         self.flows.iter_mut().for_each(|flow| flow.observed.record.record_course());
     }
@@ -122,8 +123,8 @@ impl Flows {
             .collect()
     }
 
-    /// Records a packet that is sent. Returns it in the form of the engine, and the state to keep
-    /// until it leaves.
+    /// Records a packet that a host has sent. Returns the packet as the engine needs it, and the
+    /// state to keep until it leaves.
     pub fn arriving<'s>(
         &mut self,
         now: Time,
@@ -144,14 +145,15 @@ impl Flows {
             row: None,
         };
         let mut passage = Passage { host: seen.host, packet: None };
-        // This precedes the recording of the packet, which needs the state of the socket that sent
-        // it.
+        // The socket is received first, because recording the packet needs the state of the socket
+        // that sent it.
         if self.may_have_been_passed(seen, context.senders) {
             self.adopt(now, context);
         }
         if let Some(flow) = self.flows.get_mut(seen.flow as usize) {
             let content = flow.sent((now, seen), &mut arriving, context);
-            // Some limits, such as an idle application, end with a segment rather than an ACK.
+            // Some limits, such as an idle application, end when a segment is sent, not when an ACK
+            // arrives.
             if matches!(content, Some(Content::Segment(_)))
                 && flow.may_be_released()
                 && let Some(state) = context.senders.query(seen.flow)
@@ -165,7 +167,7 @@ impl Flows {
         (arriving, passage)
     }
 
-    /// Flow of a packet, if the packet belongs to its open connection.
+    /// Flow of a packet; `None` if the packet does not belong to the flow's open connection.
     fn flow(&mut self, packet: TcpPacket) -> Option<&mut Flow> {
         let flow = &mut self.flows[packet.flow as usize];
         (flow.connection == packet.connection).then_some(flow)
@@ -176,7 +178,7 @@ impl Flows {
         let Some(packet) = passage.packet else { return };
         let every_ack = self.every_ack;
         let flow = &mut self.flows[packet.flow as usize];
-        // The packet is a late one of an earlier connection.
+        // This is a late packet of an earlier connection.
         if flow.connection != packet.connection {
             return;
         }
@@ -186,8 +188,8 @@ impl Flows {
                 let state = context.senders.query(packet.flow);
                 let sent_to = flow.streams[Side::Sender as usize].sent_to;
                 let tables = &mut *context.tables;
-                // The kernel has already processed the acknowledgment: writing to a device returns
-                // only after that.
+                // The kernel has already processed the acknowledgment, because a write to a device
+                // returns only after that.
                 flow.observed.acknowledged(now, (&ack, sent_to), state.as_ref(), tables);
                 if let Some(state) = &state {
                     flow.note_limit(now, state, &mut self.in_flight);
@@ -199,7 +201,7 @@ impl Flows {
         }
     }
 
-    /// Handles a packet that was dropped and of which no copy has arrived or will. Appends to
+    /// Handles the drop of a packet if no copy of it has arrived or can still arrive. Appends to
     /// `necessary` the flow and number of each retransmission that turns out to be necessary.
     pub fn lost(
         &mut self,
@@ -232,8 +234,8 @@ impl Flows {
         }
     }
 
-    /// True if the worker may have passed the sender's socket, which it does before the first
-    /// transmission.
+    /// True if the worker may have passed the sender's socket by now. It passes the socket before
+    /// the first transmission.
     fn may_have_been_passed(&self, seen: &Seen, senders: &Senders) -> bool {
         let sends = (seen.flow as usize) < self.flows.len() && seen.to == Side::Receiver;
         sends && (seen.segment.flags.contains(Flags::SYN) || !senders.has(seen.flow))
@@ -244,7 +246,7 @@ impl Flows {
         while let Some(index) = context.senders.receive() {
             let state = context.senders.query(index);
             let flow = &mut self.flows[index as usize];
-            // A flow has one open socket: another one means that the previous connection is over.
+            // A flow has one open socket, so a new one means that the previous connection is over.
             flow.observed.end_watch(now, context.tables);
             if let Some(state) = state {
                 flow.on_state(now, None, &state, context.tables);

@@ -9,7 +9,7 @@ use retx_wire::{
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
 
-/// Largest number of conversations besides the scenario's flows that are distinguished.
+/// Maximum number of conversations in addition to the scenario's flows that are distinguished.
 const OTHERS_MAX: usize = 4096;
 
 /// Recognised packet.
@@ -17,13 +17,13 @@ const OTHERS_MAX: usize = 4096;
 pub struct Seen {
     /// Route: an index into the plan's routes.
     pub route: u32,
-    /// Flow: an index into the plan's flows; later indices are those of other conversations.
+    /// Flow: an index into the plan's flows. Higher indices stand for other conversations.
     pub flow: u32,
     /// Destination end of the flow.
     pub to: Side,
     /// Destination host.
     pub host: usize,
-    /// TCP segment; default for packets other than TCP.
+    /// TCP segment; the default value for other packets.
     pub segment: Segment,
     /// Advertised window, in bytes.
     pub window_bytes: u64,
@@ -31,7 +31,7 @@ pub struct Seen {
     pub bytes: u32,
     /// ECN field of the IP header.
     pub ecn: Ecn,
-    /// True if it belongs to one of the scenario's flows and was sent by the opener.
+    /// True if the packet belongs to one of the scenario's flows and the opener sent it.
     pub from_opener: bool,
 }
 
@@ -60,7 +60,7 @@ struct Flow {
     opener: Side,
     /// Fixed advertised windows of the data sender and the data receiver, if any.
     advertised_windows: [Option<u32>; 2],
-    /// Window scale shifts offered by the opener and the listener.
+    /// Window scale shifts that the opener and the listener have offered.
     scales: [Option<u8>; 2],
 }
 
@@ -107,13 +107,13 @@ impl Inspector {
         &self.names
     }
 
-    /// Recognises a packet sent by a host, and writes the fixed window of its flow into it, if any.
-    /// `None` for packets that are not valid IPv4 to another host.
+    /// Recognises a packet that a host has sent, and writes the fixed window of its flow into it,
+    /// if any. Returns `None` unless the packet is valid IPv4 and its destination is another host.
     pub fn inspect(&mut self, from: usize, packet: &mut [u8]) -> Option<Seen> {
         let decoded = match decode_packet(packet) {
             Ok(decoded) => decoded,
-            // Packets of other protocols and fragments have no known ports, but known hosts: they
-            // take the route between these.
+            // Fragments and packets of other protocols have no known ports. They take the route
+            // between their two hosts.
             Err(WireError::Protocol { .. } | WireError::Fragment { .. }) => {
                 return self.other(from, packet, None);
             }
@@ -135,8 +135,8 @@ impl Inspector {
         let from_opener = to_listener.is_some();
         let flow = &mut self.flows[index as usize];
         let shift = flow.window_shift(&segment, from_opener);
-        // The listening port shows the direction, and the opener determines the side that sends the
-        // data.
+        // The listening port shows which end sent the packet; the flow's opener then determines
+        // whether that is the data sender.
         let to = if from_opener { flow.opener.other() } else { flow.opener };
         let segment = flow.hold_window((segment, shift), to.other(), packet);
         Some(Seen {
@@ -152,7 +152,7 @@ impl Inspector {
         })
     }
 
-    /// Packet of one of the UDP flows.
+    /// Recognises a packet of one of the scenario's UDP flows.
     fn datagram(&self, packet: &[u8], decoded: &Decoded, header: UdpHeader) -> Option<Seen> {
         let ends = [decoded.packet.source, decoded.packet.destination];
         let (flow, route) = *self.datagrams.get(&ends)?;
@@ -207,7 +207,7 @@ impl Inspector {
         }
         let flow = (self.flows.len() + self.datagrams.len() + self.names.len()) as u32;
         if self.names.len() == OTHERS_MAX {
-            // Further conversations are counted with the last one that has a name.
+            // Further conversations count as the last one that has a name.
             return flow - 1;
         }
         let (protocol, [a, b]) = conversation;
@@ -228,11 +228,12 @@ impl Inspector {
 }
 
 impl Flow {
-    /// Shift by which the window of a segment is scaled.
+    /// Shift by which the window field of this segment is scaled.
     fn window_shift(&mut self, segment: &Segment, from_opener: bool) -> u8 {
         let syn = segment.flags.contains(Flags::SYN);
         if syn {
-            // Stored per end, because each announces the shift of its own windows (RFC 7323 §2.2).
+            // There is one shift per endpoint, because each announces the shift of its own windows
+            // (RFC 7323 §2.2).
             self.scales[usize::from(!from_opener)] = segment.options.window_scale;
         }
         // The window in a SYN is never scaled (RFC 7323 §2.2); both ends have to offer scaling.
@@ -253,7 +254,7 @@ impl Flow {
     ) -> Segment {
         let Some(window) = self.advertised_windows[from as usize] else { return segment };
         let field = window_field(window, shift);
-        // The window of a RST, usually zero, has no meaning.
+        // The window of a RST has no meaning (it is usually zero), so it is not changed.
         if !segment.flags.contains(Flags::RST) {
             let ip_header = usize::from(packet[0] & 15) * 4;
             rewrite::set_window(packet, ip_header, field);
@@ -263,8 +264,8 @@ impl Flow {
     }
 }
 
-/// Window field: rounded up to the unit of the window scale, as in Linux. Rounded down, a window of
-/// twelve segments would admit eleven, and one below the unit none.
+/// Window field, rounded up to the unit of the window scale, as in Linux. If it were rounded down,
+/// a window of twelve segments would admit eleven, and a window below the unit none.
 fn window_field(window: u32, shift: u8) -> u16 {
     window.div_ceil(1 << shift).min(u32::from(u16::MAX)) as u16
 }

@@ -1,12 +1,13 @@
-//! Limits of an observed flow: which of them keeps the kernel's sender from sending more.
+//! Determines which limit keeps the kernel's sender of an observed flow from sending more.
 //!
 //! *Rule.* The rule of a simulation (`docs/decisions/0018-what-limits-a-flow.md`), applied to
-//! `TCP_INFO`, which is read after each acknowledgment that the kernel has taken. Where something
-//! else than an acknowledgment can end a limit (the application writes, a pacing timer fires), it
-//! is read after each segment, too.
+//! `TCP_INFO`. It is read after each acknowledgment that the kernel has processed. If something
+//! other than an acknowledgment can end the limit (a write of the application, a pacing timer), it
+//! is also read after each segment.
 //!
-//! *What it does not see.* Data that a program has not written yet, if their number is not known: a
-//! server of requests counts as limited by its application while nothing waits in its socket.
+//! *What it does not see.* The amount of data that a program has not written yet may be unknown. A
+//! server of requests therefore counts as limited by its application while nothing waits in its
+//! socket.
 
 use crate::socket_state::{LossState, SocketState};
 use retx_record::flow::{FlowLimit, FlowRecord};
@@ -14,10 +15,11 @@ use retx_sim::path::PathProduct;
 use retx_sim::plan::{Shared, Work};
 use retx_units::{Duration, Time};
 
-/// Acknowledgments that come sooner are not delayed: Linux delays them by at least one tick.
+/// An acknowledgment that is sent sooner after the data is not a delayed ACK: Linux delays it by at
+/// least one tick.
 const PROMPT: Duration = Duration::from_millis(1);
 
-/// State of a flow on which the limits of its sender depend.
+/// State of a flow from which the limit of its sender is determined.
 #[derive(Debug)]
 pub struct Limiter {
     work: Shared<Work>,
@@ -28,7 +30,7 @@ pub struct Limiter {
     /// Number of the current file, from 0.
     file: u32,
     /// Time at which all data sent had reached the receiver, and the position acknowledged by then;
-    /// `None` once the receiver has sent anything since.
+    /// `None` if the receiver has sent a packet since.
     arrived: Option<(Time, u64)>,
     /// Position that the receiver has acknowledged.
     acked: u64,
@@ -36,12 +38,12 @@ pub struct Limiter {
     client_asks: bool,
 }
 
-/// Load of a bottleneck by the data in flight.
+/// Load that the data in flight put on a bottleneck.
 #[derive(Debug, Clone, Copy)]
 struct Load {
-    /// True if this flow alone keeps it busy.
+    /// True if this flow alone keeps the bottleneck busy.
     by_itself: bool,
-    /// True if all its flows together keep it busy.
+    /// True if all flows over the bottleneck together keep it busy.
     with_others: bool,
 }
 
@@ -54,12 +56,12 @@ pub struct Moment<'s> {
     pub state: &'s SocketState,
     /// Bytes sent and not acknowledged cumulatively.
     pub flight_size: u64,
-    /// Position up to which everything is acknowledged.
+    /// First unacknowledged position.
     pub acked: u64,
 }
 
 impl Limiter {
-    /// Creates the limits of a flow that has not begun.
+    /// Creates the state of a flow that has not begun.
     pub fn new(work: Shared<Work>, path: Option<Box<PathProduct>>, tcp: &retx_tcp::Config) -> Self {
         Self {
             work,
@@ -86,13 +88,15 @@ impl Limiter {
         }
     }
 
-    /// Position after the flow's last byte, if that is sent on this connection and known.
+    /// Position after the flow's last byte; `None` if another connection sends it, or if it is
+    /// unknown.
     pub fn last_end(&self) -> Option<u64> {
         let bytes = self.work.file_bytes(self.file).filter(|bytes| *bytes > 0)?;
         self.work.file_bytes(self.file + 1).is_none().then(|| bytes.saturating_add(1))
     }
 
-    /// Records the limit now in force. `in_flight` holds the bytes in flight over each bottleneck.
+    /// Records the limit now in force. `in_flight` contains the bytes in flight over each
+    /// bottleneck.
     pub fn note(&mut self, moment: &Moment<'_>, in_flight: &mut [u64], record: &mut FlowRecord) {
         if !moment.state.is_closed() {
             let limit = self.limit(moment, in_flight, record);
@@ -100,9 +104,9 @@ impl Limiter {
         }
     }
 
-    /// Handles the end of the handshake at the receiver, which has opened the connection. The
-    /// sender then waits for a request, which counts as a limit by the application, as on a
-    /// connection that had been open before.
+    /// Handles the end of the handshake at a receiver that opened the connection. The sender then
+    /// waits for a request, so its limit is the application, as on a connection that was already
+    /// open.
     pub fn client_connected(&mut self, now: Time, record: &mut FlowRecord) {
         if self.work.sends_requests() && !self.client_asks {
             self.client_asks = true;
@@ -112,14 +116,14 @@ impl Limiter {
         }
     }
 
-    /// Handles the arrival of data; `all` if nothing that was sent is still missing.
+    /// Handles the arrival of data; `all` is true if everything sent has arrived.
     pub fn arrived(&mut self, now: Time, all: bool) {
-        // A receiver that misses data acknowledges at once, so no acknowledgment can be late.
+        // If data are missing, the receiver acknowledges at once and delays no acknowledgment.
         self.arrived = all.then_some((now, self.acked));
     }
 
-    /// Handles an acknowledgment of everything before `acked`, sent by the receiver. By then the
-    /// sender has received the acknowledgment of everything before `snd_una`.
+    /// Handles an acknowledgment of everything before `acked` when the receiver sends it. At this
+    /// time the sender has received the acknowledgment of everything before `snd_una`.
     pub fn acknowledged(
         &mut self,
         now: Time,
@@ -153,7 +157,7 @@ impl Limiter {
         let repairs = if recovers { limits.recovery() } else { limits.window() };
         // A window that keeps the bottleneck busy does not limit the flow, whatever its size.
         let filled = |limit| if load.with_others { FlowLimit::Bottleneck } else { limit };
-        // Nothing waits in the socket: something outside of TCP's windows limits the flow.
+        // Nothing waits in the socket, so the limit is not a window.
         if state.not_sent == 0 {
             return if state.is_repairing() {
                 filled(repairs)
@@ -167,7 +171,7 @@ impl Limiter {
         }
         let needed = state.not_sent.min(state.mss);
         let has_room = state.pipe_segments < state.cwnd;
-        // Lost segments lie within the window that the peer offered before, so only the congestion
+        // Lost segments lie within the window that the peer has offered, so only the congestion
         // window can delay their retransmission.
         let waits_to_repair = state.lost_segments > 0 && !has_room;
         let offered = state.snd_wnd.unwrap_or(u64::MAX).saturating_sub(moment.flight_size);
@@ -202,9 +206,9 @@ impl Limiter {
     fn load(&mut self, moment: &Moment<'_>, in_flight: &mut [u64]) -> Load {
         let state = moment.state;
         let Some(path) = self.path.as_deref_mut() else {
-            // For a simulated sender, `Connection::waits_in_queues` is the same condition.
+            // `Connection::waits_in_queues` is the same condition for a simulated sender.
             let waits = state.srtt.zip(state.least_rtt).is_some_and(|(srtt, least)| {
-                // An SRTT of one and a half times the minimum, in integers.
+                // True if the SRTT is at least 1.5 times the minimum RTT, in integer arithmetic.
                 srtt.as_nanos() / 3 >= least.as_nanos() / 2 && least > Duration::ZERO
             });
             return Load { by_itself: waits, with_others: waits };
@@ -216,15 +220,15 @@ impl Limiter {
             return Load { by_itself, with_others: by_itself };
         }
         let all = &mut in_flight[path.pipe as usize];
-        // A query reads one socket only, so the sum over all flows is updated by this flow's
-        // difference.
+        // A query reads the socket of only one flow, so this flow's change is added to the sum over
+        // all flows.
         *all = *all + flight - path.counted;
         path.counted = flight;
         Load { by_itself, with_others: by_itself || path.is_filled(moment.now, *all) }
     }
 }
 
-/// True if something else than an acknowledgment can end this limit.
+/// True if something other than an acknowledgment can end this limit.
 pub const fn ends_without_ack(limit: FlowLimit) -> bool {
     use FlowLimit::{Application, Handshake, Nagle, Pacing, SendBuffer};
     matches!(limit, Handshake | Application | SendBuffer | Nagle | Pacing)

@@ -1,10 +1,10 @@
-//! Main loop: passes packets of the hosts' devices to the engine, and writes those that have passed
-//! it when their time has come.
+//! Main loop: passes packets from the hosts' devices to the engine, and writes packets that leave
+//! the engine to the devices when they are due.
 //!
-//! It runs in one thread, which sleeps until shortly before the next event and spins for the rest.
-//! A packet's bytes are in a slab under the packet's id in the engine. A kernel processes a packet
-//! that is written to its device before the call returns, so a sender's socket, queried right
-//! after, shows the effect of each acknowledgment.
+//! The loop runs in one thread, which sleeps until shortly before the next event and spins for the
+//! rest. The bytes of a packet are in a slab, under the packet's id in the engine. When a packet is
+//! written to a device, the kernel processes it before the call returns. If a sender's socket is
+//! queried immediately afterwards, it shows the effect of the acknowledgment.
 
 mod datagrams;
 mod device;
@@ -37,19 +37,19 @@ use retx_units::{Duration, Time};
 
 /// Time before an event within which the loop spins, because a sleep would end too late.
 const SPIN: Duration = Duration::from_micros(150);
-/// Longest sleep, which bounds how late the end of the run is noticed.
+/// Longest sleep. It bounds the delay with which the loop detects the end of the run.
 const NAP: Duration = Duration::from_millis(5);
-/// Largest number of packets read from one device in a row, so that other devices do not wait long.
+/// Maximum number of packets read from one device in a row, so that other devices do not wait long.
 const BURST: usize = 32;
 
-/// Length of the largest IPv4 packet and a link header, bytes.
+/// Bytes of the largest IPv4 packet with a link header.
 const PACKET_MAX: usize = 65_535 + 14;
 
 /// Condition that ends a run before its end time.
 #[derive(Debug, Clone, Copy)]
 pub struct Goal {
-    /// Number of finite TCP and UDP flows that must complete; `None` if the run continues without
-    /// them.
+    /// Number of finite TCP and UDP flows that must complete; `None` if the end of flows does not
+    /// end the run.
     pub flows: Option<usize>,
     /// Number of programs that must end.
     pub programs: usize,
@@ -74,11 +74,11 @@ pub struct Sights {
     pub names: Vec<String>,
     /// Lateness of packets.
     pub lateness: Lateness,
-    /// Packets without a destination host, or invalid ones.
+    /// Number of packets that have no destination host, or are invalid.
     pub unroutable: u64,
     /// Packets that a device refused.
     pub refused: u64,
-    /// Connections whose senders could not be queried.
+    /// Number of connections whose senders could not be queried.
     pub unwatched: u64,
 }
 
@@ -101,7 +101,7 @@ pub struct Path<'a, 'p> {
     /// Time of the next sample of the senders, and the interval.
     sampling: Option<(Time, Duration)>,
     rest: Rest,
-    /// Retransmissions that have just turned out to be necessary; empty between events.
+    /// Retransmissions that the current event has shown to be necessary; empty between events.
     necessary: Vec<(u32, u64)>,
 }
 
@@ -176,13 +176,13 @@ impl<'a, 'p> Path<'a, 'p> {
     ) -> Result<(), RunError> {
         let mut reported_until = Time::ZERO;
         while !self.engine.is_over() {
-            // Departures come first: a packet that is already late would be even later after
-            // further reads.
+            // Departures come first, because reading takes time, and a packet that is due would
+            // become later.
             self.deliver(self.clock.now());
             self.note_warmup(self.engine.now());
             self.sample();
-            // The devices are read before the loop sleeps; otherwise packets that wait in them
-            // would be late.
+            // The devices are read before the loop sleeps, because packets that wait there would
+            // become late.
             let busy = self.take_in();
             let now = self.engine.now();
             if now.since(reported_until) >= NAP {
@@ -203,7 +203,7 @@ impl<'a, 'p> Path<'a, 'p> {
         Ok(())
     }
 
-    /// Reads the packets that wait at the devices; false if there were none.
+    /// Reads the packets that wait at the devices; returns false if there were none.
     fn take_in(&mut self) -> bool {
         let mut any = false;
         for host in 0..self.devices.count() {
@@ -211,8 +211,8 @@ impl<'a, 'p> Path<'a, 'p> {
                 let Some(packet) = self.devices.read(host, &mut self.buffer) else { break };
                 any = true;
                 let now = self.clock.now();
-                // The stamp is limited to `now`: a stamp in the future is an error of the
-                // conversion between the clocks.
+                // The time is limited to `now`, because converting between the clocks may yield a
+                // time in the future.
                 let at = packet.stamp.map_or(now, |real| self.clock.of_real_time(real)).min(now);
                 self.enter((at, now), host, packet.bytes);
             }
@@ -220,11 +220,11 @@ impl<'a, 'p> Path<'a, 'p> {
         any
     }
 
-    /// Enters the packet in range `bytes` of the buffer, which arrived at `at`, into the engine.
-    /// Once the run is over, the packet is ignored.
+    /// Passes a packet that arrived at `at` to the engine; the packet is in the range `bytes` of
+    /// the buffer. After the end of the run it is ignored.
     fn enter(&mut self, (at, now): (Time, Time), host: usize, bytes: std::ops::Range<usize>) {
         self.note_warmup(at);
-        // The engine's time never decreases, so all packets that leave before this arrival are
+        // The engine's time never decreases, so packets that leave before this arrival must be
         // delivered first.
         self.deliver(at);
         if self.engine.is_over() {
@@ -252,7 +252,7 @@ impl<'a, 'p> Path<'a, 'p> {
             self.packets.resize_with(id + 1, Kept::default);
         }
         let kept = &mut self.packets[id];
-        // The buffer of an earlier packet of the same id is reused.
+        // The buffer of an earlier packet with the same id is reused.
         kept.bytes.clear();
         kept.bytes.extend_from_slice(packet);
         (kept.passage, kept.datagram) = (passage, datagram);
@@ -318,8 +318,8 @@ impl<'a, 'p> Path<'a, 'p> {
 
     /// Handles a copy of a packet made by the network.
     fn copy(&mut self, from: usize, to: usize) {
-        // A duplicated datagram is marked as a copy, because its source gets reports of the
-        // original only.
+        // A duplicated datagram is marked as a copy, because its source gets reports only on the
+        // original.
         let mut copy = self.packets[from].clone();
         copy.datagram = copy.datagram.map(UnderWay::copied);
         if to >= self.packets.len() {
@@ -343,13 +343,14 @@ impl<'a, 'p> Path<'a, 'p> {
         let next = self.engine.next_time();
         loop {
             let now = self.clock.now();
-            // Sleeping longer than the next event needs would make that packet late.
+            // The loop must not sleep until the next event, because sleeps end late; it spins for
+            // the rest.
             let left = if next > now { next.since(now) } else { return };
             let spin = if self.rest.is_enough(now) { SPIN } else { Duration::ZERO };
             let sleep = left.saturating_sub(spin).min(NAP);
             let ready = self.devices.wait(sleep);
-            // After a sleep the caller reads the devices and the clock again; this function spins
-            // only for the last moments.
+            // This function either sleeps or spins. After a sleep the caller reads the devices and
+            // the clock again.
             if !sleep.is_zero() {
                 self.rest.slept(now, self.clock.now());
                 return;

@@ -1,10 +1,10 @@
-//! Record of a flow, fed from passing packets and from queries of its sender's socket.
+//! Record of a flow, computed from passing packets and from queries of its sender's socket.
 //!
-//! A simulation feeds its [`FlowRecord`] from the two connections. Here a segment counts as arrived
+//! In a simulation the two connections update the [`FlowRecord`]. Here a segment counts as arrived
 //! when it leaves the network at the receiver's host, and the sender is assumed to know every
-//! acknowledgment that has left the network at the sender's host. The smoothed RTT comes from the
-//! simulator's estimator, fed with samples as Linux takes them ([`RoundTrips`]). The losses that
-//! the sender has detected, and its window, are read from its socket ([`Watch`]).
+//! acknowledgment that has left the network at the sender's host. The simulator's estimator
+//! computes the smoothed RTT from the samples that Linux would take ([`RoundTrips`]). The losses
+//! that the sender has detected, and its window, are read from its socket ([`Watch`]).
 
 mod episodes;
 mod round_trips;
@@ -30,9 +30,9 @@ pub struct ObservedFlow {
     /// Payload of a full segment.
     smss: u32,
     tcp: retx_tcp::Config,
-    /// True if its congestion control sets the window in recoveries, too.
+    /// True if the congestion control also sets the window in recoveries (BBR).
     models_path: bool,
-    /// True if its sender answers requests.
+    /// True if the flow's sender answers requests.
     answers: bool,
     open: Open,
     /// True until data are sent on this connection.
@@ -50,7 +50,7 @@ struct Open {
     round_trips: RoundTrips,
     /// Position before which everything is acknowledged.
     acknowledged: u64,
-    /// Position after the last byte of data ever sent.
+    /// Position after the highest byte of data ever sent.
     data_to: u64,
     watch: Watch,
 }
@@ -109,7 +109,7 @@ impl ObservedFlow {
         }
     }
 
-    /// Marks the sender as answering requests: once all its data are acknowledged, it may be
+    /// Marks the sender as answering requests. When all its data are acknowledged, it may be
     /// waiting for the next request.
     pub const fn answer_requests(&mut self) {
         self.answers = true;
@@ -124,8 +124,8 @@ impl ObservedFlow {
         self.record.begin_connection(now);
     }
 
-    /// Records a segment of the sender, which had sent up to `sent_to` before. Also returns its row
-    /// in the table, if recorded.
+    /// Records a segment that the sender sends; before it, the sender had sent up to `sent_to`.
+    /// Also returns the segment's row in the table, if the table is recorded.
     pub fn sent(
         &mut self,
         now: Time,
@@ -136,15 +136,15 @@ impl ObservedFlow {
         let SegmentCopy { from, to, .. } = segment.copy;
         if segment.payload_bytes > 0 {
             self.open.data_to = self.open.data_to.max(from + u64::from(segment.payload_bytes));
-            // The program of a flow writes a file as fast as the socket accepts it, so the sender
-            // lacks data only between files. A server lacks data between requests.
+            // The program writes a file as fast as the socket accepts it, so the sender lacks data
+            // only between files. A server also lacks data between requests.
             let fresh = std::mem::take(&mut self.fresh);
             let is_answered = self.answers && self.open.acknowledged >= sent_to;
             self.record.set_drained(fresh || is_answered);
         }
         let again = from < sent_to;
         if to > sent_to {
-            // A segment with bytes sent before gives no sample (Karn).
+            // A segment that contains bytes sent before yields no sample (Karn).
             self.open.round_trips.sent(to, (!again).then_some(now));
         }
         if again {
@@ -168,7 +168,7 @@ impl ObservedFlow {
         self.open.received.0.first_gap(0, position).is_none()
     }
 
-    /// Records that a segment was dropped, and that no copy of it has arrived or will.
+    /// Records the drop of a segment of which no copy has arrived or can still arrive.
     #[must_use]
     pub fn dropped(
         &mut self,
@@ -179,8 +179,8 @@ impl ObservedFlow {
         self.record.dropped(copy, cause, tables)
     }
 
-    /// Records that an acknowledgment has reached the sender, which has sent up to `sent_to` and is
-    /// now in `state`.
+    /// Records that an acknowledgment has reached the sender. The sender has sent up to `sent_to`,
+    /// and `state` is the state of its socket after the acknowledgment.
     pub fn acknowledged(
         &mut self,
         now: Time,
@@ -197,8 +197,8 @@ impl ObservedFlow {
             self.on_state(state, &wire, tables);
         }
         let mut sent = None;
-        // Cumulative and selective acknowledgment are both evaluated before one sample is chosen,
-        // so that no segment gives a sample twice.
+        // Both the cumulative and the selective acknowledgment are evaluated before a sample is
+        // chosen, so that no segment yields two samples.
         for (from, to) in ack.selective.iter().filter(|(_, to)| *to <= sent_to) {
             let newly = self.open.round_trips.sacked((*from).max(acked_before), *to);
             sent = sent.into_iter().chain(newly).min();
@@ -237,7 +237,7 @@ mod tests {
         SegmentCopy { number, from, to: from + 1000 }
     }
 
-    /// Flow, and tables that are not recorded.
+    /// Observed flow for tests, with tables that are not kept.
     struct Kept(ObservedFlow, Tables);
 
     impl Kept {
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(flow.0.record.counters.retransmissions_unnecessary, 1);
         assert_eq!(flow.dropped(copy(1, 1), Cause::Wireless), [3]);
         assert_eq!(flow.0.record.counters.retransmissions_unnecessary, 0);
-        // All copies of the segment are gone.
+        // All copies of the segment are lost.
         assert!(flow.dropped(copy(3, 1), Cause::Congestion).is_empty());
         assert_eq!(flow.sent(900, copy(4, 1), 2001), Transmission::Necessary);
         flow.0.arrived(copy(4, 1));

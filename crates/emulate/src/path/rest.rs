@@ -1,16 +1,16 @@
-//! Sleep of the main loop beyond what it needs: a share of the processor's time is left to other
-//! threads.
+//! Sleep of the main loop that leaves a share of the processor's time to other threads.
 
 use retx_units::{Duration, Time};
 
-/// Reciprocal of the share of time for which the loop sleeps if possible. The kernel stops a
-/// real-time thread that never sleeps for 50 ms in each second in which other threads wait for its
-/// processor (`sched_rt_runtime_us`; the fair server of `kernel/sched/deadline.c`).
+/// Reciprocal of the share of time for which the loop should sleep. If a real-time thread never
+/// sleeps, and other threads wait for its processor, the kernel stops it for 50 ms in each second
+/// (`sched_rt_runtime_us`; the fair server of `kernel/sched/deadline.c`).
 const REST: u64 = 10;
-/// Largest credit of sleep that the loop can gather in idle times.
+/// Maximum credit that the loop can accumulate in idle times.
 const REST_IN_HAND: Duration = Duration::from_millis(20);
 
-/// Account of the loop's sleep: the credit is sleep beyond the required share.
+/// Account of the loop's sleep. The credit is the time for which the loop has slept beyond the
+/// required share.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rest {
     /// End of the last sleep.
@@ -26,7 +26,8 @@ impl Rest {
 
     pub fn slept(&mut self, from: Time, to: Time) {
         let due = Duration::from_nanos(from.since(self.woken).as_nanos() / REST);
-        // Running time uses the credit up, and sleep adds to the credit.
+        // A tenth of the time since the last sleep is subtracted from the credit, and this sleep is
+        // added.
         let had = self.in_hand.saturating_sub(due) + to.since(from);
         *self = Self { woken: to, in_hand: had.min(REST_IN_HAND) };
     }
@@ -45,7 +46,7 @@ mod tests {
         let mut rest = Rest::default();
         assert!(!rest.is_enough(at(100)));
         rest.slept(at(100), at(200));
-        // 100 µs of sleep, of which the first 100 µs awake used 10, without any credit.
+        // The loop has slept 100 µs; the 100 µs awake before it had no credit to use up.
         assert!(rest.is_enough(at(1200)));
         assert!(!rest.is_enough(at(1220)));
         rest.slept(at(1200), at(1300));

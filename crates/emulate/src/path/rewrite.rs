@@ -18,7 +18,7 @@ pub fn set_ecn(packet: &mut [u8], ecn: Ecn) {
     }
 }
 
-/// Sets the window field of a TCP segment that begins at `tcp` of an IPv4 packet.
+/// Sets the window field of a TCP segment that begins at offset `tcp` of an IPv4 packet.
 pub fn set_window(packet: &mut [u8], tcp: usize, window: u16) {
     let at = tcp + 14;
     let before = u16::from_be_bytes([packet[at], packet[at + 1]]);
@@ -31,8 +31,8 @@ pub fn set_window(packet: &mut [u8], tcp: usize, window: u16) {
 /// First of the reserved bits of a TCP header, next to the data offset (RFC 9293 §3.1).
 const LOSS_NOTICE: u16 = 0x0800;
 
-/// Marks a TCP segment: the segment that it asks for was lost on a bad channel. Balakrishnan & Katz
-/// 1998 use a reserved bit; kernels ignore it.
+/// Marks an ACK with an explicit loss notification: the segment that it requests was corrupted, not
+/// dropped by a queue. Balakrishnan & Katz 1998 use a reserved bit, which kernels ignore.
 pub fn set_loss_notice(packet: &mut [u8]) {
     let tcp = usize::from(packet[0] & 15) * 4;
     let at = tcp + 12;
@@ -50,7 +50,7 @@ const IP_CHECKSUM: usize = 10;
 /// Updates a checksum for a changed word (RFC 1624 §3, eq. 3).
 fn update(packet: &mut [u8], checksum: usize, (before, after): (u16, u16)) {
     let old = u16::from_be_bytes([packet[checksum], packet[checksum + 1]]);
-    // Only the changed word enters, so the payload need not be read.
+    // The update needs only the changed word, so the payload need not be read.
     let mut sum = u32::from(!old) + u32::from(!before) + u32::from(after);
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);

@@ -1,8 +1,8 @@
-//! Sockets of the flows' senders, for queries.
+//! Sockets of the flows' senders, which the emulator queries.
 //!
-//! A worker passes each socket before anything is sent with it, so that it is available when the
-//! first packet arrives. If the program that owns the socket is in a system call with it, a query
-//! waits for some microseconds; this is rare.
+//! The worker passes each socket before the first packet is sent with it, so that the socket is
+//! available when this packet arrives. A query waits for some microseconds if the program that owns
+//! the socket is inside a system call on it; this is rare.
 
 use crate::protocol::receive_sender;
 use crate::socket_state::SocketState;
@@ -13,18 +13,18 @@ use std::os::fd::{AsFd, OwnedFd};
 #[derive(Debug, Default)]
 pub struct Senders {
     way: Option<OwnedFd>,
-    /// Number of sockets that a worker passed and that could not be received.
+    /// Number of passed sockets that could not be received.
     pub lost: u64,
     sockets: Vec<Option<OwnedFd>>,
 }
 
 impl Senders {
-    /// Creates the set of sockets passed through this channel.
+    /// Creates the set of sockets that the worker will pass through the channel `way`.
     pub const fn coming(way: Option<OwnedFd>) -> Self {
         Self { way, lost: 0, sockets: Vec::new() }
     }
 
-    /// Receives the next socket; returns its flow.
+    /// Receives the next socket, and returns the index of its flow; `None` if there is none.
     pub fn receive(&mut self) -> Option<u32> {
         let way = self.way.as_ref()?.as_fd();
         let (flow, socket) = loop {
@@ -40,7 +40,7 @@ impl Senders {
         if index >= self.sockets.len() {
             self.sockets.resize_with(index + 1, || None);
         }
-        // This closes an earlier socket of the flow, whose connection is over.
+        // The assignment closes an earlier socket of the flow, whose connection is over.
         self.sockets[index] = Some(socket);
         Some(flow)
     }
@@ -50,14 +50,14 @@ impl Senders {
         self.sockets.get(flow as usize).is_some_and(Option::is_some)
     }
 
-    /// Closes a flow's socket of an earlier connection.
+    /// Closes the socket of a flow's earlier connection.
     pub fn forget(&mut self, flow: u32) {
         if let Some(socket) = self.sockets.get_mut(flow as usize) {
             *socket = None;
         }
     }
 
-    /// State of a flow's sender. Its socket is closed once its connection is over.
+    /// Queries the state of a flow's sender. If its connection is over, the socket is closed.
     pub fn query(&mut self, flow: u32) -> Option<SocketState> {
         let socket = self.sockets.get(flow as usize)?.as_ref()?;
         let state = SocketState::of(socket.as_fd()).ok()?;

@@ -1,19 +1,23 @@
 //! Detection of a kernel's recovery episodes, from queries of a sender's socket.
 //!
-//! *What it does.* Queries the socket after each acknowledgment that the kernel has processed, and
-//! at each retransmission. At most one event lies between two queries, so their difference
-//! identifies it. An increased number of timeouts shows a timeout. Entry into fast recovery is a
-//! loss detected by acknowledgments, or by the timer of RACK if a retransmission comes without an
-//! acknowledgment. Leaving either state is its end. A retransmission without any of these is a tail
-//! loss probe. A probe is no episode, unless the kernel reduces its window because the probe
-//! repaired a loss, when more data than had been sent before the probe are acknowledged
-//! (`tcp_process_tlp_ack`): that is an episode that ends at once, as in a simulation.
+//! *What it does.* The socket is queried after each acknowledgment that the kernel has processed,
+//! and at each retransmission. At most one event lies between two queries, so their difference
+//! identifies the event:
 //!
-//! *Source.* `tcp_fastretrans_alert`, `tcp_enter_loss`, `tcp_update_rto_stats` of Linux 6.18: what
-//! the states mean, and that one recovery can follow another within one acknowledgment, once
-//! everything sent before the first is acknowledged.
+//! - If the number of timeouts has increased, the retransmission timer has expired.
+//! - If the state is now fast recovery, acknowledgments revealed a loss, or the timer of RACK if no
+//!   acknowledgment has arrived since. The recovery ends when the sender leaves the state.
+//! - A retransmission without either of these is a tail loss probe.
 //!
-//! *What it does not see.* The repair of a loss by a probe while the window was at its minimum.
+//! A probe is an episode only if it repaired a loss, for which the kernel then reduces its window.
+//! This happens when more data are acknowledged than had been sent before the probe
+//! (`tcp_process_tlp_ack`). The episode then ends immediately, as in a simulation.
+//!
+//! *Source.* `tcp_fastretrans_alert`, `tcp_enter_loss`, `tcp_update_rto_stats` of Linux 6.18. They
+//! define the states. They also show that an acknowledgment of everything sent before a recovery
+//! can end it and begin the next one.
+//!
+//! *What it does not see.* A probe may repair a loss while the window is at its minimum.
 
 use crate::socket_state::{LossState, SocketState};
 use retx_record::reason::EpisodeKind;
@@ -28,7 +32,7 @@ pub struct Wire {
     pub acked_before: u64,
     /// First unacknowledged position now.
     pub acked: u64,
-    /// Position after the last one ever sent.
+    /// Position after the highest one ever sent.
     pub sent_to: u64,
     /// Start of the retransmission that triggered the query.
     pub again: Option<u64>,
@@ -41,9 +45,9 @@ pub struct Loss {
     pub kind: EpisodeKind,
     /// Time of detection.
     pub at: Time,
-    /// Start of the segment that is retransmitted first.
+    /// Start of the segment that the episode retransmits first.
     pub trigger: u64,
-    /// True if the probe that found the loss has repaired it.
+    /// True if a tail loss probe has found and repaired the loss.
     pub repaired: bool,
     /// Congestion window before the reaction, bytes.
     pub cwnd_before: u64,
@@ -55,8 +59,8 @@ pub struct Loss {
     pub backoff: u32,
     /// Number of backoffs in the timeout now in force.
     pub backoff_now: u32,
-    /// True if the kernel was already repairing a loss: an undo then restores the window before
-    /// that repair.
+    /// True if the kernel was already repairing a loss. An undo then restores the window from
+    /// before that repair.
     pub same_window: bool,
 }
 
@@ -67,7 +71,7 @@ pub enum Finding {
     Loss(Loss),
     /// The last recovery is over.
     Over(Time),
-    /// The kernel has restored the window before the last reduction.
+    /// The kernel has undone the last reduction of the window.
     Undone(Time),
     /// Window reduction by ECN-Echo.
     Echo(Time),
@@ -77,7 +81,7 @@ pub enum Finding {
 #[derive(Debug, Clone, Copy)]
 struct Probe {
     position: u64,
-    /// Position after the last one sent before it.
+    /// Position after the highest one sent before the probe.
     sent_to: u64,
 }
 
@@ -87,7 +91,7 @@ pub struct Watch {
     last: Option<SocketState>,
     /// Recovery point of the open fast recovery.
     recover: u64,
-    /// Recovery without an observed retransmission yet.
+    /// Recovery whose first retransmission has not been observed yet.
     pending: Option<Loss>,
     probe: Option<Probe>,
     /// Slow start threshold before the open recovery.
@@ -95,16 +99,16 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Start of the segment that a tail loss probe has retransmitted, as long as the probe may turn
-    /// out to have repaired a loss.
+    /// Start of the segment that a tail loss probe has retransmitted; `None` when the probe can no
+    /// longer turn out to have repaired a loss.
     pub fn open_probe(&self) -> Option<u64> {
         self.probe.map(|probe| probe.position)
     }
 
-    /// Evaluates a query: appends its findings to `found`.
+    /// Evaluates a query, and appends the findings to `found`.
     pub fn query(&mut self, state: &SocketState, wire: &Wire, found: &mut Vec<Finding>) {
         let Some(before) = self.last.replace(*state) else { return };
-        // A simulation does not count timeouts of a SYN either.
+        // As in a simulation, timeouts of a SYN do not count.
         if state.is_repairing() && !before.is_repairing() {
             self.ssthresh_before = before.ssthresh;
         }
@@ -121,9 +125,10 @@ impl Watch {
         }
         if self.has_recovery_begun(&before, state, wire) || timeouts > 0 && in_recovery(state) {
             self.flush_pending(found);
-            // The kernel counts data still in the device queue; packets show the FIN.
+            // Only the kernel counts data that are still in the device queue; only the packets show
+            // the FIN.
             self.recover = wire.sent_to.max(1 + before.sent_once);
-            // The trigger is not known before the first retransmission is seen.
+            // The trigger is unknown until the first retransmission is observed.
             self.pending =
                 Some(loss(EpisodeKind::FastRetransmit, (&before, state), wire.at, wire.acked));
         } else if before.is_repairing() && !state.is_repairing() {
@@ -134,7 +139,8 @@ impl Watch {
             }
             found.push(Finding::Over(wire.at));
         }
-        // CWR without negotiated ECN stems from local congestion of the device, not from the path.
+        // Without negotiated ECN, the state CWR is due to a congested device of the host, not to
+        // the path.
         let reduces = |state: &SocketState| state.loss_state == LossState::Cwr;
         if state.has_ecn() && reduces(state) && !reduces(&before) {
             found.push(Finding::Echo(wire.at));
@@ -159,7 +165,7 @@ impl Watch {
     /// Handles the end of the connection.
     pub fn end(&mut self, at: Time, found: &mut Vec<Finding>) {
         self.flush_pending(found);
-        // A connection may end in the middle of a recovery, which then ends with it.
+        // If a connection ends during a recovery, the recovery ends, too.
         if self.last.take().is_some_and(|last| last.is_repairing()) {
             found.push(Finding::Over(at));
         }
@@ -183,12 +189,12 @@ impl Watch {
             pending.trigger = position;
             self.flush_pending(found);
         } else if !by_timeout && !state.is_repairing() {
-            // Neither a timeout nor a recovery has caused this retransmission.
+            // Neither a timeout nor a recovery has caused this retransmission, so it is a probe.
             self.probe = Some(Probe { position, sent_to });
         }
     }
 
-    /// Reports a recovery that had to wait until its first retransmission was observed.
+    /// Reports the pending recovery, whose first retransmission has now been observed.
     fn flush_pending(&mut self, found: &mut Vec<Finding>) {
         found.extend(self.pending.take().map(Finding::Loss));
     }
@@ -198,7 +204,7 @@ fn in_recovery(state: &SocketState) -> bool {
     state.loss_state == LossState::Recovery
 }
 
-/// True if the window has fallen to the threshold, as at the end of a reduction.
+/// True if the window has been reduced to the threshold.
 fn has_reduced(before: &SocketState, state: &SocketState) -> bool {
     // The acknowledgment that ends the reduction may also increase the window by one segment.
     let at_threshold = state.ssthresh.is_some_and(|ssthresh| state.cwnd <= ssthresh + 1);

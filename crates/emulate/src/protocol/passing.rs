@@ -15,7 +15,8 @@ use std::os::unix::net::UnixStream;
 pub fn send<M: Serialize>(mut socket: &UnixStream, message: &M) -> io::Result<()> {
     let body = serde_json::to_vec(message).expect("messages are plain data");
     let length = u32::try_from(body.len()).expect("a message of less than 4 GB");
-    // One write for length and body: otherwise messages of several threads could be interleaved.
+    // Length and body are written by one call, so that messages of several threads are not
+    // interleaved.
     let mut bytes = length.to_be_bytes().to_vec();
     bytes.extend(body);
     socket.write_all(&bytes)
@@ -49,7 +50,7 @@ pub fn receive_descriptor(socket: &UnixStream) -> io::Result<OwnedFd> {
     boundary::receive_descriptor(socket.as_fd(), &mut [0], MsgFlags::empty())
 }
 
-/// Passes the socket with which a flow's data sender is about to send.
+/// Passes the socket of a flow's data sender, before anything is sent with it.
 ///
 /// # Errors
 /// The peer is gone.
@@ -57,11 +58,11 @@ pub fn send_sender(way: BorrowedFd<'_>, flow: u32, socket: BorrowedFd<'_>) -> io
     send_with(way, socket, &flow.to_be_bytes())
 }
 
-/// Receives the next socket passed, without waiting.
+/// Receives the next passed socket, without waiting.
 ///
 /// # Errors
-/// There is none (`WouldBlock`), or the peer is gone (`UnexpectedEof`); any other error means that
-/// one was passed and could not be received.
+/// `WouldBlock` if there is none, `UnexpectedEof` if the peer is gone. Any other error means that a
+/// socket was passed but could not be received.
 pub fn receive_sender(way: BorrowedFd<'_>) -> io::Result<(u32, OwnedFd)> {
     let mut flow = [0; 4];
     let socket = boundary::receive_descriptor(way, &mut flow, MsgFlags::MSG_DONTWAIT)?;

@@ -1,8 +1,9 @@
-//! UDP flows: a thread that sends by the simulator's source at one end, one that reads at the
-//! other.
+//! UDP flows. A thread at one end sends what the simulator's source generates; a thread at the
+//! other end reads.
 //!
-//! A source that keeps its first hop full has to know the fate of its packets there, which only the
-//! emulator sees: the emulator sends the source a byte for each packet, over a separate socket.
+//! A source that keeps its first hop full must know the fate of its packets there, which only the
+//! emulator observes. The emulator therefore sends the source a byte for each packet, over a
+//! separate socket.
 
 use super::ends::lock;
 use super::hosts::Hosts;
@@ -29,7 +30,7 @@ use std::time::Duration;
 const RECEIVE_BUFFER: usize = 16 << 20;
 /// Largest IPv4 datagram, bytes.
 const LARGEST: usize = 65_535;
-/// Time at the end of the run to read packets that have reached the host.
+/// Time after the end of the run in which packets that have reached the host are still read.
 const LAST_READS: Duration = Duration::from_millis(200);
 
 /// Flows whose sockets are open.
@@ -41,7 +42,7 @@ struct Ready {
     order: DatagramOrder,
     sender: UdpSocket,
     receiver: UdpSocket,
-    /// Sockets of the source and of the emulator for reports on the first hop.
+    /// Socket pair for reports on the first hop: one for the source, one for the emulator.
     feedback: Option<[UnixStream; 2]>,
 }
 
@@ -65,7 +66,7 @@ impl Datagrams {
                     .map_err(|error| format!("{} cannot be bound: {error}", addresses[end]))
             };
             let refused = |error: io::Error| format!("a socket cannot be set up: {error}");
-            // A socket belongs to the namespace of the thread that opens it, so the thread enters
+            // A socket belongs to the namespace of the thread that opens it, so this thread enters
             // each host.
             let (sender, receiver) = (bind(0)?, bind(1)?);
             sender.connect(addresses[1]).map_err(refused)?;
@@ -81,7 +82,7 @@ impl Datagrams {
         Ok(Self(all))
     }
 
-    /// Passes to the emulator its ends of the sockets for reports.
+    /// Passes the emulator's ends of the report sockets to the emulator.
     ///
     /// # Errors
     /// The emulator is gone.
@@ -156,9 +157,9 @@ struct Sending {
     sender: Sender,
     socket: UdpSocket,
     feedback: Option<UnixStream>,
-    /// Packets dropped by the first hop that have not been reported to the source yet. If each drop
-    /// were reported at once, the source would resend all of these packets together, because it
-    /// learns of the first drop only after it has sent the others.
+    /// Number of packets that the first hop has dropped and that have not been reported to the
+    /// source yet. If each drop were reported immediately, the source would send as many packets
+    /// again at once: it learns of the first drop only after it has sent the others.
     refused: u32,
     /// Time of the next report.
     retry_at: Time,
@@ -169,15 +170,15 @@ struct Sending {
 impl Sending {
     /// Sends until there is nothing more to send.
     fn run(&mut self) -> io::Result<()> {
-        // A source should not wait for other programs, if that is allowed. It sleeps most of the
-        // time.
+        // A source gets real-time priority if this is allowed, so that it does not wait for other
+        // programs. It sleeps most of the time.
         let _ = boundary::run_first(PRIORITY);
         loop {
             let now = self.run.clock.now();
             self.sender.handle_timeout(now);
             if self.refused > 0 && now >= self.retry_at {
-                // One drop per retry interval: the source then sends one packet again, as in a
-                // simulation.
+                // One drop is reported per retry interval. The source then sends one packet, as in
+                // a simulation.
                 self.refused -= 1;
                 self.retry_at = now + RETRY;
                 self.sender.dropped_in_first_hop(now, Time::ZERO);
@@ -211,7 +212,7 @@ impl Sending {
             return Ok(());
         }
         let mut bytes = [0; 256];
-        // A byte for each packet; several may have accumulated.
+        // There is one byte for each packet; several may have accumulated.
         let read = feedback.read(&mut bytes)?;
         let now = self.run.clock.now();
         for what in &bytes[..read] {
@@ -220,7 +221,7 @@ impl Sending {
                 first_hop::LOST => self.sender.dropped_in_first_hop(now, Time::ZERO),
                 _ => {
                     self.refused += 1;
-                    // The source tries again after a while, as in a simulation.
+                    // The source tries again after the retry interval, as in a simulation.
                     self.retry_at = self.retry_at.max(now + RETRY);
                 }
             }
@@ -231,7 +232,8 @@ impl Sending {
 }
 
 impl Running {
-    /// Results of the flows. Waits until packets that have reached the hosts have been read.
+    /// Waits until packets that have reached the hosts have been read, then returns the results of
+    /// the flows.
     pub fn report(&self) -> Vec<DatagramReport> {
         let until = std::time::Instant::now() + LAST_READS;
         let of = |(report, receiver): &(Arc<Mutex<DatagramReport>>, UdpSocket)| {

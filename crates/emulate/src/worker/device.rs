@@ -15,7 +15,7 @@ use std::os::unix::fs::OpenOptionsExt;
 
 /// Name of every host's device.
 pub const INSIDE: &str = "retx0";
-/// Hardware address of all devices: each is alone on its link.
+/// Hardware address of all devices. They can share it, because each is alone on its link.
 pub const HARDWARE_ADDRESS: [u8; 6] = [2, 0, 0, 0, 0, 1];
 /// Receive buffer of the emulator, in bytes.
 const RECEIVE_BUFFER: usize = 64 << 20;
@@ -46,8 +46,8 @@ pub fn tun() -> Result<Device, String> {
     Ok(Device(file.into()))
 }
 
-/// Creates a pair of Ethernet devices: one in the host, this thread's namespace, the other in the
-/// namespace between all hosts, where a packet socket reads it.
+/// Creates a pair of Ethernet devices. One is in the host, which is this thread's namespace. The
+/// other is in the namespace between all hosts, where a packet socket reads from it.
 pub fn veth((index, mtu): (usize, u32), between: &File, host: &File) -> Result<Device, String> {
     let outer = format!("between{index}");
     let enter = |namespace: &File| {
@@ -59,8 +59,8 @@ pub fn veth((index, mtu): (usize, u32), between: &File, host: &File) -> Result<D
         "link add {INSIDE} address {address} type veth peer name {outer} address {address}\n\
          link set {INSIDE} arp off\n"
     ))?;
-    // With offloads, a large segment that the peer device would split later would be seen as one
-    // packet.
+    // With offloads, the packet socket would read large segments before they are split into
+    // packets.
     no_offloads(&outer)?;
     move_device(&outer, between)?;
     enter(between)?;
@@ -73,19 +73,19 @@ pub fn veth((index, mtu): (usize, u32), between: &File, host: &File) -> Result<D
 
 /// Moves a device of this thread's namespace into another.
 fn move_device(name: &str, namespace: &File) -> Result<(), String> {
-    // `ip` requires a path of the namespace, whose only path is that of its descriptor. A plain
-    // copy of the descriptor is inherited by `ip`.
+    // `ip` needs a path to the namespace, and the only path is that of its descriptor. The copy of
+    // the descriptor lacks the close-on-exec flag, so `ip` inherits it.
     let inherited = nix::unistd::dup(namespace)
         .map_err(|error| format!("a descriptor cannot be copied: {}", error.desc()))?;
     ip(&format!("link set {name} netns /proc/self/fd/{}\n", inherited.as_raw_fd()))
 }
 
 fn packet_socket(name: &str) -> io::Result<Device> {
-    // Created without a protocol, so that the socket receives nothing before it is bound.
+    // The socket is created without a protocol, so that it receives nothing before it is bound.
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     let none = None::<SockProtocol>;
     let socket = socket(AddressFamily::Packet, SockType::Raw, flags, none)?;
-    // Without privileges the size is limited by the machine; drops are counted in any case.
+    // Without privileges the machine limits the size. Drops are counted in any case.
     setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BUFFER)
         .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &RECEIVE_BUFFER))?;
     setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
@@ -93,8 +93,8 @@ fn packet_socket(name: &str) -> io::Result<Device> {
     Ok(Device(socket))
 }
 
-/// Offloads, with which devices carry packets before segmentation or after aggregation: name,
-/// command to read, command to set (`<linux/ethtool.h>`).
+/// Offloads that let a device carry packets before segmentation or after aggregation: name, command
+/// to read the state, command to set it (`<linux/ethtool.h>`).
 const OFFLOADS: &[(&str, u32, u32)] = &[
     ("tx-checksumming", 0x16, 0x17),
     ("tcp-segmentation-offload", 0x1e, 0x1f),
@@ -102,18 +102,17 @@ const OFFLOADS: &[(&str, u32, u32)] = &[
     ("generic-receive-offload", 0x2b, 0x2c),
 ];
 
-/// Switches off the offloads of a device in this thread's namespace, and verifies that they are
-/// off.
+/// Disables the offloads of a device in this thread's namespace, and verifies that they are off.
 ///
 /// # Errors
-/// An offload that stays on.
+/// An offload cannot be disabled.
 pub fn no_offloads(name: &str) -> Result<Vec<String>, String> {
     let socket = UdpSocket::bind("127.0.0.1:0").or_else(|_| UdpSocket::bind("0.0.0.0:0"));
     let socket = socket.map_err(|error| format!("no socket can be made: {error}"))?;
     let mut off = Vec::new();
     for (feature, get, set) in OFFLOADS {
         let ask = |command| boundary::ethtool(socket.as_fd(), name, command, 0);
-        // If switching off fails, the feature may not exist.
+        // If the command fails, the feature may not exist.
         let switched = ask(*set);
         match ask(*get) {
             Ok(0) => off.push((*feature).to_owned()),

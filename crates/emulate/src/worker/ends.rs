@@ -1,12 +1,14 @@
 //! Ends of a TCP flow.
 //!
-//! The sender of a file writes as the socket accepts data, then shuts down its direction; the
-//! receiver reads to the end and closes. A file is complete when its last byte has been read; it
-//! began when its connection was opened. A client sends its first request as soon as it is
-//! connected, and its server responds when it has the whole request; both draw the sizes from one
-//! script. If each request has a connection of its own, neither waits until the previous one is
-//! closed at both ends: the client goes on at the end of the response, and the server accepts the
-//! next connection.
+//! *Files.* The sender writes as fast as the socket accepts data, then shuts down its direction.
+//! The receiver reads to the end and closes. The duration of a file extends from the opening of its
+//! connection to the reading of its last byte.
+//!
+//! *Requests.* A client sends its first request as soon as it is connected, and its server responds
+//! when it has read the complete request. Both draw the sizes from the same script. If each request
+//! has a separate connection, neither end waits until the previous connection is closed at both
+//! ends: the client continues when it has read the response, and the server accepts the next
+//! connection.
 
 use super::MessageSender;
 use super::sockets;
@@ -35,11 +37,12 @@ pub struct State {
     pub report: FlowReport,
     /// The sender's socket, while it is open.
     pub sender: Option<TcpStream>,
-    /// The sender's sockets of earlier connections, shut down and not yet closed by the other end.
+    /// Sockets of the sender's earlier connections, which it has shut down and the other end has
+    /// not closed yet.
     pub closing: Vec<TcpStream>,
     /// True once an end has finished.
     one_ended: bool,
-    /// True once the emulator knows that the flow is over.
+    /// True once the end of the flow has been reported to the emulator.
     is_reported: bool,
 }
 
@@ -47,14 +50,15 @@ pub struct State {
 pub type Shared = Arc<Mutex<State>>;
 
 impl State {
-    /// Reads the final `TCP_INFO` of the sender, whose connection is over or about to be.
+    /// Reads the final `TCP_INFO` of the sender, whose connection is over or about to end.
     pub fn close_sender(&mut self) {
         if let Some(socket) = self.sender.take() {
             self.add_kernel(&socket);
         }
     }
 
-    /// Moves the sender on to its next connection, after it has shut down this one.
+    /// Handles the end of the sender's work on a connection, which it has shut down; the next
+    /// connection can then begin.
     pub fn leave_sender(&mut self) -> io::Result<()> {
         if let Some(socket) = self.sender.take() {
             socket.set_nonblocking(true)?;
@@ -64,7 +68,7 @@ impl State {
             // Unless the read would block, the other end has closed, and the counters of the socket
             // are final.
             match socket.read(&mut [0]) {
-                // The other end has not closed yet: the socket is checked again before the next
+                // The other end has not closed yet. The socket is checked again before the next
                 // connection.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.closing.push(socket),
                 _ => self.add_kernel(&socket),
@@ -87,14 +91,14 @@ impl State {
         }
     }
 
-    /// Records the end of one end. Reports a finite flow as done when both ends have finished, or
-    /// one has failed.
+    /// Records that one of the two ends has finished. Reports a finite flow as done when both ends
+    /// have finished, or one has failed.
     pub fn end(&mut self, result: &io::Result<()>, is_finite: bool, messages: &MessageSender) {
         let other_ended = std::mem::replace(&mut self.one_ended, true);
         if let Err(error) = result {
             self.report.fault.get_or_insert(error.to_string());
         }
-        // A failed end ends the flow, since the other end may wait for it for ever.
+        // If one end has failed, the flow is over, since the other end may wait for it forever.
         let over = other_ended || result.is_err();
         if over && is_finite && !std::mem::replace(&mut self.is_reported, true) {
             messages.report(&WorkerMessage::FlowDone);
@@ -169,7 +173,7 @@ impl End {
         Ok(())
     }
 
-    /// Next connection, and the time at which it was opened.
+    /// Establishes the next connection; also returns the time at which it was opened.
     fn connect(&self, number: u32, sends: bool) -> io::Result<(TcpStream, Time)> {
         match &self.way {
             Way::At(listener) => {
@@ -180,8 +184,8 @@ impl End {
                 Ok((socket, self.clock.now()))
             }
             Way::To(address) => {
-                // The emulator receives the socket before the SYN is sent, and can query it from
-                // then on.
+                // The emulator gets the socket before the SYN is sent, and can query it from then
+                // on.
                 let socket = sockets::open(&self.order.sockets[usize::from(!sends)])?;
                 if sends {
                     self.messages.hand_over(self.flow, socket.as_fd());
@@ -196,7 +200,7 @@ impl End {
         }
     }
 
-    /// Runs the sender's part of a connection, then shuts down its direction.
+    /// Runs the sender's work on a connection (`part`), then shuts down its direction.
     fn sending(
         &mut self,
         socket: &TcpStream,
@@ -222,7 +226,8 @@ impl End {
     fn write(&self, mut socket: &TcpStream, mut bytes: u64) -> io::Result<()> {
         while bytes > 0 {
             let chunk = bytes.min(self.order.write_size) as usize;
-            // Blocks while the send buffer is full, so that the kernel always has data to send.
+            // `write` blocks while the send buffer is full, so that the kernel always has data to
+            // send.
             let written = socket.write(&self.buffer[..chunk])? as u64;
             // `u64::MAX` denotes an endless file.
             bytes = if bytes == u64::MAX { bytes } else { bytes - written };
@@ -238,7 +243,7 @@ impl End {
     fn receive(&mut self, mut socket: &TcpStream, (bytes, last): (u64, bool)) -> io::Result<()> {
         let mut left = bytes;
         loop {
-            // A slow receiver reads small blocks, so that its window closes gradually.
+            // A slow receiver reads small blocks, so that its buffer empties steadily.
             let most = self.block();
             let read = socket.read(&mut self.buffer[..most])? as u64;
             let now = self.clock.now();
@@ -273,7 +278,7 @@ impl End {
     fn ask(&mut self, exchanges: &ExchangeOrder) -> io::Result<()> {
         let mut script = exchanges.script();
         for number in 0.. {
-            // With a connection for each request the response time includes the handshake.
+            // If each request has a separate connection, the response time includes the handshake.
             let (socket, mut begun) = self.connect(number, false)?;
             loop {
                 let exchange = script.next_exchange();
@@ -338,7 +343,7 @@ impl End {
         Ok(())
     }
 
-    /// Reads exactly `bytes` bytes; with `count` they count as delivered.
+    /// Reads exactly `bytes` bytes, which count as delivered if `count` is true.
     fn read_exactly(
         &mut self,
         mut socket: &TcpStream,
@@ -357,8 +362,8 @@ impl End {
             if count {
                 let now = self.clock.now();
                 lock(&self.state).read(now, read, self.warmup);
-                // A response is complete when its last byte is read, before the program processes
-                // it.
+                // The time of processing does not belong to the response: it is complete when its
+                // last byte is read.
                 if bytes > 0 {
                     self.work_on(read, now);
                 }

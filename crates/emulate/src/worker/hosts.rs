@@ -1,4 +1,4 @@
-//! Hosts: network namespaces, each with a device, an address and a route to the others.
+//! Hosts: network namespaces, each with a device, an address and a route to the other hosts.
 
 use super::device::{self, Device, INSIDE};
 use super::sockets;
@@ -13,14 +13,14 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 
-/// Hosts, for the lifetime of the worker.
+/// Hosts of the emulation, which exist as long as the worker.
 #[derive(Debug)]
 pub struct Hosts {
     namespaces: Vec<File>,
     devices: Vec<Device>,
     /// Settings of each host by name, as read back from the kernel.
     pub settings: BTreeMap<String, BTreeMap<String, String>>,
-    /// Features of the devices that are off.
+    /// Names of the devices' features that are off.
     pub offloads_off: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ impl Hosts {
     /// Creates the hosts of an order.
     ///
     /// # Errors
-    /// A sentence on what this machine does not allow or lacks.
+    /// The machine lacks something or does not allow it; a sentence for the user.
     pub fn make(order: &Order) -> Result<Self, String> {
         name_hosts(order)?;
         let mut hosts = Self {
@@ -55,12 +55,12 @@ impl Hosts {
         Ok(hosts)
     }
 
-    /// Assigns the address of the device in this thread's namespace, and the kernel settings.
+    /// Sets the address of the device in this thread's namespace, and the kernel settings.
     fn set_up(&mut self, host: &HostOrder) -> Result<(), String> {
-        // Settings are written before the device is up, because IP reads some of them at that time.
+        // Settings are written before the device is brought up, because IP reads some of them then.
         // (TCP reads its settings when a connection begins.)
         let mut settings = BTreeMap::new();
-        // The models carry IPv4 only, and neighbour discovery would be unroutable.
+        // The models carry only IPv4, so packets of IPv6 neighbour discovery would be unroutable.
         write_sysctl("ipv6/conf/all/disable_ipv6", "1").ok();
         for (key, value) in &host.sysctls {
             let set = write_sysctl(key, value).map_err(|error| {
@@ -99,7 +99,7 @@ impl Hosts {
     /// Moves this thread into a host.
     ///
     /// # Errors
-    /// A sentence with the reason.
+    /// The thread cannot enter it; a sentence with the reason.
     pub fn enter(&self, host: usize) -> Result<(), String> {
         setns(&self.namespaces[host], CloneFlags::CLONE_NEWNET)
             .map_err(|error| format!("a network namespace cannot be entered: {}", error.desc()))
@@ -113,7 +113,8 @@ impl Hosts {
         self.devices.iter().try_for_each(|device| send_descriptor(socket, device.0.as_fd()))
     }
 
-    /// Packets dropped by each host's device: a queue was full because the emulator was late.
+    /// Number of packets that each host's device dropped because its queue was full, as happens if
+    /// the emulator is late.
     pub fn drops(&self) -> Vec<u64> {
         let drops = |host| {
             self.enter(host).ok()?;
@@ -123,35 +124,36 @@ impl Hosts {
                 .find_map(|line| line.trim_start().strip_prefix(INSIDE)?.strip_prefix(':'))?;
             let fields: Vec<u64> =
                 line.split_whitespace().filter_map(|field| field.parse().ok()).collect();
-            // Received: bytes packets errs drop fifo frame compressed multicast; sent: the same
-            // with colls carrier at the end.
+            // Columns of received packets: bytes packets errs drop fifo frame compressed multicast;
+            // then those of sent packets: bytes packets errs drop fifo colls carrier compressed.
             Some(fields.get(3)? + fields.get(11)?)
         };
         (0..self.namespaces.len()).map(|host| drops(host).unwrap_or(0)).collect()
     }
 }
 
-/// Setting of a network namespace for the congestion control of sockets that set none.
+/// Sysctl for the congestion control of sockets that set none.
 const CONGESTION_CONTROL: &str = "ipv4/tcp_congestion_control";
 
 /// Method by which a host's default congestion control was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Settled {
-    /// As a sysctl, for sockets that set none.
+    /// By a sysctl, for sockets that set none.
     BySysctl,
-    /// As an attribute of the route, which overrides all sockets.
+    /// By an attribute of the route, which overrides the choice of all sockets.
     ByRoute,
-    /// Not set: it was not available, and no program needs it.
+    /// Not set, because it was not available and no program needs it.
     Not,
 }
 
-/// Sets the congestion control of sockets in this thread's namespace that set none. A namespace may
-/// only have one that unprivileged users may choose (`tcp_set_default_congestion_control`); a route
-/// may have any, but overrides the sockets' choice (`tcp_ca_dst_init`).
+/// Sets the congestion control of sockets in this thread's namespace that set none. The default of
+/// a namespace must be one that unprivileged users may choose
+/// (`tcp_set_default_congestion_control`). A route may have any, but overrides the sockets' choice
+/// (`tcp_ca_dst_init`).
 fn default_congestion_control(default: &DefaultOrder, host: &str) -> Result<Settled, String> {
     let DefaultOrder { name, is_of_all, is_needed } = default;
     let options = SocketOptions { congestion_control: name.clone(), ..SocketOptions::default() };
-    // Opening a socket with it also loads the module.
+    // Opening a socket with this congestion control also loads its module.
     sockets::open(&options).map_err(|error| sockets::refusal(name, &error))?;
     if write_sysctl(CONGESTION_CONTROL, name).is_ok() {
         return Ok(Settled::BySysctl);
@@ -192,10 +194,10 @@ fn read_sysctl(key: &str) -> io::Result<String> {
     Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Executes commands of iproute2 in this thread's network namespace.
+/// Runs commands of iproute2 in this thread's network namespace.
 ///
 /// # Errors
-/// The error of `ip`, or that it is missing.
+/// `ip` fails, or is missing.
 pub fn ip(commands: &str) -> Result<(), String> {
     for command in commands.lines() {
         let output = Command::new("ip").args(command.split_whitespace()).output();
@@ -211,27 +213,29 @@ pub fn ip(commands: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Lets programs resolve the hosts by name, only in this worker's mount namespace.
+/// Lets programs resolve the hosts' names, by files that exist only in this worker's mount
+/// namespace.
 fn name_hosts(order: &Order) -> Result<(), String> {
     let refused = |what: &'static str| {
         move |error: nix::Error| format!("{what} is not allowed here: {}", error.desc())
     };
     let none = None::<&str>;
-    // Mounts below must not propagate to the namespace of the machine.
+    // The following mounts must not propagate to the mount namespace of the machine.
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     mount(none, "/", none, private, none).map_err(refused("a mount namespace of its own"))?;
     let mut text = fs::read_to_string("/etc/hosts").unwrap_or_default();
     for host in &order.hosts {
         writeln!(text, "{}\t{}", host.address, host.name).expect("memory takes it");
     }
-    // The file system is mounted over a folder until the file has been moved to its place.
+    // A temporary file system is mounted until the files in it have been bound to their places.
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some("tmpfs"), "/mnt", Some("tmpfs"), flags, none).map_err(refused("mounting"))?;
-    // No other name can be resolved, and programs should not wait for a timeout.
+    // Without name servers, looking up another name fails immediately instead of after a timeout.
     let no_servers = "# hosts of an emulation\n".to_owned();
     for (file, text) in [("hosts", text), ("resolv.conf", no_servers)] {
         let [from, to] = [format!("/mnt/{file}"), format!("/etc/{file}")];
-        // Without such a file there is no mount point, and programs have to use addresses.
+        // If the machine has no such file, there is no mount point, and programs have to use
+        // addresses.
         let _ = fs::write(&from, text).is_ok()
             && mount(Some(from.as_str()), to.as_str(), none, MsFlags::MS_BIND, none).is_ok();
     }

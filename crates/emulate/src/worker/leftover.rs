@@ -1,7 +1,7 @@
-//! Workers that have outlived their emulator.
+//! Search for workers that have outlived their emulator.
 //!
-//! A worker exits when its emulator does. One that was stopped, or hangs, is found by its
-//! arguments, which identify the emulator by process id and start time.
+//! A worker exits when its emulator does, unless it was stopped or hangs. Such a worker is found by
+//! its arguments, which identify its emulator by process id and start time.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -10,13 +10,13 @@ use std::fs;
 /// Prefix of the argument.
 const MARK: &str = "retx-emulator=";
 
-/// Argument that identifies this process as a worker's emulator.
+/// Argument of a worker that identifies this process as its emulator.
 pub fn worker_argument() -> String {
     let own = std::process::id();
     format!("{MARK}{own}.{}", started(own).unwrap_or(0))
 }
 
-/// Ends all workers whose emulator has gone; returns the number of processes.
+/// Ends all workers whose emulator no longer exists; returns the number of ended processes.
 pub fn clean() -> usize {
     let Ok(processes) = fs::read_dir("/proc") else { return 0 };
     let numbers =
@@ -25,7 +25,7 @@ pub fn clean() -> usize {
     left_over.filter(|number| kill(Pid::from_raw(*number as i32), Signal::SIGKILL).is_ok()).count()
 }
 
-/// Process id and start time of a worker's emulator; `None` if the process is not a worker.
+/// Process id and start time of the emulator of a worker; `None` if the process is not a worker.
 fn emulator_of(worker: u32) -> Option<(u32, u64)> {
     let arguments = fs::read_to_string(format!("/proc/{worker}/cmdline")).ok()?;
     let worker_argument = arguments.split('\0').find_map(|argument| argument.strip_prefix(MARK))?;
@@ -41,7 +41,8 @@ fn is_alive((process, since): (u32, u64)) -> bool {
 /// Start time of a process, in ticks since boot: field 22 of `/proc/PID/stat` (proc(5)).
 fn started(process: u32) -> Option<u64> {
     let line = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The program name, field 2, may contain anything, but is in brackets.
+    // Field 2, the program name, may contain any characters, so the fields are counted from its
+    // closing bracket.
     let after_name = &line[line.rfind(')')? + 1..];
     after_name.split_whitespace().nth(19)?.parse().ok()
 }
@@ -55,10 +56,11 @@ mod tests {
     #[test]
     fn only_workers_of_the_dead_are_ended() {
         let sleeper = |worker_argument: &str| {
-            // A shell that waits for a command keeps its own arguments.
+            // With a second command, the shell does not replace itself by `sleep`, and keeps its
+            // arguments.
             let script = ["-c", "sleep 100; true", worker_argument];
             let child = Command::new("/bin/sh").args(script).spawn().expect("there is a shell");
-            // A program that has just been started has no arguments yet.
+            // Directly after the start, the process does not have its arguments yet.
             let arguments = format!("/proc/{}/cmdline", child.id());
             while !fs::read_to_string(&arguments).is_ok_and(|text| text.contains(worker_argument)) {
                 std::thread::yield_now();

@@ -1,10 +1,10 @@
-//! Worker: a process that creates the hosts and lives in them. Everything that it creates is bound
-//! to it, so nothing is left when it ends in any way.
+//! Worker: a process that creates the hosts, and runs the flows in them. Everything that it creates
+//! is bound to it, so nothing is left when it ends, however it ends.
 //!
-//! It is started twice. The first process moves into new namespaces (of users, unless it is root;
-//! of mounts and of processes) and starts the second, which is the first process of its namespace:
-//! all processes below it end with it. Standard input is the socket to the emulator; when that
-//! closes, the worker exits.
+//! It is started twice. The first process enters new namespaces: a user namespace unless it is
+//! root, a mount namespace and a PID namespace. It starts the second process, which is the first
+//! one in the PID namespace, so all processes below it end with it. Standard input is the socket to
+//! the emulator; when the socket closes, the worker exits.
 
 mod datagrams;
 mod device;
@@ -41,7 +41,7 @@ use traffic::{Run, Traffic};
 /// Argument that identifies the second process.
 pub const INNER: &str = "--inner";
 
-/// Sender of messages to the emulator, shared by threads.
+/// Sender of messages to the emulator, shared by all threads.
 #[derive(Debug, Clone)]
 struct MessageSender {
     socket: Arc<Mutex<UnixStream>>,
@@ -56,17 +56,17 @@ impl MessageSender {
         let _ = send(&socket, message);
     }
 
-    /// Passes the emulator the socket with which the data sender of a flow is about to connect or
-    /// write, so that it can be queried.
+    /// Passes the socket of a flow's data sender to the emulator, which then can query it. This
+    /// happens before the sender connects or writes.
     fn hand_over(&self, flow: u32, socket: BorrowedFd<'_>) {
         let _ = send_sender(self.senders.as_fd(), flow, socket);
     }
 }
 
-/// Runs a worker to its end; returns its exit code. `command` starts another process that calls
+/// Runs a worker until it ends; returns its exit code. `command` starts another process that calls
 /// this function with `inner` set.
 pub fn run(command: &[String], inner: bool) -> i32 {
-    // A terminal's Ctrl-C is for the emulator, which then closes the socket.
+    // Ctrl-C is handled by the emulator, which then closes the socket to the worker.
     let blocked = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGQUIT]);
     if blocked.thread_block().is_err() {
         return 1;
@@ -93,12 +93,12 @@ fn outside(command: &[String]) -> Result<i32, String> {
     // The kernel kills this process when the emulator ends, and the second process when this one
     // ends.
     let _ = prctl::set_pdeathsig(Signal::SIGKILL);
-    // User programs run in these namespaces, too: they neither see nor reach other processes.
+    // User programs also run in these namespaces, and neither see nor reach other processes.
     let new = CloneFlags::CLONE_NEWNS
         | CloneFlags::CLONE_NEWPID
         | CloneFlags::CLONE_NEWIPC
         | CloneFlags::CLONE_NEWUTS;
-    // Read before `unshare`: in the new user namespace they are not mapped yet.
+    // These are read before `unshare`, because they are not mapped in the new user namespace yet.
     let [user, group] = [getuid().as_raw(), getgid().as_raw()];
     match unshare(new) {
         Ok(()) => {}
@@ -110,7 +110,8 @@ fn outside(command: &[String]) -> Result<i32, String> {
                     no_namespaces(Errno::from_raw(error.raw_os_error().unwrap_or(0)))
                 })
             };
-            // An ordinary user may write the map of groups only after this (user_namespaces(7)).
+            // An ordinary user may write the map of groups only after this step
+            // (user_namespaces(7)).
             map("setgroups", "deny".into())?;
             map("uid_map", format!("0 {user} 1"))?;
             map("gid_map", format!("0 {group} 1"))?;
@@ -139,8 +140,8 @@ fn no_namespaces(error: Errno) -> String {
 }
 
 /// Mounts a `/proc` of the new PID namespace, which shows no other processes. If the kernel does
-/// not allow that, as in some containers, the old one stays: it shows processes that cannot be
-/// reached.
+/// not allow this, as in some containers, the old `/proc` stays; it shows other processes, but they
+/// cannot be reached.
 fn show_own_processes() {
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     if mount(NOTHING, "/", NOTHING, private, NOTHING).is_ok() {
@@ -154,7 +155,8 @@ const NOTHING: Option<&str> = None;
 /// Runs the second process.
 fn inside() -> Result<i32, String> {
     let _ = prctl::set_pdeathsig(Signal::SIGKILL);
-    // Sleeps end without slack, and senders do not wait for other programs, if that is allowed.
+    // Sleeps end without timer slack, and senders get a higher priority than other programs if this
+    // is allowed.
     let _ = prctl::set_timerslack(1);
     let _ = boundary::set_nice(-20);
     show_own_processes();
@@ -193,7 +195,7 @@ fn inside() -> Result<i32, String> {
             Ok(Command::Stop) => {
                 let report = running.as_ref().map(|(running, clock)| running.report(clock.now()));
                 let (flows, proxies, datagrams) = report.unwrap_or_default();
-                // Read last, when the flows have ended.
+                // The drops are read last, when the flows have ended.
                 let device_drops = hosts.drops();
                 messages.report(&WorkerMessage::Report { flows, proxies, datagrams, device_drops });
                 return Ok(0);

@@ -19,10 +19,10 @@ fn host_name(name: &str) -> String {
     name.chars().filter(|it| it.is_ascii_graphic()).take(NAME_MAX).collect()
 }
 
-/// Gives this thread, and the programs that it starts, a host name of their own.
+/// Gives this thread, and the programs that it starts, a separate host name.
 fn take_name(name: &str) {
     if unshare(CloneFlags::CLONE_NEWUTS).is_ok() {
-        // A program that reads the old name works all the same.
+        // A failure is ignored: programs then see the old name.
         let _ = sethostname(name);
     }
 }
@@ -61,7 +61,7 @@ pub fn start(
         let name = host_name(&order.hosts[host].name);
         thread::Builder::new()
             .spawn(move || {
-                // The worker itself runs with a higher priority, which programs must not inherit.
+                // The worker itself has a higher priority, which programs must not inherit.
                 let _ = boundary::set_nice(0);
                 let started = hosts.enter(host).and_then(|()| {
                     take_name(&name);
@@ -70,7 +70,7 @@ pub fn start(
                         .map_err(|error| format!("the program cannot be started: {error}"))
                 });
                 let code = match started.map(|mut child| child.wait()) {
-                    // Exit code of a shell: 128 plus the number of the signal.
+                    // Exit code as in a shell: 128 plus the number of the signal.
                     Ok(Ok(status)) => status.code().unwrap_or_else(|| {
                         128 + std::os::unix::process::ExitStatusExt::signal(&status).unwrap_or(0)
                     }),

@@ -1,11 +1,11 @@
-//! Proxy that splits connections, as a program in its host: it accepts, connects, and copies from
-//! one socket to the other.
+//! Proxy that splits connections, as a program in its host: it accepts a connection, opens another
+//! one, and copies from one socket to the other.
 //!
-//! It holds at most `buffer` bytes: read from one and not yet acknowledged on the other. The kernel
-//! reports their number (`SIOCOUTQ`), but not the time of an acknowledgment: a full proxy polls
-//! every half millisecond. Further data stay in the receiving socket, whose window closes. A FIN is
-//! forwarded, in both directions, after all data before it; if a connection fails the proxy resets
-//! the other.
+//! It holds at most `buffer` bytes that it has read from one connection and that are not yet
+//! acknowledged on the other. The kernel reports their number (`SIOCOUTQ`), but does not notify the
+//! proxy of acknowledgments, so a full proxy polls every half millisecond. Further data stay in the
+//! receiving socket, whose window closes. A FIN is forwarded in both directions, after all data
+//! before it. If one connection fails, the proxy resets the other.
 
 use super::MessageSender;
 use super::ends::{Shared as SharedState, Way, lock};
@@ -36,7 +36,7 @@ const REST: Duration = Duration::from_millis(100);
 pub struct Passed {
     bytes: u64,
     held: Level,
-    /// State at the end of the warm-up.
+    /// Bytes relayed and level of the buffer at the end of the warm-up.
     start: Option<(u64, Level)>,
 }
 
@@ -53,7 +53,7 @@ impl Passed {
         self.held.set(now, held);
     }
 
-    /// Results from the end of the warm-up until now.
+    /// Results after the warm-up until now.
     pub fn report(&mut self, now: Time) -> ProxyReport {
         self.held.advance_to(now);
         let Some((bytes, start)) = &self.start else { return ProxyReport::default() };
@@ -85,18 +85,18 @@ pub struct Proxy {
 struct Pair<'a> {
     from: &'a TcpStream,
     to: &'a TcpStream,
-    /// Bytes read from one connection, and written to the other.
+    /// Bytes read from the first connection.
     read: u64,
     written: u64,
     /// Bytes read and not written yet.
     chunk: Vec<u8>,
     next: usize,
-    /// For the data sender and for the receiver: true once that end has closed.
+    /// For the data sender and the receiver, true once this end has closed.
     closed: [bool; 2],
 }
 
 impl Proxy {
-    /// Creates a proxy that has not begun; `legs` hold the options of its sockets, and how its
+    /// Creates a proxy that has not begun. `legs` contain the options of its sockets, and how its
     /// connections are established.
     pub fn new(
         order: &ProxyOrder,
@@ -122,7 +122,7 @@ impl Proxy {
         }
     }
 
-    /// Serves one connection after the other.
+    /// Serves the connections one after another.
     ///
     /// # Errors
     /// The error of a socket.
@@ -138,7 +138,7 @@ impl Proxy {
             lock(&self.states[1]).close_sender();
             if result.is_err() {
                 for socket in [from, to] {
-                    // A connection that is gone needs no reset.
+                    // An error is ignored: a connection that no longer exists needs no reset.
                     let _ = boundary::reset(socket.as_fd());
                 }
                 return result;
@@ -148,7 +148,7 @@ impl Proxy {
         Ok(())
     }
 
-    /// Accepts a connection, then opens the other.
+    /// Accepts a connection, then opens the other one.
     fn connect(&self) -> io::Result<[TcpStream; 2]> {
         match &self.ways {
             [Way::At(listener), Way::To(address)] => {
@@ -195,7 +195,8 @@ impl Proxy {
         while pair.closed != [true; 2] {
             let held = pair.held()?;
             lock(&self.passed).set(self.clock.now(), self.warmup, held);
-            // Without room nothing is read, and the window of the first connection closes.
+            // If the buffer is full, nothing is read, and the window of the first connection
+            // closes.
             let room = self.buffer.saturating_sub(held);
             pair.wait(room > 0, if held > 0 { LOOK } else { REST })?;
             let read = pair.read(room)?;
@@ -217,7 +218,7 @@ impl Proxy {
 }
 
 impl Pair<'_> {
-    /// Bytes read, and not acknowledged on the other connection.
+    /// Number of bytes that were read and are not acknowledged on the other connection.
     fn held(&self) -> io::Result<u64> {
         // A FIN counts as one byte, too.
         let under_way = boundary::unacknowledged(self.to.as_fd())?.min(self.written);
@@ -228,12 +229,12 @@ impl Pair<'_> {
         self.next < self.chunk.len()
     }
 
-    /// Waits until there is something to do, at most `most`.
+    /// Waits until a socket is ready, at most `most`.
     fn wait(&self, has_room: bool, most: Duration) -> io::Result<()> {
         let mut from = PollFlags::empty();
         from.set(PollFlags::POLLIN, has_room && !self.is_pending() && !self.closed[0]);
         let mut to = PollFlags::empty();
-        // The receiver sends nothing but its FIN, which shows as a readable socket.
+        // The receiver sends nothing but its FIN, which makes the socket readable.
         to.set(PollFlags::POLLIN, !self.closed[1]);
         to.set(PollFlags::POLLOUT, self.is_pending());
         let mut all = [PollFd::new(self.from.as_fd(), from), PollFd::new(self.to.as_fd(), to)];
@@ -264,8 +265,7 @@ impl Pair<'_> {
         self.read += read as u64;
         if read == 0 {
             self.closed[0] = true;
-            // All data have been written by now, because data are read only when the chunk is
-            // empty.
+            // All data have been written, because data are read only when the chunk is empty.
             self.to.shutdown(Shutdown::Write)?;
         }
         Ok(read as u64)
@@ -287,7 +287,7 @@ impl Pair<'_> {
         Ok(())
     }
 
-    /// Checks whether the data receiver has closed; it sends nothing but its FIN.
+    /// Checks whether the data receiver has closed. The receiver sends nothing but its FIN.
     fn note_close_of_receiver(&mut self) -> io::Result<()> {
         let mut to = self.to;
         if self.closed[1] {

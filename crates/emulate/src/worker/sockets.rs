@@ -21,7 +21,7 @@ pub fn open(options: &SocketOptions) -> io::Result<OwnedFd> {
     let algorithm = OsString::from(&options.congestion_control);
     setsockopt(&socket, sockopt::TcpCongestion, &algorithm)?;
     setsockopt(&socket, sockopt::TcpNoDelay, &options.no_delay)?;
-    // With privileges the buffer is not limited by the machine's `wmem_max` and `rmem_max`.
+    // With privileges, the machine's `wmem_max` and `rmem_max` do not limit the buffer.
     if let Some(bytes) = options.send_buffer {
         setsockopt(&socket, sockopt::SndBufForce, &bytes)
             .or_else(|_| setsockopt(&socket, sockopt::SndBuf, &bytes))?;
@@ -39,7 +39,7 @@ pub fn open(options: &SocketOptions) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Checks the size of a buffer: the kernel doubles the requested one, unless a sysctl limits it.
+/// Checks the size of a buffer. The kernel doubles the requested size, unless a sysctl limits it.
 fn check_buffer(sysctl: &str, has: usize, requested: usize) -> io::Result<()> {
     // `getsockopt` returns the doubled size, as `socket(7)` says.
     if has >= 2 * requested {
@@ -50,7 +50,7 @@ fn check_buffer(sysctl: &str, has: usize, requested: usize) -> io::Result<()> {
     )))
 }
 
-/// Explanation for a socket that cannot have this congestion control.
+/// Message for a socket that cannot have this congestion control.
 pub fn refusal(congestion_control: &str, error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::ENOENT) => format!(

@@ -1,4 +1,4 @@
-//! TCP flows: a thread at each end with an ordinary blocking socket, as in any program.
+//! TCP flows. A thread at each end uses an ordinary blocking socket, as in any program.
 
 use super::MessageSender;
 use super::datagrams::{self, Datagrams};
@@ -35,7 +35,7 @@ struct Ready {
     /// Listener until the flow is started.
     listener: Mutex<Option<TcpListener>>,
     address: SocketAddrV4,
-    /// True for a sending and a receiving end that belong to a proxy.
+    /// For the sending and the receiving end, true if it belongs to a proxy.
     at_proxy: [bool; 2],
 }
 
@@ -72,7 +72,8 @@ impl Run {
     ) -> Result<(), String> {
         let hosts = Arc::clone(&self.hosts);
         thread::Builder::new()
-            // Two threads for each flow: 2000 flows would reserve 8 GB with the default of 2 MiB.
+            // Each flow has two threads, so 2000 flows would reserve 8 GB with the default of 2
+            // MiB.
             .stack_size(STACK)
             .spawn(move || work(hosts.enter(host).map_err(io::Error::other)))
             .map(drop)
@@ -92,7 +93,7 @@ impl Traffic {
             let listens = flow.hosts[side];
             hosts.enter(listens)?;
             let address = SocketAddrV4::new(order.hosts[listens].address, flow.port);
-            // All listeners are open before the run begins, so that no SYN is refused.
+            // All listeners are opened before the run begins, so that no SYN is refused.
             let listener = listen(address, &flow.sockets[side])?;
             let listener = Mutex::new(Some(listener));
             let at = |leg: usize| order.proxies.iter().any(|proxy| proxy.legs[leg] == index);
@@ -104,7 +105,7 @@ impl Traffic {
         Ok(Self { flows, proxies: order.proxies.clone(), datagrams })
     }
 
-    /// Passes to the emulator its ends of the sockets for reports on the first hops.
+    /// Passes the emulator's ends of the sockets for reports on the first hops to the emulator.
     ///
     /// # Errors
     /// The emulator is gone.
@@ -136,7 +137,8 @@ impl Traffic {
         let mut proxies = Vec::with_capacity(self.proxies.len());
         for order in &self.proxies {
             let legs = order.legs.map(|leg| &self.flows[leg]);
-            // The opener of the flow connects to the proxy, which then opens the other leg.
+            // The flow's opener connects to the proxy, which then opens the connection of the other
+            // leg.
             let accepts = usize::from(!legs[0].order.sender_opens);
             let ways = [0, 1].map(|leg| legs[leg].way(leg != accepts));
             let states = order.legs.map(|leg| Arc::clone(&flows[leg]));
@@ -168,7 +170,7 @@ impl Running {
         let of = |state: &Shared| {
             let state = lock(state);
             let mut report = state.report.clone();
-            // Sockets that are still open at the end have not been added yet.
+            // The statistics of sockets that are still open have not been added yet.
             for socket in state.sender.iter().chain(&state.closing) {
                 if let Ok(info) = TcpInfo::of(socket.as_fd()) {
                     report.kernel.add(&info);

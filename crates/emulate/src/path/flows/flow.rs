@@ -1,4 +1,4 @@
-//! One TCP flow: its packets, the states of its sender's socket, and their records.
+//! One TCP flow: handling of its packets and of the states of its sender's socket.
 
 use super::{Content, Context};
 use crate::path::Seen;
@@ -30,7 +30,7 @@ pub(super) struct Flow {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stream {
     initial: Option<SeqNr>,
-    /// Position after the last one ever sent.
+    /// Position after the highest one ever sent.
     pub sent_to: u64,
 }
 
@@ -47,9 +47,10 @@ impl Flow {
             self.note_syn(now, seen, context);
         }
         let stream = &mut self.streams[from as usize];
-        // Without a SYN, the first segment seen begins the stream.
+        // If no SYN was observed, the stream begins with the first segment.
         let initial = *stream.initial.get_or_insert(segment.seq);
-        // A window probe may be one byte before what is acknowledged.
+        // A window probe may have the sequence number before the first unacknowledged one, hence
+        // `max`.
         let position = segment.seq.unwrap_near(initial, stream.sent_to).max(0) as u64;
         let length = segment.seq_len();
         let end = position + u64::from(length);
@@ -64,7 +65,7 @@ impl Flow {
         }
         self.streams[from as usize].sent_to = sent_to.max(end);
         arriving.position = position;
-        // Copies are numbered from 0, so the number of packets before this one is its number.
+        // Copies are numbered from 0, so the number of a copy is the number of earlier ones.
         arriving.copy = self.observed.record.counters.frames_sent;
         arriving.connection = self.connection;
         if from == Side::Receiver {
@@ -84,7 +85,7 @@ impl Flow {
         Some(Content::Segment(copy))
     }
 
-    /// Handles a query of the sender's socket, at a retransmission or at another time.
+    /// Handles the state of the sender's socket, queried at a retransmission or at another time.
     pub fn on_state(
         &mut self,
         at: Time,
@@ -103,9 +104,9 @@ impl Flow {
         ends_without_ack(self.observed.record.counters.limited_by.limit())
     }
 
-    /// Records what keeps the sender, which is in this state, from sending more.
+    /// Records the limit of the sender, given the state of its socket.
     pub fn note_limit(&mut self, now: Time, state: &SocketState, in_flight: &mut [u64]) {
-        // The socket may have sent more than the path has seen so far.
+        // The socket may have sent packets that the path has not received yet.
         let sent_to = self.streams[Side::Sender as usize].sent_to.max(1 + state.sent_once);
         let acked = self.observed.acknowledged_to();
         let flight_size = sent_to - acked.min(sent_to);
@@ -142,12 +143,12 @@ impl Flow {
     ) -> Option<Content> {
         let flags = seen.segment.flags;
         let control = Flags::SYN.with(Flags::FIN).with(Flags::RST);
-        // Segments of a handshake and requests carry acknowledgments, too, but are not counted as
-        // pure ones.
+        // Segments of a handshake and requests also acknowledge, but do not count as pure
+        // acknowledgments.
         let pure = seen.segment.seq_len() == 0 && flags.0 & control.0 == 0;
         self.observed.record.counters.acks_sent += u64::from(pure);
         let sender = self.streams[Side::Sender as usize];
-        // Before the data sender's first segment there is nothing to acknowledge.
+        // Nothing can be acknowledged before the data sender's first segment.
         let initial = sender.initial.filter(|_| flags.contains(Flags::ACK))?;
         let position = |number: SeqNr| number.unwrap_near(initial, sender.sent_to).max(0) as u64;
         let ack = position(seen.segment.ack);
@@ -168,7 +169,7 @@ impl Flow {
         Some(Content::Ack(Acknowledgment { to: ack, selective }))
     }
 
-    /// Handles a SYN; one with a new sequence number begins a connection.
+    /// Handles a SYN. A SYN with a new sequence number begins a connection.
     fn note_syn(&mut self, now: Time, seen: &Seen, context: &mut Context<'_>) {
         let (number, from) = (seen.segment.seq, seen.to.other());
         let stream = &mut self.streams[from as usize];

@@ -16,7 +16,7 @@ impl ObservedFlow {
         self.open.acknowledged
     }
 
-    /// Handles a query of the sender's socket.
+    /// Handles the queried state of the sender's socket.
     pub fn on_state(&mut self, state: &SocketState, wire: &Wire, tables: &mut Tables) {
         let cwnd = &mut self.record.counters.cwnd;
         if state.is_closed() {
@@ -26,15 +26,15 @@ impl ObservedFlow {
         }
         let mut state = *state;
         if self.models_path {
-            // BBR sets the threshold to the bandwidth-delay product of its path; it is not the
-            // target of a recovery.
+            // With BBR the threshold is the bandwidth-delay product of the path, not the target of
+            // a recovery.
             state.ssthresh = None;
         }
         self.open.watch.query(&state, wire, &mut self.findings);
         self.take_findings(tables);
     }
 
-    /// Ends the observation: the connection is over, or cannot be queried any more.
+    /// Ends the observation of a connection that is over or cannot be queried any more.
     pub fn end_watch(&mut self, now: Time, tables: &mut Tables) {
         self.record.counters.cwnd.unset(now);
         self.open.watch.end(now, &mut self.findings);
@@ -73,9 +73,9 @@ impl ObservedFlow {
         self.record.begin_episode(start, &self.open.received, tables);
     }
 
-    /// Sample of the sender, which has sent up to `sent_to` as far as observed.
+    /// Sample of the sender; `sent_to` is the end of the data observed so far.
     pub fn sample(&self, time: Time, sent_to: u64, state: &SocketState) -> Sample {
-        // The socket counts segments that still wait in the queue of its device.
+        // The socket also counts segments that still wait in the queue of its device.
         let sent_to = sent_to.max(1 + state.sent_once);
         Sample {
             flow: self.record.flow(),

@@ -1,10 +1,11 @@
 //! Round-trip times of segments sent once.
 //!
-//! *Source.* The samples that Linux takes (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`): the sample
-//! is that of the oldest segment that an acknowledgment covers for the first time, unless one of
-//! the segments covered was sent twice; otherwise that of the oldest segment that it selectively
-//! acknowledges for the first time and that was sent once. *What differs.* If neither exists, Linux
-//! takes the echo of a timestamp.
+//! *Source.* The samples that Linux takes (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`). A sample
+//! is taken from the oldest segment that an acknowledgment covers for the first time, unless one of
+//! the covered segments was sent twice. In that case it is taken from the oldest segment that was
+//! sent once and that the acknowledgment covers for the first time by SACK.
+//!
+//! *What differs.* If neither yields a sample, Linux uses the echo of a timestamp.
 
 use retx_tcp::Ranges;
 use retx_units::Time;
@@ -13,7 +14,7 @@ use std::collections::VecDeque;
 /// Unacknowledged segments.
 #[derive(Debug, Default)]
 pub struct RoundTrips {
-    /// Position after each segment, and its state.
+    /// State of each segment, with the position after the segment.
     segments: VecDeque<(u64, Segment)>,
     /// Selectively acknowledged ranges.
     sacked: Ranges,
@@ -27,25 +28,25 @@ enum Segment {
 }
 
 impl RoundTrips {
-    /// Records a segment that ends at `end`; `once_at` is its time of sending, or `None` if it
+    /// Records a segment that ends at `end`. `once_at` is its time of sending, or `None` if it
     /// contains bytes sent before.
     pub fn sent(&mut self, end: u64, once_at: Option<Time>) {
         let segment = once_at.map_or(Segment::SentTwice, Segment::SentOnce);
         self.segments.push_back((end, segment));
     }
 
-    /// Records that bytes of `from … to` are sent again.
+    /// Records a retransmission of the bytes `from … to`.
     pub fn sent_again(&mut self, from: u64, to: u64) {
         for (_, segment) in self.between(from, to) {
             *segment = Segment::SentTwice;
         }
     }
 
-    /// Records a selective acknowledgment of `from … to`, beyond the cumulative one. Returns the
-    /// time of sending of its oldest segment, if that is a valid sample.
+    /// Records a selective acknowledgment of `from … to`, above the cumulative one. Returns the
+    /// transmission time of the oldest newly acknowledged segment, if it yields a valid sample.
     pub fn sacked(&mut self, from: u64, to: u64) -> Option<Time> {
         let (mut oldest, mut next) = (None, from);
-        // Blocks are repeated in later acknowledgments; only newly reported ranges give a sample.
+        // Later acknowledgments repeat SACK blocks; only newly reported ranges yield a sample.
         while let Some((start, end)) = self.sacked.first_gap(next, to) {
             for (_, segment) in self.between(start, end) {
                 if let Segment::SentOnce(at) = *segment {
@@ -61,8 +62,8 @@ impl RoundTrips {
         oldest
     }
 
-    /// Records a cumulative acknowledgment up to `position`. Returns the time of sending of the
-    /// oldest segment, if that is a valid sample.
+    /// Records a cumulative acknowledgment up to `position`. Returns the transmission time of the
+    /// oldest newly acknowledged segment, if it yields a valid sample.
     pub fn acknowledged(&mut self, position: u64) -> Option<Time> {
         let (mut oldest, mut again) = (None, false);
         while let Some(&(end, segment)) = self.segments.front()
@@ -72,7 +73,7 @@ impl RoundTrips {
             match segment {
                 Segment::SentOnce(at) => oldest = oldest.or(Some(at)),
                 Segment::SentTwice => again = true,
-                // The sample of this segment was taken when it was selectively acknowledged.
+                // This segment yielded its sample when it was selectively acknowledged.
                 Segment::Sacked => {}
             }
         }
@@ -131,7 +132,8 @@ mod tests {
         assert_eq!(all.sacked(20, 40), at(3));
         assert_eq!(all.sacked(20, 50), at(5));
         assert_eq!(all.sacked(20, 50), None);
-        // The sample is that of the first of five segments; the others have given samples before.
+        // The first of five segments yields the sample; the others were acknowledged selectively
+        // before.
         assert_eq!(all.acknowledged(50), at(1));
         assert_eq!(all.acknowledged(60), at(6));
     }
