@@ -17,9 +17,9 @@
 //!   ratio, otherwise by twice the largest segment so far while the window is small enough for such
 //!   segments; at most to the free part of the buffer.
 //! - *Buffer.* Once per round trip, copied is the number of bytes that the application has read
-//!   during it, minus the bytes that wait to be read. If that exceeds the previous value, last, the
-//!   buffer becomes (2·copied·(1 + 2·(copied − last)/last) + out-of-order span)/ratio, at most
-//!   `receive_autotuning`, unless the application has fixed it.
+//!   during it, minus the bytes that wait to be read. If that exceeds its largest value so far,
+//!   last, the buffer becomes (2·copied·(1 + 2·(copied − last)/last) + out-of-order span)/ratio, at
+//!   most `receive_autotuning`, unless the application has fixed it.
 //! - *RTT.* The timestamp echoes of full segments, smoothed with weight 1/8, or the minimum time in
 //!   which a window of data arrived.
 //!
@@ -67,7 +67,7 @@ pub(crate) struct ReceiveMemory {
     pub read_behind_ack: u64,
     /// Largest segment so far: its payload, and the memory of its packet.
     largest: (u64, u64),
-    /// Bytes read in the last round trip.
+    /// Largest number of bytes read in a round trip so far, less those that waited to be read.
     space: u64,
     begun: (u64, Time),
     /// Eight times the RTT, in microseconds; 0 before the first sample.

@@ -1,5 +1,5 @@
-//! Code blocks between `%{` and `}%`: the subset of Python that packetdrill scripts use. `assert`,
-//! `print`, assignments, and expressions over numbers and texts.
+//! Code blocks between `%{` and `}%`, in the subset of Python that packetdrill scripts use:
+//! `assert`, `print`, assignments, and expressions over numbers and texts.
 
 mod evaluate;
 mod format;

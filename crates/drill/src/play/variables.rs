@@ -45,9 +45,9 @@ const CONSTANTS: [(&str, i128); 23] = [
 
 type Look = fn(&End, Time) -> u64;
 
-/// Variables of a connection. Those of Linux have its units: cwnd and ssthresh in segments, the
-/// peers' windows in bytes, times since an event in milliseconds, and other times in microseconds.
-/// The names of others state the unit.
+/// Variables of a connection. Those of Linux have its units: cwnd and ssthresh in segments,
+/// advertised windows in bytes, times since an event in milliseconds, and other times in
+/// microseconds. The names of others state the unit.
 const LOOKS: &[(&str, Look)] = &[
     ("tcpi_state", |end, _| state(end)),
     ("tcpi_ca_state", |end, _| match end.connection.info().loss_state {

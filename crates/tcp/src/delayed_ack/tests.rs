@@ -33,8 +33,8 @@ fn take(pending: &mut PendingAck, arrival: &Arrival) -> Verdict {
     verdict
 }
 
-/// Sixteen ACKs at once, then one for every second segment; with a window of six full segments
-/// three at once, with a tiny one two.
+/// Sixteen ACKs are sent at once, then one for every second segment. With a window of six full
+/// segments three are sent at once, with a tiny window two.
 #[test]
 fn quick_at_first() {
     for (window, quick) in [(64_088, 16), (8_760, 3), (1_000, 2)] {
@@ -67,7 +67,7 @@ fn the_wait_follows_the_arrivals() {
         assert_eq!(found.as_nanos() / 1_000_000, wait, "after {gap}");
         pending.on_ack_sent(full(at).now, false);
     }
-    // The expired timer shows that no second segment comes so soon.
+    // The expiry of the timer shows that a second segment does not arrive so soon.
     pending.on_timer(ms(300));
     pending.on_timer(ms(300));
     assert_eq!(pending.linux.unwrap().wait, ms(300), "at most the RTO");

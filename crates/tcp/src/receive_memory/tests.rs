@@ -88,8 +88,8 @@ fn small_segments_leave_the_ratio_at_half() {
     assert!(!memory.grow(200, 524, &position), "the window is too large for such");
 }
 
-/// With less than half of the window free, quick ACKs end; with less than a segment free, it
-/// closes.
+/// With less than half of the window free, quick ACKs end; with less than a segment free, the
+/// window closes.
 #[test]
 fn what_waits_takes_room() {
     let mut memory = ReceiveMemory::fixed(16_384, 1460);
@@ -101,8 +101,8 @@ fn what_waits_takes_room() {
     assert_eq!(memory.window(14 * 1448, 1, &position), (0, true));
 }
 
-/// 40 ms; 28,960 bytes read after 14,480 in the round trip before: 2·28960·(1 + 2·1) = 173,760,
-/// at a ratio of 160/256. The window follows by two segments per segment.
+/// RTT 40 ms; 28,960 bytes are read after 14,480 in the previous round trip: 2·28960·(1 + 2·1) =
+/// 173,760, at a ratio of 160/256. The window follows by two segments for each segment.
 #[test]
 fn grows_with_what_is_read_in_a_round_trip() {
     let mut memory = opened();
@@ -136,7 +136,8 @@ fn ends_at_the_largest_buffer_or_where_it_is_fixed() {
     assert_eq!((fixed.buffer, fixed.space), (131_072, 900_000));
 }
 
-/// Minimum of a window's times without timestamps, a moving mean of echoes with them.
+/// Without timestamps the RTT is the minimum of a window's times, with timestamps a moving mean of
+/// echoes.
 #[test]
 fn the_rtt_comes_from_echoes_or_from_windows() {
     let mut memory = opened();

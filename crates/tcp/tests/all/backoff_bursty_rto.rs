@@ -1,5 +1,5 @@
-//! Table II of García, Agüero & Muñoz: how four losses of one segment end in a silence of 57 s, and
-//! what their proposal makes of it.
+//! Table II of García, Agüero & Muñoz: four losses of one segment lead to a silence of 57 s, and
+//! their proposal shortens it.
 
 use crate::rig::{self, End, Pair, preset};
 use retx_tcp::backoff::{self, Backoff, Timeout};
@@ -15,7 +15,7 @@ type Row = [u64; 6];
 
 const UNKNOWN: u64 = u64::MAX;
 
-/// As published, but for the unknown ssthresh and the column that only counts the backoff again.
+/// Published values, except for the unknown ssthresh and a second column for the backoff.
 const TABLE_II: [Row; 8] = [
     [30, 10, 8, UNKNOWN, 0, 8],
     [30, 10, 1, 4, 1, 8],
@@ -27,14 +27,15 @@ const TABLE_II: [Row; 8] = [
     [310, 580, 4, 4, 4, 1],
 ];
 
-/// The published silence in front of the ninth row, computed by eq. 1 from the eighth:
-/// (310 + 4·580)·(1 + 1/4 + 1/8)·2^4 ms.
+/// The published silence before the ninth row, computed by eq. 1 from the eighth: (310 + 4·580)·(1
+/// + 1/4 + 1/8)·2^4 ms.
 const SILENCE: Duration = Duration::from_millis(57_860);
 
 /// Timeout without backoff.
 const PROPOSED: Duration = Duration::from_micros(3_616_250);
 
-/// The paper's Linux. Its timer fires on a grid of 10 ms as well; without it the waits are exact.
+/// The paper's Linux, except that its timers do not fire on a grid of 10 ms, so that waits are
+/// exact.
 fn linux24(backoff: &str) -> Config {
     Config {
         rto: rto::Config::linux24(Default::default()),
@@ -49,7 +50,7 @@ fn linux24(backoff: &str) -> Config {
     }
 }
 
-/// Estimator and backoff, driven by the table's events.
+/// Estimator and backoff, to which the table's events are passed.
 struct Timer {
     limits: Limits,
     estimator: rto::State,
@@ -57,7 +58,7 @@ struct Timer {
 }
 
 impl Timer {
-    /// In the state of row 1: six samples of 30 ms leave srtt = 30 and mdev = 10 ms.
+    /// Creates the state of row 1: after six samples of 30 ms, srtt = 30 ms and mdev = 10 ms.
     fn new(backoff: &str) -> Self {
         let config = linux24(backoff);
         let limits = Limits::of(&config);
@@ -68,7 +69,7 @@ impl Timer {
         Self { limits, estimator, backoff }
     }
 
-    /// The wait in force with so many segments in the window.
+    /// Wait in force with a window of `cwnd` segments.
     fn wait(&self, cwnd: u64) -> Duration {
         let window = Window { cwnd: cwnd * 1_448, ssthresh: 1, smss: 1_448 };
         let doubled = self.estimator.rto(&window).saturating_mul(1 << self.backoff.exponent());
@@ -91,8 +92,8 @@ impl Timer {
     }
 }
 
-/// Waits of 200, 400, 800 and 1600 ms: the ACK that comes then echoes a timestamp of 3.00 s before.
-/// The two after it come within two ticks, which count as one.
+/// The waits are 200, 400, 800 and 1600 ms: the next ACK echoes a timestamp that is 3.00 s old. The
+/// RTTs of the two ACKs after it are less than two ticks, and count as one tick.
 #[test]
 fn the_timer_goes_through_table_ii() {
     let mut timer = Timer::new("keep");
@@ -132,11 +133,11 @@ const fn position(segment: u64) -> u64 {
     1 + (9 + segment) * SMSS
 }
 
-/// The way of the story: of the eight segments of row 1 the originals 1, 2, 3 and 5 arrive, but
-/// none of their ACKs; three retransmissions of segment 1 are lost, the fourth gets through, and so
-/// does its answer. Later the ACK of segment 8 is lost, so that it waits for its timer.
+/// Losses that produce the table. Of the eight segments of row 1 the originals 1, 2, 3 and 5
+/// arrive, but none of their ACKs do. Three retransmissions of segment 1 are lost; the fourth and
+/// its ACK arrive. Later the ACK of segment 8 is lost, so that the segment waits for its timer.
 fn wire() -> rig::Channel {
-    // Segments 1 to 8 so far sent so often.
+    // Number of times that each of the segments 1 to 8 has been sent.
     let mut copies = [0; 9];
     Box::new(move |sent| {
         let begun = copies[1] > 0;
@@ -154,13 +155,13 @@ fn wire() -> rig::Channel {
         } else {
             false
         };
-        // Until then the way to the client takes 26 ms longer.
+        // Until segment 1 has been sent, the delay to the client is 26 ms longer.
         let extra = if sent.from == End::Server && copies[1] == 0 { MS(26) } else { MS(0) };
         if lost { vec![] } else { vec![extra] }
     })
 }
 
-/// The server's row now.
+/// Row of the table for the server's present state.
 fn row(pair: &Pair) -> Row {
     let server = &pair.server.connection;
     let ms = |it: Option<Duration>| it.map_or(0, |it| it.as_nanos() / 1_000_000);
@@ -174,8 +175,8 @@ fn row(pair: &Pair) -> Row {
     ]
 }
 
-/// Plays the story with plenty to send. Returns its rows, a new one at each timeout and at each ACK
-/// of new data.
+/// Plays the losses of [`wire`] with enough data to send. Returns the rows, one for each timeout
+/// and each ACK of new data.
 fn play(config: &Config, seconds: u64) -> (Pair, Vec<Row>) {
     let mut config = config.clone();
     config.initial_window = Size::Mss(8).into();
@@ -183,7 +184,7 @@ fn play(config: &Config, seconds: u64) -> (Pair, Vec<Row>) {
     let mut pair = Pair::new(&config);
     pair.delay = MS(2);
     pair.channel = wire();
-    // Ten segments, five ACKs: with the handshake six samples of 30 ms.
+    // Ten segments give five ACKs, which together with the handshake give six samples of 30 ms.
     pair.server.to_write = 10 * SMSS;
     pair.drive(Time::ZERO + MS(92));
     pair.server.to_write = 100 * SMSS;
@@ -198,7 +199,8 @@ fn play(config: &Config, seconds: u64) -> (Pair, Vec<Row>) {
     (pair, rows)
 }
 
-/// Arrival of the ACK of everything before segment 8, and the segments that the server sends later.
+/// Time at which the ACK of everything before segment 8 arrives, and the segments that the server
+/// sends later.
 fn after_ack_8(pair: &Pair) -> (Time, Vec<(Time, u64)>) {
     let is_ack_8 = |sent: &&rig::Sent| {
         sent.from == End::Client
@@ -218,8 +220,9 @@ fn with_ssthresh_known(mut rows: Vec<Row>) -> Vec<Row> {
     rows
 }
 
-/// The whole of table II from one scripted exchange: 57.86 s after the ACK of segment 7 the eighth
-/// is sent again, and nothing in between, although the window has room for three segments.
+/// One scripted exchange gives the whole of table II: segment 8 is retransmitted 57.86 s after the
+/// ACK of segment 7, and nothing is sent in between, although the window has room for three
+/// segments.
 #[test]
 fn a_silence_of_57_86_s() {
     let (pair, rows) = play(&linux24("keep"), 62);
@@ -232,12 +235,12 @@ fn a_silence_of_57_86_s() {
     });
     let waits = [(200, 0), (400, 1), (800, 2), (1_600, 3), (57_860, 4)];
     assert_eq!(timed_out.collect::<Vec<_>>(), waits.map(|(rto, backoff)| (MS(rto), backoff)));
-    // Its ACK ends the loss state, and with it the backoff.
+    // The ACK of segment 8 ends the loss state, and with it the backoff.
     assert_eq!(sent[1].1, position(9));
     assert_eq!(pair.server.connection.backoff(), 0);
 }
 
-/// The proposal: the same way, without the old backoff from row 6 on.
+/// The proposal: the same losses, but without the old backoff from row 6 on.
 #[test]
 fn the_proposal_waits_3_6_s() {
     let (pair, rows) = play(&linux24("reset_on_ack"), 10);
@@ -249,7 +252,7 @@ fn the_proposal_waits_3_6_s() {
     assert_eq!(sent[0], (acknowledged + PROPOSED, position(8)));
 }
 
-/// Without its loss state this sender uses the window at once, and never falls silent.
+/// Without the loss state the sender uses the window at once, and there is no silence.
 #[test]
 fn new_data_need_not_be_held_back() {
     let mut config = linux24("keep");

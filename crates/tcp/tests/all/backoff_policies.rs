@@ -1,4 +1,4 @@
-//! Start and end of each policy's backoff, in hand-made sequences.
+//! Start and end of each policy's backoff, in sequences written by hand.
 
 use crate::rig::{self, End, Pair, preset, seconds};
 use proptest::prelude::*;
@@ -21,7 +21,7 @@ const fn ack(sampled: bool, loss_state_over: bool) -> Ack {
     Ack { advances: true, sampled, loss_state_over }
 }
 
-/// Exponents after `events` in turn: a timeout, or an ACK of new data, with a valid RTT sample
+/// Exponents after each of the `events`: a timeout, or an ACK of new data, with a valid RTT sample
 /// (`S`) or without, within the loss state or at its end (`E`).
 fn exponents(name: &str, events: &str) -> Vec<u32> {
     let mut state = running(&named(name));
@@ -41,8 +41,8 @@ fn exponents(name: &str, events: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Without timestamps the first ACK after a timeout is of a retransmission, which is no sample;
-/// with them it is one.
+/// The first ACK after a timeout acknowledges a retransmission, which is a valid sample only with
+/// timestamps.
 #[test]
 fn acks_that_end_the_backoff() {
     let story = "timeout timeout ack ackS timeout ackE ackSE timeout ackSE";
@@ -57,7 +57,7 @@ fn acks_that_end_the_backoff() {
     }
 }
 
-/// Park et al.: BDP > 25,000/2 bytes, the path is not congested.
+/// Park et al.: with BDP > 25,000/2 bytes the path is not congested.
 #[test]
 fn much_bandwidth_ends_the_backoff_at_a_timeout() {
     let after = |config: &Config, products: &[Option<u64>]| {
@@ -81,7 +81,8 @@ fn much_bandwidth_ends_the_backoff_at_a_timeout() {
     }
 }
 
-/// Times in seconds at which an end sends its SYN or SYN/ACK when the first so many are lost.
+/// Times in seconds at which an end sends its SYN or SYN/ACK if the first `losses` of them are
+/// lost.
 fn syns(backoff: &str, end: End, losses: u32) -> Vec<f64> {
     let config = retx_tcp::Config { backoff: named(backoff), ..preset("reno") };
     let mut pair = Pair::new(&config);
@@ -93,7 +94,8 @@ fn syns(backoff: &str, end: End, losses: u32) -> Vec<f64> {
     pair.sent.iter().filter(syn).map(|sent| sent.at.as_secs_f64()).collect()
 }
 
-/// Linux: four timeouts of the SYN without doubling, then as RFC 6298 has it from the first.
+/// Linux does not double the wait at the first four timeouts of the SYN; RFC 6298 doubles it from
+/// the first.
 #[test]
 fn the_first_timeouts_of_a_syn() {
     assert_eq!(syns("rfc6298", End::Client, 4), [0.0, 1.0, 3.0, 7.0, 15.0]);
@@ -104,7 +106,7 @@ fn the_first_timeouts_of_a_syn() {
     assert_eq!(state.exponent(), 1);
 }
 
-/// Linear timeouts that are left over are of no use to data.
+/// Linear timeouts that the SYN has not used do not apply to data.
 #[test]
 fn data_double_from_the_first_timeout() {
     let config = retx_tcp::Config { backoff: named("linux"), ..preset("reno") };
@@ -117,8 +119,9 @@ fn data_double_from_the_first_timeout() {
 }
 
 proptest! {
-    /// Bounds of every policy: no exponent beyond 63, none after the handshake, one more at most
-    /// for each timeout, never more after an ACK, and the same for the same events.
+    /// Bounds of every policy: the exponent is at most 63, and 0 after the handshake; a timeout
+    /// increases it by at most one, and an ACK never increases it. The same events give the same
+    /// exponents.
     #[test]
     fn every_policy_keeps_within_bounds(
         events in proptest::collection::vec(any::<(u8, bool, bool, u64)>(), 1..300)

@@ -1,4 +1,4 @@
-//! Properties of every congestion control of the registry, whatever happens to it.
+//! Properties of every registered congestion control, under any events.
 
 use crate::rig::{Pair, seconds};
 use proptest::prelude::*;
@@ -21,7 +21,7 @@ struct Step {
 
 #[derive(Debug, Clone)]
 enum SenderEvent {
-    /// New data are acknowledged, as a share of what is in flight.
+    /// New data are acknowledged: a share of the data in flight.
     Ack {
         share: u8,
         rtt: Option<Duration>,
@@ -43,7 +43,7 @@ enum SenderEvent {
     Undo,
 }
 
-/// No time, the shortest, usual times, hours.
+/// Durations: zero, the shortest, usual ones, and hours.
 fn duration() -> impl Strategy<Value = Duration> {
     prop_oneof![
         2 => Just(Duration::ZERO),
@@ -75,7 +75,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..300)
 }
 
-/// A window from one segment to far beyond any link, a threshold from two segments on.
+/// Windows from one segment to far more than any link holds, with thresholds of two segments and
+/// more.
 fn window() -> impl Strategy<Value = Window> {
     let size = || prop_oneof![4 => 1..200_u64, 1 => 1..(1_u64 << 40), 1 => Just(1 << 45)];
     (size(), size(), prop_oneof![Just(536), Just(1460), Just(65_495), Just(1)]).prop_map(
@@ -87,7 +88,7 @@ fn window() -> impl Strategy<Value = Window> {
     )
 }
 
-/// A sender without a network: positions and times that fit together.
+/// A sender without a network, with consistent positions and times.
 struct Sender {
     name: &'static str,
     control: State,
@@ -111,7 +112,7 @@ impl Sender {
         Self { name, control, window, now: Time::ZERO, snd_una: 1, snd_nxt: 1, lost: 0 }
     }
 
-    /// Delivers to algorithms that model the path, which set the window last.
+    /// Passes the delivery to algorithms that model the path, which set the window last.
     fn deliver(&mut self, ack: &Ack, lost: u64) {
         let segments = |bytes: u64| bytes.div_ceil(self.window.smss.into());
         let short = ack.bytes_acked < u64::from(self.window.smss);
@@ -247,7 +248,7 @@ impl Sender {
     fn check(&self) {
         let Window { cwnd, smss, .. } = self.window;
         assert!(cwnd >= u64::from(smss), "{}: cwnd {cwnd} below a segment", self.name);
-        // Whoever asks must get an answer.
+        // No query may panic.
         let _ = self.control.pacing_rate(&self.window, None);
         let _ = self.control.bandwidth_delay_bytes();
         let _ = self.control.is_overdue(self.now);
@@ -268,7 +269,7 @@ fn named(name: &str) -> Config {
     serde_json::from_value(name.into()).expect("a name of the registry")
 }
 
-/// Each with its defaults, and with what else it can be told.
+/// Each congestion control with its defaults, and some with other parameters.
 fn variants() -> Vec<(&'static str, Config)> {
     let mut all: Vec<_> = Config::BUILT_IN.iter().map(|name| (*name, named(name))).collect();
     for text in [
@@ -297,7 +298,7 @@ fn variants() -> Vec<(&'static str, Config)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// At least a segment of cwnd; two of ssthresh after a loss; no timeout raises cwnd; and the
+    /// cwnd is at least one segment, and ssthresh two after a loss; no timeout raises cwnd; the
     /// same events give the same windows.
     #[test]
     fn windows_stay_sane(window in window(), steps in steps()) {
@@ -308,7 +309,7 @@ proptest! {
     }
 }
 
-/// A hundred thousand segments in flight, acknowledged at once, and one by one.
+/// A hundred thousand segments in flight are acknowledged at once, or one by one.
 #[test]
 fn windows_of_a_hundred_thousand_segments() {
     let window = Window { cwnd: 1460 << 20, ssthresh: 1460 << 10, smss: 1460 };
@@ -334,7 +335,8 @@ fn windows_of_a_hundred_thousand_segments() {
     }
 }
 
-/// A transfer over a wire that loses, doubles and delays a fifth of the segments each, for 30 s.
+/// A transfer over a wire that for 30 s loses a fifth of the segments, doubles a fifth and delays a
+/// fifth.
 fn everything_arrives(name: &str, detection: &str, seed: u64) {
     let mut config = (presets::find("sack").expect("a preset").config)();
     config.congestion_control = named(name);

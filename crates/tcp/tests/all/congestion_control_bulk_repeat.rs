@@ -1,5 +1,5 @@
-//! Demands of `westwood_bulk_repeat_like` on the connection: to send the whole window again after
-//! an error loss, and not to back the RTO off.
+//! Requests of `westwood_bulk_repeat_like` to the connection: after an error loss the whole window
+//! is retransmitted, and the RTO is not backed off.
 
 use crate::rig::{self, End, Pair, preset, seconds};
 use retx_tcp::{Event, Size};
@@ -7,8 +7,8 @@ use retx_units::Duration;
 
 const SEGMENT: u64 = 1460;
 
-/// A transfer of 4 MB with a window of 20 segments over 40 ms, which is 2 s long; by then the
-/// estimate is that of the window, and every loss looks like an error.
+/// A transfer of 4 MB with a window of 20 segments over an RTT of 40 ms. Once the estimated
+/// bandwidth is that of this window, every loss looks like an error.
 fn pair(name: &str, sack: bool) -> Pair {
     let mut config = preset(name);
     config.max_cwnd = Some(Size::Mss(20));
@@ -22,7 +22,7 @@ fn pair(name: &str, sack: bool) -> Pair {
     pair
 }
 
-/// Positions that the server sent again in the instant of its first retransmission.
+/// Positions that the server retransmitted at the time of its first retransmission.
 fn first_repeat(pair: &Pair) -> Vec<u64> {
     let again = |sent: &&rig::Sent| sent.from == End::Server && sent.transmit.retransmission;
     let first = pair.sent.iter().find(again).expect("a retransmission").at;
@@ -34,7 +34,8 @@ fn first_repeat(pair: &Pair) -> Vec<u64> {
 fn an_error_loss_repeats_the_window() {
     let lost = 1 + 1400 * SEGMENT;
     for (name, sack, repeated) in [
-        // 20 in flight and two by limited transmit; three of them came as duplicates.
+        // 20 segments in flight, and two by limited transmit; with SACK the sender knows that three
+        // of them arrived.
         ("westwood_bulk_repeat_like", false, 22),
         ("westwood_bulk_repeat_like", true, 22 - 3),
         ("westwood", false, 1),

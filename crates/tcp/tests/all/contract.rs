@@ -1,4 +1,4 @@
-//! Properties of every registered algorithm in a connection, whatever it is combined with.
+//! Properties of every registered algorithm in a connection, in any combination.
 
 use crate::rig::{End, Pair, seconds};
 use retx_tcp::{Config, CwndValidation, Event, Size, congestion_control, loss_detection, presets};
@@ -17,8 +17,8 @@ fn pair(config: &Config) -> Pair {
     Pair::with(config, config, [SeqNr(7), SeqNr(u32::MAX - 9_000)])
 }
 
-/// A download over a wire that loses a twentieth of all segments: when each was sent, and what it
-/// carried. Looks at the window every 5 ms.
+/// Time and payload of each segment sent in a download over a wire that loses a twentieth of all
+/// segments. The window is checked every 5 ms.
 fn lossy_download(control: &str, detection: &str) -> Vec<(Time, u64)> {
     let mut config = with(control, detection);
     config.max_cwnd = Some(Size::Mss(20));
@@ -52,8 +52,8 @@ fn windows_keep_their_bounds_and_runs_repeat() {
     }
 }
 
-/// `cwnd` in bytes of a sender that starts with 10 segments of it and sends one each 100 ms: after
-/// 1 s, when round trips have been measured, and after 8 s.
+/// `cwnd` in bytes of a sender that starts with 10 segments of it, and sends one segment every 100
+/// ms: after 1 s, when round trips have been measured, and after 8 s.
 fn after_using_little(control: &str, validation: CwndValidation) -> (u64, u64) {
     let mut config = with(control, "newreno");
     config.cwnd_validation = validation;
@@ -80,8 +80,8 @@ fn a_window_that_is_not_used_does_not_grow() {
             assert!(late <= early, "{control}, {validation:?}: {early}, then {late}");
         }
     }
-    // RFC 5681 alone lets it grow, by a segment for each of some 35 delayed ACKs at least: without
-    // validation this test would see it.
+    // RFC 5681 alone lets it grow, by at least a segment for each of some 35 delayed ACKs: the test
+    // detects a lack of validation.
     let (early, late) = after_using_little("reno", CwndValidation::None);
     assert!(late > early + 35 * SMSS, "{early}, then {late}");
 }
@@ -94,7 +94,7 @@ fn a_window_with_three_losses_is_reduced_once() {
             config.initial_window = Size::Mss(20).into();
             let mut pair = pair(&config);
             if *control == "hybla_linux" {
-                // Hybla's first window is RTT/25 ms segments, whatever the initial window.
+                // Hybla's initial window has RTT/25 ms segments, whatever the configured one.
                 pair.delay = Duration::from_millis(250);
             }
             let lost = [4, 8, 12].map(|segment| (1 + segment * SMSS, 0));

@@ -1,4 +1,5 @@
-//! The limit that holds when a connection has nothing more to send, in rigs where it is known.
+//! The limit that a connection reports when it has nothing more to send, in rigs in which that
+//! limit is known.
 
 use crate::rig::{End, Pair, preset, seconds};
 use retx_tcp::{Config, Limit, Size};
@@ -12,7 +13,7 @@ fn config(preset_name: &str, adapt: impl FnOnce(&mut Config)) -> Config {
     config
 }
 
-/// A server that has this to write, 100 ms of round trip away.
+/// A server that has `bytes` to write, at an RTT of 100 ms.
 fn pair(config: &Config, bytes: u64) -> Pair {
     let mut pair = Pair::new(config);
     pair.delay = FAR;
@@ -42,7 +43,8 @@ fn with_all_sent_it_is_the_data() {
     assert_eq!(limit_at(&mut pair, 5.0), Limit::Data);
 }
 
-/// The application has more, and the connection cannot know: it says that all was sent.
+/// The application has more data, which the connection cannot know: it reports that all data have
+/// been sent.
 #[test]
 fn with_a_full_send_buffer_all_of_it_is_sent() {
     let config = config("sack", |config| {
@@ -66,7 +68,7 @@ fn a_peer_with_a_small_buffer_limits_by_its_window() {
     }
 }
 
-/// The client reads nothing: probes of the closed window change nothing about what limits.
+/// The client reads nothing: probes of the closed window do not change the limit.
 #[test]
 fn so_does_one_that_does_not_read() {
     let config = config("sack", |config| config.receive_buffer = Size::Bytes(20_000));
@@ -78,7 +80,7 @@ fn so_does_one_that_does_not_read() {
     assert_eq!(pair.server.connection.snd_wnd(), 0);
 }
 
-/// The first limit in the order counts if neither window has room.
+/// If neither window has room, the limit that comes first in the order counts.
 #[test]
 fn of_two_windows_the_peers_comes_first() {
     let config = config("sack", |config| {
@@ -90,8 +92,8 @@ fn of_two_windows_the_peers_comes_first() {
     assert_eq!(pair.server.connection.flight_size(), pair.server.connection.cwnd());
 }
 
-/// Ten segments at 150 ms, the first lost: the third duplicate at 250 ms begins the recovery, the
-/// retransmission is acknowledged at 350 ms.
+/// Ten segments are sent at 150 ms, and the first is lost. The third duplicate ACK begins the
+/// recovery at 250 ms, and the retransmission is acknowledged at 350 ms.
 #[test]
 fn fast_recovery_is_told_apart() {
     for preset in ["newreno", "sack", "rack", "linux"] {
@@ -108,14 +110,14 @@ fn fast_recovery_is_told_apart() {
     }
 }
 
-/// The last segments of all are lost: the connection has sent all it has, until the timer fires;
-/// then it repairs.
+/// The last segment is lost. Until the timer fires, the connection has sent all its data; then it
+/// repairs the loss.
 #[test]
 fn after_a_timeout_a_repair_is_no_lack_of_data() {
     let mut pair =
         pair(&config("newreno", |config| config.initial_window = Size::Mss(4).into()), 4000);
     pair.lose_copies(End::Server, &[(3001, 0)]);
-    // The third segment's acknowledgment is delayed until 0.45 s, which starts the timer again.
+    // The third segment's acknowledgment is delayed until 0.45 s, and restarts the timer.
     assert_eq!(limit_at(&mut pair, 0.6), Limit::Data);
     let fired = pair.server.connection.poll_timeout();
     pair.drive(fired + Duration::from_millis(1));
@@ -124,7 +126,8 @@ fn after_a_timeout_a_repair_is_no_lack_of_data() {
     assert_eq!(pair.server.connection.limit(pair.now), Limit::Data);
 }
 
-/// Twelve segments at twice the window per 100 ms: the first ten at once, then one each 4.2 ms.
+/// Twelve segments are paced at twice the window per 100 ms: the first ten leave at once, then one
+/// every 4.2 ms.
 #[test]
 fn with_room_and_a_closed_gate_it_is_pacing() {
     let config = config("sack", |config| {
@@ -146,7 +149,7 @@ fn nagle_holds_what_is_less_than_a_segment() {
     assert_eq!(limit_at(&mut pair, 0.151), Limit::Data);
 }
 
-/// A single segment is not acknowledged for 200 ms.
+/// The acknowledgment of a single segment is delayed for 200 ms.
 #[test]
 fn the_peer_says_when_it_delays_its_acknowledgment() {
     let config = config("newreno", |config| {
@@ -161,8 +164,8 @@ fn the_peer_says_when_it_delays_its_acknowledgment() {
     assert!(!pair.client.connection.delays_ack());
 }
 
-/// The glance of an undisturbed connection says what the full look says: here with timestamps,
-/// which close the fast path, and without.
+/// The limit in the usual case equals that of the full computation: the test uses connections
+/// without timestamps, and with timestamps, which close the fast path.
 #[test]
 fn both_looks_say_the_same() {
     for (receive, send) in [(64_000, 1_000_000), (1_000_000, 64_000), (1_000_000, 1_000_000)] {
@@ -180,9 +183,9 @@ fn both_looks_say_the_same() {
     }
 }
 
-/// Linux acknowledges a segment before the application reads it. Windows as in captures of Linux
-/// 6.18 with `SO_RCVBUF` = 3000: of the first two segments the first still waits, so that the
-/// window's edge does not move.
+/// Linux acknowledges a segment before the application reads it. The windows are those of captures
+/// of Linux 6.18 with `SO_RCVBUF` = 3000: when the first segment is acknowledged, it has not been
+/// read yet, so that the window's edge does not move.
 #[test]
 fn linux_acknowledges_before_it_is_read() {
     let mut config = preset("linux");
@@ -197,9 +200,9 @@ fn linux_acknowledges_before_it_is_read() {
     assert_eq!(pair.client.bytes_read, 20_000);
 }
 
-/// A program that writes 20,000 bytes at once: with a send buffer of 16,384 bytes of memory the
-/// second write waits. A single large write fills a block, half of the peer's window, whatever the
-/// buffer holds (`tcp_sendmsg_locked`).
+/// A program writes 20,000 bytes at a time: with a send buffer of 16,384 bytes of memory its second
+/// write waits. A single large write fills a block, which is half of the peer's window, whatever
+/// the size of the buffer (`tcp_sendmsg_locked`).
 #[test]
 fn a_new_write_waits_for_a_full_send_buffer() {
     let first_flight = |write_size| {

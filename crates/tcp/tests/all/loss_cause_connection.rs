@@ -1,4 +1,4 @@
-//! A loss cause in a connection: what it is told, and what follows from its verdict.
+//! A loss cause in a connection: the information that it receives, and the effects of its verdict.
 
 use crate::rig::{End, Pair, preset, seconds};
 use retx_tcp::loss_cause::Cause;
@@ -11,20 +11,21 @@ const fn position(segment: u64) -> u64 {
     1 + (segment - 1) * SMSS
 }
 
-/// A rule as scenarios write it, under a preset with a window of ten segments and an ACK for each.
+/// Configuration of a preset with this rule (as in scenarios), a window of ten segments and an ACK
+/// for each segment.
 fn hearing(name: &str, rule: &str) -> Config {
     let mut config = preset(name);
     config.loss_cause = serde_json::from_str(rule).expect("a rule");
     config.initial_window = Size::Mss(10).into();
     config.initial_ssthresh = Some(Size::Mss(5));
     config.delayed_ack.segments = 1;
-    // Their option would make segments shorter.
+    // The option would make segments shorter.
     config.timestamps = false;
     config
 }
 
-/// Loses the first copies of these segments; each segment takes a microsecond longer than the one
-/// before.
+/// Plays a download in which the first copies of these segments are lost. The delay grows by a
+/// microsecond from segment to segment.
 fn download(config: &Config, lost: &[u64]) -> Pair {
     let mut pair = Pair::with(config, config, [SeqNr(1), SeqNr(2)]);
     let mut lost: Vec<u64> = lost.iter().map(|segment| position(*segment)).collect();
@@ -54,8 +55,8 @@ fn first_episode(pair: &Pair) -> (Episode, bool) {
     found.expect("something is lost")
 }
 
-/// Without timestamps a connection times one segment per round trip. A rule that is told of every
-/// segment sent has a sample from each of five ACKs: `veno_n` needs three.
+/// Without timestamps a connection times one segment per round trip. A rule that is informed of
+/// every segment sent gets a sample from each of five ACKs: `veno_n` needs three.
 #[test]
 fn rules_are_told_of_what_is_sent() {
     let pair = download(&hearing("reno", r#""veno_n""#), &[6]);
@@ -64,7 +65,7 @@ fn rules_are_told_of_what_is_sent() {
     assert_eq!(first_episode(&pair).0.inferred_cause, Cause::Congestion, "two samples");
 }
 
-/// With SACK the sender knows how much is lost; without it, of one segment.
+/// With SACK the sender knows how many segments are lost; without SACK it knows of one.
 #[test]
 fn rules_are_told_how_much_is_lost() {
     let rule = r#"{ "name": "zigzag", "thresholds": [-1e6, 1e6, -1e6, -1e6] }"#;
@@ -79,14 +80,14 @@ fn rules_are_told_how_much_is_lost() {
     }
 }
 
-/// Every preset with a rule that is sure of corruption: what it finds by duplicate ACKs costs no
-/// window, neither during recovery nor after it.
+/// Every preset, with a rule that always assumes corruption: losses found by duplicate ACKs do not
+/// reduce the window, neither during recovery nor after it.
 #[test]
 fn corruption_leaves_the_window_alone() {
     let sure = r#"{ "name": "threshold", "origin": "zero", "threshold": "1 h" }"#;
     for preset in presets::PRESETS {
         let mut config = hearing(preset.name, sure);
-        // A window that has not grown is one that was left alone.
+        // A window that cannot grow shows that it was not reduced.
         config.max_cwnd = Some(Size::Mss(10));
         let pair = download(&config, &[30]);
         let (episode, by_timeout) = first_episode(&pair);
@@ -101,8 +102,8 @@ fn corruption_leaves_the_window_alone() {
     }
 }
 
-/// A timeout taken for corruption sends the same again with the window as it was; one that is taken
-/// for congestion begins with one segment.
+/// After a timeout attributed to corruption the window stays as it was; after one attributed to
+/// congestion it is one segment.
 #[test]
 fn timeouts_are_judged_where_the_rule_says_so() {
     for (timeouts, said, segments) in [(true, Cause::Corruption, 10), (false, Cause::Congestion, 1)]
@@ -120,7 +121,7 @@ fn timeouts_are_judged_where_the_rule_says_so() {
     }
 }
 
-/// A timeout during fast recovery, taken for corruption, too: the window is what it was before
+/// A timeout during fast recovery, also attributed to corruption: the window is that from before
 /// recovery inflated it.
 #[test]
 fn corruption_ends_what_recovery_does_to_the_window() {

@@ -1,4 +1,4 @@
-//! Properties of every rule that tells corruption from congestion.
+//! Properties of every rule that distinguishes corruption from congestion.
 
 use proptest::prelude::*;
 use retx_tcp::congestion_control::{Ack, Sent, Window};
@@ -80,8 +80,8 @@ fn contradictions_are_refused_by_name() {
     }
 }
 
-/// Nothing is taken for corruption that nothing speaks for. `mbiaz` alone needs no RTT: it reads
-/// the spacing of ACKs, and says nothing before there is one.
+/// Without evidence no loss is attributed to corruption. Only `mbiaz` needs no RTT: it uses the
+/// spacing of ACKs, and until there is one, it has no evidence.
 #[test]
 fn without_an_rtt_every_loss_is_congestion() {
     for name in Config::BUILT_IN {
@@ -100,9 +100,9 @@ fn without_an_rtt_every_loss_is_congestion() {
     }
 }
 
-/// On a path without queues, hit once, each rule but `none` speaks for corruption (the RTT before
-/// was a little higher until just now, for `zigzag`); while its queue grows from nothing to as long
-/// as the path, and overflows, each speaks for congestion.
+/// After a single loss on a path without queues, each rule but `none` decides for corruption (for
+/// `zigzag` the RTT has been a little higher until shortly before). When the queue grows from empty
+/// to the length of the path, and overflows, each decides for congestion.
 #[test]
 fn an_idle_path_and_an_overflowing_queue() {
     let said = |name: &str, rtt: &dyn Fn(u64) -> u64, gap: u64| {
@@ -121,10 +121,10 @@ fn an_idle_path_and_an_overflowing_queue() {
         state.cause(&loss(false, 1))
     };
     let idle = |n: u64| 50_000_000 + if n < 195 { 100_000 } else { 0 };
-    // Segments sent every millisecond leave every 1.25 ms.
+    // Segments that are sent every millisecond leave the queue every 1.25 ms.
     let growing = |n: u64| 50_000_000 + n * 250_000;
     for name in Config::BUILT_IN {
-        // `eln` has been told nothing.
+        // No relay has informed `eln`.
         let random =
             if matches!(*name, "none" | "eln") { Cause::Congestion } else { Cause::Corruption };
         assert_eq!(said(name, &idle, 2_000_000), random, "{name}, idle");
@@ -132,7 +132,7 @@ fn an_idle_path_and_an_overflowing_queue() {
     }
 }
 
-/// One thing that happens to a rule.
+/// Call of a rule.
 #[derive(Debug, Clone)]
 enum Step {
     Sent(Sent),
@@ -207,7 +207,7 @@ fn verdicts(state: &mut State, steps: &[Step]) -> Vec<Cause> {
 }
 
 proptest! {
-    /// Whatever comes, a rule does not panic, and says the same when the same comes again.
+    /// No input makes a rule panic, and the same input gives the same verdicts.
     #[test]
     fn any_input_is_judged_and_the_same_input_alike(
         steps in proptest::collection::vec(step(), 1..60)

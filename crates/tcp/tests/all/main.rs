@@ -1,5 +1,5 @@
-//! Tests of this crate's public interface, in one program, since each more would be
-//! optimised and linked on its own.
+//! Tests of this crate's public interface. They share one binary, because each further binary would
+//! be optimised and linked separately.
 //!
 //! `cargo test -p retx-tcp --test all FILE::` runs one file.
 

@@ -4,7 +4,7 @@
 use crate::rig::{End, Pair, preset, seconds};
 use retx_tcp::{Config, Size};
 
-/// Times in ms at which data left.
+/// Times in ms at which data were sent.
 fn times(config: &Config, bytes: u64) -> Vec<f64> {
     let mut pair = Pair::new(config);
     pair.server.to_write = bytes;
@@ -25,9 +25,9 @@ fn paced(window: u64) -> Config {
     config
 }
 
-/// The handshake measures 40 ms. In slow start 30 segments leave at 2·30/40 ms, the tenth being the
-/// first to be followed by a gap; and the last ACK of the ten that left at once comes after 40 ms,
-/// within the burst: nothing has changed by then.
+/// The handshake measures 40 ms. In slow start 30 segments are sent at 2·30/40 ms; the first ten
+/// leave at once, and the first gap follows the tenth. Their ACKs arrive after 40 ms, when the 30
+/// segments have been sent: nothing has changed the rate by then.
 #[test]
 fn twice_the_window_per_round_trip_in_slow_start() {
     let sent = times(&paced(30), 30_000);
@@ -37,7 +37,7 @@ fn twice_the_window_per_round_trip_in_slow_start() {
     }
 }
 
-/// From half of ssthresh on, 1.2 times.
+/// The factor is 1.2 from half of ssthresh on.
 #[test]
 fn a_fifth_more_than_the_window_in_congestion_avoidance() {
     for (ssthresh, percent) in [(60, 120.0), (61, 200.0)] {
@@ -48,8 +48,8 @@ fn a_fifth_more_than_the_window_in_congestion_avoidance() {
     }
 }
 
-/// Unpaced, each ACK lets two segments and more go at once; paced, nothing leaves together after
-/// the first ten.
+/// Without pacing each ACK releases two or more segments at once; with pacing no two segments leave
+/// together after the first ten.
 #[test]
 fn no_two_segments_leave_together() {
     let together = |pacing| {
@@ -60,7 +60,7 @@ fn no_two_segments_leave_together() {
     assert!(together(false) > 100);
 }
 
-/// Every preset delivers as much, paced or not.
+/// Every preset delivers all data when it is paced.
 #[test]
 fn all_presets_can_be_paced() {
     for preset in retx_tcp::presets::PRESETS {

@@ -1,12 +1,12 @@
-//! Spurious timeouts: a delay spike without a loss, and what each detector makes of it.
+//! Spurious timeouts: the effect of a delay spike without a loss under each detector.
 
 use crate::rig::{End, Pair, preset, seconds};
 use retx_tcp::{Config, Event, Size};
 use retx_units::Duration;
 
-/// RTT 40 ms, ACK per segment, a window of 20 segments; from 1 s on the way to the client stands
-/// still, until 3 s later everything comes through in order. The least RTO of 2 s lets the timer
-/// expire once in that time.
+/// RTT 40 ms, an ACK for each segment, a window of 20 segments. From 1 s on nothing reaches the
+/// client for 3 s; then everything arrives in order. The minimum RTO of 2 s lets the timer expire
+/// once in that time.
 fn spike(change: impl Fn(&mut Config)) -> Pair {
     let mut config = preset("newreno");
     config.initial_window = Size::Mss(10).into();
@@ -38,14 +38,14 @@ fn retransmissions(pair: &Pair) -> usize {
     pair.sent.iter().filter(|sent| sent.transmit.retransmission).count()
 }
 
-/// The timer sends one segment again. Without detection the rest of the window of 20 follows.
+/// The timer retransmits one segment. Without detection the rest of the window of 20 follows.
 #[test]
 fn a_delay_spike_makes_a_window_of_needless_retransmissions() {
     let pair = spike(|_| {});
     assert!(retransmissions(&pair) >= 15, "{}", retransmissions(&pair));
 }
 
-/// RFC 5682: the retransmission of the timer, and no other.
+/// RFC 5682: only the timer retransmits.
 #[test]
 fn frto_sends_only_the_timers_retransmission() {
     for response in ["full_undo", "rfc4015", "conservative"] {
@@ -60,7 +60,7 @@ fn frto_sends_only_the_timers_retransmission() {
     assert_eq!(retransmissions(&pair), 1, "with SACK");
 }
 
-/// RFC 3522: the first acceptable ACK tells.
+/// RFC 3522: the first acceptable ACK decides.
 #[test]
 fn eifel_needs_timestamps_and_one_ack() {
     let with = |timestamps: bool| {
@@ -82,8 +82,9 @@ fn stoder_sends_one_byte_less() {
     assert_eq!(again[0].transmit.segment.payload_bytes, 1_459);
 }
 
-/// RFC 2883: the receiver reports what came twice; once all is reported the window comes back. By
-/// then it has been sent: RFC 3708 promises no fewer retransmissions, and no more.
+/// RFC 2883: the receiver reports segments that arrived twice. Once all retransmissions are
+/// reported, the window is restored; by then the whole window has been retransmitted, since RFC
+/// 3708 does not avoid retransmissions.
 #[test]
 fn dsack_takes_the_reduction_back() {
     let choose = |config: &mut Config| {
@@ -106,8 +107,8 @@ fn dsack_takes_the_reduction_back() {
     assert!(retransmissions(&with) <= retransmissions(&without));
 }
 
-/// A full undo restores the window that was in force, RFC 4015 at most what is in flight and the
-/// initial window, the conservative response the reduced one.
+/// A full undo restores the window from before the timeout; RFC 4015 restores at most the data in
+/// flight plus the initial window; the conservative response keeps the reduced window.
 #[test]
 fn responses_differ_in_the_window() {
     let window = |response| {
@@ -131,7 +132,8 @@ fn responses_differ_in_the_window() {
     assert_eq!(after, 10 * 1_460);
 }
 
-/// The trap: one lost segment, and its retransmission's ACK covers everything. F-RTO says nothing.
+/// One segment is lost, and the ACK of its retransmission covers everything. F-RTO must not call
+/// that spurious.
 #[test]
 fn an_ack_of_everything_is_not_spurious() {
     let mut config = preset("newreno");
@@ -142,11 +144,12 @@ fn an_ack_of_everything_is_not_spurious() {
     pair.lose_copies(End::Server, &[(1, 0)]);
     pair.drive(seconds(10.0));
     assert_eq!(pair.client.bytes_read, 1_460 * 3);
-    // Reduced, and grown by one segment since: not undone.
+    // The window was reduced, and has grown by one segment since: no undo.
     assert!(pair.server.connection.cwnd() <= 2 * 1_460, "{}", pair.server.connection.cwnd());
 }
 
-/// A real loss: the duplicate ACKs of step 3 send F-RTO back to the conventional recovery.
+/// After a real loss the duplicate ACKs of step 3 make F-RTO continue with the conventional
+/// recovery.
 #[test]
 fn a_real_loss_is_repaired_all_the_same() {
     for (sack, detection) in [(false, "newreno"), (true, "sack"), (true, "rack")] {

@@ -4,7 +4,7 @@ use crate::rig::{End, Pair, preset, seconds};
 use retx_tcp::{Config, Event, Size, State};
 use retx_units::{Duration, Time};
 
-/// Times (ms) at which the server sent the segment at `position`.
+/// Times in ms at which the server sent the segment at `position`.
 fn copies(pair: &Pair, position: u64) -> Vec<f64> {
     let sent = pair.data_sent(End::Server);
     sent.iter().filter(|sent| sent.1 == position).map(|sent| sent.0).collect()
@@ -14,9 +14,9 @@ fn losing(position: u64, copies: u32) -> Vec<(u64, u32)> {
     (0..copies).map(|copy| (position, copy)).collect()
 }
 
-/// SYN 0, SYN/ACK 20, ACK 40: the first data leave at 60 ms. The handshake gives R = 40 ms, so
-/// SRTT + 4·RTTVAR = 40 + 80 = 120 ms: the minimum of 1 s is in force, doubled each time (§5.5),
-/// at most 64 s (§2.5).
+/// SYN at 0, SYN/ACK at 20, ACK at 40 ms: the first data leave at 60 ms. The handshake gives R = 40
+/// ms, so SRTT + 4·RTTVAR = 40 + 80 = 120 ms: the minimum of 1 s is in force, doubled each time
+/// (§5.5), up to 64 s (§2.5).
 #[test]
 fn backoff_doubles_up_to_its_cap() {
     let mut config = preset("riverbed_reno");
@@ -47,8 +47,8 @@ fn a_coarse_timer_fires_on_its_grid() {
     assert_eq!(copies(&pair, 1), [60.0, 1_500.0, 3_500.0, 7_500.0, 15_500.0]);
 }
 
-/// RTTs in ticks of 100 ms: 40 ms measure as 0 or 1 tick. From 20 ms (SYN/ACK) to 60 ms no tick
-/// passes: R = 0, RTO = 0 + max(G, 0) = 100 ms above a minimum of 50 ms.
+/// RTTs are measured in ticks of 100 ms: an RTT of 40 ms gives 0 or 1 tick. Between 20 ms (SYN/ACK)
+/// and 60 ms there is no tick: R = 0, so RTO = 0 + max(G, 0) = 100 ms, above the minimum of 50 ms.
 #[test]
 fn coarse_rtt_ticks() {
     let mut config = preset("riverbed_reno");
@@ -62,16 +62,17 @@ fn coarse_rtt_ticks() {
     assert_eq!(copies(&pair, 1), [60.0, 160.0, 360.0]);
 }
 
-/// Karn: the backoff outlives the ACK of a retransmission and ends with the first RTT measured on
-/// a segment sent once.
+/// Karn: the ACK of a retransmission does not end the backoff; the first RTT of a segment that was
+/// sent once does.
 #[test]
 fn backoff_is_kept_until_a_valid_sample() {
     let mut config = preset("riverbed_reno");
     config.timer_granularity = Duration::ZERO;
     config.delayed_ack.segments = 1;
     let mut pair = Pair::new(&config);
-    // Three copies of the first segment are lost: 60, 1060, 3060 ms; 7060 gets through, and its
-    // ACK (7100) covers both segments of the initial window. The next segment is lost as well.
+    // Three copies of the first segment are lost, at 60, 1060 and 3060 ms. The one sent at 7060 ms
+    // arrives, and its ACK at 7100 ms covers both segments of the initial window. The next segment
+    // is lost as well.
     let mut losses = losing(1, 3);
     losses.push((2_921, 0));
     losses.push((20_441, 0));
@@ -79,9 +80,9 @@ fn backoff_is_kept_until_a_valid_sample() {
     pair.server.to_write = 20_441 - 1 + 100;
     pair.drive(seconds(100.0));
     assert_eq!(copies(&pair, 1), [60.0, 1_060.0, 3_060.0, 7_060.0]);
-    // Still three doublings: 8 s after 7.1 s.
+    // The wait is still doubled three times: 8 s after 7.1 s.
     assert_eq!(copies(&pair, 2_921), [7_100.0, 15_100.0]);
-    // The last segment of the stream is lost after valid samples: back to 1 s.
+    // The last segment of the stream is lost after valid samples: the wait is 1 s again.
     let last = copies(&pair, 20_441);
     assert_eq!(last.len(), 2);
     assert!((last[1] - last[0] - 1_000.0).abs() < 41.0, "{last:?}");
@@ -135,7 +136,7 @@ fn linux_gives_up_by_time() {
     pair.drive(seconds(3_000.0));
     assert_eq!(pair.server.connection.state(), State::Closed);
     let sent = copies(&pair, 1);
-    // The probe is none of them.
+    // The tail loss probe, which is sent second, does not count.
     let (first, last) = (sent[2], sent[sent.len() - 1]);
     let end = pair.server.events.iter().find(|(_, event)| *event == Event::Reset);
     let end = end.unwrap().0.as_nanos() as f64 / 1e6;
@@ -159,7 +160,7 @@ fn timestamps_end_the_backoff_at_once() {
     assert_eq!(pair.server.connection.rto(), Duration::from_secs(1));
 }
 
-/// Calling `handle_timeout` and `poll_transmit` more often than asked changes nothing.
+/// Calls of `handle_timeout` and `poll_transmit` more often than necessary change nothing.
 #[test]
 fn needless_polling_changes_nothing() {
     let run = |config: &Config, eager: bool| {

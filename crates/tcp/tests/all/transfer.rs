@@ -16,7 +16,7 @@ fn a_clean_download() {
     pair.server.close_when_written = true;
     pair.drive(seconds(200.0));
     assert_eq!(pair.client.bytes_read, 100_000);
-    // The client closed second: the server lingers, and has been for 60 s by then.
+    // The client closed second, so the server was in TIME-WAIT, and its 60 s are over.
     assert_eq!(pair.states(), [State::Closed, State::Closed]);
     let flags: Vec<Flags> = pair.sent.iter().map(|sent| sent.transmit.segment.flags).collect();
     assert_eq!(flags[0], Flags::SYN);
@@ -34,7 +34,8 @@ fn initial_window_then_slow_start() {
     let mut pair = Pair::new(&config);
     pair.server.to_write = 1460 * 30;
     pair.drive(seconds(0.15));
-    // SYN 0, SYN/ACK 20, ACK 40 ms: the server sends at 60. Then 2, 4, 8 … a round trip of 40 ms.
+    // SYN at 0, SYN/ACK at 20, ACK at 40 ms: the server sends from 60 ms on, 2, 4, 8 … segments per
+    // round trip of 40 ms.
     let at = |ms: f64| {
         pair.data_sent(End::Server).iter().filter(|sent| (sent.0 - ms).abs() < 0.5).count()
     };
@@ -61,7 +62,7 @@ fn simultaneous_open_and_close() {
 fn lost_syn_and_fin_are_sent_again() {
     let mut config = preset("reno");
     config.initial_rto = Duration::from_secs(1);
-    // Else the second ACK of the handshake, a duplicate, lets a segment go.
+    // With limited transmit the second ACK of the handshake, a duplicate, would release a segment.
     config.limited_transmit = false;
     let mut pair = Pair::new(&config);
     pair.lose_copies(End::Server, &[(0, 0), (3_001, 0), (3_001, 1)]);
@@ -76,8 +77,9 @@ fn lost_syn_and_fin_are_sent_again() {
         .filter(|sent| sent.transmit.segment.flags.contains(Flags::SYN))
         .map(|sent| sent.at.as_secs_f64())
         .collect();
-    // SYN at 0; the first SYN/ACK (20 ms) is lost. The client's timer expires at 1 s and the
-    // server answers the repeated SYN at 1.02 s, as its own timer expires.
+    // The SYN is sent at 0, and the first SYN/ACK, sent at 20 ms, is lost. The client's timer
+    // expires at 1 s, and the server answers the repeated SYN at 1.02 s, when its own timer
+    // expires.
     assert_eq!(syns[..3], [0.0, 0.02, 1.0]);
     // RFC 5681 §3.1: a lost SYN/ACK means an initial window of one segment.
     let first: Vec<f64> = pair.data_sent(End::Server).iter().map(|sent| sent.0).collect();
@@ -126,7 +128,7 @@ fn silly_windows_are_avoided() {
     let mut config = preset("reno");
     config.receive_buffer = Size::Bytes(4_380);
     let mut pair = Pair::new(&config);
-    // The application takes 100 bytes every 10 ms.
+    // The application reads 100 bytes every 10 ms.
     pair.client.reads = 100;
     pair.look_every = Duration::from_millis(10);
     pair.server.to_write = 100_000;
@@ -182,12 +184,12 @@ fn delayed_acks() {
         .filter(|sent| sent.from == End::Client && sent.transmit.segment.payload_bytes == 0)
         .map(|sent| sent.at.as_secs_f64() * 1e3)
         .collect();
-    // SYN, the handshake's ACK, one ACK for two segments, and after 200 ms one for the third.
+    // The SYN, the handshake's ACK, one ACK for two segments, and after 200 ms one for the third.
     assert_eq!(acks, [0.0, 40.0, 80.0, 280.0]);
 }
 
-/// Karn, and what cumulative ACKs hide: in a recovery of several round trips no RTT is measured but
-/// that of 40 ms.
+/// Karn's rule, and the delay of cumulative ACKs: even in a recovery of several round trips, all
+/// measured RTTs are 40 ms.
 #[test]
 fn recovery_does_not_spoil_rtt_samples() {
     for name in ["tahoe", "reno", "newreno"] {
@@ -210,7 +212,7 @@ fn recovery_does_not_spoil_rtt_samples() {
     }
 }
 
-/// Trouble that a channel may make to a frame, per direction.
+/// Probabilities of what a channel does to a frame, per direction.
 #[derive(Debug, Clone, Copy)]
 struct Trouble {
     loss: f64,
@@ -230,7 +232,8 @@ fn trouble() -> impl Strategy<Value = Trouble> {
 struct Case {
     seed: u64,
     trouble: Trouble,
-    /// A preset as it is, or (beyond the last) NewReno with what follows.
+    /// Index of a preset, used unchanged; an index after the last means NewReno with the following
+    /// settings.
     preset: usize,
     detection: usize,
     spurious: usize,
@@ -255,7 +258,7 @@ fn case() -> impl Strategy<Value = Case> {
         ),
         (prop_oneof![Just(536u32), Just(1460), 1u32..3_000], 1u64..200_000),
         ([0u64..60_000, 0u64..8_000], prop_oneof![Just(u64::MAX), 100u64..20_000]),
-        // Close to the wrap as often as not.
+        // Half of the initial sequence numbers are close to the wrap.
         ((any::<u32>(), u32::MAX - 30_000..=u32::MAX), any::<u8>()),
     )
         .prop_map(|(a, b, c, d)| Case {
@@ -274,7 +277,7 @@ fn case() -> impl Strategy<Value = Case> {
         })
 }
 
-/// The TCP of a case.
+/// Configuration of a case.
 fn config(case: &Case) -> Config {
     let mut config = preset("newreno");
     if let Some(preset) = PRESETS.get(case.preset) {
@@ -306,8 +309,8 @@ fn run(case: &Case) -> Pair {
     let mut pair = Pair::with(&config, &config, case.iss.map(SeqNr));
     let mut stream = StreamKey { seed: case.seed, replication: 0 }.stream("wire");
     let trouble = case.trouble;
-    // A FIN that is repeated every 8 s must get through before the peer leaves TIME-WAIT, which
-    // takes 60 s and may begin at once. A closed peer answers with a reset, and rightly so.
+    // A FIN that is repeated every 8 s must arrive before the peer leaves TIME-WAIT, which takes 60
+    // s and may begin at once: a closed peer would answer with a reset.
     let loss_ends = seconds(45.0);
     pair.channel = Box::new(move |sent| {
         if sent.at >= loss_ends {
@@ -340,8 +343,8 @@ fn cases() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
-    /// Whatever the wire does: all bytes arrive once, in order (the rig asserts it at each read),
-    /// and both ends close once the loss has ended.
+    /// Under any behaviour of the wire all bytes arrive once, in order (which the rig asserts at
+    /// each read), and both ends close once the losses have ended.
     #[test]
     fn everything_arrives(case in case()) {
         let mut pair = run(&case);
@@ -354,8 +357,8 @@ proptest! {
     }
 }
 
-/// RFC 5681 §4.1: after a pause longer than the RTO the ACK clock is lost, and no more than the
-/// initial window may leave at once.
+/// RFC 5681 §4.1: after a pause longer than the RTO the ACK clock is lost, and at most the initial
+/// window may be sent at once.
 #[test]
 fn a_pause_takes_the_window_back() {
     let mut pair = Pair::new(&preset("linux"));
@@ -372,7 +375,7 @@ fn a_pause_takes_the_window_back() {
     assert!((1..=10 * 1460).contains(&burst), "{burst}");
 }
 
-/// Only data that were sent before are retransmissions, and no pure acknowledgment is one.
+/// Only data that were sent before count as retransmissions, and no pure acknowledgment does.
 #[test]
 fn retransmissions_are_marked() {
     let mut pair = Pair::new(&preset("newreno"));
@@ -400,12 +403,12 @@ fn sequence_numbers_wrap_with_scaled_windows() {
     pair.drive(seconds(60.0));
     assert_eq!(pair.client.bytes_read, 3_000_000);
     assert!(pair.sent.iter().all(|sent| sent.at < Time::ZERO + Duration::from_secs(5)));
-    // Without scaling 65,535 bytes would be the most.
+    // Without scaling the window could not exceed 65,535 bytes.
     assert!(pair.server.connection.snd_wnd() > 1_000_000);
 }
 
-/// RACK's timer, in the middle of a paced recovery, took back what an ACK had let go: cwnd became
-/// 0, and Vegas left it there after the timeout.
+/// Once, RACK's timer withdrew in a paced recovery the room that an ACK had given: cwnd became 0,
+/// and Vegas left it at 0 after the timeout.
 #[test]
 fn a_timer_takes_no_room_back() {
     let trouble = Trouble {

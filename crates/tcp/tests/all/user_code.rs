@@ -1,4 +1,4 @@
-//! Code of the user's own behind a decision: when it is started, held within bounds, and stopped.
+//! User code that takes a decision: when it is started, limited, and stopped.
 
 use crate::rig::{self, Pair, preset};
 use retx_tcp::congestion_control::{self, Ack, CongestionControl, Loss, Sent, State, Window};
@@ -9,7 +9,7 @@ use retx_units::{Duration, Time};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Reno behind a trait object, which may fail at its nth call of `on_ack`.
+/// Reno behind a trait object, which can fail at a given call of `on_ack`.
 #[derive(Debug)]
 struct Mine {
     reno: State,
@@ -92,8 +92,8 @@ fn download(config: &Config) -> Pair {
     pair
 }
 
-/// The end that only acknowledges, and sends a FIN, has no instance; the other's knows of every
-/// byte.
+/// The end that only acknowledges, and sends a FIN, has no instance; that of the other end is
+/// informed of every byte.
 #[test]
 fn an_end_that_sends_has_an_instance() {
     let (maker, config) = mine(u64::MAX);
@@ -107,7 +107,7 @@ fn an_end_that_sends_has_an_instance() {
     assert_eq!(trace(&pair), trace(&download(&preset("reno"))));
 }
 
-/// A single byte might be a FIN: it is told once more is known.
+/// A single byte may be a FIN: it is reported to the instance once that is known.
 #[test]
 fn a_single_byte_is_not_lost() {
     let (maker, config) = mine(u64::MAX);
@@ -119,7 +119,7 @@ fn a_single_byte_is_not_lost() {
     assert_eq!(sent.iter().map(|sent| (sent.position, sent.bytes)).collect::<Vec<_>>(), [(1, 1)]);
 }
 
-/// Nor when more follows before its ACK.
+/// A single byte is also reported if more data follow before its ACK.
 #[test]
 fn a_single_byte_is_told_before_what_follows() {
     let (maker, mut config) = mine(u64::MAX);

@@ -82,8 +82,8 @@ impl Path {
     }
 }
 
-/// With 20 ms at a segment per ms the bandwidth is found, and the window is twice the path's
-/// capacity plus six for the budget and two in the probing phase; aggregation adds one segment.
+/// On a path of 20 ms and one segment per ms the bandwidth is found. The window is twice the path's
+/// capacity, plus six segments for the budget, two in the probing phase, and one for aggregation.
 #[test]
 fn the_model_of_a_known_path() {
     let mut path = Path::new();

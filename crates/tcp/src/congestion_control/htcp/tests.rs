@@ -18,8 +18,8 @@ fn alpha_grows_with_the_time_since_the_last_congestion() {
     }
 }
 
-/// An RTT of 100 ms is the reference; 20 ms give a fifth, at most a tenth; 400 ms give twice as
-/// much, not four times. And 2·(1 − β): 0.4 for β = 0.8.
+/// An RTT of 100 ms is the reference. 20 ms give a fifth, and no RTT gives less than a tenth; 400
+/// ms give twice as much, not four times. The factor 2·(1 − β) is 0.4 for β = 0.8.
 #[test]
 fn alpha_is_scaled_by_the_rtt_and_the_reduction() {
     let mut htcp = htcp();
@@ -148,7 +148,7 @@ fn a_timeout_sets_the_threshold_once() {
     assert_eq!((window.ssthresh, htcp.last_congestion), (10_000, 500));
 }
 
-/// A path of 20 ms, and then a queue of 20 segments: RTTs from 5 to 10 ticks, and growth beyond.
+/// The RTT is 20 ms (5 ticks) on an idle path, and 10 to 12 ticks with 20 segments queued.
 #[test]
 fn measures_a_path() {
     let mut htcp = htcp();
@@ -158,6 +158,6 @@ fn measures_a_path() {
     path.rounds(&mut htcp, 5);
     assert_eq!(htcp.min_rtt, 5);
     assert!((10..=12).contains(&htcp.max_rtt), "{}", htcp.max_rtt);
-    // 1000 segments/s at the bottleneck; the quantum is a tick in ten.
+    // The bottleneck carries 1000 segments/s; the resolution is one tick in ten.
     assert!((900..=1100).contains(&htcp.throughput.average), "{}", htcp.throughput.average);
 }

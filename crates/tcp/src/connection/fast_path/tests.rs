@@ -27,7 +27,7 @@ struct World {
     now: Time,
     ends: [End; 2],
     flights: Vec<Flight>,
-    /// Reciprocal loss probability, and reciprocal probability of delay.
+    /// Reciprocals of the probabilities of loss and of delay.
     lost: u64,
     late: u64,
     /// Number of steps at which the fast paths were open: of an undisturbed sender, in its
@@ -45,7 +45,7 @@ fn kept(connection: &Connection) -> String {
     format!("{connection:?}")
 }
 
-/// Passes a packet to a connection like the engine.
+/// Passes a packet to a connection as the engine does.
 fn take(connection: &mut Connection, now: Time, transmit: &Transmit) {
     let Transmit { segment, ecn, .. } = transmit;
     let timestamps = segment.options.timestamps;
@@ -76,7 +76,7 @@ fn config(stream: &mut Stream) -> Config {
     config.initial_window = Size::Mss(1 + stream.below(10)).into();
     config.delayed_ack.segments = 1 + stream.below(3) as u32;
     if stream.below(if name == "sack" { 2 } else { 4 }) == 0 {
-        // Configuration for the fast paths of a recovery, and for those with details.
+        // Configurations for the fast paths of a recovery, and for the detailed ones.
         return config;
     }
     config.nagle = stream.below(2) == 0;
@@ -147,7 +147,7 @@ impl World {
         }
     }
 
-    /// Sends all pending segments, and takes the events.
+    /// Sends all pending segments, and polls the events.
     fn serve(&mut self) {
         let now = self.now;
         for end in 0..2 {

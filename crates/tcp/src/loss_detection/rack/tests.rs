@@ -95,8 +95,9 @@ fn linux_measures_reordering_in_segments() {
     assert_eq!(state.reordering(), Some(5));
 }
 
-/// The ACK of a retransmission that also delivers an original: RACK.rtt is the original's 22
-/// ms. Original and SACK show reordering: a quarter of 10 ms, and 2 ms of slack.
+/// The ACK of a retransmission also delivers an original: RACK.rtt is the original's 22 ms. The
+/// original and SACK show reordering, so the window is a quarter of 10 ms; the timer adds 2 ms of
+/// slack.
 #[test]
 fn linux_goes_by_the_last_segment_in_order() {
     let (mut state, mut board) = linux();

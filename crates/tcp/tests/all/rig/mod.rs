@@ -1,4 +1,4 @@
-//! Two connections and a wire between them: drop, drive, assert.
+//! Two connections and a wire between them, for tests that lose segments and check the outcome.
 
 use retx_tcp::{Config, Connection, Event, State, Transmit, presets};
 use retx_units::{Duration, SeqNr, Time};
@@ -8,9 +8,9 @@ use std::collections::{BTreeSet, BinaryHeap};
 /// End of the pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
-    /// The one that opens.
+    /// The end that opens the connection.
     Client,
-    /// The one that listens.
+    /// The end that listens.
     Server,
 }
 
@@ -28,12 +28,13 @@ pub struct Sent {
     pub transmit: Transmit,
 }
 
-/// An end with its application: how much it still has to write, and how it reads.
+/// An end with its application: the bytes that it still has to write, and how it reads.
 pub struct Host {
     pub connection: Connection,
     pub to_write: u64,
     pub close_when_written: bool,
-    /// Bytes that each look at the socket may take; `u64::MAX` reads at once.
+    /// Largest number of bytes read at each look at the socket; `u64::MAX` means that data are read
+    /// at once.
     pub reads: u64,
     pub bytes_read: u64,
     pub events: Vec<(Time, Event)>,
@@ -57,7 +58,7 @@ impl Host {
         }
     }
 
-    /// All of the first `bytes` bytes of the peer's stream have been on the wire to here.
+    /// True if the wire has delivered all of the first `bytes` bytes of the peer's stream here.
     fn has_been_given(&mut self, bytes: u64) -> bool {
         while let Some(&(left, right)) =
             self.delivered.first().filter(|range| range.0 <= self.reached)
@@ -83,7 +84,7 @@ pub struct Pair {
     pub sent: Vec<Sent>,
     flights: BinaryHeap<Flight>,
     count: u64,
-    /// The applications look at their sockets this often, besides at every arrival.
+    /// Interval at which the applications look at their sockets, in addition to every arrival.
     pub look_every: Duration,
     next_look: Time,
     iss: [SeqNr; 2],
@@ -185,7 +186,7 @@ impl Pair {
         host.connection.handle_segment(now, &sent.transmit.segment);
     }
 
-    /// The application of an end looks at its socket, and the connection sends what it can.
+    /// Lets the application of an end look at its socket, and the connection send what it can.
     fn serve(&mut self, end: End) {
         let now = self.now;
         let iss = self.iss[end as usize];
