@@ -189,7 +189,7 @@ pub enum IdleRestart {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LostSyn {
-    /// The first (RFC 5681 §3.1).
+    /// The first loss (RFC 5681 §3.1).
     #[default]
     First,
     /// The second timeout, unless the response echoes the timestamp of the first SYN (Linux

@@ -216,7 +216,7 @@ impl Bbr {
 
     /// `bbr_packets_in_net_at_edt`: segments in flight when the next one may leave.
     fn flight_at_departure(&self, flight: u64, pacing_delay: Duration) -> u64 {
-        // While it probes, the burst about to be sent is counted as well.
+        // While the sender probes for bandwidth, the burst about to be sent is counted as well.
         let more = if self.pacing_gain > UNIT { self.burst() } else { 0 };
         let delivered = self.bandwidth().segments_in(pacing_delay, self.smss);
         (flight + more).saturating_sub(delivered)

@@ -62,7 +62,8 @@ impl Connection {
         // Without SACK, Linux counts each duplicate ACK as a selectively acknowledged segment
         // (`tcp_add_reno_sack`).
         let sacked = sacked + sender.board.assumed_segments();
-        // A timeout during fast recovery replaces it (`tcp_enter_loss`), so it is tested first.
+        // A timeout during fast recovery ends that recovery (`tcp_enter_loss`), so timeouts are
+        // tested first.
         let loss_state = if sender.timeout_recovery_end > 0 {
             LossState::Loss
         } else if sender.loss_detection.in_recovery() {

@@ -61,7 +61,7 @@ impl Sender {
     }
 
     /// Grows the window for an acknowledgment of new data, if the window is the limit; in Linux by
-    /// the data it delivers (`acked_sacked`). A purely `selective` acknowledgment does so, too,
+    /// the data it delivers (`acked_sacked`). A purely `selective` acknowledgment grows it, too,
     /// once more reordering than the initial DupThresh was seen (`tcp_may_raise_cwnd`).
     pub fn grow(&mut self, ack: &congestion_control::Ack, selective: bool) {
         let as_linux = self.loss_detection.as_linux();

@@ -92,8 +92,8 @@ impl Scoreboard {
     fn take_block(&mut self, left: u64, right: u64, mut show: impl FnMut(&Record)) {
         let mut from = left;
         let mut fresh = false;
-        // Only those parts of a block are visited that are new, so repeated blocks (RFC 2018 §4)
-        // cost one search each.
+        // Only the new parts of a block are visited, so repeated blocks (RFC 2018 §4) cost one
+        // search each.
         while let Some((gap_left, gap_right)) = self.sacked.first_gap(from, right) {
             let mut index = self.first_from(gap_left);
             while let Some(record) = self.records.get_mut(index).filter(|it| it.end() <= gap_right)

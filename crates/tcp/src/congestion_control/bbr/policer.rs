@@ -90,7 +90,7 @@ impl Policer {
             self.is_sampling = true;
             self.begin(progress);
         }
-        // The application may have limited the rate, which then is not the policer's.
+        // A rate that the application has limited is not the policer's.
         if progress.is_app_limited {
             self.reset();
             return Outcome::Nothing;
