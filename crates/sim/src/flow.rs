@@ -261,12 +261,9 @@ impl Flow {
         if side == Side::Receiver {
             arriving.hand_over(now, &mut self.ends[RECEIVER]);
             if packet.seq_len() > 0 {
-                self.record_arrival(packet, recorder);
+                self.record_arrival(now, packet, recorder);
             }
             self.read(now, recorder);
-            if packet.seq_len() > 0 {
-                self.note_held_ack(now);
-            }
             self.drive_receiver(now, recorder);
         } else {
             self.record.note_sender_wakes();

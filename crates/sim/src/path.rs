@@ -35,8 +35,11 @@ pub struct PathProduct {
     busy_bytes: u64,
     /// Time at which `busy_bytes` becomes invalid, because the product changes.
     until: Time,
+    /// Time before which `busy_bytes` stays as it is; 0 without a connection, and if each
+    /// acknowledgment may change it.
+    pub simple_until: Time,
     /// Bytes in flight of this flow that are included in the sum of its bottleneck.
-    pub counted: u64,
+    counted: u64,
     /// Product as a step function of time; the first step is at time 0.
     steps: Box<[Step]>,
     /// Waiting times of acknowledgments; `None` if their path carries no data of other flows.
@@ -84,6 +87,7 @@ impl PathProduct {
             is_shared: false,
             busy_bytes: 0,
             until: Time::ZERO,
+            simple_until: Time::ZERO,
             counted: 0,
             steps: steps.into_iter().map(|(step, _)| step).collect(),
             acks: waits.then(Box::default),
@@ -97,11 +101,16 @@ impl PathProduct {
         }
     }
 
+    /// Ends a connection.
+    pub fn end_connection(&mut self) {
+        [self.until, self.simple_until] = [Time::ZERO; 2];
+    }
+
     /// Records that the receiver sends an acknowledgment of everything before `acked`.
     #[inline(always)]
-    pub fn ack_is_sent(&mut self, now: Time, acked: impl FnOnce() -> u64) {
+    pub fn ack_is_sent(&mut self, now: Time, acked: u64) {
         if let Some(acks) = &mut self.acks {
-            acks.sent(now, acked());
+            acks.sent(now, acked);
         }
     }
 
@@ -125,12 +134,27 @@ impl PathProduct {
         }
     }
 
+    /// Updates the sum of the bytes in flight over the bottleneck, of which this flow has `flight`;
+    /// returns the sum.
+    #[inline(always)]
+    pub fn add_up(&mut self, flight: u64, in_flight: &mut [u64]) -> u64 {
+        let all = &mut in_flight[self.pipe as usize];
+        *all = *all + flight - std::mem::replace(&mut self.counted, flight);
+        *all
+    }
+
     /// True if `flight` bytes keep the bottleneck busy for at least 95 % of the time.
     #[inline(always)]
     pub fn is_filled(&mut self, now: Time, flight: u64) -> bool {
         if now >= self.until {
             self.step(now);
         }
+        self.is_busy(flight)
+    }
+
+    /// Like [`Self::is_filled`], at a time before `simple_until`.
+    #[inline(always)]
+    pub fn is_busy(&self, flight: u64) -> bool {
         flight >= self.busy_bytes
     }
 
@@ -139,6 +163,9 @@ impl PathProduct {
         let after = self.steps.partition_point(|step| step.from <= now);
         self.until = self.steps.get(after).map_or(Time::NEVER, |step| step.from);
         self.busy_bytes = busy_part(self.current(now).bytes);
+        if self.acks.is_none() {
+            self.simple_until = self.until;
+        }
     }
 
     fn current(&self, now: Time) -> Step {

@@ -29,11 +29,8 @@ pub struct Limiter {
     paces: bool,
     /// Number of the current file, from 0.
     file: u32,
-    /// Time at which all data sent had reached the receiver, and the position acknowledged by then;
-    /// `None` if the receiver has sent a packet since.
-    arrived: Option<(Time, u64)>,
-    /// Position that the receiver has acknowledged.
-    acked: u64,
+    /// Time at which the last segment reached the receiver.
+    arrived: Time,
     /// True if the client is connected and the sender waits for its first request.
     client_asks: bool,
 }
@@ -63,15 +60,7 @@ pub struct Moment<'s> {
 impl Limiter {
     /// Creates the state of a flow that has not begun.
     pub fn new(work: Shared<Work>, path: Option<Box<PathProduct>>, tcp: &retx_tcp::Config) -> Self {
-        Self {
-            work,
-            path,
-            paces: tcp.paces(),
-            file: 0,
-            arrived: None,
-            acked: 0,
-            client_asks: false,
-        }
+        Self { work, path, paces: tcp.paces(), file: 0, arrived: Time::ZERO, client_asks: false }
     }
 
     /// Bandwidth-delay product of the path, if defined.
@@ -82,7 +71,7 @@ impl Limiter {
     /// Handles the opening of a connection; `number` counts from 1.
     pub fn begin_connection(&mut self, number: u32) {
         self.file = number.saturating_sub(1);
-        (self.arrived, self.acked, self.client_asks) = (None, 0, false);
+        (self.arrived, self.client_asks) = (Time::ZERO, false);
         if let Some(path) = &mut self.path {
             path.begin_connection();
         }
@@ -116,29 +105,27 @@ impl Limiter {
         }
     }
 
-    /// Handles the arrival of data; `all` is true if everything sent has arrived.
-    pub fn arrived(&mut self, now: Time, all: bool) {
-        // If data are missing, the receiver acknowledges at once and delays no acknowledgment.
-        self.arrived = all.then_some((now, self.acked));
+    /// Handles the arrival of a segment.
+    pub fn arrived(&mut self, now: Time, record: &mut FlowRecord) {
+        self.arrived = now;
+        record.note_arrival(now);
     }
 
-    /// Handles an acknowledgment of everything before `acked` when the receiver sends it. At this
-    /// time the sender has received the acknowledgment of everything before `snd_una`.
+    /// Handles an acknowledgment of everything before `acked`, sent by the receiver. By then the
+    /// sender has received the acknowledgment of everything before `snd_una`, and has sent
+    /// everything before `snd_max`.
     pub fn acknowledged(
         &mut self,
         now: Time,
-        (acked, snd_una): (u64, u64),
+        acked: u64,
+        sender: [u64; 2],
         record: &mut FlowRecord,
     ) {
-        self.acked = acked;
         if let Some(path) = &mut self.path {
-            path.ack_is_sent(now, || acked);
+            path.ack_is_sent(now, acked);
         }
-        let arrived = self.arrived.take();
-        if let Some((from, before)) = arrived.filter(|(from, _)| now.since(*from) > PROMPT) {
-            record.ack_is_held(from, before);
-            record.ack_is_sent(now, || snd_una);
-        }
+        let is_prompt = now.since(self.arrived) <= PROMPT;
+        record.ack_is_sent(if is_prompt { self.arrived } else { now }, acked, || sender);
     }
 
     fn limit(
@@ -219,12 +206,8 @@ impl Limiter {
         if !path.is_shared {
             return Load { by_itself, with_others: by_itself };
         }
-        let all = &mut in_flight[path.pipe as usize];
-        // A query reads the socket of only one flow, so this flow's change is added to the sum over
-        // all flows.
-        *all = *all + flight - path.counted;
-        path.counted = flight;
-        Load { by_itself, with_others: by_itself || path.is_filled(moment.now, *all) }
+        let all = path.add_up(flight, in_flight);
+        Load { by_itself, with_others: path.is_filled(moment.now, all) }
     }
 }
 

@@ -165,7 +165,6 @@ impl Limits {
     }
 
     /// Sets the limit from now on. Data were last sent at `last_data`.
-    #[inline(always)]
     pub fn set(&mut self, now: Time, limit: FlowLimit, last_data: Time) {
         if limit != self.limit {
             self.bind(now, limit, last_data);
@@ -284,6 +283,9 @@ impl Limits {
         match self.before {
             Some((episode, cause)) => self.put_in_force(episode, cause),
             None => self.claims.clear(),
+        }
+        if self.limit.is_congestion_window() {
+            self.limit = self.window();
         }
     }
 

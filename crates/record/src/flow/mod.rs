@@ -47,11 +47,10 @@ pub struct FlowRecord {
     last_data: Time,
     /// Position after the last byte sent on this connection.
     sent_to: u64,
-    /// Time since which the peer has been delaying the acknowledgment of all data sent;
-    /// [`Time::NEVER`] if it is not.
-    ack_held: Time,
-    /// Position up to which the peer had acknowledged data at the time `ack_held`.
-    acked_before_hold: u64,
+    /// Time at which the last segment reached the peer; [`Time::NEVER`] before the first one.
+    last_arrival: Time,
+    /// Position up to which the peer has acknowledged data.
+    acked: u64,
     /// Counters from the start of the run.
     pub counters: FlowCounters,
     /// Losses and retransmissions of this connection; allocated for the first one.
@@ -77,8 +76,8 @@ impl FlowRecord {
             unacked: None,
             last_data: Time::NEVER,
             sent_to: 0,
-            ack_held: Time::NEVER,
-            acked_before_hold: 0,
+            last_arrival: Time::NEVER,
+            acked: 0,
             counters: FlowCounters::default(),
             episode: None,
             start: Time::NEVER,
@@ -110,7 +109,7 @@ impl FlowRecord {
         self.start = self.start.min(now);
         self.counters.limited_by.begin_connection(now);
         self.sent_to = 0;
-        self.ack_held = Time::NEVER;
+        (self.last_arrival, self.acked) = (Time::NEVER, 0);
         self.truth = None;
         self.has_unresolved_losses = false;
         self.episode = None;
@@ -133,8 +132,13 @@ impl FlowRecord {
         self.counters.limited_by.end(now);
     }
 
-    /// Records what keeps the sender from sending more now.
+    /// Limit that keeps the sender from sending more now.
     #[inline(always)]
+    pub fn limit(&self) -> FlowLimit {
+        self.counters.limited_by.limit()
+    }
+
+    /// Records what keeps the sender from sending more now.
     pub fn limited_by(&mut self, now: Time, limit: FlowLimit) {
         self.counters.limited_by.set(now, limit, self.last_data);
     }
@@ -151,29 +155,31 @@ impl FlowRecord {
         self.counters.limited_by.undo(now, self.last_data);
     }
 
-    /// Records that the peer starts to delay the acknowledgment of all data sent. So far it has
-    /// acknowledged everything before `acked`.
-    pub const fn ack_is_held(&mut self, now: Time, acked: u64) {
-        (self.ack_held, self.acked_before_hold) = (now, acked);
+    /// Records that a segment reaches the peer.
+    #[inline(always)]
+    pub const fn note_arrival(&mut self, now: Time) {
+        self.last_arrival = now;
     }
 
-    /// Records that the peer does not delay the acknowledgment of all data sent.
+    /// Records that the peer sends an acknowledgment of everything before `acked`. `sender` returns
+    /// the sender's SND.UNA and SND.MAX.
     #[inline(always)]
-    pub const fn ack_is_not_held(&mut self) {
-        self.ack_held = Time::NEVER;
+    pub fn ack_is_sent(&mut self, now: Time, acked: u64, sender: impl FnOnce() -> [u64; 2]) {
+        if now > self.last_arrival {
+            self.note_late_ack(now, acked, sender());
+        }
+        self.acked = acked;
     }
 
-    /// Records that the peer sends an acknowledgment. `snd_una` returns the position up to which
-    /// the sender has received acknowledgments so far.
-    #[inline(always)]
-    pub fn ack_is_sent(&mut self, now: Time, snd_una: impl FnOnce() -> u64) {
-        if self.ack_held != Time::NEVER {
-            let from = std::mem::replace(&mut self.ack_held, Time::NEVER);
-            // The delay counts only if all earlier acknowledgments have reached the sender; one
-            // that is still in flight may open the window by itself.
-            if snd_una() >= self.acked_before_hold {
-                self.counters.limited_by.held_back(from, now);
-            }
+    /// Attributes the time since the last arrival to the delayed acknowledgment that the peer sends
+    /// now.
+    #[cold]
+    #[inline(never)]
+    fn note_late_ack(&mut self, now: Time, acked: u64, [snd_una, snd_max]: [u64; 2]) {
+        // The delay counts only if the acknowledgment covers everything sent, and if all earlier
+        // ones have reached the sender: data or an acknowledgment in flight may open the window.
+        if acked > self.acked && acked == snd_max && snd_una >= self.acked {
+            self.counters.limited_by.held_back(self.last_arrival, now);
         }
     }
 

@@ -79,6 +79,7 @@ impl Flow {
             return;
         }
         self.has_closed = true;
+        self.path.iter_mut().for_each(|path| path.end_connection());
         self.record.end_episode(now, &mut recorder.tables);
         self.record.counters.cwnd.unset(now);
         self.connected = false;

@@ -35,20 +35,73 @@ impl Flow {
     /// bottleneck, the bytes in flight over it.
     #[inline(always)]
     pub fn note_limit(&mut self, now: Time, in_flight: &mut [u64]) {
-        let limit = if self.phase == Phase::Open {
-            self.limit(now, in_flight)
+        if self.keeps_limit(now, in_flight) {
+            debug_assert_eq!(self.record.limit(), self.find_limit(now, in_flight));
         } else {
-            FlowLimit::Application
-        };
-        self.record.limited_by(now, limit);
+            self.note_new_limit(now, in_flight);
+        }
     }
 
+    /// True if the limit is evidently the same as before: a full segment still waits for the
+    /// bottleneck, or for a window. Most calls end here.
     #[inline(always)]
-    fn limit(&mut self, now: Time, in_flight: &mut [u64]) -> FlowLimit {
+    fn keeps_limit(&mut self, now: Time, in_flight: &mut [u64]) -> bool {
         let sender = &self.ends[SENDER];
-        let load = load(self.path.as_deref_mut(), now, sender, in_flight);
+        let is_simple = sender.sends_new_data() && sender.has_full_segment();
+        let path = self.path.as_deref_mut().filter(|path| is_simple && now < path.simple_until);
+        let Some(path) = path else { return false };
+        let flight = sender.flight_size();
+        let all = if path.is_shared { path.add_up(flight, in_flight) } else { flight };
+        let fits_peer_window = sender.fits_peer_window(flight);
+        match self.record.limit() {
+            FlowLimit::Bottleneck => path.is_busy(all) && (!path.is_shared || fits_peer_window),
+            FlowLimit::SlowStart | FlowLimit::Window(_) => {
+                !path.is_busy(all) && fits_peer_window && !sender.fits_cwnd(flight)
+            }
+            FlowLimit::ReceiveWindow => !path.is_busy(flight) && !fits_peer_window,
+            _ => false,
+        }
+    }
+
+    /// Determines and records the limit.
+    #[inline(never)]
+    fn note_new_limit(&mut self, now: Time, in_flight: &mut [u64]) {
+        if self.phase != Phase::Open {
+            self.record.limited_by(now, FlowLimit::Application);
+            return;
+        }
+        let load = load(self.path.as_deref_mut(), now, &self.ends[SENDER], in_flight);
+        if self.keeps_limit_of_recovery(load) {
+            debug_assert_eq!(self.record.limit(), self.limit(now, load));
+        } else {
+            self.record.limited_by(now, self.limit(now, load));
+        }
+    }
+
+    /// Limit, determined in full.
+    fn find_limit(&mut self, now: Time, in_flight: &mut [u64]) -> FlowLimit {
+        let load = load(self.path.as_deref_mut(), now, &self.ends[SENDER], in_flight);
+        self.limit(now, load)
+    }
+
+    /// Like [`Self::keeps_limit`], for a recovery: a full segment that has room in the peer's window
+    /// waits for the bottleneck or for the window of this recovery.
+    fn keeps_limit_of_recovery(&self, load: Load) -> bool {
+        let sender = &self.ends[SENDER];
+        let waits = sender.is_established()
+            && sender.has_full_segment()
+            && sender.fits_peer_window(sender.flight_size());
+        waits
+            && match self.record.limit() {
+                FlowLimit::Bottleneck => load.with_others,
+                FlowLimit::Recovery(_) => !load.with_others && sender.recovers_unpaced(),
+                _ => false,
+            }
+    }
+
+    fn limit(&self, now: Time, load: Load) -> FlowLimit {
         let limits = &self.record.counters.limited_by;
-        match sender.limit(now) {
+        match self.ends[SENDER].limit(now) {
             Limit::Handshake if self.is_asked_next() => FlowLimit::Application,
             Limit::Handshake => FlowLimit::Handshake,
             Limit::Nagle if !self.app.has_more() => FlowLimit::Nagle,
@@ -84,26 +137,14 @@ impl Flow {
     #[inline(always)]
     pub(super) fn ack_is_sent(&mut self, now: Time) {
         let [sender, receiver] = &self.ends;
-        self.record.ack_is_sent(now, || sender.snd_una());
+        let acked = receiver.last_ack_sent();
+        self.record.ack_is_sent(now, acked, || [sender.snd_una(), sender.snd_max()]);
         if let Some(path) = &mut self.path {
-            path.ack_is_sent(now, || receiver.last_ack_sent());
-        }
-    }
-
-    /// Records, after the receiver has accepted data, whether it delays an acknowledgment that
-    /// would cover all data sent.
-    #[inline(always)]
-    pub(super) fn note_held_ack(&mut self, now: Time) {
-        let [sender, receiver] = &self.ends;
-        if receiver.delays_ack() && receiver.rcv_nxt() == sender.snd_max() {
-            self.record.ack_is_held(now, receiver.last_ack_sent());
-        } else {
-            self.record.ack_is_not_held();
+            path.ack_is_sent(now, acked);
         }
     }
 }
 
-#[inline(always)]
 fn load(
     path: Option<&mut PathProduct>,
     now: Time,
@@ -120,8 +161,6 @@ fn load(
     if !path.is_shared {
         return Load { by_itself, with_others: by_itself };
     }
-    let all = &mut in_flight[path.pipe as usize];
-    *all = *all + flight - path.counted;
-    path.counted = flight;
-    Load { by_itself, with_others: by_itself || path.is_filled(now, *all) }
+    let all = path.add_up(flight, in_flight);
+    Load { by_itself, with_others: path.is_filled(now, all) }
 }

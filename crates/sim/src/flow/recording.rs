@@ -93,7 +93,13 @@ impl Flow {
     /// Records that a segment of the data sender has reached the receiver, which may have discarded
     /// it. Inlined for the usual case, in which `rcv_nxt` shows that the segment was accepted.
     #[inline(always)]
-    pub(super) fn record_arrival(&mut self, packet: PacketRef<'_>, recorder: &mut Recorder) {
+    pub(super) fn record_arrival(
+        &mut self,
+        now: Time,
+        packet: PacketRef<'_>,
+        recorder: &mut Recorder,
+    ) {
+        self.record.note_arrival(now);
         let (receiver, end) = (&self.ends[RECEIVER], packet.end());
         if receiver.rcv_nxt() < end && !receiver.has_received(packet.position, end) {
             self.record_refusal(packet.for_rare_call(), recorder);

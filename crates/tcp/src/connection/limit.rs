@@ -39,6 +39,36 @@ pub enum Limit {
 }
 
 impl Connection {
+    /// True if only new data are sent and all data in flight count as the pipe: nothing is lost or
+    /// selectively acknowledged. False also if it would take long to find out.
+    #[inline(always)]
+    pub fn sends_new_data(&self) -> bool {
+        self.fast_paths.sending.sends_new_data()
+    }
+
+    /// True if a full segment of new data waits.
+    #[inline(always)]
+    pub fn has_full_segment(&self) -> bool {
+        self.sender.written - self.sender.snd_nxt >= u64::from(self.sender.window.smss)
+    }
+
+    /// True if the peer's window has room for a full segment, with `flight` bytes in flight.
+    #[inline(always)]
+    pub fn fits_peer_window(&self, flight: u64) -> bool {
+        self.sender.snd_wnd >= flight + u64::from(self.sender.window.smss)
+    }
+
+    /// True if the congestion window has room for a full segment, with `pipe` bytes in the network.
+    #[inline(always)]
+    pub fn fits_cwnd(&self, pipe: u64) -> bool {
+        self.sender.window.cwnd >= pipe + u64::from(self.sender.window.smss)
+    }
+
+    /// True during a recovery whose segments wait for the congestion window only.
+    pub fn recovers_unpaced(&self) -> bool {
+        self.sender.loss_detection.in_recovery() && self.sender.pacer.is_none()
+    }
+
     /// Limit now in force; valid after [`Self::poll_transmit`] has returned nothing.
     #[inline]
     pub fn limit(&self, now: Time) -> Limit {

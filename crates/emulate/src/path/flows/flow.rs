@@ -117,8 +117,7 @@ impl Flow {
     /// Records that a segment has reached the receiver.
     pub fn arrived(&mut self, now: Time, copy: SegmentCopy) {
         self.observed.arrived(copy);
-        let sent_to = self.streams[Side::Sender as usize].sent_to;
-        self.limiter.arrived(now, self.observed.has_arrived_before(sent_to));
+        self.limiter.arrived(now, &mut self.observed.record);
         // The life of a flow ends with the arrival of its last byte.
         if self.limiter.last_end().is_some_and(|end| self.observed.has_arrived_before(end)) {
             self.observed.record.counters.limited_by.end(now);
@@ -155,8 +154,8 @@ impl Flow {
         if self.opener == Side::Receiver && !flags.contains(Flags::SYN) {
             self.limiter.client_connected(now, &mut self.observed.record);
         }
-        let snd_una = self.observed.acknowledged_to();
-        self.limiter.acknowledged(now, (ack, snd_una), &mut self.observed.record);
+        let known = [self.observed.acknowledged_to(), sender.sent_to];
+        self.limiter.acknowledged(now, ack, known, &mut self.observed.record);
         let mut selective = [(0, 0); 4];
         for (room, block) in selective.iter_mut().zip(seen.segment.options.sack.as_slice()) {
             *room = (position(block.left), position(block.right));

@@ -33,12 +33,20 @@ pub(in crate::connection) enum Sending {
     /// No fast path: the general path handles everything.
     #[default]
     General,
-    /// For acknowledgments of new data, and for new data.
-    Plain,
     /// Path of a recovery, for duplicate ACKs and for new data.
     Repair,
+    /// For acknowledgments of new data, and for new data.
+    Plain,
     /// As `Plain`, with more to do for each segment.
     Detailed,
+}
+
+impl Sending {
+    /// True outside a recovery, with new data only.
+    #[inline(always)]
+    pub(in crate::connection) const fn sends_new_data(self) -> bool {
+        matches!(self, Self::Plain | Self::Detailed)
+    }
 }
 
 /// Fast path for data that arrive.
