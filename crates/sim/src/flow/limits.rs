@@ -84,8 +84,8 @@ impl Flow {
         self.limit(now, load)
     }
 
-    /// Like [`Self::keeps_limit`], for a recovery: a full segment that has room in the peer's window
-    /// waits for the bottleneck or for the window of this recovery.
+    /// Like [`Self::keeps_limit`], for a recovery: a full segment that has room in the peer's
+    /// window waits for the bottleneck, or for the congestion window of this recovery.
     fn keeps_limit_of_recovery(&self, load: Load) -> bool {
         let sender = &self.ends[SENDER];
         let waits = sender.is_established()

@@ -18,13 +18,13 @@
 //!
 //! *Parts.*
 //! - [`hops`]: packets skip checks that a plain pipe does not need. Where a packet's position is
-//! known without reading it (private pipes, [`super::routes`]), it is not read on its way.
+//!   known without reading it (private pipes, [`super::routes`]), it is not read on its way.
 //! - [`ahead`]: a pipe that gets its packets from one other pipe needs no event; a packet's passage
-//! through it is computed when the packet enters that other pipe.
+//!   through it is computed when the packet enters that other pipe.
 //! - [`lanes`]: access links behind a bottleneck share a few queues, instead of one event per link.
-//! If the caches cannot hold all flows, the data of the next packets are prefetched.
+//!   If the caches cannot hold all flows, the data of the next packets are prefetched.
 //! - [`funnels`], [`funnel`], [`calendar`]: one event handles many arrivals at a bottleneck that is
-//! reached over access links of single hosts.
+//!   reached over access links of single hosts.
 //!
 //! *Gain of all parts, including TCP's fast paths.* The table shows instructions (and events) per
 //! delivered segment of a dumbbell, including the start and the end of the run. It was measured by
