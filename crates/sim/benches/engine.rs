@@ -1,14 +1,16 @@
-//! Speed of the engine: data segments delivered per CPU second in some scenarios, each compared
-//! with two bare event loops that insert and remove as many events, with as many pending, in a
-//! binary heap (the standard library's) and in the engine's own queue.
+//! Speed of the engine: data segments delivered per CPU second in several scenarios. Each is
+//! compared with two bare event loops, which only insert and remove events: as many events, and as
+//! many pending at a time, as in the scenario. One loop uses the standard library's binary heap,
+//! the other the engine's own event queue.
 //!
-//! `cargo bench -p retx-sim --bench engine`, or `… -- NAME` for scenarios whose name contains NAME;
-//! an additional `run` omits the bare loops, so that `perf stat` sees the engine alone. Figures are
-//! medians of several repetitions; CPU time is that of this thread.
+//! `cargo bench -p retx-sim --bench engine` measures all scenarios, and `… -- NAME` those whose
+//! name contains NAME. The additional argument `run` omits the bare loops, so that `perf stat`
+//! measures the engine alone. Figures are medians of several repetitions; CPU time is that of this
+//! thread.
 //!
-//! An additional `count` runs each scenario once, for a short time, and prints the segments
-//! delivered, so that a program that counts the instructions of the process
-//! (`bench/instructions.py`) can divide.
+//! The additional argument `count` runs each scenario once, for a short time, and prints the number
+//! of segments delivered. A program that counts the instructions of the process
+//! (`bench/instructions.py`) divides by it.
 
 #[path = "../tests/all/plans/mod.rs"]
 mod plans;
@@ -41,7 +43,7 @@ struct Measured {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test --benches` runs it once as a check; `cargo bench` passes `--bench`.
+    // `cargo test --benches` runs each scenario once as a check; `cargo bench` passes `--bench`.
     let quick = arguments.iter().any(|argument| argument == "--test");
     let bare = !arguments.iter().any(|argument| argument == "run");
     let filter =
@@ -92,11 +94,11 @@ fn main() {
 /// Lengths of the scenarios.
 struct Spans {
     wired: Duration,
-    /// Bottleneck with 10 Mbit/s for each flow.
+    /// Bottleneck whose rate is 10 Mbit/s times the number of flows.
     shared: Duration,
     /// Segments that take milliseconds.
     slow: Duration,
-    /// Losses that take long to repair.
+    /// A long path, where repairing a loss takes long.
     orbit: Duration,
     downloads: u64,
 }
@@ -120,7 +122,7 @@ fn scenarios(spans: &Spans) -> Vec<(&'static str, Vec<Plan>)> {
     ]
 }
 
-/// Runs once, and prints a line of JSON for each scenario.
+/// Runs each scenario once, and prints a line of JSON for each.
 fn count(filter: &str) {
     let [wired, shared, slow] = [2, 30, 200].map(Duration::from_secs);
     let scenarios = scenarios(&Spans { wired, shared, slow, orbit: slow, downloads: 5 });
@@ -133,8 +135,8 @@ fn count(filter: &str) {
     }
 }
 
-/// Window of thousands of segments: one flow with ample buffers, and a queue of one bandwidth-delay
-/// product.
+/// One flow whose window has thousands of segments: its buffers never limit it, and the queue holds
+/// one bandwidth-delay product.
 fn satellite(end: Duration) -> Plan {
     let mut link = LinkOf::new("satellite", ["server", "client"]);
     link.mbit_s = Some(100);
@@ -156,8 +158,8 @@ fn fast_flow(end: Duration) -> Plan {
     Plan { end: Time::ZERO + end, ..one_flow(&[link], tcp("newreno"), Work::Bulk) }
 }
 
-/// Cell in which `stations` stations are saturated with packets for one more; returns frames sent
-/// and CPU seconds.
+/// WLAN cell in which `stations` saturated stations send packets to one further station; returns
+/// frames sent and CPU seconds.
 fn saturated(stations: u16, span: Duration) -> (f64, f64) {
     let key = StreamKey { seed: 1, replication: 0 };
     let mut cell = Cell::new(&cell(usize::from(stations) + 1), key, "wlan.saturated");
@@ -234,14 +236,15 @@ fn measure(plans: &[Plan]) -> Measured {
     sum
 }
 
-/// Times between successive events of a target: drawn beforehand, so that drawing is not measured.
+/// Delays from one event of a target to its next: drawn beforehand, so that drawing is not
+/// measured.
 fn delays() -> Vec<u64> {
     let mut stream = StreamKey { seed: 1, replication: 0 }.stream("bare loop");
     (0..4096).map(|_| stream.below(20_000_000)).collect()
 }
 
-/// Removes `count` events from a binary heap that always holds `pending`, and inserts as many; ties
-/// are in order of insertion. Returns the CPU seconds.
+/// Removes `count` events from a binary heap that always holds `pending` events, and inserts a new
+/// one for each; events at equal times leave in order of insertion. Returns the CPU seconds.
 fn heap_loop(pending: usize, count: u64) -> f64 {
     let delays = delays();
     let first = |(number, delay): (u64, &u64)| Reverse((*delay, number, number as u32));

@@ -1,13 +1,15 @@
-//! Cost of a delivered segment as one quantity grows: `scale AXIS VALUE [SECONDS [RUNS]]` simulates
-//! SECONDS (2) RUNS times (once) and prints a line of JSON about the last run, for programs that
-//! count instructions, memory or time of the process (`bench/scale.py`). `--reference` simulates
-//! without anything that exists only for speed; `--tcp=PRESET` sends by another TCP.
+//! Cost of a delivered segment as one quantity grows. `scale AXIS VALUE [SECONDS [RUNS]]` simulates
+//! SECONDS (by default 2) RUNS times (by default once) and prints a line of JSON about the last
+//! run, for programs that measure instructions, memory or time of the process (`bench/scale.py`).
+//! `--reference` simulates without any optimisation that exists only for speed; `--tcp=PRESET`
+//! selects another TCP preset.
 //!
-//! Axes: `flows` over a bottleneck; `shares`, flows over one that has 10 Mbit/s for each; `hops` of
-//! one flow; `window` of one flow, in segments, without loss; `lossy_window`, the same with SACK
-//! and a loss in every fifth window, none of which reduces it; `sampling` of ten flows, in
-//! milliseconds, 0 for every acknowledgment, `off` for none; `segments` of one flow, for as long as
-//! it takes.
+//! Axes: `flows`, the number of flows over a bottleneck; `shares`, the same over one whose rate is
+//! 10 Mbit/s times their number; `hops`, the number of links of one flow's path; `window`, the
+//! window of one flow in segments, without loss; `lossy_window`, the same with SACK and a loss in
+//! every fifth window, where no loss reduces the window; `sampling`, the interval at which ten
+//! flows are sampled in milliseconds, 0 for every acknowledgment, `off` for none; `segments`, the
+//! number of segments that one flow transfers, however long it takes.
 
 #[path = "../tests/all/plans/mod.rs"]
 mod plans;
@@ -76,7 +78,7 @@ fn finished(plan: &Plan) -> Engine<'_> {
     engine
 }
 
-/// One flow over `count` links, 10 ms in total.
+/// One flow over `count` links with a total delay of 10 ms.
 fn hops(count: usize, seconds: u64) -> Plan {
     const NODES: [&str; 2] = ["left", "right"];
     let link = |_| {
@@ -91,11 +93,11 @@ fn hops(count: usize, seconds: u64) -> Plan {
     Plan { end, ..one_flow(&links, tcp("newreno"), Work::Bulk) }
 }
 
-/// One flow that always has `segments` segments in flight, which saturate its link.
+/// One flow that always has `segments` segments in flight, just enough to saturate its link.
 fn window(segments: u64, loss: f64, seconds: u64) -> Plan {
     let mut link = fast("link", 0);
-    // 1538 bytes on the wire at 1 Gbit/s take 12,304 ns; half of the window's time is the delay of
-    // each direction.
+    // 1538 bytes on the wire at 1 Gbit/s take 12,304 ns; each direction's delay is half of the time
+    // that the link takes to send a window.
     link.delay = Duration::from_nanos(segments * 12_304 / 2);
     link.packets = None;
     let mut tcp = tcp(if loss > 0.0 { "sack" } else { "newreno" });
@@ -111,8 +113,9 @@ fn window(segments: u64, loss: f64, seconds: u64) -> Plan {
     Plan { end, ..one_flow(&[link], tcp, Work::Bulk) }
 }
 
-/// Attributes every loss to corruption, buffers everything behind a gap, and keeps timeouts short
-/// when retransmissions are lost, too.
+/// Configures a TCP that attributes every loss to corruption, so that its window never shrinks,
+/// that can buffer everything behind a gap, and whose least timeout is three round trips, so that a
+/// lost retransmission is soon sent again.
 fn keep_window(config: &mut retx_tcp::Config, segments: u64, rtt: Duration) {
     config.max_cwnd = Some(Size::Mss(segments));
     config.receive_buffer = Size::Mss(8 * segments);
@@ -135,8 +138,8 @@ fn sampling(value: &str, seconds: u64) -> Plan {
     Plan { sampling, tcps: vec![tcp("sack")], ..plan }
 }
 
-/// One flow over 1 Gbit/s, which carries 81,000 segments a second: the run lasts twice as long as
-/// needed.
+/// One flow over 1 Gbit/s, which carries 81,000 segments a second: the run may last twice as long
+/// as needed.
 fn transfer(segments: u64) -> Plan {
     let end = Time::ZERO + Duration::from_secs(60 + segments / 40_000);
     let work = Work::transfer(segments * SMSS);

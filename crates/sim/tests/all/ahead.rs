@@ -1,5 +1,5 @@
-//! Packets that pass hops ahead of time change nothing: all results are those of a reference run,
-//! in which none does.
+//! The engine may compute a packet's passage through a hop before the simulated time of its arrival
+//! there. All results are those of a reference run, which never does so.
 
 use crate::plans::{LinkOf, bernoulli, dumbbell, high_ber, one_flow, tcp};
 use crate::random;
@@ -14,14 +14,15 @@ fn outcome(plan: &Plan, reference: bool, tables: bool) -> Outcome {
     run_plan(plan, &options, &Control::default()).expect("a sound run")
 }
 
-/// Asserts equal results; returns the share of events saved.
+/// Asserts that results are those of the reference run; returns the share of its events that were
+/// saved.
 fn saved(plan: &Plan, name: &str) -> f64 {
     saved_with(plan, name, true).min(saved_with(plan, name, false))
 }
 
 fn saved_with(plan: &Plan, name: &str, tables: bool) -> f64 {
     let [ahead, reference] = [false, true].map(|reference| outcome(plan, reference, tables));
-    // Text in lines is for a reader, and takes several times as long.
+    // Output in lines serves to show where two runs differ; it takes several times as long.
     let observable = |of: &Outcome, in_lines: bool| {
         let queues = of.tables.link_samples.as_ref().map(LinkSamples::rows);
         let tables = Tables { link_samples: None, ..of.tables.clone() };
@@ -40,7 +41,8 @@ fn saved_with(plan: &Plan, name: &str, tables: bool) -> f64 {
     1.0 - ahead.engine.events as f64 / reference.engine.events as f64
 }
 
-/// Ends the run at a random time, and starts its statistics at another.
+/// Ends the run at a random time, starts its statistics at a random earlier one, and chooses a
+/// random sampling.
 fn cut(plan: &mut Plan, stream: &mut Stream) {
     plan.end = Time::from_nanos(1 + stream.below(3_000_000_000));
     plan.warmup = Time::from_nanos(stream.below(plan.end.as_nanos()));
@@ -57,7 +59,8 @@ fn results_are_the_same_hop_by_hop() {
     for seed in 0..200 {
         let mut plan = random::plan(seed);
         let mut stream = StreamKey { seed, replication: 0 }.stream("ahead");
-        // Nearly all links of random plans lose packets.
+        // Nearly all links of random plans have a channel, changes or repair, and packets cannot
+        // pass such links ahead of time: remove these from half of the links.
         for pipe in &mut plan.pipes {
             if stream.below(2) == 0 {
                 pipe.config.channel.clear();
@@ -77,7 +80,7 @@ fn results_are_the_same_hop_by_hop() {
     assert!(most > 0.2 && some > 20, "{some} of them pass hops ahead of time: {most}");
 }
 
-/// Hops faster and slower than the one before, some with short queues.
+/// Five hops in a row with random rates, delays and queue limits; some lose packets.
 fn chain(seed: u64) -> Plan {
     let mut stream = StreamKey { seed, replication: 0 }.stream("chain");
     let names = ["a", "b", "c", "d", "e"];
@@ -107,8 +110,8 @@ fn a_chain_of_hops_is_the_same_hop_by_hop() {
     assert!(most > 0.6, "most of the hops of some are passed ahead of time: {most}");
 }
 
-/// Link of a tree. No two have equal delays, because packets that arrive at the same nanosecond
-/// over two of them may be in another order ahead of time.
+/// Link of a tree. No two links have equal delays, because two packets that arrive over different
+/// links at the same nanosecond may change places when they pass ahead of time.
 fn branch(stream: &mut Stream, alike: bool) -> [PipePlan; 2] {
     let mut link = LinkOf::new("branch", ["left", "right"]);
     link.delay = Duration::from_nanos(1_000_000 + stream.below(1_000_000));
@@ -124,8 +127,9 @@ fn branch(stream: &mut Stream, alike: bool) -> [PipePlan; 2] {
     link.pipes()
 }
 
-/// Hosts on both sides of a bottleneck, each with a link of its own, or, unless it is a star, two
-/// behind one more; some flows go from right to left, some end.
+/// Hosts on both sides of a bottleneck, each with a link of its own. Unless the tree is a star,
+/// some hosts of a side reach the bottleneck over a further link that they share. Some flows go
+/// from right to left, some are finite.
 fn tree(seed: u64, star: bool) -> Plan {
     let mut stream = StreamKey { seed, replication: 0 }.stream("tree");
     let mut middle = LinkOf::new("middle", ["left", "right"]);
@@ -133,8 +137,9 @@ fn tree(seed: u64, star: bool) -> Plan {
     middle.packets = [None, Some(5), Some(20)][stream.below(3) as usize];
     let mut preset = tcp(["sack", "linux", "newreno"][stream.below(3) as usize]);
     if star {
-        // Timers that run out just as packets arrive are a matter of order, too: those of `linux`,
-        // and of delayed acknowledgments, keep step with packets one behind the other.
+        // Timers that expire at the very nanosecond at which a packet arrives may change places
+        // with it, too. The timers of `linux` and of delayed acknowledgments do, because they are
+        // set when packets arrive at regular intervals.
         preset = tcp(["sack", "newreno"][stream.below(2) as usize]);
         if stream.below(2) == 0 {
             preset.config.delayed_ack.segments = 1;
@@ -146,7 +151,8 @@ fn tree(seed: u64, star: bool) -> Plan {
     plan.routes.clear();
     plan.to_the_end = stream.below(2) == 0;
     let alike = stream.below(2) == 0;
-    // Pipes from the middle to a host, and back; the middle's are 0 and 1.
+    // For each host, the pipes from the bottleneck to it and those back; the bottleneck's own are 0
+    // and 1.
     let mut ways: [Vec<[Vec<u32>; 2]>; 2] = Default::default();
     for side in &mut ways {
         let shared = plan.pipes.len() as u32;
@@ -176,7 +182,8 @@ fn tree(seed: u64, star: bool) -> Plan {
         plan.flows.push(FlowPlan {
             name: format!("flow.{index}"),
             routes: if turned { [routes[1], routes[0]] } else { routes },
-            // Two that begin at once, one from the left and one from the right, go on at once.
+            // Flows of opposite directions that begin at the same time would stay in step, so each
+            // begins at a time of its own.
             start: Time::from_nanos(stream.below(4) * 10_000_000 + 1009 * index as u64),
             work: match stream.below(3) {
                 0 => Work::transfer(1 + stream.below(1_000_000)).into(),

@@ -1,19 +1,20 @@
-//! BBR's model against what can be computed: a path of 10 Mbit/s and 40 ms holds 32.5 packets.
+//! BBR compared with what can be computed for a path of 10 Mbit/s and 40 ms, whose bandwidth-delay
+//! product is 32.5 packets.
 
 use crate::plans::{LinkOf, bernoulli, one_flow, tcp};
 use retx_sim::plan::{Plan, Sampling, Work};
 use retx_sim::{Control, Options, Outcome, run_plan};
 use retx_units::{Duration, Time};
 
-/// Payload and frame of a packet.
+/// Bytes of a full segment's payload and of its frame.
 const MSS: u64 = 1460;
 const FRAME: f64 = 1538.0;
 /// Bandwidth-delay product in packets: 10 Mbit/s × 40 ms.
 const BDP: f64 = 10e6 * 0.04 / 8.0 / FRAME;
-/// Goodput when the link never idles.
+/// Goodput in bit/s of a link that is never idle.
 const MOST: f64 = 10e6 * MSS as f64 / FRAME;
-/// Offload budget that Linux allows at this rate: three bursts of two, rounded up to an even
-/// number.
+/// Packets that Linux's BBR adds to its window for segmentation offload at this rate: three bursts
+/// of two packets, and one more, because it rounds the window up to an even number.
 const BUDGET: f64 = 3.0 * 2.0 + 1.0;
 
 fn path(preset: &str, mbit_s: u64, loss: f64) -> Plan {
@@ -50,7 +51,8 @@ fn sampled(secs: f64) -> Plan {
     Plan { end: at(secs), sampling, ..path("bbr", 10, 0.0) }
 }
 
-/// After startup the pipe is full and the queue shorter than the pipe's content; nothing is lost.
+/// Once startup is over, the path is full, the queue is shorter than one bandwidth-delay product,
+/// and nothing is lost.
 #[test]
 fn the_pipe_is_full_and_the_queue_short() {
     let plan = Plan { end: at(62.0), warmup: at(2.0), ..path("bbr", 10, 0.0) };
@@ -62,8 +64,8 @@ fn the_pipe_is_full_and_the_queue_short() {
     assert_eq!(flow.segments_retransmitted, 0);
 }
 
-/// In startup the window grows by what is delivered, and so doubles with each window; it stops at
-/// 2.89 times what the pipe holds.
+/// During startup the window grows by the packets delivered, and so doubles with each window; it
+/// stops at 2.89 bandwidth-delay products.
 #[test]
 fn startup_grows_by_what_is_delivered() {
     let outcome = run(&Plan { sampling: Sampling::EveryAck, ..sampled(2.0) });
@@ -78,30 +80,32 @@ fn startup_grows_by_what_is_delivered() {
     let drain = acks.iter().find(|ack| ack.ssthresh_bytes < u64::MAX).expect("the pipe is full");
     let until_then = acks.iter().take_while(|ack| ack.time < drain.time);
     let largest = until_then.map(|ack| ack.cwnd_bytes / MSS).max().expect("there are some") as f64;
-    // An ACK of two segments may pass it.
+    // An ACK of two segments may take the window beyond its limit.
     assert!(largest >= top && largest <= top + BUDGET + 2.0, "{largest}");
 }
 
-/// After three rounds without growth, the queue drains to the pipe's content at 1 − 1000/2885·0.99
-/// of the rate.
+/// Once the bandwidth has not grown for three rounds, BBR sends at 1000/2885·0.99 of the link's
+/// rate, so that the queue drains at 1 − 1000/2885·0.99 of it until one bandwidth-delay product is
+/// in flight.
 #[test]
 fn drain_takes_as_long_as_the_queue_needs() {
     let outcome = run(&sampled(2.0));
     let samples = samples(&outcome);
     let full = samples.iter().map(|it| it.2).max().expect("there are some");
     let drain = samples.iter().rposition(|it| it.2 == full).expect("it is one of them");
-    // What the next gap of pacing will deliver counts as delivered.
+    // Packets that will be delivered before pacing allows the next one count as delivered.
     let end = BDP + BUDGET + 2885.0 / 1000.0;
     let low = |it: &&(f64, u64, u64)| (it.2 as f64) <= end;
     let drained = samples[drain..].iter().find(low).expect("it drains").0 - samples[drain].0;
     let queue = (full as f64 - end) * FRAME * 8.0 / 10e6;
     let expected = queue / (1.0 - 1000.0 / 2885.0 * 0.99);
-    // Delayed ACKs tell of two packets at a time, and the last phase ends with an ACK.
+    // Delayed ACKs acknowledge two packets at a time, and draining ends only when an ACK arrives.
     let slack = 4.0 * FRAME * 8.0 / 10e6;
     assert!((drained - expected).abs() < slack, "{drained} s, computed {expected} s");
 }
 
-/// Every ten seconds and a bit, for 200 ms and at most a round trip more, four packets in flight.
+/// At intervals of little more than ten seconds BBR reduces its flight to four packets, for 200 ms
+/// and at most one round trip more.
 #[test]
 fn the_rtt_is_probed_every_ten_seconds() {
     let outcome = run(&sampled(45.0));
@@ -126,8 +130,8 @@ fn the_rtt_is_probed_every_ten_seconds() {
     }
 }
 
-/// The property that BBR is known for: at 1 % random loss it keeps the rate, where CUBIC falls to
-/// less than a tenth (here of 100 Mbit/s).
+/// BBR keeps its rate at 1 % random loss, which it is known for, while CUBIC falls to less than a
+/// tenth of the 100 Mbit/s.
 #[test]
 fn random_loss_does_not_slow_it_down() {
     let rate = |preset| {
@@ -139,8 +143,8 @@ fn random_loss_does_not_slow_it_down() {
     assert!(cubic < 0.1, "{cubic}");
 }
 
-/// BBR behaves alike with every loss detection; without SACK, which repairs one loss per round
-/// trip, at a tenth of the loss.
+/// BBR reaches its rate with every loss detection. Those without SACK repair one loss per round
+/// trip and are tested at a tenth of the loss rate.
 #[test]
 fn it_runs_on_any_recovery() {
     for (detection, loss) in [("rack", 0.01), ("sack", 0.01), ("newreno", 0.001)] {
@@ -169,6 +173,6 @@ fn flows_share() {
     let sum: f64 = rates.iter().sum();
     let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
     assert!(sum > 0.95 * 10.0 * MOST, "{rates:?}");
-    // Jain's index; 0.8 is the worst that its authors show for flows of equal RTT.
+    // Jain's fairness index; 0.8 is the worst value that BBR's authors show for flows of equal RTT.
     assert!(sum * sum / (10.0 * squares) > 0.8, "{rates:?}");
 }

@@ -8,7 +8,7 @@ use retx_units::Duration;
 
 const TEXT: &str = include_str!("../../../../scenarios/bursty-rto.toml");
 const SMSS: u64 = 1_448;
-/// Bytes before the first segment of the table.
+/// Number of bytes sent before the first segment of the table.
 const BEFORE: u64 = 48 * SMSS;
 
 fn play(overrides: &[(String, String)]) -> Outcome {
@@ -18,9 +18,9 @@ fn play(overrides: &[(String, String)]) -> Outcome {
     run(&scenario, &options, &Control::default()).expect("a sound run")
 }
 
-/// For each ACK of new data, from the one that releases segment 1 on: number of segments of the
-/// table that it acknowledges; then srtt and mdev in ms, cwnd and ssthresh in segments, and the
-/// backoff.
+/// The table's rows: one for each ACK of new data, beginning with the ACK upon which segment 1 is
+/// sent. Columns: number of the table's segments acknowledged so far; srtt and mdev in ms; cwnd and
+/// ssthresh in segments; and the number of times that the RTO is doubled.
 fn rows(outcome: &Outcome) -> Vec<[u64; 6]> {
     let ms = |it: Option<Duration>| it.map_or(0, |it| it.as_nanos() / 1_000_000);
     let samples = outcome.tables.samples.as_ref().expect("asked for");
@@ -41,7 +41,7 @@ fn rows(outcome: &Outcome) -> Vec<[u64; 6]> {
     rows
 }
 
-/// The timeouts: what was waited, and how often that had been doubled.
+/// The timeouts: the RTO that had been waited for, and how often it had been doubled.
 fn timeouts(outcome: &Outcome) -> Vec<(u64, u32)> {
     let episodes = outcome.tables.episodes.as_ref().expect("asked for");
     let timeouts = episodes.rows().iter().filter(|episode| episode.kind == EpisodeKind::Rto);
@@ -56,7 +56,7 @@ fn silence(outcome: &Outcome) -> u64 {
     pauses.max().expect("segments were sent")
 }
 
-/// Rows 1 and 6 to 8 as published; rows 2 to 5 are the timeouts.
+/// Rows 1 and 6 to 8 are as published; rows 2 to 5 are the timeouts, which are compared separately.
 #[test]
 fn a_silence_of_57_86_s() {
     let outcome = play(&[]);
@@ -69,12 +69,13 @@ fn a_silence_of_57_86_s() {
     assert_eq!(rows(&outcome)[..4], published);
     let waits = [(20_000, 0), (40_000, 1), (80_000, 2), (160_000, 3), (5_786_000, 4)];
     assert_eq!(timeouts(&outcome), waits);
-    // Segment 8 is sent once more a little before its predecessors are acknowledged.
+    // Segment 8 is retransmitted shortly before the segments in front of it are acknowledged.
     assert!((5_786_000..5_788_000).contains(&silence(&outcome)), "{}", silence(&outcome));
     assert_eq!(outcome.flows[0].bytes_delivered, 200_000);
 }
 
-/// The paper's proposal, "about 3.6 s": (310 + 4·580)·(1 + 1/4 + 1/8) ms without the old backoff.
+/// With the paper's proposal, which does not keep the backoff of earlier timeouts, the pause is
+/// "about 3.6 s": (310 + 4·580)·(1 + 1/4 + 1/8) ms.
 #[test]
 fn the_proposal_waits_3_6_s() {
     let outcome = play(&[("tcp.linux.backoff".into(), "reset_on_ack".into())]);

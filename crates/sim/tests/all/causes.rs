@@ -1,5 +1,6 @@
-//! Cases made by hand, one for each cause of an episode: the record names it, and no other. Each
-//! over one link, two links, a cell, and a link and a cell, with the fault at any of them.
+//! Constructed cases, one for each cause of a retransmission episode: the record names that cause
+//! and no other. Each case runs over one link, two links, a WLAN cell, and a link followed by a
+//! cell, with the fault at each of them in turn.
 
 use crate::plans::{LinkOf, bernoulli, cell, insert_cell, one_flow, script, tcp};
 use retx_link::pipe::repair::{Config as Repair, arq};
@@ -24,7 +25,8 @@ const TABLES: Options = Options {
 /// The first byte of the 20th data segment.
 const TWENTIETH: u64 = 1 + 19 * 1460;
 
-/// Path of the data: a number of links of 10 Mbit/s and 20 ms, then possibly a cell.
+/// Path of the data: a number of links of 10 Mbit/s and 20 ms, and possibly a WLAN cell behind
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Path {
     links: usize,
@@ -53,7 +55,7 @@ const SITES: [(Path, Place); 6] = [
     (LINK_AND_CELL, Place::Cell),
 ];
 
-/// 100 segments; the window never fills the path's queues.
+/// A transfer of 100 segments whose window never fills the path's queues.
 fn plan(path: Path) -> Plan {
     let mut links = vec![LinkOf::new("one", ["a", "b"]), LinkOf::new("two", ["b", "c"])];
     links.truncate(path.links);
@@ -66,12 +68,12 @@ fn plan(path: Path) -> Plan {
     plan
 }
 
-/// The direction of a link that data take.
+/// The direction of a link in which data pass.
 fn data_of(plan: &mut Plan, link: usize) -> &mut PipePlan {
     &mut plan.pipes[2 * link]
 }
 
-/// The direction of a link that acknowledgments take.
+/// The direction of a link in which acknowledgments pass.
 fn acks_of(plan: &mut Plan, link: usize) -> &mut PipePlan {
     &mut plan.pipes[2 * link + 1]
 }
@@ -97,7 +99,8 @@ fn silence(cell: &mut wlan::Config, station: &str, limit: Option<u32>, until: Ti
     cell.changes = vec![change(ms(100), vec![bernoulli(1.0)]), change(until, vec![])];
 }
 
-/// The episodes, and the reasons of all drops. Every episode is counted once, under its cause.
+/// Runs a plan and returns the episodes and the reasons of all drops; asserts that the summary
+/// counts every episode once, under its cause.
 fn run(plan: &Plan) -> (Vec<Episode>, Vec<DropReason>) {
     let outcome = run_plan(plan, &TABLES, &Control::default()).expect("a sound run");
     let flow = &outcome.flows[0];
@@ -127,7 +130,7 @@ fn a_queue_drops_it() {
         let four = queue::droptail::Config { packets: Some(4), bytes: None };
         let four = queue::Config::droptail(four);
         for link in 0..path.links {
-            // What comes before the short queue is faster.
+            // A faster link in front fills the short queue behind it.
             data_of(&mut plan, link).config.rate = Some(Rate::from_bit_s(100_000_000));
         }
         match place {
@@ -193,7 +196,8 @@ fn the_mac_gives_it_up() {
     }
 }
 
-/// A link takes 3 s for it from 200 ms to 250 ms; a cell tries until it arrives.
+/// Segments are only delayed. A link has a delay of 3 s for packets that enter from 200 ms to 250
+/// ms; the cell, which loses every frame until 3 s, repeats it until it arrives.
 #[test]
 fn it_is_only_late() {
     for (path, place) in SITES {
@@ -220,7 +224,8 @@ fn it_is_only_late() {
     }
 }
 
-/// A whole window's: in the cell, all that come before the timer expires at about 1.1 s.
+/// All acknowledgments of a window are lost; in the cell these are all that are sent before the
+/// timer expires at about 1.1 s.
 #[test]
 fn only_its_acknowledgments_are_lost() {
     for (path, place) in SITES {
@@ -245,8 +250,8 @@ fn only_its_acknowledgments_are_lost() {
     }
 }
 
-/// Loses the next copy of the 20th segment that comes here, and says what for: a link may lose it
-/// as if its queue were full, a cell loses every attempt.
+/// Loses one further copy of the 20th segment at a place. A link may lose it as if its queue were
+/// full, according to `cause`; a cell loses every attempt to transmit it.
 fn lose_a_copy(plan: &mut Plan, place: Place, cause: Cause) {
     let r#as = match cause {
         Cause::Congestion => channel::script::As::Congestion,
@@ -266,8 +271,9 @@ fn lose_a_copy(plan: &mut Plan, place: Place, cause: Cause) {
     }
 }
 
-/// Each episode has the cause of the copy that was sent last before it. The first copy is lost at
-/// the nearer of two places: it does not come to the other.
+/// Each episode takes its cause from the newest copy of the segment sent before it. Where the two
+/// copies are lost at different places, the first is lost at the place nearer to the sender and so
+/// never reaches the other.
 #[test]
 fn its_retransmission_is_lost() {
     let (congestion, wireless) = (Cause::Congestion, Cause::Wireless);
@@ -297,9 +303,10 @@ fn its_retransmission_is_lost() {
     }
 }
 
-/// Over a long path with random losses, without delays or reordering, no fast recovery is spurious:
-/// neither one that follows another at once, while copies are in flight, nor one all of whose
-/// segments were retransmitted before. Recovery never waits for the timer.
+/// Over a long path with random losses and no reordering, no fast recovery is spurious: neither one
+/// that begins as soon as another ends, while retransmissions are still in flight, nor one in which
+/// every segment had been retransmitted before. Recovery almost never waits for a timeout that
+/// follows another.
 #[test]
 fn losses_alone_are_never_taken_for_spurious() {
     for preset in ["linux", "linux_bbr"] {

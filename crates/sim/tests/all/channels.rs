@@ -1,5 +1,5 @@
-//! Channels under TCP: what bursts do to a sender that goes idle, what becomes of copies, and rates
-//! that change.
+//! Channels under TCP: bursts of losses and an idle sender, duplicated packets, and rates that
+//! change.
 
 use retx_record::pcapng::{self, About, Snap};
 use retx_record::reason::SegmentFate;
@@ -32,9 +32,10 @@ fn link(name: &str, ends: &str, rest: &str) -> String {
     format!("[[link]]\nname = \"{name}\"\nends = [{ends}]\nrate = \"10 Mbit/s\"\n{rest}\n")
 }
 
-/// Both channels lose 5 % in bursts of 20 frames, at the link's 1.23 ms a frame. A sender that has
-/// lost its window waits for its timeout, a second or more. The burst of time is over then; the
-/// burst of frames has stood still, and takes the retransmission too, again and again.
+/// Both channels lose 5 % of the frames, in bursts with a mean of 20 frames, or of the time that
+/// the link takes for 20 frames. A sender that has lost its window waits for its timeout, a second
+/// or more. A burst measured in time is over by then; one measured in frames has not moved on, and
+/// hits the retransmission too, again and again.
 #[test]
 fn a_burst_of_frames_outlasts_a_timeout_and_a_burst_of_time_does_not() {
     let timeouts = |channel: &str| -> Vec<f64> {
@@ -62,14 +63,15 @@ fn a_burst_of_frames_outlasts_a_timeout_and_a_burst_of_time_does_not() {
     );
 }
 
-/// The first link doubles every packet, the second loses the originals of some. Their copies
-/// arrive: nothing is retransmitted, and no segment counts as lost.
+/// The first link duplicates every packet, the second loses the original or the copy of some. As
+/// the other one arrives, no segment counts as lost, and no retransmission is necessary.
 #[test]
 fn a_packet_whose_copy_arrives_is_not_lost() {
     let double = "forward.channel = { model = \"duplicate\", p = 1, after = \"3 ms\" }";
     let every_seventh = "forward.channel = { model = \"periodic\", every = 7 }";
     let links = link("first", "\"server\", \"middle\"", double)
-        // Frames enter in pairs that lie 3 ms apart, interleaved: some of either kind are hit.
+        // A copy follows its original by 3 ms, with other frames between them, so that both
+        // originals and copies are lost.
         + &link("second", "\"middle\", \"client\"", every_seventh);
     let outcome = outcome(&download("60 s", &links, "{ kind = \"transfer\", bytes = 300_000 }"), 0);
     let first = &outcome.links[0];
@@ -78,7 +80,8 @@ fn a_packet_whose_copy_arrives_is_not_lost() {
     let drops = outcome.tables.drops.as_ref().expect("asked for").rows().len() as u64;
     assert_eq!(drops, outcome.links[2].drops.channel);
     assert!(drops > 20);
-    // Every seventh of the frames: never both of a packet, which lie close together.
+    // The channel loses every seventh frame, and never both frames of a packet, which are closer
+    // together than that.
     let segments = outcome.tables.segments.as_ref().expect("asked for");
     for (segment, fate) in segments.rows() {
         assert_eq!(fate, SegmentFate::Delivered, "{segment:?}");
@@ -86,12 +89,12 @@ fn a_packet_whose_copy_arrives_is_not_lost() {
     let flow = &outcome.flows[0];
     assert_eq!(flow.bytes_delivered, 300_000);
     let retransmitted = flow.segments_retransmitted;
-    // What was retransmitted, a duplicate acknowledgment's doing, was not necessary.
+    // Duplicate packets cause duplicate acknowledgments, and these unnecessary retransmissions.
     assert_eq!(flow.retransmissions_unnecessary, retransmitted);
     assert_eq!(flow.episodes.fast_retransmit.wireless + flow.episodes.rto.wireless, 0);
 }
 
-/// The sequence numbers, identifications and comments of what was captured.
+/// The sequence number, IP identification and comment of each packet captured.
 fn seen(outcome: &Outcome) -> Vec<(u32, u16, String)> {
     let about = About::new("retx", "a test", Snap::default()).expect("short texts");
     let mut file = Vec::new();
@@ -112,8 +115,9 @@ fn seen(outcome: &Outcome) -> Vec<(u32, u16, String)> {
     seen
 }
 
-/// Captures agree: a copy made by the network has the identification of its original, whether the
-/// original is seen before the copy exists or not, and a retransmission has one of its own.
+/// In a capture a copy made by the network has the IP identification of its original, whether or
+/// not the capture has also seen the packet before it was duplicated; a retransmission has an
+/// identification of its own.
 #[test]
 fn a_copy_has_the_identification_of_its_original() {
     let double = "forward.channel = [{ model = \"duplicate\", p = 1, after = \"3 ms\" }, \
@@ -142,9 +146,9 @@ fn a_copy_has_the_identification_of_its_original() {
     }
 }
 
-/// Every packet is doubled, and every copy is lost on the next link. While no acknowledgment comes
-/// through, the sender's timeouts are spurious, for the originals have arrived, each before its
-/// copy is lost.
+/// Every packet is duplicated, and every copy is lost on the next link. Timeouts during an outage
+/// of the acknowledgments are spurious nevertheless, because the original of each segment has
+/// arrived before its copy is lost.
 #[test]
 fn a_copy_that_is_lost_is_no_loss() {
     let deaf = "reverse.channel = { model = \"outage\", times = [{ start = \"300 ms\", duration = \
@@ -167,9 +171,10 @@ fn a_copy_that_is_lost_is_no_loss() {
     assert_eq!(flow.episodes.rto.wireless + flow.episodes.fast_retransmit.wireless, 0);
 }
 
-/// Data arrive while all ACKs are lost for three seconds. The first ACK after that acknowledges
-/// segments that were sent twice, and echoes a timestamp from before the outage: seconds, which
-/// Linux takes for the RTO, but no round trip, which has 40 ms and at most 30 packets of queue.
+/// Data arrive while all ACKs are lost for three seconds. The first ACK after the outage
+/// acknowledges segments that were sent twice, and echoes a timestamp from before it. Linux uses
+/// this sample of several seconds for the RTO, but the recorded round-trip times, of 40 ms and at
+/// most 30 packets of queue, must not include it.
 #[test]
 fn an_echo_after_an_outage_is_no_round_trip() {
     let deaf = "delay = \"20 ms\"\nqueue = { discipline = \"droptail\", packets = 30 }\n\
@@ -188,19 +193,20 @@ fn an_echo_after_an_outage_is_no_round_trip() {
     assert!(mean > 0.04 && mean < longest && deviation < (longest - 0.04) / 2.0, "{deviation}");
 }
 
-/// A link of one opportunity for 1500 bytes per millisecond carries 12 Mbit/s of full packets.
+/// A link with one transmission opportunity of 1500 bytes per millisecond carries 12 Mbit/s of full
+/// packets.
 #[test]
 fn opportunities_set_the_rate() {
     let link = "[[link]]\nname = \"lte\"\nends = [\"server\", \"client\"]\ndelay = \"5 ms\"\n\
                 forward.channel = { model = \"trace\", opportunities_ms = [1] }\n";
     let outcome = outcome(&download("20 s", link, "\"bulk\""), 0);
     let goodput = outcome.flows[0].goodput_bit_s.expect("time");
-    // 1460 of 1500 bytes, less the slow start of some 15 round trips of 10 ms.
+    // Payload is 1460 of 1500 bytes; slow start, some 15 round trips of 10 ms, costs a little.
     let full = 12e6 * 1460.0 / 1500.0;
     assert!(goodput < full && goodput > full * (1.0 - 0.15 / 20.0), "{goodput} of {full}");
 }
 
-/// A rate that falls to a tenth half-way, and rises again.
+/// The rate falls to a tenth for part of the run, and rises again.
 #[test]
 fn a_schedule_sets_the_rate() {
     let schedule = "delay = \"5 ms\"\nqueue = { discipline = \"droptail\", packets = 20 }\n\

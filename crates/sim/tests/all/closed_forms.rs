@@ -1,11 +1,12 @@
-//! Throughput under loss against the closed forms of Mathis et al. (1997) and Padhye et al. (1998,
-//! "PFTK"): one flow, RTT 100 ms, a link of any speed, no limit but the congestion window.
+//! Throughput under loss, compared with the closed forms of Mathis et al. (1997) and Padhye et al.
+//! (1998, "PFTK"): one flow with an RTT of 100 ms over a link that never limits it, so that only
+//! the congestion window does.
 //!
-//! What is compared: segments sent per second, as both count them. PFTK's p is the rate of loss
-//! *events* among the segments sent, a sequence of timeouts for one segment being one event, and
-//! T0 the mean length of a sequence's first timeout: both are measured here, as the authors did. b
-//! is the number of segments per ACK. The model describes Reno, and takes the losses of a round to
-//! be its tail; these are independent.
+//! The tests compare segments sent per second, which both formulas predict. PFTK's p is the rate of
+//! loss *events* per segment sent, where a sequence of timeouts for one segment is one event, and
+//! T0 is the mean length of a sequence's first timeout: both are measured here, as the authors did.
+//! b is the number of segments per ACK. The model describes Reno, and assumes that once a segment
+//! of a round is lost, all later ones of the round are lost too; losses here are independent.
 
 use crate::plans::{LinkOf, bernoulli, one_flow, tcp};
 use retx_link::channel;
@@ -15,7 +16,7 @@ use retx_sim::{Control, Options, Outcome, run_plan};
 use retx_units::{Duration, Time};
 
 const RTT_S: f64 = 0.1;
-/// Slow start is over by then.
+/// Time after which slow start is over.
 const WARMUP: Duration = Duration::from_secs(100);
 
 struct Setting {
@@ -43,13 +44,13 @@ fn rate(outcome: &Outcome, setting: &Setting) -> f64 {
     outcome.flows[0].segments_sent as f64 / setting.seconds as f64
 }
 
-/// PFTK's window when it is not limited, before a loss.
+/// PFTK's mean window at the time of a loss, in segments, if only losses limit it.
 fn window(p: f64, b: f64) -> f64 {
     let c = (2.0 + b) / (3.0 * b);
     c + (8.0 * (1.0 - p) / (3.0 * b * p) + c * c).sqrt()
 }
 
-/// Segments a second by the full model.
+/// Segments per second by the full PFTK model.
 fn pftk(p: f64, b: f64, rtt: f64, t0: f64) -> f64 {
     let w = window(p, b);
     let q = 1.0 - p;
@@ -59,12 +60,13 @@ fn pftk(p: f64, b: f64, rtt: f64, t0: f64) -> f64 {
     (q / p + w + by_timeout / q) / (rtt * (b / 2.0 * w + 1.0) + by_timeout * f * t0 / q)
 }
 
-/// Segments a second by Mathis: C/(RTT·√p) with C = √(3/2b).
+/// Segments per second by Mathis et al.: C/(RTT·√p) with C = √(3/2b).
 fn mathis(p: f64, b: f64) -> f64 {
     (1.5 / b).sqrt() / (RTT_S * p.sqrt())
 }
 
-/// The formula as it is written here gives the figures computed elsewhere (RTT 0.1 s, T0 1 s).
+/// The formula as implemented here gives figures that were computed independently (RTT 0.1 s, T0 1
+/// s).
 #[test]
 fn the_formula() {
     for (p, b, expected) in [
@@ -79,7 +81,8 @@ fn the_formula() {
     }
 }
 
-/// Rate of loss events, and the mean first timeout in seconds, if there was any.
+/// Rate of loss events per segment sent, and the mean length in seconds of a sequence's first
+/// timeout, if there was a timeout.
 fn loss_events(outcome: &Outcome) -> (f64, Option<f64>) {
     let rows = outcome.tables.episodes.as_ref().expect("asked for").rows();
     let (mut events, mut timeouts, mut total) = (0, 0, 0.0);
@@ -102,10 +105,10 @@ fn loss_events(outcome: &Outcome) -> (f64, Option<f64>) {
     (p, (timeouts > 0).then(|| total / f64::from(timeouts)))
 }
 
-/// Measured over PFTK, the mean of some seeds.
+/// Ratio of the measured rate to PFTK's, the mean over `seeds` runs.
 fn over_pftk(preset: &'static str, b: u32, p: f64, seeds: u64) -> f64 {
     let b_f = f64::from(b);
-    // 600 loss events in all.
+    // Long enough for 600 loss events in all runs together.
     let seconds = 600.0 / seeds as f64 / (p * pftk(p, b_f, RTT_S, 1.0));
     let setting = Setting {
         preset,
@@ -122,10 +125,10 @@ fn over_pftk(preset: &'static str, b: u32, p: f64, seeds: u64) -> f64 {
     (1..=seeds).map(ratio).sum::<f64>() / seeds as f64
 }
 
-/// Tolerance of 20 %, and of 30 % at p = 0.1, where the window is four segments and a timeout ends
-/// half of the losses: the known accuracy of the model. Chance accounts for 8 %: the rate is
-/// proportional to the root of the mean distance of 600 loss events, so four standard errors are
-/// 4·½/√600.
+/// The tolerance is the known accuracy of the model: 20 %, and 30 % at p = 0.1, where the window is
+/// four segments and half of the losses are repaired by a timeout. Chance accounts for 8 % of it:
+/// the rate is proportional to the square root of the mean distance of 600 loss events, so four
+/// standard errors are 4·½/√600.
 fn agrees_with_pftk(preset: &'static str) {
     for b in [1, 2] {
         for p in [1e-3, 1e-2, 3e-2, 0.1] {
@@ -146,7 +149,7 @@ fn sack_sends_as_pftk_says() {
     agrees_with_pftk("sack");
 }
 
-/// At 10⁻⁴ the windows exceed a hundred segments, and timeouts are rare: one long run each.
+/// At p = 10⁻⁴ windows exceed a hundred segments, and timeouts are rare.
 #[test]
 fn rare_losses() {
     for preset in ["reno", "sack"] {
@@ -155,9 +158,10 @@ fn rare_losses() {
     }
 }
 
-/// Every n-th segment lost is the model of Mathis. It leaves out the round of the recovery, one of
-/// b·W/2, and that the windows before and after it are whole segments, each short of its part by
-/// up to one in W: so the rate is lower, by at most 4/W.
+/// Losing exactly every n-th segment is what the formula of Mathis et al. assumes. The formula
+/// leaves out the round trip of the recovery, one in b·W/2 for a window of W segments, and the
+/// rounding of windows down to whole segments, which costs up to 1/W both before and after the
+/// loss. The measured rate is therefore lower, by at most 4/W.
 #[test]
 fn periodic_loss_is_mathis() {
     for preset in ["reno", "sack"] {
@@ -179,11 +183,12 @@ fn periodic_loss_is_mathis() {
     }
 }
 
-/// Independent losses: C = 1.31 for one segment per ACK, which is 1.31/√(3/2) of what periodic ones
-/// give (Mathis et al. 1997, table 1; Ott, Kemperman & Mathis 1996), and the same for any b. What
-/// the model leaves out, the round of the recovery and whole segments, is the same share of both.
-/// Chance: the rate goes with the root of the mean distance of losses, so four standard errors of
-/// 4000 events are 4·½/√4000 = 3.2 %. That is less than half of the difference.
+/// Independent losses give C = 1.31 for one segment per ACK, where periodic losses give √(3/2)
+/// (Mathis et al. 1997, table 1; Ott, Kemperman & Mathis 1996). The ratio of the two is the same
+/// for any b, and the recovery's round trip and the rounding to whole segments, which the model
+/// leaves out, reduce both alike. Chance: the rate is proportional to the square root of the mean
+/// distance of losses, so four standard errors of 4000 events are 4·½/√4000 = 3.2 %, less than half
+/// of the difference between the two constants.
 #[test]
 fn random_loss_is_mathis_with_a_constant_of_its_own() {
     let constant = |lossy: &channel::Config, b: u32, seeds: u64| {

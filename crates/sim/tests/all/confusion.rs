@@ -1,4 +1,5 @@
-//! Causes said beside causes true, for every rule under every congestion control.
+//! Loss causes that a sender infers, compared with the true ones, for every rule of inference and
+//! every congestion control.
 
 use crate::plans::{LinkOf, bernoulli, one_flow, tcp};
 use retx_record::reason::{Cause, EpisodeKind, InferredCause};
@@ -10,7 +11,8 @@ use retx_units::{Duration, Time};
 
 const DEFAULTS: &str = "everything registered has defaults";
 
-/// 10 Mbit/s, 20 ms each way: a path that holds 34 segments, and a queue of so many more.
+/// A path of 10 Mbit/s and 20 ms each way, which holds 34 segments, and a queue of `packets`
+/// packets; random losses with probability `p`, and the rule `rule` to infer their cause.
 fn path(rule: &str, p: f64, packets: u64) -> Plan {
     let mut link = LinkOf::new("link", ["server", "client"]);
     link.delay = Duration::from_millis(20);
@@ -47,13 +49,15 @@ fn without_a_rule_everything_is_congestion() {
     );
 }
 
-/// Losses on a path that is never full, and queues that overflow without losses: what `threshold`
-/// was made for. It gains by it, and does no harm where there is nothing to gain.
+/// The rule `threshold` was made to tell random losses on a path with a short queue from drops by a
+/// full queue. It makes the transfer faster where losses are random, and changes nothing where all
+/// are drops by the queue.
 #[test]
 fn the_threshold_tells_a_bad_channel_from_a_full_queue() {
     let time = |flow: &FlowSummary| flow.response_time_s.expect("all bytes arrive");
     let (deaf, hearing) = (flow(&path("none", 0.005, 100)), flow(&path("threshold", 0.005, 100)));
-    // Left alone, the window grows until the queue takes the RTT over the threshold.
+    // As losses taken for corruption leave the window alone, it grows until the queue raises the
+    // RTT above the threshold; later random losses are then taken for congestion.
     let said = hearing.inferred.fast_retransmit;
     let right = said.corruption.wireless;
     assert!(right > 5 && right > 2 * said.congestion.wireless, "{:?}", hearing.inferred);
@@ -68,8 +72,9 @@ fn the_threshold_tells_a_bad_channel_from_a_full_queue() {
     assert_eq!(hearing.response_time_s, deaf.response_time_s);
 }
 
-/// Every rule under every congestion control and loss detection: the bytes arrive, both verdicts
-/// occur somewhere, and a loss taken for corruption leaves the window alone.
+/// Every rule works with every congestion control, each with one of the loss detections: all bytes
+/// arrive, each rule infers both causes somewhere, and a loss taken for corruption does not reduce
+/// the window.
 #[test]
 fn any_rule_under_any_congestion_control() {
     for rule in loss_cause::Config::BUILT_IN {
@@ -90,14 +95,14 @@ fn any_rule_under_any_congestion_control() {
                 said[episode.inferred_cause as usize] += 1;
                 if episode.inferred_cause == InferredCause::Corruption {
                     let [before, after] = [episode.cwnd_before_bytes, episode.cwnd_after_bytes];
-                    // A timeout ends what a recovery had inflated the window to.
+                    // A timeout undoes the inflation of the window by an earlier recovery.
                     let deflated = episode.kind == EpisodeKind::Rto && after < before;
                     assert!(after == before || deflated, "{name}: {episode:?}");
                 }
                 assert!(episode.cause != Cause::Spurious || episode.sub_cause.is_some());
             }
         }
-        // Nobody on the path sends notices.
+        // `none` never infers corruption, nor does `eln`, since no agent on the path sends notices.
         let is_silent = matches!(*rule, "none" | "eln");
         let corruption = if is_silent { 0..1 } else { 1..u64::MAX };
         assert!(said[0] > 0 && corruption.contains(&said[1]), "{rule}: {said:?}");

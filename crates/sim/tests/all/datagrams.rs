@@ -1,5 +1,5 @@
-//! Flows of UDP from scenario files: what is counted, closed forms of queues and of the 802.11 DCF,
-//! and what UDP does beside TCP.
+//! UDP flows from scenario files: their counters, closed forms of queues and of the 802.11 DCF, and
+//! UDP beside TCP.
 
 use retx_record::datagrams::DatagramSummary;
 use retx_scenario::{Source, parse};
@@ -37,7 +37,8 @@ fn only(outcome: &Outcome) -> &DatagramSummary {
     &outcome.datagrams[0]
 }
 
-/// 500 bytes each 10 ms: 4 ms to send, 10 ms on the way; from 0 s to before 100 s.
+/// The source sends 500 bytes every 10 ms from 0 s until just before 100 s; each packet takes 4 ms
+/// to send and 10 ms of propagation.
 #[test]
 fn a_constant_rate_arrives_as_it_is_sent() {
     let outcome = outcome(ONE, &[]);
@@ -67,14 +68,15 @@ fn limits_end_a_flow_and_the_run() {
         (calls.datagrams.sent, calls.bytes_delivered, calls.finish_s.expect("it ends"))
     };
     assert_eq!(end("packets = 3"), (3, 1416, 0.034));
-    // The last packet carries 56 bytes: 84 with its headers, 0.672 ms.
+    // The last packet carries 56 bytes, 84 with its headers, which take 0.672 ms to send.
     assert_eq!(end("bytes = 1000"), (3, 1000, 0.030672));
     assert_eq!(end("duration = \"25 ms\""), (3, 1416, 0.034));
     let udp = ("flow.calls.udp", "{ packet = 500, duration = \"1 s\" }");
     let bulk = outcome(ONE, &[udp, ("flow.calls.app", "bulk")]);
-    // Five are in the link; one leaves each 4 ms from 14 ms on, and 247 do so before 1 s.
+    // The source keeps five packets in the link. From 14 ms on one leaves every 4 ms, 247 of them
+    // before 1 s, and each makes room for another.
     assert_eq!((only(&bulk).datagrams.sent, only(&bulk).finish_s), (252, Some(1.018)));
-    // Nothing is sent before its end; it is over as it begins.
+    // A flow of 1 ns ends before its first packet is due, so it is over as soon as it begins.
     let poisson = outcome(
         ONE,
         &[
@@ -86,7 +88,8 @@ fn limits_end_a_flow_and_the_run() {
     assert_eq!((only(&poisson).datagrams.sent, poisson.engine.simulated_s), (0, 2.0));
 }
 
-/// Losses, duplicates and late packets are counted and recorded at their place.
+/// Losses, duplicates and reordered packets are counted, and losses are recorded at the place where
+/// they happen.
 #[test]
 fn losses_copies_and_late_packets_are_counted() {
     let lossy =
@@ -107,7 +110,8 @@ fn losses_copies_and_late_packets_are_counted() {
     assert!(counts.duplicated <= made && counts.duplicated + 4 >= made, "{counts:?} {made}");
     assert_eq!((counts.delivered, counts.lost, counts.reordered), (9_999, 0, 0));
 
-    // A copy of a lost packet may bring it: with both at p, a packet is lost when all of it is.
+    // A packet counts as lost only if its copy is lost too, where there is one: half of the packets
+    // have a copy, and each of the two frames is lost with probability 0.5.
     let hops = ONE.to_owned()
         + "[[link]]\nname = \"next\"\nends = [\"b\", \"c\"]\n\
            channel = { model = \"bernoulli\", p = 0.5 }\n";
@@ -119,11 +123,12 @@ fn losses_copies_and_late_packets_are_counted() {
     let late = "{ model = \"random_delay\", share = 0.1, law = \"constant\", delay = \"15 ms\", \
                 reorder = true }";
     let counts = only(&outcome(ONE, &[("link.wire.forward.channel", late)])).datagrams;
-    // Overtaken by the next, unless that is late itself: 0.1 · 0.9.
+    // A delayed packet is overtaken by the next unless that is delayed itself: 0.1 · 0.9 of all.
     assert!((counts.reordered as f64 - 900.0).abs() < 4.0 * 30.0, "{counts:?}");
 }
 
-/// A link of 1 Mbit/s where nothing but UDP waits, and its queue's mean and waiting time.
+/// Runs one UDP flow over a link of 1 Mbit/s; returns the mean queue length in packets and the mean
+/// waiting time.
 fn waits(app: &str, packet: &str, load: f64, packets: u64) -> (f64, f64) {
     let udp = format!("{{ packet = {packet}, rate = \"{} bit/s\" }}", load * 1e6);
     let mean = if packet.starts_with('{') { 5_000.0 } else { 500.0 };
@@ -142,10 +147,11 @@ fn waits(app: &str, packet: &str, load: f64, packets: u64) -> (f64, f64) {
     (waiting / service, outcome.links[0].queue_mean_packets.expect("time"))
 }
 
-/// Mean waiting times by Pollaczek and Khinchine, and queue lengths by Little. The mean over n
-/// packets of an M/M/1 queue deviates by sqrt(ρ(2 + 5ρ − 4ρ² + ρ³)/n)/(1 − ρ)² of a service time
-/// (Daley 1968, the stationary waiting times' correlations summed), which M/D/1's stays below: at
-/// ρ = 0.8 and 6 million packets 0.45 % of the mean, so that 2 % are more than four of them.
+/// Mean waiting times follow the formula of Pollaczek and Khinchine, and mean queue lengths
+/// Little's law. The standard error of the mean waiting time of n packets of an M/M/1 queue is
+/// sqrt(ρ(2 + 5ρ − 4ρ² + ρ³)/n)/(1 − ρ)² service times (Daley 1968, summing the correlations of
+/// stationary waiting times), and that of an M/D/1 queue is smaller. At ρ = 0.8 and 6 million
+/// packets it is 0.45 % of the mean, so the tolerance of 2 % is more than four standard errors.
 #[test]
 fn waiting_times_are_those_of_m_d_1_and_m_m_1() {
     for (load, packets) in [(0.3, 1_000_000), (0.6, 2_000_000), (0.8, 6_000_000)] {
@@ -159,7 +165,7 @@ fn waiting_times_are_those_of_m_d_1_and_m_m_1() {
     }
 }
 
-/// Constant intervals wait for nobody.
+/// Packets at constant intervals never wait for each other.
 #[test]
 fn a_constant_rate_alone_does_not_wait() {
     let (waiting, queued) = waits("cbr", "500", 0.8, 10_000);
@@ -177,8 +183,9 @@ ack_timeout = "50 us"
 queue = { discipline = "droptail", packets = 10 }
 "#;
 
-/// Bianchi's closed form for 802.11b, 1500 bytes, 11 Mbit/s and the long preamble, as the sheet on
-/// algorithms has it; the cell's own test says what the 3 % are for.
+/// Throughput agrees with Bianchi's closed form for 802.11b with packets of 1500 bytes, 11 Mbit/s
+/// and the long preamble. The comparison with Bianchi's model in the tests of `retx-link` explains
+/// the tolerance of 3 %.
 #[test]
 fn saturated_stations_share_what_bianchi_says() {
     for (n, expected) in [(1, 6.22), (2, 6.57), (5, 6.51), (10, 6.20)] {
@@ -196,16 +203,16 @@ fn saturated_stations_share_what_bianchi_says() {
         let delivered: u64 = outcome.datagrams.iter().map(|flow| flow.datagrams.delivered).sum();
         let mbit_s = delivered as f64 * 1500.0 * 8.0 / 60.0 / 1e6;
         assert!((mbit_s / expected - 1.0).abs() < 0.03, "{n} stations: {mbit_s}");
-        // Always a packet waiting, and never one too many.
+        // The source offers a packet only when the queue has room, so that none is dropped.
         let counts = &outcome.wlans[0].counts;
         assert_eq!(counts.drops.queue, 0);
         let stations = outcome.wlans[0].stations.iter().filter(|it| it.name != "sink");
-        // The next is there before the ACK for the one in service.
+        // The queue holds the packet in service, whose ACK is outstanding, and the next one.
         stations.for_each(|it| assert_eq!(it.queue_max_packets, 2));
     }
 }
 
-/// A saturating source keeps a link busy however long it is, and its queue short.
+/// A saturating source keeps a link busy whatever its delay, and the link's queue short.
 #[test]
 fn bulk_keeps_a_link_busy() {
     let set = [
@@ -220,7 +227,8 @@ fn bulk_keeps_a_link_busy() {
     let two = ONE.replace("\"400 kbit/s\" }", "\"400 kbit/s\" }\ncount = 2");
     let queue = ("link.wire.queue", "{ discipline = \"red\", packets = 20 }");
     let outcome = self::outcome(&two, &[set[0], set[1], set[2], queue]);
-    // Turned away, they try again: the link is always busy, and each has a part of it.
+    // Sources whose packets the queue drops try again, so the link is always busy, and each source
+    // gets a share of it.
     let wire = &outcome.links[0];
     assert!(wire.utilisation.expect("time") > 0.99 && wire.drops.queue > 1000, "{wire:?}");
     assert!(outcome.datagrams.iter().all(|flow| flow.datagrams.delivered > 5000));
@@ -254,8 +262,9 @@ udp = { packet = 200, rate = "80 kbit/s" }
 app = "cbr"
 "#;
 
-/// A sparse flow waits behind the others' queue, or, with FQ-CoDel, at most for one packet of each
-/// of the four, when they are new too (RFC 8290 §4.2), and the one in transmission.
+/// Behind a droptail queue a sparse flow waits for the packets of all other flows. Under FQ-CoDel
+/// it waits at most for one packet of each of the four others, if they are new flows too (RFC 8290
+/// §4.2), and for the packet in transmission.
 #[test]
 fn fq_codel_isolates_a_sparse_flow() {
     let call = |queue: &str| {
@@ -275,7 +284,8 @@ fn fq_codel_isolates_a_sparse_flow() {
     assert!(median > alone + 50.0 * full, "{behind:?}");
 }
 
-/// Sources draw from streams of their own: one more flow changes none of another's packets.
+/// Each source draws random numbers from a stream of its own, so that adding a flow changes no
+/// packet of another.
 #[test]
 fn another_flow_shifts_no_draws() {
     let set = [("flow.calls.app", "poisson"), ("link.wire.rate", "100 Mbit/s")];
@@ -286,7 +296,8 @@ fn another_flow_shifts_no_draws() {
     assert_ne!(beside.datagrams[0].datagrams.sent, beside.datagrams[1].datagrams.sent);
 }
 
-/// Two stations ahead in a chain, a route that is written, captures at both ends.
+/// UDP packets follow a route that the scenario specifies, over a link and a cell, and are captured
+/// in the cell.
 #[test]
 fn datagrams_pass_cells_and_written_routes() {
     let text = r#"

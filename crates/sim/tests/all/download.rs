@@ -1,5 +1,5 @@
-//! The download over a noisy channel (Electronics 2022, 11(14), 2254), without noise and with one
-//! scripted loss: figures that can be worked out by hand.
+//! The example of a download over a noisy channel (Electronics 2022, 11(14), 2254), but without
+//! noise or with a few scripted losses, so that its figures can be computed by hand.
 
 use crate::plans::{LinkOf, high_ber, one_flow, script, tcp};
 use retx_record::reason::{Cause, EpisodeKind, SegmentFate, SubCause};
@@ -21,7 +21,7 @@ fn run(plan: &Plan) -> Outcome {
     run_plan(plan, &TABLES, &Control::default()).expect("a sound run")
 }
 
-/// SYN/ACK, 6850 data segments, FIN, the ACK of the client's FIN.
+/// The server's frames are a SYN/ACK, 6850 data segments, a FIN, and an ACK of the client's FIN.
 #[test]
 fn without_loss_the_server_sends_6853_frames() {
     let outcome = run(&high_ber(0.0));
@@ -34,16 +34,17 @@ fn without_loss_the_server_sends_6853_frames() {
     assert_eq!(flow.bytes_delivered, 10_000_000);
     let response = flow.response_time_s.expect("it is complete");
     assert!((response - 50.2).abs() < 0.3, "{response}");
-    // Two SYNs' worth of packets less what only one direction carries.
+    // The client's SYN and FIN are not pure ACKs, so `acks_sent` does not count these two packets.
     let forward = &outcome.links[0];
     assert_eq!((forward.packets_in, forward.packets_delivered), (6853, 6853));
     assert_eq!(outcome.links[1].packets_in, 3 + flow.acks_sent - 1);
     assert!(outcome.tables.drops.expect("asked for").rows().is_empty());
 }
 
-/// In the steady state a round of six segments takes the RTT of the second segment of a pair, for
-/// which the ACK waits: 2 × 20 ms, two serialisations of 1538 bytes at 10 Mbit/s for the first
-/// segment, one more for the second behind it, and two of an ACK's 78 bytes.
+/// In the steady state each ACK covers a pair of segments, and a round of six segments takes from
+/// the sending of a pair to its ACK. This time is 2 × 20 ms of delay; two serialisations of 1538
+/// bytes at 10 Mbit/s, one per link, for the first segment; one more for the second segment behind
+/// it; and two of an ACK's 78 bytes.
 #[test]
 fn the_round_trip_is_what_the_links_make_it() {
     let outcome = run(&high_ber(0.0));
@@ -52,12 +53,13 @@ fn the_round_trip_is_what_the_links_make_it() {
     let round = 0.040 + 3.0 * segment + 2.0 * ack;
     let rounds = 6850.0 / 6.0;
     let response = outcome.flows[0].response_time_s.expect("it is complete");
-    // Handshake and slow start: about three rounds; the last odd segment waits for the ACK clock.
+    // The handshake and slow start add about three rounds; the last segment, an odd one, may cost a
+    // further one.
     assert!((response - rounds * round).abs() < 5.0 * round, "{response}, {}", rounds * round);
 }
 
-/// A single loss in the steady state, of the first segment of a round, causes three duplicate ACKs,
-/// a fast retransmit one round later, and an episode with the cause wireless.
+/// A single loss in the steady state, of a round's first segment, causes three duplicate ACKs, a
+/// fast retransmit one round later, and a retransmission episode whose cause is wireless.
 #[test]
 fn one_loss_costs_one_fast_retransmit() {
     let mut plan = high_ber(0.0);
@@ -83,14 +85,14 @@ fn one_loss_costs_one_fast_retransmit() {
     assert_eq!(copies.len(), 2);
     assert_eq!((copies[0].1, copies[1].1), (SegmentFate::Script, SegmentFate::Delivered));
     assert_eq!(copies[1].0.cause, Some(EpisodeKind::FastRetransmit));
-    // About one RTT after the loss: the next five segments, then three duplicates.
+    // The retransmission follows about one RTT after the loss, upon the third duplicate ACK.
     let wait = copies[1].0.sent.since(copies[0].0.sent).as_secs_f64();
     assert!((0.042..0.048).contains(&wait), "{wait}");
     assert!(episode.end.since(episode.start).as_secs_f64() < 0.046);
 }
 
-/// If the retransmission is lost as well, the timer has to repair it, and the cause is the fate of
-/// the newest copy.
+/// A retransmission that is lost as well is repaired by a timeout, whose cause is that of the
+/// newest copy's loss.
 #[test]
 fn a_lost_retransmission_costs_a_timeout() {
     let mut plan = high_ber(0.0);
@@ -100,19 +102,20 @@ fn a_lost_retransmission_costs_a_timeout() {
     let flow = &outcome.flows[0];
     assert_eq!((flow.fast_retransmit_count, flow.rto_count, flow.max_backoff), (1, 1, 1));
     assert_eq!(flow.episodes.rto.wireless, 1);
-    // The pause ended by the timer is one of 1 s at least, on a clock of 0.5 s.
+    // The pause before the timeout is at least 1 s, measured by a timer with a granularity of 0.5
+    // s.
     assert!(flow.idle.rto_s > 0.99 && flow.idle.rto_s < 1.6, "{:?}", flow.idle);
     assert!((flow.idle_total_s - flow.idle.rto_s - flow.idle.window_s).abs() < 1e-9);
     assert!((flow.idle_max_s - flow.idle.rto_s).abs() < 1e-9);
     let episodes = outcome.tables.episodes.expect("asked for");
     let [first, second] = episodes.rows() else { panic!("{:?}", episodes.rows()) };
     assert_eq!((first.kind, second.kind), (EpisodeKind::FastRetransmit, EpisodeKind::Rto));
-    // A recovery that never ended of itself ends where the next begins.
+    // A recovery that the timeout interrupts ends when the next episode begins.
     assert_eq!(first.end, second.start);
     assert_ne!(second.end, Time::NEVER);
 }
 
-/// A script that stands for a full queue makes congestion of it.
+/// Scripted losses that the scenario declares to be congestion are recorded as congestion.
 #[test]
 fn a_script_may_stand_for_congestion() {
     let mut plan = high_ber(0.0);
@@ -124,11 +127,11 @@ fn a_script_may_stand_for_congestion() {
     assert_eq!(outcome.links[0].drops.queue, 0);
 }
 
-/// If all ACKs of a window are lost, the timeout is spurious, and the record states why.
+/// The timeout after a loss of all ACKs of a window is spurious, and the record states why.
 #[test]
 fn lost_acks_make_a_spurious_timeout() {
     let mut plan = high_ber(0.0);
-    // The client's packets: SYN, ACK, then ACKs.
+    // The script counts the client's packets: the SYN first, then ACKs.
     let acks: Vec<u64> = (300..303).collect();
     plan.pipes[1].config.channel = vec![script(&acks, &[])];
     let outcome = run(&plan);
@@ -143,8 +146,8 @@ fn lost_acks_make_a_spurious_timeout() {
     assert!(drops.rows().iter().all(|drop| drop.packet_number.is_none() && drop.place == 1));
 }
 
-/// The last segment is odd and alone: its ACK waits 200 ms, longer than a timer that has learnt how
-/// short the RTT is.
+/// The last segment has no second one to be acknowledged with, so its delayed ACK waits 200 ms,
+/// which is longer than the RTO that results from the short RTT.
 #[test]
 fn a_delayed_ack_makes_a_spurious_timeout() {
     let mut link = LinkOf::new("link", ["server", "client"]);

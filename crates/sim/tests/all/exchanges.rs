@@ -38,7 +38,7 @@ fn millis(outcome: &Outcome) -> Vec<[u64; 2]> {
     rows(outcome).iter().map(|row| [ms(row.start), ms(row.finish)]).collect()
 }
 
-/// The first waits for the handshake, too; all others take one round trip of 20 ms.
+/// The first exchange includes the handshake; all others take one round trip of 20 ms.
 #[test]
 fn an_exchange_on_an_open_connection_takes_a_round_trip() {
     let outcome = outcome(&[]);
@@ -52,8 +52,8 @@ fn an_exchange_on_an_open_connection_takes_a_round_trip() {
     assert_eq!(web.segments_retransmitted, 0);
 }
 
-/// Each opens a connection: two round trips. The client thinks from the end of a response on,
-/// whatever the close takes.
+/// Exchanges that each open a connection take two round trips. The client's think time begins with
+/// the end of a response, however long the connection takes to close.
 #[test]
 fn connections_of_their_own_take_two_round_trips() {
     let outcome = outcome(&[("flow.web.app.connection", "each")]);
@@ -64,7 +64,8 @@ fn connections_of_their_own_take_two_round_trips() {
     assert_eq!(outcome.flows[0].bytes_delivered, 3000);
 }
 
-/// Requests and responses that take many segments, and losses of both: all are answered in the end.
+/// Requests and responses of many segments are lost in part, but all requests are answered in the
+/// end.
 #[test]
 fn losses_delay_and_nothing_is_lost() {
     let app = "{ kind = \"request_response\", exchanges = 200, \
@@ -85,7 +86,7 @@ fn losses_delay_and_nothing_is_lost() {
         assert!(web.segments_retransmitted > 0);
         assert!(all.windows(2).all(|pair| pair[0].finish <= pair[1].start));
         assert!(all.iter().map(|row| row.number).eq(1..=200));
-        // What is drawn does not depend on what the network does with it.
+        // The sizes drawn do not depend on what the network does to the segments.
         let app = [("flow.web.app", app.as_str())];
         let sizes = |row: &Exchange| [row.request_bytes, row.response_bytes];
         let clean = outcome(&app);
@@ -93,7 +94,8 @@ fn losses_delay_and_nothing_is_lost() {
     }
 }
 
-/// Means of what is drawn, at four standard deviations, over 2000 exchanges without end.
+/// Means of the sizes and think times drawn in 2000 exchanges agree with their distributions within
+/// four standard errors.
 #[test]
 fn sizes_and_thoughts_follow_their_laws() {
     let outcome = outcome(&[
@@ -105,7 +107,8 @@ fn sizes_and_thoughts_follow_their_laws() {
     let all = rows(&outcome);
     let count = all.len() as f64;
     let mean = |of: &dyn Fn(&Exchange) -> u64| all.iter().map(of).sum::<u64>() as f64 / count;
-    // Rounded to whole bytes, at least 1: half a byte of it.
+    // Sizes are rounded to whole bytes, and are at least 1, which may shift the mean by half a
+    // byte.
     let requests = mean(&|row| row.request_bytes);
     assert!((requests - 500.0).abs() < 4.0 * 500.0 / count.sqrt() + 0.5, "{requests}");
     let responses = mean(&|row| row.response_bytes);

@@ -1,9 +1,11 @@
-//! The drops of Fall & Floyd 1996 (CCR 26(3)): retransmission times to the millisecond, and
-//! timeouts, as ns-2.35 gives them for its own validation scenario of that paper.
+//! The scenario of Fall & Floyd 1996 (CCR 26(3)), with several drops in one window: retransmission
+//! times, to the millisecond, and timeouts equal those that ns-2.35 prints for its own validation
+//! of that paper.
 //!
-//! Topology: S1 –(8 Mbit/s, 0 ms)– R1 –(0.8 Mbit/s, 100 ms)– K1, a queue of 8 packets at R1; 1000
-//! bytes of data in 1040-byte packets, every packet acknowledged, a window of 28 packets, initial
-//! window 2, minimum RTO 1 s. Packets are counted from 0, the SYN, sent at 1 s.
+//! Topology: S1 –(8 Mbit/s, 0 ms)– R1 –(0.8 Mbit/s, 100 ms)– K1, with a queue of 8 packets at R1.
+//! Packets have 1040 bytes with 1000 bytes of data, and each is acknowledged; the window is 28
+//! packets, the initial window 2 packets, and the minimum RTO 1 s. Packets are numbered as in ns-2:
+//! packet 0 is the SYN, sent at 1 s.
 
 use retx_link::{channel, pipe, queue};
 use retx_record::reason::EpisodeKind;
@@ -32,7 +34,7 @@ fn tcp(name: &str, recover_test: bool) -> TcpPlan {
 }
 
 fn pipes(drops: &[u64]) -> Vec<PipePlan> {
-    // Packet n carries the bytes from 1000·(n − 1) + 1 on.
+    // Packet n carries the 1000 bytes from 1000·(n − 1) + 1 on.
     let drop_seq = drops.iter().map(|packet| 1000 * (packet - 1) + 1).collect();
     let script = channel::script::Config {
         drop_seq,
@@ -57,7 +59,8 @@ fn pipes(drops: &[u64]) -> Vec<PipePlan> {
         }),
     };
     vec![
-        // Lost on reaching R1, before its queue: as in ns-2, a lost packet takes no capacity there.
+        // As in ns-2, packets are lost on reaching R1, before its queue, so that a lost packet
+        // takes no capacity of the second link.
         pipe("access", "forward", 8_000_000, 0, vec![channel::Config::script(script)]),
         pipe("access", "reverse", 8_000_000, 0, vec![]),
         pipe("bottleneck", "forward", 800_000, 100, vec![]),
@@ -145,7 +148,7 @@ fn reno() {
 fn reno_without_the_recover_test() {
     let tcp = tcp("reno", false);
     check(&tcp, &[14, 28], &[(2364, 28)], &[]);
-    // The table gives the first retransmissions and the timeout.
+    // These expected values are only the first three retransmissions and the timeout.
     for (drops, first) in [
         (&[14, 26, 28][..], [(2069, 14), (2364, 26), (3576, 28)]),
         (&[14, 24, 26, 28], [(2069, 14), (2364, 24), (3576, 26)]),
@@ -165,8 +168,8 @@ fn newreno() {
     check(&tcp, &[14, 24, 26, 28], &[(2281, 24), (2493, 26), (2705, 28)], &[]);
 }
 
-/// RFC 6675 waits until `IsLost` holds, so its times differ from the table's SACK of 1996; but no
-/// drop costs a timeout, and each lost segment is sent again once.
+/// RFC 6675 retransmits a segment only once `IsLost` holds, so times differ from those of the SACK
+/// sender of 1996; but no drop causes a timeout, and each lost segment is retransmitted once.
 #[test]
 fn sack() {
     let tcp = tcp("sack", true);
@@ -175,7 +178,7 @@ fn sack() {
         let mut packets: Vec<u64> = sent.iter().map(|(_, packet)| *packet).collect();
         packets.sort_unstable();
         assert_eq!(packets, drops, "{sent:?}");
-        // 2069 and, for the SACK options of the ACKs before it, a fraction of a millisecond more.
+        // ns-2 prints 2069; the SACK options of earlier ACKs add a fraction of a millisecond here.
         assert_eq!(sent[0], (2070, 14));
         assert!(timeouts.is_empty(), "{timeouts:?}");
     }

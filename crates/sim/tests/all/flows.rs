@@ -34,14 +34,15 @@ fn files_follow_one_another_over_connections_of_their_own() {
     assert_eq!(three_flow.bytes_delivered, 150_000);
     assert_eq!(three_flow.frames_sent, 3 * one.frames_sent);
     assert_eq!(three_flow.segments_sent, 3 * one.segments_sent);
-    // Between files there is nothing to send, so the pauses are nobody's fault.
-    // Two pauses, each with a close before it, whose ACK may be delayed, and a handshake after it.
+    // Idle time between files counts as time in which the application had nothing to send. There
+    // are two such pauses; each includes the close of a connection, whose ACK may be delayed, and
+    // the handshake of the next.
     let pauses = three_flow.idle.application_s;
     assert!(pauses > 6.0 && pauses < 2.0 * 3.4, "{pauses}");
     assert!(three_flow.idle_max_s < 1.0, "{three_flow:?}");
     let response = three_flow.response_time_s.expect("it is complete");
     assert!(response > 6.0 + 3.0 * one.response_time_s.expect("it is complete"));
-    // The samples count on over the files, and pause between them.
+    // Sampled counts of bytes go on from file to file, and no samples are taken between files.
     let samples = three.tables.samples.expect("asked for");
     let acked: Vec<u64> = samples.rows().iter().map(|row| row.ack_bytes).collect();
     assert!(acked.is_sorted());
@@ -50,8 +51,9 @@ fn files_follow_one_another_over_connections_of_their_own() {
     assert!(longest > Some(Duration::from_millis(2900)), "{longest:?}");
 }
 
-/// A slow reader closes the window again and again: the sender gets the reader's rate, waits for
-/// the window all its life, and loses nothing. The connection ends once all has been read.
+/// A slow receiving application closes the receive window again and again: the sender reaches that
+/// application's rate, is limited by the receive window nearly all the time, and loses nothing. The
+/// connection ends once everything has been read.
 #[test]
 fn a_slow_reader_limits_its_sender() {
     let sizes = [300_000, 0, 100_000];
@@ -62,7 +64,8 @@ fn a_slow_reader_limits_its_sender() {
         let outcome = run(&plan);
         let flow = &outcome.flows[0];
         assert_eq!(flow.bytes_delivered, 400_000);
-        // A program that has read its last block works on it when the file is complete.
+        // The file is complete when its last block is read, so the time spent on that block does
+        // not count.
         let least = 8.0 * (400_000.0 - 2.0 * READ_BLOCK as f64) / 400_000.0;
         let response = flow.response_time_s.expect("it is complete");
         assert!((least..least + 1.5).contains(&response), "{preset}: {response}");
@@ -84,13 +87,14 @@ fn files_may_differ_and_either_end_may_open() {
         let outcome = run(&plan);
         let flow = &outcome.flows[0];
         assert_eq!(flow.bytes_delivered, sizes.iter().sum::<u64>(), "seed {seed}");
-        // No file waits for the TIME-WAIT of the one before, which is a minute.
+        // No file waits for the end of the previous connection's TIME-WAIT, which lasts a minute.
         assert!(flow.finish_s.is_some_and(|finish| finish < 60.0), "seed {seed}: {flow:?}");
     }
 }
 
-/// A timer shorter than the path sends every FIN again, and the copy arrives when the connection is
-/// closed and the next may be open: that one must not take it for its own.
+/// An RTO shorter than the path's RTT causes retransmissions of every FIN, which arrive when the
+/// connection is closed and the next may be open: the next connection must not take them for its
+/// own.
 #[test]
 fn late_packets_belong_to_their_own_connection() {
     let frames = |pause| {
@@ -141,7 +145,7 @@ fn a_run_ends_when_its_finite_flows_have_closed() {
     let outcome = run(&plan);
     let finish = outcome.flows[0].finish_s.expect("it is complete");
     let end = outcome.engine.simulated_s;
-    // The FIN, and the FIN of the other side with its ACK: two round trips at most.
+    // Closing takes the FINs of both sides and their ACKs, two round trips at most.
     assert!(end > finish && end < finish + 0.3, "{finish} {end}");
     assert_eq!(outcome.flows[1].finish_s, None);
     assert!(outcome.flows[1].bytes_delivered > 0);
@@ -150,7 +154,7 @@ fn a_run_ends_when_its_finite_flows_have_closed() {
     assert!((run(&plan).engine.simulated_s - 20.0).abs() < 1e-9);
 }
 
-/// Every path of both ends is cut after a while: the sender gives up, and the run ends.
+/// All of the sender's packets are lost from some time on: the sender gives up, and the run ends.
 #[test]
 fn a_reset_ends_a_flow_unfinished() {
     let mut link = short_link();
@@ -175,12 +179,13 @@ fn flows_start_when_they_are_to() {
     let outcome = run(&plan);
     let starts: Vec<_> = outcome.flows.iter().map(|flow| flow.start_s).collect();
     assert_eq!(starts, [Some(5.0), Some(7.5)]);
-    // Alone on the link, each takes as long as the other.
+    // As each flow has the link to itself, all of them take equally long.
     let responses: Vec<_> = outcome.flows.iter().map(|flow| flow.response_time_s).collect();
     assert_eq!(responses[0], responses[1]);
 }
 
-/// Statistics before and after the warm-up add up to those of the whole run.
+/// Statistics of a run that ends at the warm-up time and of one that starts counting then add up to
+/// those of the whole run.
 #[test]
 fn statistics_begin_with_the_warmup() {
     let mut link = short_link();
@@ -214,12 +219,12 @@ fn statistics_begin_with_the_warmup() {
     weighted(|run| run.flows[0].goodput_bit_s.expect("time"));
     let longest = before.links[0].queue_max_packets.max(after.links[0].queue_max_packets);
     assert_eq!(whole.links[0].queue_max_packets, longest);
-    // Ended before it began: nothing to tell.
+    // A run that ends before its warm-up does has empty statistics.
     let nothing = run(&plan(10.0, 20.0));
     assert_eq!((nothing.flows[0].bytes_delivered, nothing.links[0].packets_in), (0, 0));
 }
 
-/// Maxima are those from the warm-up on: of what was over by then, nothing is left.
+/// Maxima are taken from the end of the warm-up on, and omit everything that was over by then.
 #[test]
 fn maxima_begin_with_the_warmup() {
     let mut link = short_link();
@@ -242,7 +247,8 @@ fn samples_come_at_their_interval_and_at_every_ack() {
     let mut plan = high_ber(0.0);
     plan.sampling = Sampling::Every(Duration::from_secs(1));
     let by_second = run(&plan).tables.samples.expect("asked for");
-    // 0 s is before the start; the flow is closed at 50.4 s.
+    // There is no sample at 0 s, before the flow's start, and none after 50.4 s, when the flow has
+    // closed.
     let times: Vec<f64> = by_second.rows().iter().map(|row| row.time.as_secs_f64()).collect();
     assert_eq!(times, (1..=50).map(f64::from).collect::<Vec<_>>());
     assert!(by_second.rows().iter().all(|row| row.rwnd_bytes == 8760));
@@ -250,11 +256,13 @@ fn samples_come_at_their_interval_and_at_every_ack() {
     let outcome = run(&plan);
     let by_ack = outcome.tables.samples.expect("asked for");
     let arrived = outcome.links[1].packets_delivered;
-    // The SYN comes before there is a sender to speak of, the last ACK after it has closed.
+    // The client's SYN arrives before the sender exists, and its last ACK after the sender has
+    // closed; neither causes a sample.
     assert!((arrived - 2..=arrived).contains(&(by_ack.rows().len() as u64)));
 }
 
-/// The mean of the samples is the mean queue, but for what a queue can change between two samples.
+/// The mean of a queue's samples is its mean length, up to changes of the queue between two
+/// samples.
 #[test]
 fn queues_are_sampled_with_the_senders() {
     let (step, whole) = (Duration::from_micros(20), Duration::from_millis(500));
@@ -278,7 +286,7 @@ fn queues_are_sampled_with_the_senders() {
         assert!(off <= bound, "{place}: {mean} for {whole_mean}");
         assert!(queue.iter().max() <= Some(&link.queue_max_packets));
     }
-    // More than any bound above.
+    // The mean queue is much longer than the bounds above, so the comparison means something.
     assert!(outcome.links[0].queue_mean_packets.expect("time") > 100.0);
 }
 
@@ -298,10 +306,11 @@ fn progress_is_reported() {
     assert!((reported - outcome.engine.simulated_s).abs() < 1e-9);
 }
 
-/// A bottleneck shared by many: it is busy, its queue overflows, and nobody starves.
+/// A bottleneck shared by many flows is busy, its queue overflows, and no flow starves.
 #[test]
 fn a_dumbbell_shares_its_bottleneck() {
-    // Slow start overflows the queue, and NewReno then mends one loss per round trip for a while.
+    // During the warm-up slow start overflows the queue, and NewReno then repairs one loss per
+    // round trip for some time.
     let outcome = run(&Plan { warmup: at(10.0), ..dumbbell(20, Duration::from_secs(20)) });
     let total: f64 = outcome.flows.iter().filter_map(|flow| flow.goodput_bit_s).sum();
     let most = 1e9 * 1460.0 / 1538.0;
@@ -312,7 +321,7 @@ fn a_dumbbell_shares_its_bottleneck() {
     assert!(outcome.flows.iter().all(|flow| flow.episodes.fast_retransmit.wireless == 0));
 }
 
-/// Many flows are possible; those that have not begun cost nothing but memory.
+/// A plan may have very many flows; those that have not begun only cost memory.
 #[test]
 fn a_hundred_thousand_flows() {
     let mut plan = one_flow(&[short_link()], tcp("reno"), Work::transfer(100));

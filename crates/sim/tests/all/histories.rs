@@ -1,5 +1,5 @@
-//! `link_samples` at each acknowledgment: every change of every queue, so that what the summary
-//! says of a queue can be worked out from its rows.
+//! The table `link_samples` of runs sampled at each acknowledgment has a row for every change of
+//! every queue, so that a queue's mean and greatest length in the summary can be computed from it.
 
 use crate::plans::{LinkOf, bernoulli, one_flow, tcp};
 use crate::random;
@@ -27,7 +27,7 @@ fn mean_and_most(rows: &[LinkSample], start: Time, end: Time) -> (f64, u64) {
     (waited as f64 / end.since(start).as_nanos() as f64, most)
 }
 
-/// Returns how many rows there are that tell of a change.
+/// Compares the rows of all queues with the summary; returns the number of rows that show a change.
 fn check(plan: &Plan, name: &str) -> usize {
     let outcome = run(plan);
     let end = Time::ZERO + Duration::from_secs_f64(outcome.engine.simulated_s);
@@ -46,9 +46,10 @@ fn check(plan: &Plan, name: &str) -> usize {
         assert!(rows.windows(2).all(changes), "{name}: {rows:?}");
         let Some(mean) = mean else { return };
         let (found, longest) = mean_and_most(&rows, plan.warmup, end);
-        // Sums of whole nanoseconds, divided once: only that is rounded.
+        // Both means are sums of whole nanoseconds; only their division is rounded.
         assert!((found - mean).abs() <= 1e-9 * mean.max(1.0), "{name}: {found} for {mean}");
-        // What a discipline throws out as it comes, or as others do, was there for no time.
+        // Under other disciplines than droptail a packet may be dropped at the moment at which it
+        // or another one arrives: the rows do not show it, but the maximum counts it.
         let is_sure = matches!(queue, queue::Config::droptail(_));
         assert!(
             if is_sure { longest == most } else { longest <= most },
@@ -67,8 +68,9 @@ fn check(plan: &Plan, name: &str) -> usize {
     rows.len() - places as usize
 }
 
-/// Whatever waits for what: in links that lose, repair, change and part flows, at stations, ahead
-/// of time or not, with a warmup or none.
+/// The rows agree with the summary in random networks: for links with losses, repair, scheduled
+/// changes and fair queues, for WLAN stations, for hops that packets pass ahead of time, and with
+/// or without a warm-up.
 #[test]
 fn rows_make_up_the_mean_and_the_longest_queue() {
     let mut changes = 0;

@@ -1,10 +1,11 @@
-//! The presets `linux` and `linux_reno` beside Linux 6.18 itself.
+//! The presets `linux`, `linux_reno` and `linux_bbr`, compared with measurements of Linux 6.18
+//! itself.
 //!
-//! The kernel's figures were measured with its own TCP between two network namespaces over a
-//! user-space link emulator, ten transfers per row: 10,000,000 bytes from connect() to the last
-//! byte read, 20 ms each way, random losses towards the client only, no bytes added per packet,
-//! HZ = 250, defaults of 6.18. Here each row is run thirty times: where the kernel's figure has an
-//! interval, the two means must lie as close as the two 95 % intervals together are wide.
+//! The kernel's TCP was measured between two network namespaces over a user-space link emulator, in
+//! ten transfers per row of a table: 10,000,000 bytes from connect() to the last byte read, 20 ms
+//! each way, random losses towards the client only, no overhead per packet, HZ = 250, and the
+//! defaults of 6.18. Each row is simulated thirty times here. The difference of the two means must
+//! not exceed the sum of the half-widths of their 95 % intervals.
 //!
 //! `cargo test -p retx-sim --test all kernel_reference -- --nocapture` prints the rows.
 
@@ -15,17 +16,18 @@ use retx_sim::{Control, Options, Outcome, run_plan};
 use retx_tcp::Size;
 use retx_units::{Duration, StreamKey};
 
-/// The emulator let packets go so late on average: 56 µs (TUN, timerfd, real-time priority). It
-/// shows in table B alone, whose 1,143 round trips it lengthened from 45.72 to 45.84 s.
+/// Mean time by which the emulator released packets too late: 56 µs (TUN, timerfd, real-time
+/// priority). Only table B shows it: its 1,143 round trips took 45.84 s instead of 45.72 s.
 const LATENESS: Duration = Duration::from_micros(56);
 
-/// The lateness of a run: they differ evenly, from none to twice the mean. Where nothing is lost at
-/// random, it alone decides which segments meet a full queue.
+/// Additional delay of a run, in even steps from zero to twice the mean over the runs. In rows
+/// without random losses only this delay varies, and with it which segments find the queue full.
 fn lateness(replication: u64) -> Duration {
     LATENESS * 2 * replication / (RUNS - 1)
 }
 
-/// A path as the emulator's: 20 ms each way, a FIFO of 100 packets, no overhead.
+/// A path like the emulator's: 20 ms each way, a FIFO queue of 100 packets if its rate is limited,
+/// no overhead.
 struct Path {
     mbit_s: Option<u64>,
     channel: Vec<channel::Config>,
@@ -50,12 +52,12 @@ fn losing(p: f64) -> Vec<channel::Config> {
     if p > 0.0 { vec![bernoulli(p)] } else { vec![] }
 }
 
-/// Table A: stock settings, 11 Mbit/s.
+/// Table A: default settings of the kernel, 11 Mbit/s.
 fn table_a(preset: &str, p: f64, replication: u64) -> Plan {
     path(Path { mbit_s: Some(11), channel: losing(p), replication }, tcp(preset))
 }
 
-/// Table B: no options, no rate limit, an advertised window of 8760 bytes.
+/// Table B: no TCP options, no rate limit, an advertised window of 8760 bytes.
 fn table_b(p: f64, replication: u64) -> Plan {
     let mut tcp = tcp("linux_reno");
     tcp.config.sack = false;
@@ -65,9 +67,9 @@ fn table_b(p: f64, replication: u64) -> Plan {
     path(Path { mbit_s: None, channel: losing(p), replication }, tcp)
 }
 
-/// Table C: stock settings, 5 Mbit/s, bursts of losses: a Gilbert–Elliott chain that moves with
-/// each packet and loses all in its bad state. As it stands still in between, it can be drawn
-/// beforehand.
+/// Table C: default settings of the kernel, 5 Mbit/s, and bursts of losses: a Gilbert–Elliott
+/// channel that loses every packet in its bad state. As its state changes only from packet to
+/// packet, all losses can be drawn beforehand.
 fn table_c(preset: &str, replication: u64) -> Plan {
     let mut stream = StreamKey { seed: 1, replication }.stream("bursts");
     let mut is_bad = false;
@@ -102,13 +104,14 @@ fn interval(values: &[f64]) -> Interval {
     Interval { mean, half_width: 2.045 * (variance / n).sqrt() }
 }
 
-/// A row of the kernel's tables.
+/// A row of one of the tables measured with the kernel.
 struct Row {
     name: &'static str,
     plan: fn(u64) -> Plan,
-    /// Seconds; for table C the goodput in Mbit/s.
+    /// Response time in seconds; in table C the goodput in Mbit/s.
     kernel: Interval,
-    /// Retransmissions; `None` without random losses, where transfers hardly differ.
+    /// Mean number of retransmissions in rows without random losses, where transfers hardly differ;
+    /// `None` in all others.
     retransmissions: Option<f64>,
 }
 
@@ -116,7 +119,8 @@ const fn row(name: &'static str, plan: fn(u64) -> Plan, mean: f64, half_width: f
     Row { name, plan, kernel: Interval { mean, half_width }, retransmissions: None }
 }
 
-/// Measured values. Table C has a standard deviation of 0.26 over ten transfers: 2.262·0.26/√10.
+/// The values measured. Table C's standard deviation over ten transfers is 0.26, so its half-width
+/// is 2.262·0.26/√10.
 fn rows() -> Vec<Row> {
     let counted = |row: Row, count| Row { retransmissions: Some(count), ..row };
     vec![
@@ -160,8 +164,8 @@ fn means_lie_within_the_intervals() {
             timeouts.half_width,
         );
         let apart = (ours.mean - kernel.mean).abs();
-        // Ten transfers of the kernel differ by a segment or two (their means are not whole), as
-        // microseconds decide which segment meets a full queue; here 139 to 142.
+        // The kernel's transfers differ by a segment or two, since microseconds decide which
+        // segment finds the queue full; the runs here have 139 to 142.
         let near = retransmissions.is_none_or(|count| (again.mean - count).abs() < 2.0);
         if apart > ours.half_width + kernel.half_width || !near {
             outside.push(name);
@@ -170,10 +174,10 @@ fn means_lie_within_the_intervals() {
     assert!(outside.is_empty(), "outside of the kernel's interval: {outside:?}");
 }
 
-/// BBR over 20 Mbit/s and 300 ms each way with a queue of a tenth of the path's product, 15 MB.
-/// Five emulations of Linux 6.18 took 12.21 ± 0.26 s with 2727 ± 88 retransmissions. A write that
-/// continues once the send buffer has room is no shortage of data: if it counted as one
-/// (`tcp_rate_check_app_limited`), startup would go on for too long.
+/// BBR transfers 15 MB over 20 Mbit/s and 300 ms each way with a queue of a tenth of the
+/// bandwidth-delay product. Five emulations with Linux 6.18 took 12.21 ± 0.26 s with 2727 ± 88
+/// retransmissions. A blocked write that continues once the send buffer has room must not make rate
+/// samples application-limited (`tcp_rate_check_app_limited`): startup would then last too long.
 #[test]
 fn bbr_on_a_long_fat_path() {
     let plan = |replication| {
@@ -194,10 +198,11 @@ fn bbr_on_a_long_fat_path() {
     assert!((again.mean - 2727.0).abs() < 88.0 + again.half_width, "{again:?}");
 }
 
-/// Reno over 10 Mbit/s and 20 ms each way with a queue of five packets, 8 MB. Five emulations of
-/// Linux 6.18 took 8.57 ± 0.09 s, with eight recoveries and 16.6 ± 0.7 retransmissions. The send
-/// buffer grows while deferral leaves a segment of the window unused (`tcp_should_expand_sndbuf`);
-/// else writes wait in recoveries, and bursts follow that the queue cannot hold.
+/// Reno transfers 8 MB over 10 Mbit/s and 20 ms each way with a queue of five packets. Five
+/// emulations with Linux 6.18 took 8.57 ± 0.09 s, with eight recoveries and 16.6 ± 0.7
+/// retransmissions. The send buffer must grow even while TSO deferral leaves a segment of the
+/// window unused (`tcp_should_expand_sndbuf`): otherwise writes are blocked during recoveries, and
+/// bursts follow that the queue cannot hold.
 #[test]
 fn reno_in_a_queue_of_five() {
     let mut link = LinkOf::new("path", ["server", "client"]);

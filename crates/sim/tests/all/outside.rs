@@ -1,4 +1,5 @@
-//! Packets from outside pass the same stages, and what leaves comes out in order.
+//! Packets that enter the engine from outside, not from simulated hosts, pass the same links and
+//! relays, and leave in order of time.
 
 use retx_scenario::{Source, parse};
 use retx_sim::engine::{Arriving, Engine, Left};
@@ -47,7 +48,8 @@ fn at_ms(ms: u64) -> Time {
     Time::from_nanos(ms * 1_000_000)
 }
 
-/// 1250 bytes at 1 Mbit/s take 10 ms each; the second waits, the third finds the queue full.
+/// Three packets arrive at once, and each takes 10 ms (1250 bytes at 1 Mbit/s): the second waits,
+/// and the third finds the queue full.
 #[test]
 fn a_pipe_keeps_its_rate_delay_and_queue_for_packets_from_outside() {
     let plan = plan(
@@ -61,7 +63,7 @@ fn a_pipe_keeps_its_rate_delay_and_queue_for_packets_from_outside() {
     let segment = Segment::default();
     let mut ids = Vec::new();
     let mut left = Vec::new();
-    // The third is of none of the plan's flows.
+    // The third packet belongs to no flow of the plan.
     for flow in [0, 0, 1] {
         ids.push(engine.arrive(at_ms(1), &arriving(&segment, 1250, flow)));
         left.extend(std::iter::from_fn(|| engine.advance(at_ms(1))));
@@ -132,8 +134,8 @@ fn plan_of(text: &str) -> Plan {
     build::plan(&parse(&Source { name: "test", text, overrides: &[] }).expect("a sound scenario"))
 }
 
-/// The copy that a snoop agent keeps is reported before the original packet is forwarded; a drop of
-/// the original is no loss as long as the copy exists.
+/// A snoop agent reports the copy that it keeps before it forwards the original packet; a dropped
+/// original does not count as lost as long as the copy exists.
 #[test]
 fn a_relay_keeps_a_copy_and_gives_it_up() {
     let plan = plan_of(
@@ -177,14 +179,15 @@ fn a_relay_keeps_a_copy_and_gives_it_up() {
         panic!("{left:?}");
     };
     assert_eq!((from, id, lost, in_first_hop), (data, data, false, false));
-    // A reset: the agent has nothing to repair any more.
+    // A reset ends the connection, so the agent discards its copy.
     let (_, left) = pass(1101, 0, Flags::RST, 10);
     let given_up = left.iter().any(|it| matches!(it, Left::GivenUp { id, .. } if *id == to));
     assert!(given_up, "{left:?}");
     engine.finish().expect("packets are conserved");
 }
 
-/// A source that keeps its first hop full hears what has come through it, and what was turned away.
+/// For a source that keeps its first hop full, the engine reports which packets have passed this
+/// hop and which its queue dropped.
 #[test]
 fn the_first_hop_of_a_source_that_fills_it_is_told_of() {
     let plan = plan_of(
@@ -232,18 +235,18 @@ fn the_first_hop_of_a_source_that_fills_it_is_told_of() {
             other => panic!("{other:?}"),
         })
         .collect();
-    // 10 ms each on the first, 5 ms on the second.
+    // Each packet takes 10 ms on the first link and 5 ms on the second.
     let expected =
         ["2 turned away", "0 through", "0 at 15 ms", "1 through", "1 at 25 ms"].map(str::to_owned);
     assert_eq!(departures, expected);
     engine.finish().expect("packets are conserved");
-    // As a datagram's, by its number.
+    // The drop is recorded under the packet's number, as for simulated UDP flows.
     let drops = Outcome::of(&plan, &options, engine).tables.drops.expect("they were asked for");
     assert_eq!(drops.rows()[0].packet_number, Some(3));
 }
 
-/// However late the machine is, a run takes no longer than it was to, and what is under way then
-/// stays there.
+/// A run never lasts beyond its planned end, even when it is told of a later time; packets still in
+/// flight then stay in the network.
 #[test]
 fn time_stands_still_when_the_run_is_over() {
     let plan = plan(r#"delay = "20 ms""#);

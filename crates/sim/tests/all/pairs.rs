@@ -1,5 +1,6 @@
-//! Every congestion control on every loss detection over a path that loses at random: no pair is
-//! slower than both its parts, but for those that a table names with the reason.
+//! Every congestion control is combined with every loss detection over a path with random losses. A
+//! pair must not be slower than both the congestion control with its usual loss detection and Reno
+//! with the pair's loss detection; exceptions are listed in a table with the reason.
 //!
 //! `cargo test -p retx-sim --test all pairs -- --nocapture` prints the mean times.
 
@@ -10,26 +11,27 @@ use retx_tcp::{Config, Size, congestion_control, loss_detection, presets};
 use retx_units::{Duration, Time};
 use std::collections::HashMap;
 
-/// Random loss towards the client.
+/// Probabilities of random loss towards the client.
 const LOSSES: [f64; 2] = [0.01, 0.05];
 const RUNS: u64 = 20;
-/// Student's t for 19 degrees of freedom, two-sided 95 %.
+/// Quantile of Student's t distribution for 19 degrees of freedom, two-sided 95 %.
 const T: f64 = 2.093;
-/// A pair is slower only by more than this share, so that the next change of anything does not find
-/// a slow pair by chance.
+/// A pair counts as slower only if it is slower by more than this share, so that a change elsewhere
+/// does not make the test fail by chance.
 const MARGIN: f64 = 0.05;
 
-/// The preset `linux` as a column: its loss detection (RACK-TLP with Linux's details) amid its
-/// timers, acknowledgments and options.
+/// The preset `linux` as a further loss detection: RACK-TLP with Linux's details, together with the
+/// preset's timers, acknowledgments and options.
 const LINUX: &str = "linux";
 
-/// Tahoe's window of one segment stays as it is until a recovery is over, and the segment that is
-/// sent then is acknowledged after the delayed ACK's 200 ms. Tahoe's own go-back-N slow-starts on
-/// the ACK of the retransmission, two segments at once. (1 % loss, on `sack`: 4.73 s for 3.25 s,
-/// and 3.43 s for 2.64 s where every segment is acknowledged.)
+/// With other loss detections than its own, Tahoe's window stays at one segment until recovery is
+/// over, and the ACK of the single segment sent then is delayed by 200 ms. With Tahoe's own
+/// go-back-N, slow start begins with the ACK of the retransmission, and two segments are sent at
+/// once. (Example of `sack` at 1 % loss: 4.73 s instead of 3.25 s, and 3.43 s instead of 2.64 s if
+/// every segment is acknowledged.)
 const ONE_SEGMENT: &str = "a window of one segment through recovery, then a delayed ACK";
 
-/// Congestion control, loss detection and why they do not suit each other.
+/// The exceptions: congestion control, loss detection, and the reason why the pair is slow.
 const SLOW: [(&str, &str, &str); 4] = [
     ("tahoe", "reno", ONE_SEGMENT),
     ("tahoe", "newreno", ONE_SEGMENT),
@@ -37,7 +39,8 @@ const SLOW: [(&str, &str, &str); 4] = [
     ("tahoe", "rack", ONE_SEGMENT),
 ];
 
-/// The loss detections; all but `linux` in the same surroundings.
+/// The columns of the printed table, one per loss detection; all except `linux` share one
+/// configuration otherwise.
 fn columns() -> Vec<&'static str> {
     loss_detection::Config::NAMES.iter().copied().chain([LINUX]).collect()
 }
@@ -55,17 +58,18 @@ fn config(control: &str, column: &str) -> Config {
     config
 }
 
-/// The column that a congestion control is used with: its preset's, or that of Linux.
+/// The loss detection that a congestion control is normally used with: that of its preset, or
+/// `linux` if it has no preset of its own.
 fn own_column(control: &str) -> &'static str {
     presets::find(control).map_or(LINUX, |preset| (preset.config)().loss_detection.name())
 }
 
-/// The congestion control that a column is judged by.
+/// The congestion control with which a pair's loss detection is measured for comparison.
 fn reference(column: &str) -> &'static str {
     if column == LINUX { "reno_linux" } else { "reno" }
 }
 
-/// Response times of 1 MB over 10 Mbit/s and 40 ms, in seconds.
+/// Response times in seconds of transfers of 1 MB over 10 Mbit/s with an RTT of 40 ms.
 fn times(control: &str, column: &str, p: f64) -> Vec<f64> {
     let mut link = LinkOf::new("path", ["server", "client"]);
     link.delay = Duration::from_millis(20);
@@ -86,7 +90,8 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Slower by more than the margin, and by more than chance (same draws, paired).
+/// True if the pair is slower by more than the margin, and significantly so in a paired test over
+/// runs with the same random losses.
 fn is_slower(pair: &[f64], part: &[f64]) -> bool {
     let excess: Vec<f64> =
         pair.iter().zip(part).map(|(pair, part)| pair - part * (1.0 + MARGIN)).collect();

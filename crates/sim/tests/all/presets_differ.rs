@@ -1,5 +1,5 @@
-//! No two presets send the same segments, nor do two congestion controls in the same surroundings:
-//! a choice that changes nothing would be one that is not wired up.
+//! No two presets send the same segments, nor do two congestion controls in otherwise equal
+//! configurations: a choice without any effect would not have been connected to the code.
 
 use crate::plans::{LinkOf, bernoulli, one_flow, tcp};
 use retx_sim::plan::{Plan, TcpPlan, Work};
@@ -8,12 +8,13 @@ use retx_tcp::{congestion_control, presets};
 use retx_units::{Duration, Time};
 use std::collections::HashMap;
 
-/// Presets, and congestion controls, that are documented to behave alike here: none.
+/// Pairs of presets or congestion controls that are documented to behave alike in this scenario:
+/// none.
 const EQUAL: [(&str, &str); 0] = [];
 
-/// A minute of bulk data over 2 Mbit/s and 60 ms with a queue of 15 packets; 1 % of the packets are
-/// lost on the way there, 0.5 % on the way back. Slow start overflows the queue, random losses find
-/// full and empty queues, and some cost a timeout.
+/// A minute of bulk data over 2 Mbit/s and 60 ms with a queue of 15 packets; 1 % of the data
+/// packets are lost, and 0.5 % of the acknowledgments. Slow start overflows the queue, random
+/// losses find full and empty queues, and some cost a timeout.
 fn lossy(tcp: TcpPlan) -> Plan {
     let mut bottleneck = LinkOf::new("bottleneck", ["left", "right"]);
     bottleneck.mbit_s = Some(2);
@@ -24,7 +25,7 @@ fn lossy(tcp: TcpPlan) -> Plan {
     Plan { end: Time::ZERO + Duration::from_secs(60), ..one_flow(&[bottleneck], tcp, Work::Bulk) }
 }
 
-/// Every segment: when, from where, how much.
+/// Every segment sent: its time, first sequence number and length.
 type Trace = Vec<(Time, u64, u32)>;
 
 fn trace(tcp: TcpPlan) -> Trace {

@@ -1,4 +1,4 @@
-//! TCP over queues that drop early, that mark and that part flows, from scenario files.
+//! TCP over queues that drop packets early, mark them, or separate flows, from scenario files.
 
 use retx_record::capture::DropReason;
 use retx_record::reason::{Cause, EpisodeKind};
@@ -70,9 +70,10 @@ fn sum(outcome: &Outcome, of: fn(&retx_record::summary::FlowSummary) -> u64) -> 
     outcome.flows.iter().map(of).sum()
 }
 
-/// Every discipline holds the queue well below what droptail lets it grow to. A link without any
-/// queue would still be busy for 3/4 of the time, the mean of a window that is halved and grows
-/// back. What it drops was dropped by a queue, and no episode is wireless.
+/// Every discipline keeps the queue much shorter than droptail does. The link is busy for at least
+/// 3/4 of the time, which a link without any queue would reach too, because a window that is halved
+/// and grows back is 3/4 of its maximum on average. All drops are recorded as drops by a queue, and
+/// no retransmission episode has the cause wireless.
 #[test]
 fn queues_stay_short_and_drops_are_congestion() {
     let droptail = outcome(BASE, &[]);
@@ -92,8 +93,9 @@ fn queues_stay_short_and_drops_are_congestion() {
     }
 }
 
-/// With ECN at both ends queues mark instead of dropping, senders react as to losses, and almost
-/// nothing is retransmitted; without it a queue that would mark drops.
+/// With ECN at both ends queues mark packets instead of dropping them, senders react as to losses,
+/// and almost nothing is retransmitted. If the ends do not use ECN, a queue configured to mark
+/// drops instead.
 #[test]
 fn marks_take_the_place_of_drops() {
     for queue in AQMS {
@@ -113,26 +115,26 @@ fn marks_take_the_place_of_drops() {
     }
 }
 
-/// RFC 8290: beside four bulk flows a sparse one sees the round trip of an idle link, and a segment
-/// of each flow before its own; behind a droptail queue it sees the queue.
+/// Beside four bulk flows a sparse flow under FQ-CoDel (RFC 8290) has nearly the round-trip time of
+/// an idle link; behind a droptail queue that time includes the queue.
 #[test]
 fn fq_codel_keeps_a_sparse_flow_fast() {
     let text = format!("{BASE}{SPARSE}");
     let rtt = |set: &[(&str, &str)]| {
-        // Each segment is acknowledged at once.
+        // Every segment is acknowledged without delay, so that the RTT contains no delayed ACK.
         let set: Vec<_> =
             set.iter().copied().chain([("tcp.plain.delayed_ack.segments", "1")]).collect();
         let outcome = outcome(&text, &set);
         let flow = outcome.flows.iter().find(|flow| flow.name == "sparse").expect("it is there");
         flow.rtt_mean_s.expect("it has sent")
     };
-    // 40 ms, its own 1.1 ms, and 1.2 ms for the one that is being sent.
+    // The path takes 40 ms, the segment itself 1.1 ms, and the packet in transmission up to 1.2 ms.
     let parted = rtt(&[(QUEUE, r#"{ discipline = "fq_codel" }"#)]);
     assert!(parted < 0.0443, "{parted}");
     assert!(rtt(&[]) > 0.1);
 }
 
-/// Repeating a run gives the same results; another replication draws differently.
+/// Repeating a run gives the same results.
 #[test]
 fn runs_repeat() {
     for queue in AQMS {

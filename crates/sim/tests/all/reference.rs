@@ -9,7 +9,7 @@ use retx_sim::{CapturePoint, Control, Options, Outcome, build, run_plan};
 use retx_units::{Duration, Time};
 use std::path::Path;
 
-/// Records of a run besides its summary.
+/// Records that a run keeps besides its summary.
 #[derive(Debug, Clone, Copy)]
 enum Recorded {
     Nothing,
@@ -27,8 +27,8 @@ fn options(recorded: Recorded, reference: bool) -> Options {
     Options { segments, drops, episodes, capture, reference, ..Options::default() }
 }
 
-/// Everything that a run tells, but for the count of events; `in_lines` for a reader, which takes
-/// several times as long.
+/// All results of a run as text, except the number of events; `in_lines` puts them in lines, which
+/// takes several times as long but shows where two runs differ.
 fn rendered(outcome: &Outcome, in_lines: bool) -> String {
     let queues = outcome.tables.link_samples.as_ref().map(LinkSamples::rows);
     let tables = Tables { link_samples: None, ..outcome.tables.clone() };
@@ -38,11 +38,11 @@ fn rendered(outcome: &Outcome, in_lines: bool) -> String {
     results + &format!("{capture:?}")
 }
 
-/// Fails where the two runs differ first.
+/// Fails at the first difference between a run and its reference run.
 fn check(plan: &Plan, name: &str) {
     for recorded in [Recorded::Nothing, Recorded::Tables, Recorded::TablesAndCapture] {
         if matches!(recorded, Recorded::TablesAndCapture) && plan.pipes.is_empty() {
-            // Captures are taken at links.
+            // Captures are taken at links, and this plan has none.
             continue;
         }
         let [fast, reference] = [false, true].map(|reference| {

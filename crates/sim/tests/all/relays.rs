@@ -1,5 +1,5 @@
-//! Relays at a base station before a lossy hop: the gain by each kind, and the consistency of their
-//! records.
+//! Relays at a base station in front of a lossy hop: the gain by each kind of relay, and the
+//! consistency of their records.
 
 use retx_record::capture::DropReason;
 use retx_scenario::{Source, parse};
@@ -14,7 +14,7 @@ const TABLES: Options = Options {
     reference: false,
 };
 
-/// An example of the last hop, with changes; its outcome.
+/// Runs one of the example scenarios `last-hop*.toml` with some keys changed.
 fn last_hop(kind: &str, changes: &[(&str, &str)], replication: u64) -> Outcome {
     let name = format!("last-hop{kind}.toml");
     let path = format!("{}/../../scenarios/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -30,7 +30,7 @@ fn last_hop(kind: &str, changes: &[(&str, &str)], replication: u64) -> Outcome {
 
 const DRAWS: u64 = 16;
 
-/// Goodputs in Mbit/s over the draws, with a window that no queue overflows by.
+/// Goodput of each replication in Mbit/s, with a window that overflows no queue.
 fn goodputs(kind: &str, tcp: &str, changes: &[(&str, &str)]) -> Vec<f64> {
     let window = format!("tcp.{tcp}.receive_buffer");
     let changes = [&[(window.as_str(), "32000")], changes].concat();
@@ -38,7 +38,7 @@ fn goodputs(kind: &str, tcp: &str, changes: &[(&str, &str)]) -> Vec<f64> {
     (0..DRAWS).map(run).collect()
 }
 
-/// The first is the faster, by the mean of the paired differences, at 4σ.
+/// Asserts that the mean of the paired differences is positive by four standard errors.
 fn assert_faster(faster: (&str, &[f64]), slower: (&str, &[f64])) {
     let differences: Vec<f64> = faster.1.iter().zip(slower.1).map(|(a, b)| a - b).collect();
     let n = differences.len() as f64;
@@ -48,12 +48,13 @@ fn assert_faster(faster: (&str, &[f64]), slower: (&str, &[f64])) {
     assert!(mean > 4.0 * error, "{} - {}: {mean} ± {error}", faster.0, slower.0);
 }
 
-/// Balakrishnan et al. 1997, §4, in their order: a link layer that knows TCP (snoop) before
-/// explicit notices and selective acknowledgments end to end, and those before plain Reno; a split
-/// connection is as slow as Reno on its wireless leg. A link layer that does not know TCP and
-/// delivers out of order lets the sender react when a repetition is more than three packets late,
-/// of 6 ms each here. Ours, whose feedback is ideal (decision 8), is not: then it is as good as the
-/// radio gets.
+/// Throughput has the order that Balakrishnan et al. 1997, §4, found: a link layer that knows TCP
+/// (snoop) is faster than explicit loss notification and selective acknowledgments from end to end,
+/// and these are faster than plain Reno; a split connection is limited by Reno on its wireless leg.
+/// With a link layer that does not know TCP and delivers out of order, the sender reacts when a
+/// repetition comes later than three further packets of 6 ms each, as with the feedback of 30 ms
+/// here. With the default, ideal feedback repetitions come sooner, and this link layer is the
+/// fastest of all.
 #[test]
 fn the_order_of_balakrishnan_et_al() {
     let snoop = goodputs("-snoop", "reno", &[]);
@@ -75,8 +76,8 @@ fn the_order_of_balakrishnan_et_al() {
     assert_faster(("split, reno", &split_reno), ("reno", &reno));
 }
 
-/// No drop by a queue is reported as corruption, in either direction of the data, and by either
-/// kind of relay.
+/// No drop by a queue is reported to the sender as corruption, whichever way the data go, and by
+/// neither kind of relay.
 #[test]
 fn notices_are_true() {
     let upload = [("flow.download.from", "mobile"), ("flow.download.to", "server")];
@@ -101,7 +102,8 @@ fn notices_are_true() {
     }
 }
 
-/// The mobile's duplicates that a snoop agent absorbs are recorded with a reason of their own.
+/// Duplicate acknowledgments of the mobile that a snoop agent absorbs are recorded as drops with a
+/// reason of their own.
 #[test]
 fn absorbed_acknowledgments_are_recorded() {
     let outcome = last_hop("-snoop", &[], 0);

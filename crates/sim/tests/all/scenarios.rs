@@ -1,4 +1,4 @@
-//! Scenario files run: every key reaches the engine, and the same seed gives the same bytes.
+//! Running scenario files: every key reaches the engine, and the same seed gives identical results.
 
 use retx_record::tables::Tables;
 use retx_scenario::{SampleInterval, Scenario, Source, Stop, parse};
@@ -141,7 +141,7 @@ fn the_summary_is_the_contract() {
         assert!(json["links"][0]["drops"][reason].is_u64());
     }
     assert!(json["engine"]["events"].is_u64() && json["engine"]["simulated_s"].is_f64());
-    // It runs again from what it printed.
+    // The scenario contained in the printed result reproduces the run.
     let text = retx_scenario::from_json(&json["scenario"].to_string()).expect("a scenario");
     assert_eq!(hash(&run_of(&self::scenario(&text), 0)), hash(&outcome));
 }
@@ -181,7 +181,7 @@ fn tables_have_the_columns_of_the_contract() {
     );
 }
 
-/// Drops come in order of time, whichever link they happen on.
+/// The table of drops is in order of time, whichever links they happen on.
 #[test]
 fn drops_are_in_order_of_time() {
     let outcome = run_of(&scenario(TWO_HOPS), 0);
@@ -201,7 +201,7 @@ fn the_same_seed_gives_the_same_bytes() {
     assert_ne!(hash(&run_of(&scenario, 0)), hash(&run_of(&other, 0)));
 }
 
-/// Keeping tables and captures changes nothing in what they are about.
+/// Recording tables and captures does not change the summary.
 #[test]
 fn watching_changes_nothing() {
     let scenario = scenario(TWO_HOPS);
@@ -237,7 +237,8 @@ fn a_cancelled_batch_has_no_outcome() {
     assert_eq!(result.err(), Some(RunError::Cancelled));
 }
 
-/// 100 rows: 20 instants of four queues, and of senders while they are open.
+/// A run that would record more than the permitted number of rows is an error. 100 rows are 20 to
+/// 25 instants, with a row for each of four queues, and one for each sender while it is open.
 #[test]
 fn samples_too_many_to_keep_are_an_error_and_no_end_of_memory() {
     let scenario = scenario(&TWO_HOPS.replace("\"100 ms\"\n\n[tcp", "\"1 us\"\n\n[tcp"));
@@ -245,14 +246,15 @@ fn samples_too_many_to_keep_are_an_error_and_no_end_of_memory() {
         let plan = Plan { samples_max, ..plan(scenario) };
         run_plan(&plan, &Options::default(), &Control::default()).map(|outcome| outcome.tables)
     };
-    // It may end at any time: it is broken off once it has too many.
+    // This run may end early, so it starts, and stops once it has too many rows.
     let error = tried(&scenario, 100).expect_err("too many");
     assert!(
         matches!(error, RunError::TooManySamples { most: 100, at, .. }
         if at >= Duration::from_micros(20) && at < Duration::from_micros(30)),
         "{error}"
     );
-    // It lasts: it does not begin.
+    // This run always lasts until its end, so the rows can be counted beforehand, and it never
+    // starts.
     let lasting = Scenario { stop: Stop::Duration, ..scenario.clone() };
     let error = tried(&lasting, 100).expect_err("too many");
     let at = Duration::from_micros(25);
@@ -265,7 +267,7 @@ fn samples_too_many_to_keep_are_an_error_and_no_end_of_memory() {
         "samples every 1 us come to more than 100 rows by 25 us of the run: take a longer \
          `sample_interval`, or \"every_ack\""
     );
-    // As many as there are may be.
+    // A limit that equals the number of rows is sufficient.
     let rows = |tables: &Tables| {
         let (samples, queues) = (tables.samples.as_ref(), tables.link_samples.as_ref());
         (samples.map_or(0, |it| it.len()) + queues.map_or(0, |it| it.len())) as u64

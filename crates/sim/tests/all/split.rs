@@ -1,4 +1,4 @@
-//! Connections that a proxy splits: what they cost, what is held where, and how they end.
+//! Connections that a proxy splits: their response times, their buffers, and their ends.
 
 use crate::plans::{LinkOf, bernoulli, one_flow, script, split, tcp};
 use retx_record::summary::FlowSummary;
@@ -13,7 +13,7 @@ fn run(plan: &Plan) -> Outcome {
     run_plan(plan, &Options::default(), &Control::default()).expect("a sound plan")
 }
 
-/// A link of 10 Mbit/s and 10 ms, then one of `mbit_s` and 50 ms.
+/// A link of 10 Mbit/s and 10 ms, followed by one of `mbit_s` Mbit/s and 50 ms.
 fn two_links(mbit_s: u64) -> [LinkOf; 2] {
     let mut near = LinkOf::new("near", ["server", "base"]);
     near.delay = Duration::from_millis(10);
@@ -31,7 +31,7 @@ fn download(mbit_s: u64, work: Work) -> Plan {
     plan
 }
 
-/// Either leg alone, as a connection of its own.
+/// Response time in seconds of one leg alone, as a connection of its own.
 fn leg(mbit_s: u64, which: usize, bytes: u64) -> f64 {
     let link = two_links(mbit_s).into_iter().nth(which).expect("there are two");
     let mut plan = download(mbit_s, Work::transfer(bytes));
@@ -40,9 +40,9 @@ fn leg(mbit_s: u64, which: usize, bytes: u64) -> f64 {
     run(&plan).flows[0].response_time_s.expect("it ends")
 }
 
-/// Without loss the time is that of the slower leg, plus the time that the faster one takes before
-/// the slower one has anything to do: a handshake and the path of the first segment; and if the far
-/// leg is the faster one, the time that it takes after the last byte has arrived.
+/// Without loss the response time is that of the slower leg and a little more. A slower far leg has
+/// to wait for the near leg's handshake and first segment; a faster far leg still has to deliver
+/// the last bytes after the near leg has finished.
 #[test]
 fn without_loss_the_time_is_that_of_the_slower_leg() {
     for mbit_s in [1, 4, 100] {
@@ -51,7 +51,7 @@ fn without_loss_the_time_is_that_of_the_slower_leg() {
         let outcome = run(&plan);
         let time = outcome.flows[0].response_time_s.expect("it ends");
         let [near, far] = [0, 1].map(|which| leg(mbit_s, which, 2 * MB));
-        // A round trip of the near link, or the far one's, and a segment on each link.
+        // The addition is at most a round trip of each link, and a segment on each.
         assert!(time > near.max(far), "{mbit_s}: {time} {near} {far}");
         assert!(time < near.max(far) + 0.02 + 0.1 + 0.03, "{mbit_s}: {time} {near} {far}");
         assert_eq!(outcome.flows[0].bytes_delivered, 2 * MB);
@@ -61,8 +61,8 @@ fn without_loss_the_time_is_that_of_the_slower_leg() {
     }
 }
 
-/// Neither buffer grows beyond what it may, and what is acknowledged and not delivered is what the
-/// proxy and its receiving connection hold.
+/// No buffer exceeds its limit, and the bytes acknowledged to the sender but not delivered to the
+/// client are those held by the proxy and in the receive buffer of its near connection.
 #[test]
 fn a_slow_far_leg_holds_the_sender_back() {
     let mut plan = download(1, Work::Bulk);
@@ -82,7 +82,7 @@ fn a_slow_far_leg_holds_the_sender_back() {
     assert!(flow.goodput_bit_s > Some(0.9e6) && flow.goodput_bit_s < Some(1e6), "{flow:?}");
 }
 
-/// Losses on the far link are the proxy's affair, with their causes.
+/// Losses on the far link are repaired by the proxy alone, and recorded there with their causes.
 #[test]
 fn each_leg_repairs_its_own_losses() {
     let mut plan = download(4, Work::transfer(2 * MB));
@@ -97,7 +97,8 @@ fn each_leg_repairs_its_own_losses() {
     assert_eq!(server.bytes_delivered, 2 * MB);
 }
 
-/// Files one after another, opened from either side, over one proxy or two.
+/// Several files are transferred one after another, with connections opened by either side, over
+/// one or two proxies.
 #[test]
 fn files_follow_each_other_whoever_opens() {
     for initiator in [Side::Sender, Side::Receiver] {
@@ -127,8 +128,8 @@ fn files_follow_each_other_whoever_opens() {
     }
 }
 
-/// The far link goes dead for good: the proxy gives up, resets the sender, and what it had
-/// acknowledged is lost.
+/// The far link fails permanently: the proxy gives up and resets the sender's connection, and bytes
+/// that it had acknowledged are lost.
 #[test]
 fn a_far_leg_that_dies_takes_the_near_one_along() {
     let mut plan = download(4, Work::transfer(20 * MB));
@@ -138,14 +139,14 @@ fn a_far_leg_that_dies_takes_the_near_one_along() {
     let outcome = run(&plan);
     let [server, proxy] = [&outcome.flows[0], &outcome.flows[1]];
     assert_eq!((server.finish_s, proxy.finish_s), (None, None));
-    // The run ends as both legs are over, long before its time.
+    // The run ends with both legs, long before its planned end.
     assert!(outcome.engine.simulated_s < 60.0, "{:?}", outcome.engine);
     assert!(server.undelivered_end_bytes >= 50_000, "{server:?}");
     assert!(server.undelivered_end_bytes <= 110_000, "{server:?}");
     assert_eq!(proxy.rto_count, 3);
 }
 
-/// The near link goes dead: the client's connection is reset, too.
+/// The near link never delivers anything to the proxy: both legs end, too.
 #[test]
 fn a_near_leg_that_dies_takes_the_far_one_along() {
     for initiator in [Side::Sender, Side::Receiver] {
@@ -161,7 +162,7 @@ fn a_near_leg_that_dies_takes_the_far_one_along() {
     }
 }
 
-/// In many draws all bytes arrive, and no buffer exceeds its limit.
+/// All bytes arrive at any loss rate and buffer size, and no buffer exceeds its limit.
 #[test]
 fn buffers_are_bounded_whatever_is_lost() {
     for seed in 0..60 {

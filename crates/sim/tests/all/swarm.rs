@@ -1,6 +1,6 @@
-//! Random networks, flows and losses from a seed. Whatever comes: packets are conserved, every
+//! Random networks, flows and losses drawn from a seed. In every case packets are conserved, every
 //! finite flow ends with all its bytes, and the counters agree with each other and with the tables.
-//! A failing seed is named; `seed(N)` runs it again.
+//! The test names the seed that failed; `seed(N)` repeats it.
 
 use crate::plans::{insert_agent, split};
 use crate::random::{self, pick};
@@ -15,13 +15,13 @@ use retx_units::{Duration, StreamKey};
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Puts an agent on some paths, and splits others once or twice.
+/// Puts a snoop or ELN agent on some paths, and splits the flows of others once or twice.
 fn put_relays(plan: &mut Plan) {
     let mut stream = StreamKey { seed: plan.seed, replication: 0 }.stream("swarm.relays");
     for _ in 0..stream.below(3) {
         let at = 1 + stream.below(2) as usize;
         let buffer = pick(&mut stream, &[20_000, 100_000]);
-        // No scenario splits a connection that carries requests.
+        // Scenarios may not split a connection that carries requests.
         if !plan.flows.iter().any(|flow| flow.work.sends_requests()) {
             split(plan, at, buffer);
         }
@@ -49,7 +49,8 @@ fn bytes_of(work: &Work) -> u64 {
     (0..).map_while(|file| work.file_bytes(file)).sum()
 }
 
-/// Every exchange has been answered, one after another, and the bytes delivered are the answers.
+/// Every request has been answered, one exchange after another, and the bytes delivered are those
+/// of the responses.
 fn check_exchanges(plan: &Plan, outcome: &Outcome) {
     let rows = outcome.tables.exchanges.as_ref().map_or(&[][..], |table| table.rows());
     for (index, (flow, planned)) in outcome.flows.iter().zip(&plan.flows).enumerate() {
@@ -73,7 +74,8 @@ fn check_datagrams(plan: &Plan, outcome: &Outcome) {
         let number = plan.flows.len() + index;
         let counts = flow.datagrams;
         let own = drops.iter().filter(|row| row.flow as usize == number).count() as u64;
-        // All have an end; then nothing is on its way but copies.
+        // All UDP flows are finite, and at the end no packets are in flight except copies made by
+        // the network.
         assert!(flow.finish_s.is_some(), "{flow:?}");
         assert_eq!(counts.sent, counts.delivered + counts.lost);
         assert!(counts.lost <= own && counts.reordered <= counts.delivered, "{flow:?} {own}");
@@ -85,8 +87,8 @@ fn check_datagrams(plan: &Plan, outcome: &Outcome) {
     }
 }
 
-/// The course of a flow's limits covers its life without gaps, and has each limit for as long as
-/// the summary says, to the nanosecond.
+/// The spans in which a flow was limited by one factor or another cover its life without gaps, and
+/// their total per limit equals the summary's to the nanosecond.
 fn check_course(index: usize, flow: &FlowSummary, spans: &LimitSpans) {
     let own: Vec<LimitedSpan> = spans
         .rows()
@@ -119,7 +121,7 @@ fn nanos(seconds: f64) -> i64 {
     (1e9 * seconds).round() as i64
 }
 
-/// The times by limit sum to the life of the flow, to the nanosecond.
+/// The summary's times per limit add up to the flow's life, to the nanosecond.
 fn check_limits(flow: &FlowSummary) {
     let limits = &flow.limited_by;
     let by_cause = |of: LimitCauses| [of.congestion, of.wireless, of.spurious];
@@ -252,7 +254,7 @@ fn seed(seed: u64) {
     check(&plan, &outcome);
 }
 
-/// Number of seeds: `RETX_SWARM_SEEDS`, or 400.
+/// Number of seeds: the environment variable `RETX_SWARM_SEEDS`, or 400.
 fn seeds() -> u64 {
     std::env::var("RETX_SWARM_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(400)
 }

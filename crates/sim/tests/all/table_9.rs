@@ -1,10 +1,12 @@
-//! The window after a loss, ACK by ACK: table 9 of Electronics 2022, 11(14), 2254.
+//! The congestion window after a loss, ACK by ACK, compared with table 9 of Electronics 2022,
+//! 11(14), 2254.
 
 use crate::plans::{high_ber, script};
 use retx_sim::plan::Sampling;
 use retx_sim::{Control, Options, run_plan};
 
-/// cwnd += MSS²/cwnd from three segments. The paper misprints the seventh value as 7762.
+/// Windows in bytes that start at three segments and grow by cwnd += MSS²/cwnd with each ACK. The
+/// paper misprints the seventh value as 7762.
 const TABLE_9: [i64; 15] =
     [4380, 4867, 5305, 5707, 6080, 6431, 6762, 7077, 7379, 7667, 7945, 8214, 8473, 8725, 8969];
 
@@ -24,7 +26,8 @@ fn the_window_grows_back_as_in_table_9() {
         .map(|sample| sample.cwnd_bytes as i64)
         .take(TABLE_9.len())
         .collect();
-    // The table rounds each step, the sender keeps the fraction: a byte apart at most.
+    // The table rounds each step, while the sender keeps the fraction, so the two differ by a byte
+    // at most.
     let apart = windows.iter().zip(TABLE_9).map(|(window, printed)| (window - printed).abs());
     assert!(windows.len() == TABLE_9.len() && apart.max() <= Some(1), "{windows:?}");
 }

@@ -11,18 +11,18 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A file that is gone after the test.
+/// A file that is removed at the end of the test.
 struct Temporary(PathBuf);
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // What cannot be removed is in the temporary directory anyway.
+        // A failure to remove the file does no harm, as it is in the temporary directory.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// Run of one flow at 1 % loss in each direction, captured at the server; returns the file and the
-/// results.
+/// Runs one flow at 1 % loss in each direction, captured at the server; returns the capture file
+/// and the flow's summary.
 fn captured(seed: u64) -> (Temporary, FlowSummary) {
     let mut plan = high_ber(0.01);
     plan.pipes[1].config.channel = vec![bernoulli(0.01)];
@@ -39,7 +39,8 @@ fn captured(seed: u64) -> (Temporary, FlowSummary) {
     (file, outcome.flows.into_iter().next().expect("one flow"))
 }
 
-/// `tcp.len` and the marks of each frame that carries data or a comment of interest.
+/// The length of the payload and the comment that tshark reads from each frame matching `filter`;
+/// `None` if tshark is not installed.
 fn tshark(file: &Path, filter: &str) -> Option<Vec<(u64, String)>> {
     let fields = ["-T", "fields", "-e", "tcp.len", "-e", "frame.comment"];
     let run = Command::new("tshark").arg("-r").arg(file).args(["-Y", filter]).args(fields).output();
@@ -65,7 +66,7 @@ fn tshark_counts_what_the_record_counts() {
         let (file, flow) = captured(seed);
         let Some(data) = tshark(&file.0, "tcp.len > 0") else { return };
         assert_eq!(data.len() as u64, flow.segments_sent);
-        // Every byte once, and the retransmitted ones again.
+        // The total counts every byte once, and retransmitted bytes once more.
         let bytes: u64 = data.iter().map(|(length, _)| length).sum();
         let again: u64 =
             data.iter().filter(|(_, text)| text.contains("retransmission")).map(|row| row.0).sum();

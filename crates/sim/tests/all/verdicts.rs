@@ -1,5 +1,7 @@
-//! The verdicts of real runs against the definition, applied afterwards to the table of every
-//! segment ever sent: which copy of each byte arrived, which was dropped and by what.
+//! The causes of retransmission episodes, and which retransmissions were unnecessary, as a run
+//! judges them while it goes on, compared with their definition. The definition is applied
+//! afterwards to the table of all segments sent, which says of each whether it arrived or what
+//! dropped it.
 
 use crate::plans::{LinkOf, bernoulli, cell, insert_agent, insert_cell, one_flow, tcp};
 use crate::random;
@@ -23,7 +25,8 @@ const TABLES: Options = Options {
     reference: false,
 };
 
-/// A row of the `segments` table, and what is to be known of it.
+/// A row of the `segments` table with its number, the segment's fate and the time at which it was
+/// acknowledged.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     number: u32,
@@ -33,9 +36,9 @@ struct Row {
 }
 
 impl Row {
-    /// The sequence space.
+    /// The sequence numbers that the segment takes.
     fn span(&self) -> std::ops::Range<u64> {
-        // SYN and FIN come alone, and take one.
+        // SYN and FIN are sent without data, and take one sequence number.
         self.segment.seq..self.segment.seq + u64::from(self.segment.length_bytes).max(1)
     }
 
@@ -44,12 +47,13 @@ impl Row {
     }
 }
 
-/// Reference computed from the definition: unnecessary retransmissions of data, and the cause of
-/// each episode.
+/// Results computed from the definition: unnecessary retransmissions of data, and the cause of each
+/// episode.
 struct Reckoning {
     unnecessary: u64,
     causes: Vec<Cause>,
-    /// For each episode: segments retransmitted until the next, and the number of unnecessary ones.
+    /// For each episode, the segments retransmitted until the next episode, and how many of these
+    /// were unnecessary.
     work: Vec<(u64, u64)>,
 }
 
@@ -82,8 +86,9 @@ fn reckon(rows: &[Row], episodes: &[Episode], warmup: Time) -> Reckoning {
     sum
 }
 
-/// Cause by the newest copy of the trigger sent before it is retransmitted; if that copy repaired
-/// the loss (by a probe or in the previous recovery), by the one before.
+/// An episode's cause, which the fate of the triggering segment's newest copy sent before the
+/// episode decides; if that copy has repaired the loss (as a probe or in the previous recovery),
+/// the fate of the copy before it.
 fn cause(rows: &[Row], episode: &Episode, next: u32) -> Cause {
     let (before, after): (Vec<&Row>, Vec<&Row>) =
         rows.iter().partition(|row| row.number < episode.next_segment);
@@ -92,7 +97,8 @@ fn cause(rows: &[Row], episode: &Episode, next: u32) -> Cause {
     let sent_again = own.clone().filter(of_trigger).count() > 0;
     let mut copies = before.iter().filter(of_trigger);
     let newest = copies.next_back().expect("what is retransmitted was sent before");
-    // A probe goes alone. Others may be on their way when their loss begins an episode.
+    // A copy sent alone is a probe. Copies sent together with others may still be in flight when
+    // the loss of those others begins an episode.
     let alone = rows.iter().filter(|row| row.segment.sent == newest.segment.sent).count() == 1;
     let by_probe =
         !sent_again && newest.segment.retransmission && newest.acked <= episode.start && alone;
@@ -106,7 +112,8 @@ fn cause(rows: &[Row], episode: &Episode, next: u32) -> Cause {
         assert!(newest.segment.retransmission);
         copies.next_back().expect("it repeats")
     } else {
-        // What an episode retransmits first is its trigger.
+        // If an episode retransmits anything, it retransmits its trigger, except when a fast
+        // retransmit has nothing left to repair there.
         let first = own.clone().next();
         assert!(sent_again || first.is_none_or(|_| episode.kind == EpisodeKind::FastRetransmit));
         newest
@@ -119,8 +126,8 @@ fn cause(rows: &[Row], episode: &Episode, next: u32) -> Cause {
     }
 }
 
-/// Compares every flow of a run; returns how many episodes of each cause there were, and how many
-/// unnecessary retransmissions.
+/// Compares every flow of a run with the definition; returns the number of episodes per cause, and
+/// the number of unnecessary retransmissions.
 fn check(outcome: &Outcome, warmup: Time) -> ([u64; 3], u64) {
     let segments = outcome.tables.segments.as_ref().expect("asked for");
     let all_rows: Vec<Row> = segments
@@ -159,7 +166,7 @@ fn check(outcome: &Outcome, warmup: Time) -> ([u64; 3], u64) {
     (causes, unnecessary)
 }
 
-/// Each episode is counted once, under what was behind it and under what was said of it.
+/// Each episode is counted once, under its true cause and the cause that the sender inferred.
 fn check_sums(flow: &FlowSummary, episodes: &[Episode], warmup: Time) {
     for (kind, all, of, said) in [
         (
@@ -192,7 +199,7 @@ fn check_sums(flow: &FlowSummary, episodes: &[Episode], warmup: Time) {
     }
 }
 
-/// A short path with a small queue, losses both ways, and two TCPs that compete for it.
+/// A short path with a small queue, losses in both directions, and two flows that compete for it.
 fn lossy(seed: u64, preset: &str) -> Plan {
     let mut link = LinkOf::new("link", ["server", "client"]);
     link.delay = Duration::from_millis(20);
@@ -209,7 +216,7 @@ fn lossy(seed: u64, preset: &str) -> Plan {
         ..plan.flows[0].clone()
     };
     plan.flows.push(second);
-    // Timeouts that come too early on a path whose queue alone can hold a packet for 30 ms.
+    // Some RTOs are too short for the path, whose queue alone can delay a packet by 30 ms.
     let config = &mut plan.tcps[0].config;
     config.initial_rto = Duration::from_millis([1000, 45, 60][seed as usize % 3]);
     config.min_rto = Duration::from_millis([1000, 1, 200][seed as usize % 3]);
@@ -233,13 +240,13 @@ fn verdicts_of_random_runs_are_those_of_the_definition() {
         }
         sum.1 += unnecessary;
     }
-    // The scenarios do exercise every verdict.
+    // The runs must produce every cause, and unnecessary retransmissions.
     assert!(sum.0.iter().all(|count| *count > 100), "{sum:?}");
     assert!(sum.1 > 1000, "{sum:?}");
 }
 
-/// Verdicts hold over several hops: a cell that gives up early, and links that repair, with or
-/// without keeping order.
+/// Causes are right over several hops: a WLAN cell with a low retry limit, and links with ARQ or
+/// FEC, which deliver in order or not.
 #[test]
 fn verdicts_hold_over_cells_and_links_that_repair() {
     let mut sum = ([0; 3], 0);
@@ -268,13 +275,14 @@ fn verdicts_hold_over_cells_and_links_that_repair() {
     assert!(sum.1 > 100, "{sum:?}");
 }
 
-/// Any network, any losses, any TCP.
+/// Causes are right in random networks with random losses and TCPs.
 #[test]
 fn verdicts_hold_in_the_swarm() {
     let mut sum = ([0; 3], 0);
     for seed in 0..seeds() {
         let plan = random::plan(seed);
-        // Rows of earlier connections of a flow could not be told from those of later ones.
+        // Flows with several connections are left out, because rows do not say to which connection
+        // they belong.
         let is_one = |flow: &FlowPlan| flow.work.file_bytes(1).is_none();
         if !plan.flows.iter().all(is_one) {
             continue;
@@ -290,13 +298,14 @@ fn verdicts_hold_in_the_swarm() {
     assert!(sum.1 > 1000, "{sum:?}");
 }
 
-/// Number of seeds of the swarm: `RETX_SWARM_SEEDS`, or 1000.
+/// Number of random networks: the environment variable `RETX_SWARM_SEEDS`, or 1000.
 fn seeds() -> u64 {
     std::env::var("RETX_SWARM_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000)
 }
 
-/// Verdicts hold with a snoop agent between two lossy links, for packets that it repeats, gives up
-/// or still holds. Receivers with timestamps discard copies that arrive after later segments.
+/// Causes are right with a snoop agent between two lossy links, also for packets that it repeats,
+/// gives up, or still holds when the run ends. Receivers that use timestamps refuse copies that
+/// arrive after later segments (PAWS).
 #[test]
 fn verdicts_hold_with_a_snoop_agent() {
     const TCPS: [&str; 7] = ["tahoe", "reno", "newreno", "sack", "rack", "linux", "linux_reno"];
@@ -307,7 +316,7 @@ fn verdicts_hold_with_a_snoop_agent() {
         let mut first = LinkOf::new("first", ["origin", "server"]);
         first.delay = Duration::from_millis(5);
         first.forward = vec![bernoulli(0.01)];
-        // The queue is behind the agent.
+        // The first link is fast, so that packets queue behind the agent.
         first.mbit_s = Some(100);
         plan.pipes.extend(first.pipes());
         plan.routes = [[2, 0], [1, 3]].map(|way| way.map(Hop::Pipe).to_vec()).to_vec();
@@ -334,7 +343,7 @@ fn verdicts_hold_with_a_snoop_agent() {
     assert!(sum.1 > 100 && repeated > 500 && refused > 10, "{sum:?} {repeated} {refused}");
 }
 
-/// A run that ends in the middle of things: what is on its way counts as arriving.
+/// Causes are right whenever the run ends: segments still in flight count as arriving.
 #[test]
 fn verdicts_hold_whenever_the_run_ends() {
     for end_ms in (100..2000).step_by(7) {
@@ -344,8 +353,9 @@ fn verdicts_hold_whenever_the_run_ends() {
     }
 }
 
-/// Statistics that begin in the middle of things: a verdict that changes later on something sent
-/// before does not count. Losses come after a long first hop, timeouts before them.
+/// Causes are right whenever the warm-up ends: a later correction of the cause of an episode that
+/// began before does not count. Such corrections are frequent here, because losses happen behind a
+/// long first hop and timeouts come before them.
 #[test]
 fn verdicts_hold_whenever_statistics_begin() {
     let mut corrected = 0;

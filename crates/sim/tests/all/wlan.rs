@@ -29,17 +29,20 @@ fn goodput(outcome: &Outcome) -> f64 {
     outcome.flows[0].goodput_bit_s.expect("time")
 }
 
-/// One flow by hand, in microseconds. A segment of 1460 bytes is a frame of 1536, 192 + 1118; a TCP
-/// ACK is a frame of 76, 192 + 56; each is followed by SIFS, the MAC's ACK and DIFS, 10 + 248 + 50,
-/// and both it and its answer take 1 to arrive. There is one TCP ACK for two segments. The server
-/// always has a packet, so that every idle slot is one of its backoff: 31 slots for two segments,
-/// and the client's backoff passes at the same time.
+/// The goodput of one flow agrees with a computation by hand. Times are in µs. A segment of 1460
+/// bytes is a frame of 1536 bytes, which takes 192 + 1118; a TCP ACK is a frame of 76 bytes, which
+/// takes 192 + 56. Each is followed by SIFS, the MAC's ACK and DIFS (10 + 248 + 50), and the
+/// propagation of the frame and of the MAC's ACK takes 1 each. One TCP ACK acknowledges two
+/// segments. The server always has a packet, so that every idle slot belongs to its backoff, 31
+/// slots for two segments on average; the client's backoff passes during the same slots.
 ///
-/// Both begin to count when the second segment is acknowledged; the client has L slots, the server
-/// draws until one of its turns comes later. A draw meets what is left of L with probability 1/32:
-/// f(0) = 1/32, f(L) = (1 + f(1) + … + f(L − 1))/31 = (32/31)^(L−1)/31, on average
-/// ((32/31)^31 − 31/32)/32 collisions per TCP ACK. One costs a data frame, the ACK timeout of
-/// 222 and a backoff of 31.5 slots.
+/// Both stations start their backoff when the MAC acknowledges the second segment. The client has
+/// drawn L slots; the server transmits, and draws again, until one of its transmissions would come
+/// after the client's. Each draw equals the client's remaining slots with probability 1/32, and
+/// then the frames collide. For the expected number of collisions f(L), f(0) = 1/32 and f(L) = (1 +
+/// f(1) + … + f(L − 1))/31 = (32/31)^(L−1)/31, whose mean over L is ((32/31)^31 − 31/32)/32
+/// collisions per TCP ACK. A collision costs a data frame, the ACK timeout of 222 and a backoff of
+/// 31.5 slots.
 #[test]
 fn one_flow_comes_near_5_mbit_s() {
     let one = outcome(ONE, &[]);
@@ -49,20 +52,22 @@ fn one_flow_comes_near_5_mbit_s() {
     let collision = 192.0 + 1118.0 + 1.0 + 222.0 + 31.5 * 20.0;
     let cycle = 2.0 * segment + ack + 31.0 * 20.0 + collisions * collision;
     let by_hand = 2.0 * 1460.0 * 8.0 / cycle * 1e6;
-    // 5.15 Mbit/s. Collisions of what has collided are left out: 0.05² of 2 ms in 4.5 ms. Of 4400
-    // cycles in 20 s four standard errors of the backoffs and collisions are 0.8 %.
+    // The result is 5.15 Mbit/s. It leaves out repeated collisions, which cost 0.05² · 2 ms in a
+    // cycle of 4.5 ms. Over the 4400 cycles of 20 s, four standard errors of backoffs and
+    // collisions are 0.8 %.
     let off = goodput(&one) / by_hand - 1.0;
     assert!(off.abs() < 0.01, "{} for {by_hand}", goodput(&one));
     assert_eq!(one.flows[0].segments_retransmitted, 0);
     let (cell, server) = (&one.wlans[0], &one.wlans[0].stations[0]);
     assert_eq!(server.counts.drops, Default::default());
     assert!(server.queue_max_packets <= 45);
-    // Where the time goes: 20 s of it.
+    // Shares of the 20 s that the server's data frames and the client's MAC ACKs take.
     let on_air = |us: f64, frames: u64| us * 1e-6 * frames as f64 / 20.0;
     let data = on_air(192.0 + 1118.0, server.counts.packets_delivered - 1);
     let acks = on_air(248.0, cell.stations[1].counts.packets_delivered);
     let close = |a: Option<f64>, b: f64| (a.expect("time") - b).abs() < 2e-4;
-    // The SYN is shorter than other packets; a packet may be under way at the end.
+    // The tolerance is for one shorter packet during connection setup, and for a packet still on
+    // the air at the end.
     assert!(close(server.counts.airtime.data, data), "{:?} {data}", server.counts.airtime);
     assert!(close(server.counts.airtime.ack, acks), "{:?} {acks}", server.counts.airtime);
     let parts = &cell.counts.airtime;
@@ -74,8 +79,9 @@ fn one_flow_comes_near_5_mbit_s() {
     assert!((idle + busy - 1.0).abs() < 1e-12);
 }
 
-/// In a row of stations that all sense each other, only one sends at a time: h hops take h times as
-/// long. With ns-2's ranges stations three hops apart are hidden from each other, which costs more.
+/// In a row of stations that all sense each other only one sends at a time, so h hops have 1/h of
+/// the goodput of one. With ns-2's ranges, stations three hops apart are hidden from each other,
+/// which costs more.
 #[test]
 fn a_chain_shares_the_air_among_its_hops() {
     let to = |station, set: &[(&'static str, &'static str)]| {
@@ -88,10 +94,10 @@ fn a_chain_shares_the_air_among_its_hops() {
     for hops in 1..4 {
         let times = (hops + 1) as f64;
         let [all, hidden] = [all, hidden].map(|row| row[hops] / row[0] * times);
-        // No collision but of neighbours whose turns fall on the same slot.
+        // The only collisions are those of stations whose backoffs end in the same slot.
         assert!((0.97..1.03).contains(&all), "{times} hops: {all} of a fair share");
-        // Li et al. 2001 find about 1/4 of one hop on a long chain with these ranges, and less
-        // when its stations contend on their own.
+        // Li et al. 2001 find that a long chain with these ranges reaches about 1/4 of one hop's
+        // goodput at best, and less with the 802.11 MAC.
         assert!((0.7..1.03).contains(&hidden), "{times} hops: {hidden} of a fair share");
     }
 }
@@ -109,8 +115,8 @@ fn rts_and_cts_help_hidden_stations() {
     assert!(spoilt[1] < spoilt[0] / 3.0, "{spoilt:?}");
 }
 
-/// A discipline at a station marks packets, their receiver echoes the marks, and the sender's
-/// window follows: the queue stays short, and nothing is lost.
+/// A queue discipline at a station marks packets, the receiver echoes the marks, and the sender
+/// reduces its window: the queue stays short, and nothing is lost.
 #[test]
 fn queues_of_stations_mark() {
     let [marked, full] = [
@@ -137,8 +143,8 @@ fn queues_of_stations_mark() {
     assert!(short < long / 2.0, "{short} {long}");
 }
 
-/// A frame may be on the air when the statistics begin, and end in them: rates are shares of what
-/// ends, however few frames that are. Frames here take 13 ms, statistics 8.
+/// Error rates are shares of the frames that end while statistics are taken, even if such a frame
+/// began before. Frames here take 13 ms, and statistics cover only 8 ms.
 #[test]
 fn rates_of_frames_are_shares() {
     const PAIR: &str = r#"
@@ -177,7 +183,8 @@ fn rates_of_frames_are_shares() {
     assert!(spoilt > 10, "{spoilt}");
 }
 
-/// The retry limit's losses are told as such, and are wireless.
+/// Packets lost at the retry limit are recorded with this reason, and the episodes that they cause
+/// are wireless.
 #[test]
 fn losses_at_the_retry_limit_are_wireless() {
     let set = [
@@ -189,18 +196,19 @@ fn losses_at_the_retry_limit_are_wireless() {
     assert!(episodes.fast_retransmit.wireless > 0);
     assert_eq!(episodes.fast_retransmit.congestion + episodes.rto.congestion, 0);
     let counts = &lossy.wlans[0].counts;
-    // What has passed every queue is lost nowhere else.
+    // All drops happen at the retry limit, none at a queue.
     let drops = lossy.tables.drops.as_ref().expect("asked for").rows();
     assert_eq!(drops.len() as u64, counts.drops.retry_limit);
     assert!(drops.iter().all(|drop| drop.reason == DropReason::RetryLimit));
-    // A packet is lost when four frames in a row are: 0.3^4, at 4 sigma.
+    // A packet is lost if four frames in a row are, with probability 0.3^4; the tolerance is four
+    // standard deviations.
     let (packets, lost) = (counts.packets_in as f64, counts.drops.retry_limit as f64);
     let p: f64 = 0.3f64.powi(4);
     assert!((lost - packets * p).abs() < 4.0 * (packets * p).sqrt() + 4.0, "{counts:?}");
     let rate = counts.frame_error_rate.expect("frames were sent");
     let collided = counts.frames_collided as f64 / counts.frames_sent as f64;
     let sigma = (0.3 * 0.7 / counts.frames_sent as f64).sqrt();
-    // A frame that a collision has spoilt may have been spared by the channel or not.
+    // The channel may also hit frames that collide, which are counted only once.
     assert!((rate - collided - 0.3).abs() < 4.0 * sigma + 0.01, "{rate} {collided}");
 }
 
@@ -225,7 +233,7 @@ fn an_unlimited_mac_loses_nothing() {
         assert_eq!(episodes.fast_retransmit.congestion + episodes.rto.congestion, 0, "{channel}");
         assert_eq!(flow.segments_retransmitted, flow.retransmissions_unnecessary, "{channel}");
         assert!(flow.rtt_mean_s > clear.flows[0].rtt_mean_s, "{channel}");
-        // Two seconds are longer than any RTO here.
+        // A delay of two seconds exceeds every RTO of this run.
         assert!(!channel.contains(late) || episodes.rto.spurious > 0, "{channel}");
     }
 }

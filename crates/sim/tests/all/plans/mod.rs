@@ -10,7 +10,7 @@ use retx_tcp::Size;
 use retx_units::{Duration, Probability, Rate, Time};
 use std::sync::Arc;
 
-/// A link of equal directions.
+/// A link with equal rate, delay and queue in both directions; only the channels may differ.
 pub struct LinkOf {
     pub name: &'static str,
     pub ends: [&'static str; 2],
@@ -72,7 +72,7 @@ pub fn tcp(preset: &str) -> TcpPlan {
     TcpPlan { name: preset.to_owned(), config }
 }
 
-/// A flow over these links, from the first link's left end to the last link's right end.
+/// One flow over `links` in a row, from the first link's left end to the last link's right end.
 pub fn one_flow(links: &[LinkOf], tcp: TcpPlan, work: Work) -> Plan {
     let count = links.len() as u32;
     Plan {
@@ -107,7 +107,8 @@ pub fn one_flow(links: &[LinkOf], tcp: TcpPlan, work: Work) -> Plan {
     }
 }
 
-/// The download over a noisy channel: 10 MB over two links of 10 Mbit/s, 20 ms each way.
+/// The example of a download over a noisy channel: 10 MB over two links of 10 Mbit/s, 20 ms each
+/// way. The first link loses packets of the data's direction with probability `p`.
 pub fn high_ber(p: f64) -> Plan {
     let mut access = LinkOf::new("access", ["server", "cloud"]);
     access.delay = Duration::from_millis(20);
@@ -149,7 +150,8 @@ pub fn dumbbell(count: u32, end: Duration) -> Plan {
     plan
 }
 
-/// Lets its flows start one after another, the last within a second.
+/// Lets a plan's flows start one after another, at intervals of at most 1 ms, the last within a
+/// second.
 pub fn one_after_another(mut plan: Plan) -> Plan {
     let apart = Duration::from_nanos(1_000_000_000 / plan.flows.len() as u64);
     let apart = apart.min(Duration::from_millis(1));
@@ -159,7 +161,8 @@ pub fn one_after_another(mut plan: Plan) -> Plan {
     plan
 }
 
-/// `count` flows with SACK over a bottleneck that grows with them, as in `bench/peers`.
+/// `count` flows with SACK over a bottleneck whose rate and queue grow with their number, as in
+/// `bench/peers`.
 pub fn shared_dumbbell(count: u32, end: Duration) -> Plan {
     let mut bottleneck = LinkOf::new("bottleneck", ["left", "right"]);
     bottleneck.mbit_s = Some(10 * u64::from(count));
@@ -173,7 +176,8 @@ pub fn shared_dumbbell(count: u32, end: Duration) -> Plan {
     plan
 }
 
-/// Loses these packets as they enter, and the next copies of these positions.
+/// A channel that loses the packets numbered `drop`, counted as they enter, and for each entry of
+/// `drop_seq` the next copy of the segment at this position.
 pub fn script(drop: &[u64], drop_seq: &[u64]) -> channel::Config {
     channel::Config::script(channel::script::Config {
         drop: drop.to_vec(),
@@ -182,7 +186,7 @@ pub fn script(drop: &[u64], drop_seq: &[u64]) -> channel::Config {
     })
 }
 
-/// An 802.11b cell at 11 Mbit/s of stations that hear each other.
+/// An 802.11b cell at 11 Mbit/s whose stations all hear each other.
 pub fn cell(stations: usize) -> wlan::Config {
     wlan::Config {
         stations: (0..stations).map(|number| format!("s{number}")).collect(),
@@ -199,8 +203,9 @@ pub fn cell(stations: usize) -> wlan::Config {
     }
 }
 
-/// Lets both ways of all flows pass a cell from its first station to its last, each station on the
-/// way, as the given hop of the way of the data.
+/// Inserts a cell into both directions of the plan's path. Packets pass it from its first station
+/// to its last over all stations in between, and it comes after the first `at` hops of the data's
+/// route.
 pub fn insert_cell(plan: &mut Plan, at: usize, config: wlan::Config) {
     let stage = plan.stages.len() as u32;
     let hops = config.stations.len() as u16 - 1;
@@ -213,8 +218,8 @@ pub fn insert_cell(plan: &mut Plan, at: usize, config: wlan::Config) {
     plan.stages.push(StagePlan::Wlan(WlanPlan { name, config }));
 }
 
-/// Puts a relay that looks into segments behind the given hop of the way of the data, before a
-/// lossy hop; the ways of the data and of the acknowledgments.
+/// Inserts a relay agent after the first `at` hops of a data route, in front of a lossy hop, and at
+/// the same place of the route of its acknowledgments; `[data, acks]` are the two routes.
 pub fn insert_agent(plan: &mut Plan, [data, acks]: [u32; 2], at: usize, config: relay::Config) {
     let (relay, stage) = (plan.relays.len() as u32, plan.stages.len() as u32);
     let (name, node) = (format!("agent{relay}"), "middle".to_owned());
@@ -226,8 +231,9 @@ pub fn insert_agent(plan: &mut Plan, [data, acks]: [u32; 2], at: usize, config: 
     plan.routes[acks as usize].insert(from_the_end, port);
 }
 
-/// Splits every flow whose ways are long enough behind the given hop of the way of its data;
-/// `buffer` bytes may be held there. Flows that are legs already are split at their last.
+/// Splits every flow with more than `at` hops by a proxy after the first `at` hops of its data
+/// route; the proxy's buffer holds up to `buffer` bytes. Of a flow that is split already, the last
+/// leg is split.
 pub fn split(plan: &mut Plan, at: usize, buffer: u64) {
     let relay = plan.relays.len() as u32;
     let (name, node) = (format!("proxy{relay}"), "middle".to_owned());
@@ -268,7 +274,7 @@ pub fn split(plan: &mut Plan, at: usize, buffer: u64) {
     plan.proxies = proxies;
 }
 
-/// A bulk flow between two stations; its window is smaller than any queue.
+/// A bulk flow between two WLAN stations, with a window too small to overflow a queue.
 pub fn wifi(end: Duration) -> Plan {
     let mut plan = one_flow(&[], tcp("newreno"), Work::Bulk);
     plan.tcps[0].config.receive_buffer = retx_tcp::Size::Mss(40);

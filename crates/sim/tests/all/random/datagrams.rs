@@ -4,7 +4,7 @@ use super::pick;
 use retx_sim::plan::{DatagramPlan, Limits, Pace, PacketSizes, Plan};
 use retx_units::{Duration, Law, Rate, Stream, Time};
 
-/// Up to three flows of UDP beside the others; each comes to an end.
+/// Adds up to three UDP flows, each of them finite.
 pub fn add(stream: &mut Stream, plan: &mut Plan) {
     for index in 0..stream.below(4) {
         let rate = Rate::from_bit_s(10_000 + stream.below(3_000_000));
@@ -18,7 +18,8 @@ pub fn add(stream: &mut Stream, plan: &mut Plan) {
         let end = start + Duration::from_secs(1 + stream.below(20));
         let [packets, bytes] = [1 + stream.below(2000), 1 + stream.below(100_000)];
         let one_limit = pick(stream, &[None, Some(packets)]);
-        // Nothing but its limits slows a saturating source down where a link takes no time.
+        // A saturating source over links of infinite rate is slowed down by nothing except its
+        // limits.
         let endless = matches!(pace, Pace::Saturating { .. });
         let packets = if endless { Some(packets) } else { one_limit };
         let bytes = pick(stream, &[None, Some(bytes)]);

@@ -1,4 +1,4 @@
-//! Links and cells, and what they do to packets.
+//! Random links, WLAN cells, channels, queues, repair and scheduled changes.
 
 use super::{once_in, pick};
 use crate::plans::{self, LinkOf, bernoulli};
@@ -9,7 +9,7 @@ use retx_link::{channel, queue};
 use retx_sim::plan::Plan;
 use retx_units::{Duration, Rate, Stream, Time};
 
-/// A link that loses up to `worst` each way.
+/// A random link whose channels lose up to the share `worst` in each direction.
 pub fn link(stream: &mut Stream, worst: f64) -> LinkOf {
     let mut link = LinkOf::new("link", ["left", "right"]);
     link.mbit_s = pick(stream, &[None, Some(1), Some(10), Some(1000)]);
@@ -24,9 +24,10 @@ fn model(text: &str) -> channel::Config {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// A model that only loses, up to `worst`.
+/// A random channel that only loses packets, up to the share `worst`.
 fn losses(stream: &mut Stream, worst: f64) -> channel::Config {
-    // A little at least: a model without chance can fall in step with a sender for ever.
+    // At least a small share, so that the channel is random: one that is not can stay in step with
+    // a sender for ever.
     let loss = worst * (0.05 + 0.95 * stream.uniform());
     let snr = 10 + stream.below(20);
     let lossy = [
@@ -41,7 +42,8 @@ fn losses(stream: &mut Stream, worst: f64) -> channel::Config {
     model(&pick(stream, &lossy))
 }
 
-/// Losses, and now and then something stranger.
+/// A channel with losses, followed by up to two that duplicate, delay, reorder or periodically lose
+/// packets.
 fn channels(stream: &mut Stream, worst: f64) -> Vec<channel::Config> {
     let strange = [
         r#"{"model":"periodic","every":23}"#,
@@ -58,7 +60,8 @@ fn channels(stream: &mut Stream, worst: f64) -> Vec<channel::Config> {
     models
 }
 
-/// Two to four stations in a row, which may hear each other or not, and lose frames.
+/// A cell of two to four stations in a row, which may or may not hear each other, with random frame
+/// losses.
 pub fn cell(stream: &mut Stream, worst: f64) -> wlan::Config {
     let stations = 2 + stream.below(3) as usize;
     let mut config = plans::cell(stations);
@@ -89,7 +92,7 @@ pub fn cell(stream: &mut Stream, worst: f64) -> wlan::Config {
     config
 }
 
-/// Any discipline, with little room and quick to act.
+/// A random discipline, with parameters that make it act soon on a short queue.
 fn queue(stream: &mut Stream) -> queue::Config {
     let ecn = once_in(stream, 2);
     let common = pick(
@@ -105,7 +108,7 @@ fn queue(stream: &mut Stream) -> queue::Config {
     serde_json::from_str(&format!(r#"{{{common}, "ecn": {ecn}}}"#)).expect("a queue")
 }
 
-/// Half of the links have a queue that is no droptail.
+/// Gives half of the links a queue discipline other than droptail.
 pub fn vary_queues(stream: &mut Stream, plan: &mut Plan) {
     for pipe in &mut plan.pipes {
         let other = queue(stream);
@@ -115,7 +118,8 @@ pub fn vary_queues(stream: &mut Stream, plan: &mut Plan) {
     }
 }
 
-/// Some links repair what they lose; these only lose, and have a droptail queue.
+/// Adds ARQ or FEC to some links that have a droptail queue, and replaces their channels by one
+/// that only loses packets.
 pub fn repair_some(stream: &mut Stream, plan: &mut Plan) {
     for pipe in &mut plan.pipes {
         let config = &mut pipe.config;
@@ -140,7 +144,7 @@ fn random_repair(stream: &mut Stream) -> Repair {
     Repair::Arq(arq::Config { mode, retries: k % 4, feedback: Some(millis), in_order })
 }
 
-/// Some links change as time goes: their rate, their delay, their losses.
+/// Adds scheduled changes of rate, delay and losses to some links.
 pub fn change_some(stream: &mut Stream, plan: &mut Plan) {
     for pipe in &mut plan.pipes {
         let config = &mut pipe.config;

@@ -1,9 +1,10 @@
-//! Random plans from a seed, for tests of what holds whatever comes.
+//! Random plans from a seed, for tests of properties that hold in every network.
 //!
 //! Each aspect (the shape of the network, its links, their queues, …) has a small function and a
-//! random stream of its own: one more aspect shifts nobody else's draws. A new kind of stage is a
-//! function that makes a [`shapes::Part`] and one word in `shapes::part`; a new kind of flow one
-//! word in [`traffic::flows`]; a new model one line in [`links`].
+//! random stream of its own, so that adding an aspect does not change the numbers drawn for others.
+//! To add a kind of stage, write a function that makes a [`shapes::Part`] and name it in
+//! `shapes::part`; to add a kind of flow, name it in [`traffic::flows`]; a new channel model takes
+//! one line in [`links`].
 
 pub mod datagrams;
 pub mod links;
@@ -19,12 +20,12 @@ pub fn pick<T: Clone>(stream: &mut Stream, of: &[T]) -> T {
     of[stream.below(of.len() as u64) as usize].clone()
 }
 
-/// True once in so many times.
+/// True with probability one in `times`.
 pub fn once_in(stream: &mut Stream, times: u64) -> bool {
     stream.below(times) == 0
 }
 
-/// The plan of a seed.
+/// The random plan that belongs to a seed.
 pub fn plan(seed: u64) -> Plan {
     let key = StreamKey { seed, replication: 0 };
     let draw = |aspect: &str| key.stream(&format!("swarm.{aspect}"));

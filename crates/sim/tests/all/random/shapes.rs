@@ -1,4 +1,4 @@
-//! The shape of a network: parts in a row, and the ways through them.
+//! The shape of a random network: its parts, and the ways through them.
 
 use super::{links, pick};
 use crate::plans::LinkOf;
@@ -6,7 +6,7 @@ use retx_link::wlan;
 use retx_sim::plan::{Hop, Plan, Port, StagePlan, WlanPlan};
 use retx_units::Stream;
 
-/// Something that packets cross, there and back.
+/// A part of a network: the hops through it in the direction of the data, and those back.
 #[derive(Debug, Clone)]
 pub struct Part {
     pub there: Vec<Hop>,
@@ -31,7 +31,7 @@ impl Way {
     }
 }
 
-/// Lays a network into the plan; the ways that flows may take.
+/// Adds a random network to the plan; returns the ways that flows may take.
 pub fn network(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
     match stream.below(4) {
         0 => dumbbell(stream, plan),
@@ -40,13 +40,13 @@ pub fn network(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
     }
 }
 
-/// Routes all flows over all parts.
+/// Parts in a row; all flows pass all of them.
 fn chain(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
     let parts = row(stream, plan, 1, 4);
     vec![Way::through(&parts)]
 }
 
-/// Some over all parts, some over a few, some over one.
+/// Parts in a row; some flows pass all of them, others only a few or one.
 fn parking_lot(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
     let parts = row(stream, plan, 2, 4);
     let mut ways = vec![Way::through(&parts)];
@@ -57,7 +57,7 @@ fn parking_lot(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
     ways
 }
 
-/// Each over links of its own to what they share.
+/// Flows that share a bottleneck, which each reaches over links of its own.
 fn dumbbell(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
     let shared = part(stream, plan, 0.15);
     (0..1 + stream.below(3))
@@ -68,13 +68,14 @@ fn dumbbell(stream: &mut Stream, plan: &mut Plan) -> Vec<Way> {
         .collect()
 }
 
-/// A number of parts in a row, each with losses of up to 40 % in each direction.
+/// Parts in a row, from `least` to `most` of them, each with losses of up to 40 % in each
+/// direction.
 fn row(stream: &mut Stream, plan: &mut Plan, least: u64, most: u64) -> Vec<Part> {
     let count = least + stream.below(most - least + 1);
     (0..count).map(|_| part(stream, plan, 0.4 / count as f64)).collect()
 }
 
-/// Any kind of part.
+/// A random part: more often a link than a cell.
 fn part(stream: &mut Stream, plan: &mut Plan, worst: f64) -> Part {
     let kinds = [add_link, add_link, add_cell];
     pick::<fn(&mut Stream, &mut Plan, f64) -> Part>(stream, &kinds)(stream, plan, worst)
@@ -91,7 +92,7 @@ fn add_link(stream: &mut Stream, plan: &mut Plan, worst: f64) -> Part {
     Part { there: vec![Hop::Pipe(first)], back: vec![Hop::Pipe(first + 1)] }
 }
 
-/// Adds a cell; packets go from its first station to its last, over each station between.
+/// Adds a cell, which packets pass from its first station to its last over all stations in between.
 fn add_cell(stream: &mut Stream, plan: &mut Plan, worst: f64) -> Part {
     let config: wlan::Config = links::cell(stream, worst);
     let stage = plan.stages.len() as u32;

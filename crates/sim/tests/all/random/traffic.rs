@@ -1,4 +1,4 @@
-//! TCPs, and the flows that use them.
+//! Random TCP configurations, and the flows that use them.
 
 use super::shapes::Way;
 use super::{once_in, pick};
@@ -8,7 +8,7 @@ use retx_tcp::presets::PRESETS;
 use retx_tcp::{Config, Size, loss_cause};
 use retx_units::{Duration, Law, Rate, Stream, Time};
 
-/// Up to three presets, each with some of its fields changed.
+/// Adds up to three presets, each with some of its fields changed at random.
 pub fn tcps(stream: &mut Stream, plan: &mut Plan) {
     plan.tcps = (0..1 + stream.below(3)).map(|_| random_tcp(stream)).collect();
 }
@@ -16,7 +16,7 @@ pub fn tcps(stream: &mut Stream, plan: &mut Plan) {
 fn random_tcp(stream: &mut Stream) -> TcpPlan {
     let mut plan = tcp(pick(stream, PRESETS).name);
     let config = &mut plan.config;
-    // A flow that gives up does not finish.
+    // Connections never give up, because such a flow would not finish.
     config.max_retransmissions = None;
     config.max_syn_retransmissions = None;
     config.ecn = once_in(stream, 2);
@@ -28,7 +28,7 @@ fn random_tcp(stream: &mut Stream) -> TcpPlan {
     config.min_rto = Duration::from_millis(pick(stream, &[1, 50, 1000]));
     config.initial_rto = Duration::from_millis(pick(stream, &[20, 1000]));
     if !backs_off(config) {
-        // Else copies in the network could keep each other there for ever.
+        // With a shorter RTO, copies in the network could keep causing further ones for ever.
         config.min_rto = Duration::from_secs(1);
     }
     config.max_rto = Duration::from_secs(pick(stream, &[2, 60]));
@@ -42,7 +42,8 @@ fn random_tcp(stream: &mut Stream) -> TcpPlan {
     plan
 }
 
-/// A rule that has no say after a timeout: a sender that never slows down may never get through.
+/// The rule, configured so that it does not apply to timeouts: a sender that never slows down might
+/// never get through.
 fn cause(rule: &str) -> loss_cause::Config {
     let text = match rule {
         "threshold" | "jitter" => format!(r#"{{"name": "{rule}", "timeouts": false}}"#),
@@ -51,13 +52,13 @@ fn cause(rule: &str) -> loss_cause::Config {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// False where a timeout may be followed by another as short.
+/// False if repeated timeouts may all be equally short.
 fn backs_off(config: &Config) -> bool {
     config.backoff.name() != "reset_if_bdp"
         && config.congestion_control.name() != "westwood_bulk_repeat_like"
 }
 
-/// Up to four flows, each over one of the ways, some of them the other way round.
+/// Adds up to four flows, each over one of the ways, some of them in reverse direction.
 pub fn flows(stream: &mut Stream, plan: &mut Plan, ways: &[Way]) {
     for index in 0..1 + stream.below(4) {
         let way = pick(stream, ways);
@@ -72,7 +73,7 @@ pub fn flows(stream: &mut Stream, plan: &mut Plan, ways: &[Way]) {
             name: format!("flow.{index}"),
             tcp,
             receiver_tcp: tcp,
-            // Who asks opens the connection.
+            // The side that sends requests opens the connection.
             initiator: if work.sends_requests() { Side::Receiver } else { either },
             work: work.into(),
             start,
