@@ -1,5 +1,5 @@
-//! Gilbert and Elliott's chains beyond the loss rate: burst lengths, parameters from moments, and
-//! the effect of idle time on a burst.
+//! Properties of the Gilbert–Elliott channels other than the loss rate: burst lengths, parameters
+//! estimated from moments, and the effect of idle time on a burst.
 
 use retx_link::channel::{self, Channel, Fate, Frame, Model};
 use retx_units::{StreamKey, Time};
@@ -8,7 +8,8 @@ fn model(text: &str) -> channel::Config {
     serde_json::from_str(text).expect("a model")
 }
 
-/// Loss of each of `count` frames; `gap` gives the time before each, in nanoseconds.
+/// True for each of `count` frames that is lost; `gap` gives the time before each frame in
+/// nanoseconds.
 fn lost(config: &channel::Config, seed: u64, count: u32, gap: impl Fn(u32) -> u64) -> Vec<bool> {
     let mut state = config.build();
     let mut stream = StreamKey { seed, replication: 0 }.stream("channel");
@@ -25,7 +26,7 @@ fn each_millisecond(_: u32) -> u64 {
     1_000_000
 }
 
-/// Lengths of the bursts of losses, without bursts cut off at either end.
+/// Lengths of the bursts of losses, omitting bursts that the start or end of the trace cuts off.
 fn runs(lost: &[bool]) -> Vec<usize> {
     let inner: Vec<&[bool]> = lost.split(|lost| !lost).collect();
     inner[1..inner.len() - 1].iter().map(|run| run.len()).filter(|length| *length > 0).collect()
@@ -52,9 +53,10 @@ fn chi_square(runs: &[usize], on: f64, bins: usize) -> f64 {
         .sum()
 }
 
-/// A run goes on with probability 1 − r (per frame), with the chance of finding the chain still bad
-/// (per time). Level 1e-4 in each of the cases, with fixed seeds: χ² above 27.86 at 7 degrees of
-/// freedom.
+/// Burst lengths are geometric. After a loss the next frame is lost too with probability 1 − r in
+/// the chain per frame, and with the probability that the state is still or again bad in the chain
+/// in time. Each case is tested at level 1e-4 with fixed seeds: χ² must not exceed 27.86 at 7
+/// degrees of freedom.
 #[test]
 fn run_lengths_are_geometric() {
     let cases = [
@@ -62,7 +64,8 @@ fn run_lengths_are_geometric() {
         (r#"{"model":"gilbert_elliott","loss":0.01,"mean_burst":3}"#, 2.0 / 3.0),
         (r#"{"model":"gilbert_elliott","p":0.02,"r":0.4}"#, 0.6),
         (
-            // a + b = 1/10 ms + 1/90 ms; π = 0.1; frames 1 ms apart.
+            // Rates of leaving the states add up to 1/10 ms + 1/90 ms; the share of bad time is
+            // 0.1; frames are 1 ms apart.
             r#"{"model":"gilbert_elliott_time","mean_good":"90 ms","mean_bad":"10 ms"}"#,
             0.1 + 0.9 * (-1.0f64 / 9.0).exp(),
         ),
@@ -72,13 +75,13 @@ fn run_lengths_are_geometric() {
             let lost = lost(&model(text), seed, 400_000, each_millisecond);
             let statistic = chi_square(&runs(&lost), on, 8);
             assert!(statistic < 27.86, "{text}, seed {seed}: χ² = {statistic}");
-            // The test would notice a slightly different law.
+            // A geometric distribution with a slightly different parameter would fail.
             assert!(chi_square(&runs(&lost), on - 0.08, 8) > 27.86, "{text}, seed {seed}");
         }
     }
 }
 
-/// Anchors of the conversion from loss rate and mean burst.
+/// Known values of the conversion from loss rate and mean burst length to transition probabilities.
 #[test]
 fn transitions_from_loss_and_burst() {
     for (loss, burst, p, r) in [(0.01, 3.0, 0.003_367, 1.0 / 3.0), (0.05, 5.0, 0.010_526, 0.2)] {
@@ -86,16 +89,16 @@ fn transitions_from_loss_and_burst() {
             model(&format!(r#"{{"model":"gilbert_elliott","loss":{loss},"mean_burst":{burst}}}"#));
         let channel::Config::gilbert_elliott(config) = config else { unreachable!() };
         let chain = config.chain();
-        // The anchors are printed to six places.
+        // The expected values have six decimal places.
         assert!((chain.p - p).abs() < 5e-7 && (chain.r - r).abs() < 1e-12, "{chain:?}");
         assert!((chain.loss_rate() - loss).abs() < 1e-12);
         assert!((chain.mean_burst().unwrap() - burst).abs() < 1e-9);
     }
 }
 
-/// Parameters are recovered from a trace by the moments of Gilbert 1960: a = P(1), b = P(1|1), c =
-/// P(111)/(P(101) + P(111)) give 1 − r = (ac − b²)/(2ac − b(a + c)), h = 1 − b/(1 − r), p = ar/(1 −
-/// h − a).
+/// The moments of Gilbert 1960 recover the parameters from a trace: with a = P(1), b = P(1|1) and c
+/// = P(111)/(P(101) + P(111)), where 1 is a loss, 1 − r = (ac − b²)/(2ac − b(a + c)), h = 1 − b/(1
+/// − r) and p = ar/(1 − h − a).
 #[test]
 fn parameters_from_the_moments_of_a_trace() {
     let config = model(r#"{"model":"gilbert_elliott","p":0.01,"r":0.2,"h":0.3}"#);
@@ -128,9 +131,9 @@ fn parameters_from_the_moments_of_a_trace() {
     }
 }
 
-/// Both chains have one loss rate and, at one frame per millisecond, equal bursts. Pauses of 100 ms
-/// between frames end the bursts of the chain in time and leave those of the chain per frame
-/// unchanged.
+/// Both chains have the same loss rate and, at one frame per millisecond, the same mean burst.
+/// Pauses of 100 ms between frames end the bursts of the chain in time, and do not change those of
+/// the chain per frame.
 #[test]
 fn a_pause_ends_a_burst_of_time_only() {
     let per_frame = model(r#"{"model":"gilbert_elliott","loss":0.1,"mean_burst":10}"#);
@@ -143,7 +146,7 @@ fn a_pause_ends_a_burst_of_time_only() {
     let ms = 1_000_000;
     let frames = |gap: u64| lost(&per_frame, 3, 10_000, |_| gap);
     assert_eq!(frames(ms), frames(100 * ms));
-    // A run of n frames of mean m: standard deviation below m, some 4000 runs.
+    // A burst length's standard deviation is below its mean, and there are some 4000 bursts.
     let near =
         |measured: f64, stated: f64| (measured - stated).abs() < 4.0 * stated / 4000f64.sqrt();
     let stated = |gap_ms: f64| 1.0 / (0.9 * (1.0 - (-gap_ms / 9.0).exp()));
@@ -153,7 +156,7 @@ fn a_pause_ends_a_burst_of_time_only() {
     assert!(burst(&per_time, 100 * ms) < 1.2 && burst(&per_time, ms) > 9.0);
 }
 
-/// The distribution of the state at an instant does not depend on how often the chain is asked in
+/// The joint distribution of the states at two times does not depend on how many frames come in
 /// between.
 #[test]
 fn looking_more_often_does_not_change_the_law() {
@@ -161,7 +164,8 @@ fn looking_more_often_does_not_change_the_law() {
         r#"{"model":"gilbert_elliott_time","mean_good":"30 ms","mean_bad":"10 ms","k":0.9,
             "h":0.2}"#,
     );
-    // Both lost, of frames 6 ms apart: seen with and without five others in between.
+    // Share of pairs of frames 6 ms apart that are both lost, with or without five other frames in
+    // between.
     let both = |every: usize, gap: u64, seed: u64| {
         let lost = lost(&config, seed, 60_000 * every as u32, |_| gap);
         let seen: Vec<bool> = lost.into_iter().step_by(every).collect();

@@ -1,11 +1,11 @@
-//! Contract of every channel model: it has the loss rate and bursts that it states, its draws
-//! repeat with the seed, and its results do not depend on how often it is asked.
+//! Contract of every channel model: its losses have the rate and the mean burst that it states,
+//! they repeat with the seed, and a scheduled change to the same parameters does not affect them.
 
 use retx_link::channel::{self, Channel, Fate, Frame, Model};
 use retx_units::{StreamKey, Time};
 
-/// Each model with parameters that lose a measurable share of frames. Where nothing is random, a
-/// `!` says so.
+/// Parameters for each model that lose a measurable share of frames; a leading `!` marks those with
+/// which nothing is random.
 fn texts(name: &str) -> &'static [&'static str] {
     match name {
         "bernoulli" => &[r#"{"p":0.01}"#, r#"{"p":0.3}"#, r#"!{"p":0}"#, r#"!{"p":1}"#],
@@ -80,7 +80,7 @@ fn read(name: &str, text: &str) -> channel::Config {
     serde_json::from_value(table).unwrap_or_else(|error| panic!("{name} {text}: {error}"))
 }
 
-/// Every model with every sample, and whether its draws affect the result.
+/// Every model with each of its parameter sets, and true if its losses are random.
 fn samples() -> impl Iterator<Item = (channel::Config, bool)> {
     channel::Config::NAMES.iter().flat_map(|name| {
         texts(name).iter().map(|text| {
@@ -112,22 +112,22 @@ fn fates(config: &channel::Config, seed: u64, count: u32, bytes: u32) -> Vec<boo
     all_fates(config, seed, count, bytes).into_iter().map(Fate::is_loss).collect()
 }
 
-/// Losses and bursts in each of many runs.
+/// Numbers of losses and of bursts in each of many runs.
 struct Runs {
     frames: f64,
     losses: Vec<f64>,
     starts: Vec<f64>,
 }
 
-/// Runs with different seeds are independent, whatever the correlation within each, so their spread
-/// gives the standard error of the mean. Models start from their stationary distribution, so that
-/// short runs are unbiased.
+/// Runs the model with many seeds. Such runs are independent, however correlated the losses within
+/// one are, so their spread gives the standard error of the mean. Models start in their stationary
+/// distribution, so short runs are unbiased.
 fn runs(config: &channel::Config, bytes: u32) -> Runs {
     const RUNS: u64 = 300;
     const FRAMES: u32 = 1000;
     let mut runs = Runs { frames: f64::from(FRAMES), losses: vec![], starts: vec![] };
     for seed in 0..RUNS {
-        // One frame before, to tell whether a loss of the first frame begins a burst.
+        // An additional frame in front tells whether a loss of the first frame begins a burst.
         let lost = fates(config, 1000 + seed, FRAMES + 1, bytes);
         runs.losses.push(lost[1..].iter().filter(|lost| **lost).count() as f64);
         runs.starts.push(lost.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64);
@@ -144,8 +144,9 @@ fn ratio(of: &[f64], to: &[f64]) -> (f64, f64) {
     (ratio, (squares / (count - 1.0) / count).sqrt() / mean)
 }
 
-/// Tolerance between a stated value and the measured one: four standard errors, or, if all runs are
-/// equal because nothing is random, two frames at the edges of each run.
+/// Tolerance between a stated value and the measured one: four standard errors, or `edge` if all
+/// runs are equal because nothing is random; the latter accounts for two frames at the edges of
+/// each run.
 fn allowed(sigma: f64, edge: f64) -> f64 {
     if sigma < 1e-12 { edge } else { 4.0 * sigma }
 }
@@ -182,7 +183,8 @@ fn the_stated_burst_length_holds() {
     }
 }
 
-/// A schedule that changes nothing changes nothing.
+/// Adopting an equal configuration, as a schedule does, keeps the model's state, so that no frame's
+/// fate changes.
 #[test]
 fn a_model_carries_over_what_it_remembers() {
     for config in all() {
@@ -199,7 +201,7 @@ fn a_model_carries_over_what_it_remembers() {
             };
             (0..3000).map(&mut fate).collect()
         };
-        // Segments that a script names are named anew.
+        // A script's list of segments to lose starts again when it is adopted.
         if !matches!(config, channel::Config::script(_)) {
             assert_eq!(run(true), run(false), "{config:?}");
         }
@@ -215,8 +217,8 @@ fn the_seed_decides() {
     }
 }
 
-/// Runs that differ in the loss rate alone stay paired: the frames lost at a small rate are among
-/// those lost at a larger one.
+/// Runs that differ only in the loss rate use the same random draws: the frames lost at a small
+/// rate are also lost at a larger one.
 #[test]
 fn a_larger_rate_loses_the_same_frames_and_more() {
     let bernoulli = |p| channel::Config::bernoulli(channel::bernoulli::Config { p });
@@ -232,11 +234,13 @@ fn a_script_drops_exactly_what_it_names() {
     let script = read("script", texts("script")[0].trim_start_matches('!'));
     let lost = fates(&script, 1, 2000, 1500);
     let indices: Vec<usize> = (0..lost.len()).filter(|index| lost[*index]).collect();
-    // Position 1461 lies in frame 1 (1460 … 2919); its second copy never comes.
+    // Position 1461 lies in frame 1 (1460 … 2919); the second entry for it would lose a further
+    // copy, which is never sent.
     assert_eq!(indices, [0, 1, 5, 6, 1000]);
 }
 
-/// Exact: 1 − (1 − BER)^L. Linear: BER·L, held at 1 (high-ber, table 1 without its excess).
+/// The exact form is 1 − (1 − BER)^L. The linear form is BER·L, at most 1, as in table 1 of
+/// Electronics 2022, 11(14), 2254, except for the table's values above 1.
 #[test]
 fn packet_error_rates_of_the_closed_forms() {
     let rate = |text: &str, bytes| -> f64 {

@@ -1,4 +1,4 @@
-//! Delays, duplicates and reordering of channels, as carried out by a pipe.
+//! Delays, duplicates and reordering that channels demand and pipes carry out.
 
 use retx_link::channel::{self, Channel, Fate, Frame, LawKind, Model};
 use retx_link::pipe::{Change, Config, Departure, Entry, Packet, Pipe};
@@ -31,7 +31,8 @@ fn ms(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
 }
 
-/// Departures if one frame of 1 ms enters per millisecond: time, id, and whether it is a copy.
+/// Departures from a pipe that one frame enters per millisecond, each of which takes 1 ms to send:
+/// time, id, and true for a copy.
 fn arrivals(config: &Config, count: u32) -> Vec<(Time, u32, bool)> {
     let mut pipe = Pipe::new(config, KEY, "link");
     let mut out = Vec::new();
@@ -62,7 +63,8 @@ fn arrivals(config: &Config, count: u32) -> Vec<(Time, u32, bool)> {
     out
 }
 
-/// Frames arrive in the order of transmission under any distribution and any number of models.
+/// Frames arrive in the order of transmission under any distribution of delays, and with several
+/// delaying models.
 #[test]
 fn delays_keep_the_order() {
     for channel in [
@@ -75,12 +77,13 @@ fn delays_keep_the_order() {
     ] {
         let arrivals = arrivals(&config(channel, 10), 2000);
         assert!(arrivals.iter().map(|(_, id, _)| *id).eq(0..2000), "{channel:?}");
-        // Some frame was delayed, and another waited for it.
+        // Some frames arrive late, delayed themselves or by a frame in front.
         assert!(arrivals.iter().any(|(time, id, _)| *time > ms(u64::from(*id) + 11)));
     }
 }
 
-/// With `reorder`, each frame arrives at its own time, and delays follow the distribution.
+/// Channels with `reorder` deliver each frame at its own time, and delays have the configured
+/// distribution.
 #[test]
 fn delays_that_reorder_follow_the_law() {
     let laws = [
@@ -97,14 +100,14 @@ fn delays_that_reorder_follow_the_law() {
             .map(|(time, id, _)| time.since(ms(u64::from(*id) + 11)).as_secs_f64())
             .collect();
         delays.sort_by(f64::total_cmp);
-        // The laws as they are written in every textbook, in seconds.
+        // Distribution functions of the delay in seconds, as in any textbook.
         let law = |t: f64| match kind {
             LawKind::Constant => unreachable!("has no density"),
             LawKind::Exponential => 1.0 - (-t / 0.02).exp(),
             LawKind::Uniform => ((t - 0.005) / 0.035).clamp(0.0, 1.0),
             LawKind::Pareto => 1.0 - (0.005 / t.max(0.005)).powf(2.5),
         };
-        // Kolmogorov and Smirnov at level 1e-4: 2.23/√n.
+        // The Kolmogorov–Smirnov test at level 1e-4 allows 2.23/√n.
         let n = f64::from(count);
         let distance = delays.iter().enumerate().map(|(index, delay)| {
             let (below, above) = (index as f64 / n, (index + 1) as f64 / n);
@@ -116,7 +119,8 @@ fn delays_that_reorder_follow_the_law() {
     }
 }
 
-/// The shares of a chart follow each other, round and round.
+/// The shares of delayed frames in the list `shares` apply one after another, and start again at
+/// the end.
 #[test]
 fn shares_change_with_time() {
     let chart = r#"{"model":"random_delay","shares":[0,1,0.5],"every":"2 s","law":"constant",
@@ -126,9 +130,10 @@ fn shares_change_with_time() {
         let of = arrivals.iter().filter(|(_, id, _)| (from..from + 1999).contains(id));
         of.filter(|(time, id, _)| *time > ms(u64::from(*id) + 11)).count()
     };
-    // The channel is asked when a transmission ends, a millisecond after it began.
+    // A frame's fate is decided when its transmission ends, a millisecond after it begins, so
+    // ranges of 1999 frames lie within one period.
     assert_eq!([delayed(0), delayed(2000), delayed(6000), delayed(8000)], [0, 1999, 0, 1999]);
-    // 0.5 of 1999, σ = 22.
+    // Half of 1999 frames, with a standard deviation of 22.
     assert!(delayed(4000).abs_diff(1000) < 90 && delayed(10_000).abs_diff(1000) < 90);
 }
 
@@ -140,7 +145,7 @@ fn duplicates_come_right_behind_or_later() {
         assert_eq!((pair[0].0, pair[0].1, pair[0].2), (pair[1].0, pair[1].1, false));
     }
     let copies = at_once.iter().filter(|(.., copy)| *copy).count();
-    // σ of 20,000 draws at 0.1: 42.
+    // The standard deviation of the number of copies is 42.
     assert!(copies.abs_diff(2000) < 170, "{copies}");
     let later = [r#"{"model":"duplicate","p":1,"after":"2.5 ms"}"#];
     for (time, id, copy) in arrivals(&config(&later, 10), 100) {
@@ -148,13 +153,12 @@ fn duplicates_come_right_behind_or_later() {
         let expected = if copy { own + Duration::from_micros(2500) } else { own };
         assert_eq!(time, expected);
     }
-    // What is lost has no copy.
+    // Frames that are lost have no copy.
     let lost = [r#"{"model":"duplicate","p":1}"#, r#"{"model":"periodic","every":2}"#];
     assert_eq!(arrivals(&config(&lost, 10), 100).len(), 100);
 }
 
-/// A copy comes after its frame, also where that is held back, until others have overtaken it or
-/// for as long as it waits for them.
+/// A copy comes `after` its frame, even if the frame is held back until others have overtaken it.
 #[test]
 fn copies_come_behind_frames_that_are_held() {
     let reorder = r#"{"model":"reorder","p":0.1,"packets":3,"at_most":"100 ms"}"#;
@@ -168,13 +172,13 @@ fn copies_come_behind_frames_that_are_held() {
         let behind = |id| first(id, true).since(first(id, false));
         assert!((0..2000).all(|id| behind(id) == Duration::from_micros(250)));
         let late = (0..2000).filter(|id| first(*id, false) > ms(u64::from(*id) + 11)).count();
-        // σ of 2000 draws at 0.1: 13.
+        // The standard deviation of the number of frames held back is 13.
         assert!(late.abs_diff(200) < 54, "{late}");
     }
 }
 
-/// RFC 4737 §4.2: the reordering extent of a late packet is the number of packets that have
-/// overtaken it.
+/// A held frame is overtaken by the configured number of packets, its reordering extent by RFC 4737
+/// §4.2.
 #[test]
 fn a_held_frame_is_overtaken_by_so_many() {
     let held = [r#"{"model":"reorder","p":0.02,"packets":3}"#];
@@ -189,12 +193,13 @@ fn a_held_frame_is_overtaken_by_so_many() {
             continue;
         }
         late += 1;
-        // Others that are held themselves overtake nobody in line.
+        // Frames that are held back themselves do not count as overtaking.
         let between = arrivals[..place].iter().rev().take(20);
         let held = between.filter(|other| other.1 > *id && other.0 > ms(u64::from(other.1) + 11));
         assert_eq!(overtaken - held.count(), 3, "{id}");
     }
-    // σ of 20,000 draws at 0.02: 20; the last few have no three behind them.
+    // The standard deviation of this number is 20; up to three of the last frames may be missing,
+    // because too few frames follow them.
     assert!(u32::abs_diff(late, 400) < 80, "{late}");
 }
 
@@ -212,7 +217,8 @@ fn change(at: u64) -> Change {
     Change { at: ms(at), rate: None, delay: None, channel: None }
 }
 
-/// A transmission goes on at the new rate; a shorter delay lets nobody overtake.
+/// A transmission in progress continues at the new rate, and a shorter delay does not let later
+/// packets overtake earlier ones.
 #[test]
 fn rate_and_delay_change_at_their_time() {
     let changes = vec![
@@ -222,7 +228,7 @@ fn rate_and_delay_change_at_their_time() {
     let config = Config { changes, ..config(&[], 10) };
     let mut pipe = Pipe::new(&config, KEY, "link");
     for id in 0..5 {
-        // 12,000 bit: 1.5 ms, then 3 ms.
+        // 12,000 bits take 1.5 ms at first, and 3 ms after the change.
         assert_eq!(
             pipe.handle_packet(Time::ZERO, &Packet { id, frame: frame(1500), ecn_capable: false }),
             Entry::Accepted
@@ -233,13 +239,14 @@ fn rate_and_delay_change_at_their_time() {
         times.push(pipe.poll_timeout().as_nanos() / 1000);
         pipe.poll_transmit(pipe.poll_timeout())
     } {}
-    // Ends of transmission: 1.5, then 0.5 ms at the old rate and 2 ms at the new, 4, 7, 10, 13 ms.
-    // The third ends at 7 ms, with a delay of 1 ms behind one that arrives at 14 ms.
+    // Transmissions end at 1.5, 4, 7, 10 and 13 ms; the second one takes 0.5 ms at the old rate and
+    // 2 ms at the new one. The second packet arrives at 14 ms, and later ones, whose delay is 1 ms,
+    // not before it.
     assert_eq!(times[..5], [11_500, 14_000, 14_000, 14_000, 14_000]);
 }
 
-/// A model whose parameters change keeps its state and its draws; a new one in its place starts
-/// afresh.
+/// A channel whose parameters change keeps its state and its stream of draws; a different model in
+/// its place starts with a new state.
 #[test]
 fn channels_change_at_their_time() {
     let never = model(r#"{"model":"bernoulli","p":0}"#);
@@ -254,14 +261,16 @@ fn channels_change_at_their_time() {
         vec![to(11, &[&every(6)]), to(20, &[]), to(30, &[&never, &every(2)]), to(40, &[&always])];
     let arrived: Vec<u32> = arrivals(&config, 50).iter().map(|(_, id, _)| *id).collect();
     let lost: Vec<u32> = (0..50).filter(|id| !arrived.contains(id)).collect();
-    // Frame n ends at n + 1 ms. Two had passed when 6 came in place of 4: the sixth is frame 13.
+    // Frame n's transmission ends at n + 1 ms. After the loss of frame 7, frames 8 and 9 had passed
+    // when the period changed from 4 to 6, so the sixth is frame 13.
     let mut expected = vec![3, 7, 13];
     expected.extend([30, 32, 34, 36, 38]);
     expected.extend(39..50);
     assert_eq!(lost, expected);
 }
 
-/// An outage loses what ends in it, whatever the traffic: the same instants for all.
+/// An outage loses the frames whose transmission ends during it, and its times do not depend on the
+/// traffic.
 #[test]
 fn outages_do_not_depend_on_traffic() {
     let outage = model(r#"{"model":"outage","count":5,"within":"1 s","duration":"20 ms"}"#);
@@ -276,7 +285,7 @@ fn outages_do_not_depend_on_traffic() {
     let all = down(1);
     assert_eq!(down(7), all.iter().copied().step_by(7).collect::<Vec<_>>());
     assert_eq!(down(3700), all.iter().copied().step_by(3700).collect::<Vec<_>>());
-    // Five times 20 ms in each second, and not at the same instants in each.
+    // Each second has five outages of 20 ms, at times of its own.
     for second in all.chunks(1000) {
         assert_eq!(second.iter().filter(|down| **down).count(), 100);
         let starts = second.windows(2).filter(|pair| !pair[0] && pair[1]).count();
@@ -285,7 +294,7 @@ fn outages_do_not_depend_on_traffic() {
     assert_ne!(all[..1000], all[1000..2000]);
 }
 
-/// The extra delay that a fate adds, as one number: laws compose by sum in a list.
+/// The delays of several models in a list add up to the extra delay of a frame.
 #[test]
 fn delays_of_a_list_add_up() {
     let constant = r#"{"model":"jitter","law":"constant","delay":"3 ms"}"#;

@@ -1,5 +1,5 @@
-//! Fading: the Rayleigh process against its closed forms, and frame errors against the modulation's
-//! curve.
+//! Fading channels, compared with closed forms of the Rayleigh process and with frame error rates
+//! of the modulation.
 
 use retx_link::channel::{self, Channel, Frame, Model};
 use retx_link::modulation::Modulation;
@@ -23,12 +23,13 @@ fn mean(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (count - 1.0) / count).sqrt())
 }
 
-/// Level crossings per second N = √(2π) f_d ρ exp(−ρ²), and mean fade (exp(ρ²) − 1)/(ρ f_d √(2π)).
+/// A Rayleigh process crosses a level N = √(2π) f_d ρ exp(−ρ²) times per second, and its mean fade
+/// lasts (exp(ρ²) − 1)/(ρ f_d √(2π)), with ρ the ratio of the level to the RMS amplitude.
 ///
 /// The ratio is looked at every 0.2 ms, 1/60 of the shortest mean fade here, so few dips are
-/// missed.
-/// A sum of 32 phasors has the density of the Rayleigh law times 1 − L₂(ρ²)/64, which is applied to
-/// the crossings; a fade's mean length is the share of time below over the crossings.
+/// missed. The amplitude of a sum of 32 phasors has the Rayleigh density times 1 − L₂(ρ²)/64, and
+/// so the expected crossings are multiplied by this factor. The measured mean fade is the share of
+/// time below the level divided by the crossings per second.
 #[test]
 fn level_crossings_and_fades() {
     let doppler = 10.0;
@@ -36,7 +37,7 @@ fn level_crossings_and_fades() {
         let text = format!(
             r#"{{"model":"fading","mean_snr_db":0,"doppler_hz":{doppler},"process":"{process}"}}"#
         );
-        // Borders of the chain's states, so that both processes have these levels.
+        // These levels are borders of the Markov chain's states, so that both processes cross them.
         for db in [-10, -6, 0] {
             let rho = 10f64.powf(f64::from(db) / 20.0);
             let x = rho * rho;
@@ -70,7 +71,8 @@ fn level_crossings_and_fades() {
             let (share, share_sigma) = mean(&below);
             let measured_fade = share / measured;
             let relative = ((share_sigma / share).powi(2) + (sigma / measured).powi(2)).sqrt();
-            // The share below differs from its law by less than the density does.
+            // The factor's effect on the share of time below the level is smaller than on the
+            // density.
             let uneven = (uneven - 1.0).abs();
             assert!(
                 (measured_fade / fade - 1.0).abs() < 4.0 * relative + uneven,
@@ -80,8 +82,8 @@ fn level_crossings_and_fades() {
     }
 }
 
-/// The mean power is the one that was asked for, in each single realisation: time averages of the
-/// sinusoids converge, whatever their phases.
+/// The mean power of every single realisation is the configured one: time averages of the sinusoids
+/// converge, whatever their phases.
 #[test]
 fn the_mean_ratio_holds_in_every_run() {
     for k in [0.0, 5.0] {
@@ -100,13 +102,14 @@ fn the_mean_ratio_holds_in_every_run() {
             .collect();
         let (measured, sigma) = mean(&means);
         assert!((measured - 100.0).abs() < 4.0 * sigma, "{measured} ± {sigma}");
-        // 925 Doppler periods: a process of random power would vary by 100/√32 = 18 between runs.
+        // A run lasts 925 Doppler periods; if amplitudes of the sinusoids were random, the mean
+        // power would vary by 100/√32 = 18 between runs.
         assert!(means.iter().all(|mean| (mean - 100.0).abs() < 10.0), "{means:?}");
     }
 }
 
-/// If the direct path is a million times stronger than all others, the frame error rate is that of
-/// the modulation.
+/// The frame error rate is the modulation's if the direct path is a million times stronger than all
+/// others.
 #[test]
 fn frame_errors_follow_the_curve() {
     let cases = [
@@ -136,7 +139,8 @@ fn frame_errors_follow_the_curve() {
             let stated = modulation.frame_error_rate(10f64.powf(db / 10.0), 1500);
             let (measured, sigma) = mean(&losses);
             partial += usize::from((0.05..0.95).contains(&stated));
-            // Where none of 20,000 frames is expected to be lost, or all, one may differ.
+            // A deviation of one frame is allowed where nearly none or nearly all of the 20,000
+            // frames are expected to be lost.
             let allowed =
                 (4.0 * sigma).max(if stated.min(1.0 - stated) < 1e-4 { 4e-4 } else { 0.0 });
             assert!(
@@ -148,14 +152,14 @@ fn frame_errors_follow_the_curve() {
     }
 }
 
-/// The loss under Rician fading follows the noncentral density p(x) = (1 + K) exp(−K − (1 + K)x)
-/// I₀(2√(K(1 + K)x)).
+/// The loss rate under Rician fading is the modulation's error rate averaged over the power x with
+/// the noncentral density p(x) = (1 + K) exp(−K − (1 + K)x) I₀(2√(K(1 + K)x)).
 #[test]
 fn rician_frame_errors() {
     let k = 4.0;
     let config =
         model(&format!(r#"{{"model":"fading","mean_snr_db":12,"doppler_hz":100,"rician_k":{k}}}"#));
-    // The power series of I₀.
+    // Power series of the modified Bessel function I₀.
     let bessel = |z: f64| -> f64 {
         let terms = std::iter::successors(Some((1.0, 1.0)), |&(n, term): &(f64, f64)| {
             Some((n + 1.0, term * (z / 2.0 / n).powi(2)))
@@ -184,7 +188,7 @@ fn rician_frame_errors() {
         })
         .collect();
     let (measured, sigma) = mean(&losses);
-    // 32 phasors are Gaussian up to 1/64 in the density.
+    // The density of a sum of 32 phasors differs by up to 1/64 from the Gaussian one.
     let allowed = 4.0 * sigma + stated / 64.0;
     assert!((measured - stated).abs() < allowed, "{measured} ± {sigma} instead of {stated}");
 }

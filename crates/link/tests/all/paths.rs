@@ -1,11 +1,11 @@
-//! Channels that move with time have one trajectory per seed and replication, whoever asks and
-//! when: two TCPs that are compared meet the same good and bad times.
+//! Channels whose state changes with time have one trajectory per seed and replication, whatever
+//! the traffic: two TCPs that are compared meet the same good and bad times.
 
 use retx_link::channel::{self, Channel, Fate, Frame, Model};
 use retx_units::{StreamKey, Time};
 use std::collections::BTreeMap;
 
-/// Fates of frames that end at these instants.
+/// Fates of frames whose transmission ends at the given times.
 fn fates(
     config: &channel::Config,
     replication: u64,
@@ -24,7 +24,7 @@ fn config(name: &str, text: &str) -> channel::Config {
     serde_json::from_value(value).expect("a channel")
 }
 
-/// Models whose fate depends on time alone.
+/// Channels whose state depends only on time.
 fn by_time() -> Vec<channel::Config> {
     vec![
         config("gilbert_elliott_time", r#"{"mean_good":"50 ms","mean_bad":"20 ms"}"#),
@@ -37,9 +37,9 @@ fn by_time() -> Vec<channel::Config> {
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// The trajectory is the same whether asked each millisecond or with long pauses. Under fading a
-/// frame's loss is a draw within the state, and frames with one draw each meet the same states in
-/// another order, so the signal-to-noise ratio is compared instead (see below).
+/// The trajectory is the same with a frame every millisecond and with long pauses between frames.
+/// Under fading each frame's loss is a random draw that depends on the state, so the fates differ
+/// with the number of frames; the next test compares the signal-to-noise ratio instead.
 #[test]
 fn the_path_does_not_depend_on_who_asks() {
     for config in by_time() {
@@ -76,7 +76,7 @@ fn a_fading_signal_does_not_depend_on_who_asks() {
                 for at in instants {
                     let now = Time::from_nanos(at * MILLISECOND);
                     last = state.snr_db(now, &mut stream);
-                    // Frames draw, too.
+                    // Determining a frame's fate also draws a random number.
                     state.fate(now, &frame, &mut stream);
                 }
                 last.to_bits()
@@ -88,7 +88,8 @@ fn a_fading_signal_does_not_depend_on_who_asks() {
     }
 }
 
-/// The chain is bad at two instants τ apart with probability π·(π + (1 − π)·exp(−(a + b)τ)).
+/// The chain is bad at both of two times τ apart with probability π·(π + (1 − π)·exp(−(a + b)τ)),
+/// where π is the share of bad time and a and b are the rates of leaving the states.
 #[test]
 fn the_chain_forgets_as_its_equations_say() {
     let (good, bad) = (50.0, 20.0);

@@ -1,4 +1,5 @@
-//! Drops of PIE at a known probability: exemptions and draws of RFC 8033.
+//! Drops of PIE at a known drop probability: the packets that RFC 8033 exempts, and the random
+//! draws.
 
 use retx_link::channel::Frame;
 use retx_link::queue::{self, Environment, Exits, Queue, Waiting};
@@ -21,7 +22,7 @@ fn packet(id: u32, since: Time) -> Waiting {
     Waiting { id, frame, ecn_capable: false, to: 0, since }
 }
 
-/// RFC 8033 §4.1: no drop within the burst allowance, whatever the probability.
+/// PIE drops nothing within the burst allowance, whatever the probability (RFC 8033 §4.1).
 #[test]
 fn pie_lets_a_burst_pass() {
     let first_drop = |allowance: &str| {
@@ -39,14 +40,15 @@ fn pie_lets_a_burst_pass() {
         });
         refused.expect("the delay grows")
     };
-    // The allowance falls by 15 ms with each update, every 15 ms.
+    // The allowance falls by 15 ms with each update, and updates come every 15 ms.
     assert!(first_drop("0 s") < 100);
     assert!((150..180).contains(&first_drop("150 ms")));
     assert!((300..330).contains(&first_drop("300 ms")));
 }
 
-/// RFC 8033 §5.4: from one drop to the next the probabilities sum up to 0.85 at least, and to 8.5
-/// at most. They exceed 8.5 in one of 2000 gaps if nothing stops them; here are more than 10 000.
+/// The drop probabilities of the packets from one drop to the next add up to at least 0.85 and at
+/// most 8.5 (RFC 8033 §5.4). If nothing limited the sum, it would exceed 8.5 in one of 2000 gaps;
+/// the test has more than 10,000.
 #[test]
 fn pies_drops_are_spread() {
     let mut state = build(
@@ -57,7 +59,7 @@ fn pies_drops_are_spread() {
     for id in 0..4 {
         assert!(state.enqueue(us(0), &packet(id, us(0)), &mut exits));
     }
-    // This delay sets the probability, which then stays for 100 s.
+    // This dequeue measures a delay of 1 s, which determines the probability for the next 100 s.
     state.dequeue(us(1_000_000), &mut exits);
     let probability = 104.0 * (1.0 - 0.015) / 2048.0;
     let packets_until = |sum: f64| {
@@ -80,8 +82,8 @@ fn pies_drops_are_spread() {
     assert_eq!(gaps.iter().max(), Some(&packets_until(8.5)));
 }
 
-/// RFC 8033 §4.1: no drop while the delay was below half of the target and the probability is below
-/// 0.2.
+/// PIE drops nothing as long as the previous delay was below half of the target and the probability
+/// is below 0.2 (RFC 8033 §4.1).
 #[test]
 fn pie_spares_a_short_queue() {
     let mut state = build(
@@ -96,12 +98,12 @@ fn pie_spares_a_short_queue() {
     assert_eq!(refused(&mut state, 0, 4), 0);
     let mut leaving = Exits::default();
     state.dequeue(us(3_000_000), &mut leaving);
-    // The probability is 60·(3 − 0.001)/2048, and the delay 3 s.
+    // The probability is 60·(3 − 0.001)/2048, and the previous delay 3 s.
     assert!(refused(&mut state, 100_000_000, 10_000) > 100);
     while state.dequeue(us(100_000_001), &mut leaving).is_some() {}
     assert_eq!(refused(&mut state, 150_000_000, 3), 0);
     state.dequeue(us(150_000_400), &mut leaving);
-    // It falls by 60·(0.001 − 0.0004)/2 only, but the delay was 0.4 ms.
+    // The probability has fallen by only 60·(0.001 − 0.0004)/2, but the previous delay is 0.4 ms.
     assert_eq!(refused(&mut state, 200_000_000, 10_000), 0);
     let queue::State::pie(pie) = &state else { panic!("{state:?}") };
     assert!(pie.probability() > 0.05);

@@ -1,5 +1,5 @@
-//! The pipe compared with a model of a link that takes one step at a time, and its invariants:
-//! packets are conserved at every instant, and asking more often changes nothing.
+//! The pipe compared with a model of a link that handles one event at a time, and its invariants:
+//! packets are conserved at all times, and polling more often changes nothing.
 
 use proptest::prelude::*;
 use retx_link::channel::{self, Frame, Reason};
@@ -46,7 +46,7 @@ fn arrivals(gaps: &[(u64, u32)]) -> Vec<(u64, u32)> {
     gaps.iter().map(arrival).collect()
 }
 
-/// A link that may lose frames.
+/// A link with a limited queue and a channel that may lose frames.
 fn losing(packets: u64, channel: Vec<channel::Config>) -> Config {
     Config {
         rate: Some(Rate::from_bit_s(1_000_000_000)),
@@ -59,8 +59,7 @@ fn losing(packets: u64, channel: Vec<channel::Config>) -> Config {
     }
 }
 
-/// Enters the packets, and collects the departures before and at each arrival and at the `extra`
-/// instants.
+/// Enters the packets, and collects departures up to each arrival and at the `extra` times.
 fn drive(pipe: &mut Pipe, arrivals: &[(u64, u32)], extra: &[u64]) -> (Log, Vec<u32>) {
     let mut log = Log::new();
     let mut refused = Vec::new();
@@ -95,7 +94,7 @@ fn drain(pipe: &mut Pipe, until: Time, log: &mut Log) {
     assert_eq!(pipe.poll_transmit(until), None);
 }
 
-/// Reference: a transmitter that is idle or sends one packet, one event at a time.
+/// Reference model: a transmitter that is idle or sends one packet, handling one event at a time.
 struct Plain {
     queue_packets: usize,
     queue_bytes: u64,
@@ -223,8 +222,8 @@ proptest! {
         prop_assert_eq!(seldom.statistics(end), often.statistics(end));
     }
 
-    /// A channel that could do more to a frame than lose it, and does not, changes only the code
-    /// path through the pipe.
+    /// Channels that only lose frames take a shorter path through the code. Adding a model that
+    /// could duplicate frames, but never does, selects the general path, with equal results.
     #[test]
     fn pipes_that_lose_and_do_nothing_else_are_as_others(
         gaps in prop::collection::vec((0u64..40_000, 40u32..1500), 1..200),
@@ -249,7 +248,7 @@ proptest! {
         prop_assert_eq!(short.statistics(end), long.statistics(end));
     }
 
-    /// Waiting and busy times up to an instant equal those added up step by step.
+    /// Waiting and busy times up to any given time equal those added up packet by packet.
     #[test]
     fn statistics_are_clipped_at_the_instant(
         gaps in prop::collection::vec((0u64..20_000, 40u32..1500), 1..60),
@@ -323,7 +322,8 @@ fn a_loss_happens_when_its_transmission_ends() {
     assert_eq!(pipe.poll_timeout(), Time::NEVER);
 }
 
-/// The packet in transmission takes no room; bytes count without the link's overhead.
+/// The packet in transmission takes no room in the queue, and limits in bytes do not count the
+/// link's overhead.
 #[test]
 fn a_queue_holds_what_it_says() {
     let admitted = |queue: queue::Config, sizes: &[u32]| -> Vec<bool> {
@@ -348,7 +348,7 @@ fn a_queue_holds_what_it_says() {
     assert_eq!(admitted(droptail(None, Some(1000)), &sizes), [true, true, false, true, false]);
 }
 
-/// Without a rate no packet waits, whatever the queue.
+/// Packets never wait on a link without a rate, whatever its queue.
 #[test]
 fn without_a_rate_packets_take_no_time() {
     let config = Config {
@@ -372,8 +372,8 @@ fn without_a_rate_packets_take_no_time() {
     assert_eq!((statistics.queue_max, statistics.waited), (0, 0));
 }
 
-/// Each model of a list has its own stream: putting another before it does not change its draws,
-/// except that it is not asked about frames already lost.
+/// Each model of a list draws from a stream of its own, which depends on its place in the list; it
+/// decides only about frames that no earlier model has lost.
 #[test]
 fn models_of_a_list_have_their_own_streams() {
     let lost = |channel: Vec<channel::Config>| -> Vec<u32> {
@@ -394,7 +394,7 @@ fn models_of_a_list_have_their_own_streams() {
     assert_ne!(first, second);
 }
 
-/// The longest possible delay does not overflow.
+/// Times that would lie beyond the representable range do not overflow.
 #[test]
 fn delays_end_with_time() {
     let config = Config {

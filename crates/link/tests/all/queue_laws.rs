@@ -1,5 +1,5 @@
-//! Queue disciplines compared with the formulas of their papers, and waiting times with queueing
-//! theory.
+//! Queue disciplines compared with formulas from their papers and RFCs, and waiting times compared
+//! with queueing theory.
 
 use retx_link::channel::Frame;
 use retx_link::pipe::{Config, Entry, Packet, Pipe};
@@ -26,15 +26,15 @@ fn packet(id: u32, since: Time) -> Waiting {
     Waiting { id, frame, ecn_capable: false, to: 0, since }
 }
 
-/// The mean waiting time of packets that arrive as a Poisson process, in units of the mean service
-/// time, at this load. Sizes are constant or exponential.
+/// Mean waiting time, in units of the mean service time, of packets that arrive as a Poisson
+/// process with the given load. Packet sizes are constant or exponential.
 fn mean_wait(queue: &str, load: f64, exponential_sizes: bool) -> f64 {
     const MEAN_BYTES: f64 = 10_000.0;
     const PACKETS: u32 = 2_000_000;
     let mut stream = KEY.stream("arrivals");
     let service = MEAN_BYTES * 8.0;
     let config = Config {
-        // A bit takes a nanosecond.
+        // At this rate a bit takes one nanosecond.
         rate: Some(Rate::from_bit_s(1_000_000_000)),
         delay: Duration::ZERO,
         overhead: 0,
@@ -62,7 +62,8 @@ fn mean_wait(queue: &str, load: f64, exponential_sizes: bool) -> f64 {
     statistics.waited as f64 / f64::from(PACKETS) / service
 }
 
-/// Disciplines that never act at these loads: all are first in, first out for one flow.
+/// Disciplines configured so that they never drop at these loads: each is then a FIFO queue for the
+/// single flow.
 const IDLE: [&str; 5] = [
     r#"{"discipline": "droptail"}"#,
     r#"{"discipline": "red", "min_threshold": 1e6, "max_threshold": 2e6}"#,
@@ -71,7 +72,7 @@ const IDLE: [&str; 5] = [
     r#"{"discipline": "pie", "target": "10 s", "packets": 1000000}"#,
 ];
 
-/// M/D/1: W = ρ/(2(1 − ρ)) service times (Pollaczek–Khinchine).
+/// The mean wait of an M/D/1 queue is ρ/(2(1 − ρ)) service times (Pollaczek–Khinchine).
 #[test]
 fn waiting_with_constant_sizes() {
     for (index, load) in [0.3, 0.5, 0.6, 0.7, 0.8].into_iter().enumerate() {
@@ -81,7 +82,7 @@ fn waiting_with_constant_sizes() {
     }
 }
 
-/// M/M/1: W = ρ/(1 − ρ) service times. Twice that of M/D/1.
+/// The mean wait of an M/M/1 queue is ρ/(1 − ρ) service times, twice that of M/D/1.
 #[test]
 fn waiting_with_exponential_sizes() {
     for (index, load) in [0.8, 0.3, 0.5, 0.6, 0.7].into_iter().enumerate() {
@@ -98,14 +99,15 @@ fn red(text: &str) -> queue::red::State {
     }
 }
 
-/// The average of an arrival that finds packets, and of one that finds the link idle.
+/// RED's average queue at arrivals that find packets, and at one that finds the link idle.
 #[test]
 fn reds_average() {
-    // 1000 bytes take 1 ms at 8 Mbit/s.
+    // A packet of 1000 bytes takes 1 ms at the link's 8 Mbit/s.
     let mut state = red(r#"{"discipline": "red", "weight": 0.25, "mean_packet": 1000}"#);
     let mut exits = Exits::default();
     let mut average: f64 = 0.0;
-    // The first finds an idle link, and leaves the queue at once; five more find 0, 1, … packets.
+    // The first packet finds an idle link, and leaves the queue at once; the next five find 0, 1, …
+    // packets.
     for id in 0..6 {
         if id > 0 {
             average += 0.25 * (f64::from(id - 1) - average);
@@ -117,15 +119,16 @@ fn reds_average() {
         assert!((state.average() - average).abs() < 1e-12);
     }
     assert!(average > 1.5);
-    // All leave, and the link is idle from 10 ms on; 3 ms later three packets could have passed.
+    // All packets leave, and the link is idle from 10 ms on, so that three packets could have
+    // passed by 13 ms.
     while state.dequeue(us(10_000), &mut exits).is_some() {}
     state.enqueue(us(13_000), &packet(7, us(13_000)), &mut exits);
     average *= 0.75_f64.powi(3);
     assert!((state.average() - average).abs() < 1e-12, "{} for {average}", state.average());
 }
 
-/// A drop does not end an idle time: the average continues to fall (ns-2 and Linux ask for the next
-/// packet after every arrival, and find none).
+/// A drop does not end the link's idle time, so that the average continues to fall. ns-2 and Linux
+/// do the same: both try to dequeue after every arrival, and find nothing.
 #[test]
 fn reds_average_after_a_drop_at_an_idle_link() {
     let mut state =
@@ -138,7 +141,8 @@ fn reds_average_after_a_drop_at_an_idle_link() {
     let mut average = state.average();
     assert!(average > 17.0, "{average}: above the upper threshold all are dropped");
     while state.dequeue(us(10_000), &mut exits).is_some() {}
-    // A tenth of a packet could have passed in that time, and three more until the next comes.
+    // One tenth of a packet could have passed until the first of these arrivals, and three packets
+    // from then to the second.
     for (at, passed) in [(10_100, 0.1), (13_100, 3.0)] {
         let admitted = state.enqueue(us(at), &packet(200, us(at)), &mut exits);
         average *= 0.75_f64.powf(passed);
@@ -147,9 +151,9 @@ fn reds_average_after_a_drop_at_an_idle_link() {
     }
 }
 
-/// Distances between drops while the average stands at `queue` packets.
+/// Numbers of packets from one drop to the next while the average is constantly `queue` packets.
 fn gaps(text: &str, queue: u32, count: usize) -> Vec<u32> {
-    // With weight 1 the average is the queue itself.
+    // With weight 1 the average equals the current queue length.
     let mut state = red(&text.replace('}', r#", "weight": 1, "discipline": "red"}"#));
     let mut exits = Exits::default();
     let mut id = 0;
@@ -157,7 +161,7 @@ fn gaps(text: &str, queue: u32, count: usize) -> Vec<u32> {
         id += 1;
         packet(id, us(id.into()))
     };
-    // Filling up may cost some.
+    // Some packets may be dropped while the queue is filled.
     while state.occupancy().packets <= u64::from(queue) {
         let packet = next();
         state.enqueue(packet.since, &packet, &mut exits);
@@ -175,24 +179,24 @@ fn gaps(text: &str, queue: u32, count: usize) -> Vec<u32> {
             gap = 0;
         }
     }
-    // The first did not begin with a drop.
+    // The first number does not start at a drop.
     found.remove(0);
     found
 }
 
-/// p_b on the line between the thresholds and on the gentle one above; distances are uniform in
-/// 1 … 1/p_b − 1.
+/// The probability p_b rises linearly between the thresholds, and in gentle mode above them;
+/// distances between drops are uniform in 1 … 1/p_b − 1.
 #[test]
 fn reds_drop_curve() {
     let text = r#"{"min_threshold": 5, "max_threshold": 15, "max_probability": 0.1}"#;
-    // (15 − 10)/10 of 0.1, all of 0.1, 0.1 + 0.9/3.
+    // p_b is half of max_probability, all of it, and 0.1 + 0.9/3.
     for (queue, p) in [(10, 0.05), (15, 0.1), (20, 0.4)] {
         let n = 40_000;
         let gaps = gaps(text, queue, n);
         let most = (1.0 / p - 1.0_f64).round();
         let mean = gaps.iter().map(|gap| f64::from(*gap)).sum::<f64>() / n as f64;
         if p < 0.4 {
-            // Uniform over whole numbers, as 1/p is whole.
+            // Since 1/p is an integer, distances are uniform over integers.
             let sigma = ((most * most - 1.0) / 12.0 / n as f64).sqrt();
             assert!((mean - (most + 1.0) / 2.0).abs() < 4.0 * sigma, "{queue}: {mean}");
             assert_eq!(gaps.iter().max().copied(), Some(most as u32));
@@ -203,15 +207,16 @@ fn reds_drop_curve() {
                 assert!((share - expected).abs() < 4.5 * sigma, "{queue}: {gap} {share}");
             }
         } else {
-            // p_a: 0.4/0.6, then 0.4/0.2, which is certain: mean 1·2/3 + 2·1/3.
+            // p_a is 0.4/0.6 for the next packet, and then 0.4/0.2, a certain drop: the mean
+            // distance is 1·2/3 + 2·1/3.
             let sigma = (2.0_f64 / 9.0 / n as f64).sqrt();
             assert!((mean - 4.0 / 3.0).abs() < 4.0 * sigma, "{queue}: {mean}");
         }
     }
 }
 
-/// Below the lower threshold no packet is dropped and above the highest every packet is;
-/// ECN-capable packets are marked in between, and dropped above.
+/// No packet is dropped below the lower threshold, and every packet above the highest one.
+/// ECN-capable packets are marked in between, but dropped above.
 #[test]
 fn reds_ends() {
     let run = |gentle: bool, queue: u32| {
@@ -240,7 +245,7 @@ fn reds_ends() {
             })
             .collect::<Vec<_>>()
     };
-    // The average is the queue that a packet finds.
+    // The average is the queue length that an arriving packet finds.
     assert!(marks(run(true, 5).1).is_empty());
     let (dropped_at, exits) = run(false, 100);
     assert_eq!(dropped_at, 15);
@@ -251,7 +256,8 @@ fn reds_ends() {
     assert!((15..30).all(|id| marks(exits.clone()).contains(&id)));
 }
 
-/// Feeds two packets and takes one out every millisecond from `begin` on: the times of drops.
+/// Enqueues two packets and dequeues one every millisecond from `begin` on; returns the times of
+/// drops in ms.
 fn overload(state: &mut queue::State, begin: u64, until: u64) -> Vec<u64> {
     let mut exits = Exits::default();
     let mut drops = Vec::new();
@@ -274,8 +280,8 @@ fn overload(state: &mut queue::State, begin: u64, until: u64) -> Vec<u64> {
     drops
 }
 
-/// The law itself, in real numbers: t, t + I/√1, t + I/√1 + I/√2, …, each at the first packet that
-/// leaves then or later.
+/// Times of drops by CoDel's control law, computed in real numbers: t, t + I/√1, t + I/√1 + I/√2,
+/// …, each rounded up to the first packet that leaves then or later.
 fn law(first: f64, mut count: f64, until: u64) -> Vec<u64> {
     let mut times = vec![first as u64];
     let mut next = first + 100.0 / count.sqrt();
@@ -287,30 +293,31 @@ fn law(first: f64, mut count: f64, until: u64) -> Vec<u64> {
     times
 }
 
-/// RFC 8289 §5: the first drop an interval after the delay has come above the target, the next at
-/// interval/√count, however long; once the delay has been low, the next dropping state begins at
-/// the rate that the one before had come to.
+/// Drops follow RFC 8289 §5: the first comes an interval after the delay has risen above the
+/// target, and later ones at distances of interval/√count. If the delay falls below the target, the
+/// next dropping state begins at the drop rate that the previous one had reached.
 #[test]
 fn codels_control_law() {
     let mut state = build(r#"{"discipline": "codel", "packets": 100000}"#);
     let drops = overload(&mut state, 0, 1500);
-    // Two come and one goes each millisecond: what leaves at t came at ⌊t/2⌋, so that the delay is
-    // no longer below 5 ms from 9 ms on.
+    // With two arrivals and one departure per millisecond, the packet that leaves at t ms arrived
+    // at ⌊t/2⌋ ms, so that the delay reaches the target of 5 ms at 9 ms.
     assert_eq!(drops, law(109.0, 1.0, 1500));
     assert!(drops.len() > 30);
-    // All leave at once, at the end of which the delay is low; 11 intervals later it starts again.
+    // All packets leave at once, and the delay falls below the target; the next overload is 11
+    // intervals later.
     let mut exits = Exits::default();
     while state.dequeue(us(1_500_000), &mut exits).is_some() {}
     let again = overload(&mut state, 2500, 3500);
     let count = drops.len() as f64 + std::iter::from_fn(|| exits.pop()).count() as f64;
     assert_eq!(again, law(2609.0, count - 1.0, 3500));
-    // More than 16 intervals later that is forgotten.
+    // The drop rate reached is forgotten after 16 intervals.
     while state.dequeue(us(3_500_000), &mut exits).is_some() {}
     let anew = overload(&mut state, 5100, 5600);
     assert_eq!(anew, law(5209.0, 1.0, 5600));
 }
 
-/// Marks follow the same law, and cost no packet.
+/// With ECN, marks follow the same law as drops, and no packet is dropped.
 #[test]
 fn codel_marks_by_the_same_law() {
     let mut state = build(r#"{"discipline": "codel", "packets": 100000, "ecn": true}"#);
@@ -332,12 +339,13 @@ fn codel_marks_by_the_same_law() {
     assert_eq!(marks, law(109.0, 1.0, 800));
 }
 
-/// A delay below the target, or a single packet however slow the link, is no queue.
+/// CoDel drops nothing as long as at most one packet is left behind each departing one, however
+/// long packets wait on a slow link.
 #[test]
 fn codel_leaves_short_queues_alone() {
     let mut state = build(r#"{"discipline": "codel"}"#);
     let mut exits = Exits::default();
-    // Each waits 79 ms, all along, but never with more than one behind it.
+    // Each packet waits 79 ms, but never has more than one behind it.
     for ms in (0..10_000).step_by(40) {
         state.enqueue(us(1000 * ms), &packet(0, us(1000 * ms)), &mut exits);
         if ms > 0 {
@@ -358,8 +366,8 @@ fn of_flow(flow: u32, id: u32, bytes: u32, since: Time) -> Waiting {
     }
 }
 
-/// RFC 8290 §1: a flow that sends less than its share does not wait for one that sends more; a drop
-/// hits the one that does. The link takes a packet every millisecond.
+/// A flow that sends less than its share does not wait for a flow that sends more, and only packets
+/// of the latter are dropped (RFC 8290 §1). The link sends one packet per millisecond.
 #[test]
 fn fq_codel_isolates_a_sparse_flow() {
     let mut state = build(r#"{"discipline": "fq_codel", "packets": 300}"#);
@@ -367,7 +375,7 @@ fn fq_codel_isolates_a_sparse_flow() {
     let mut delays = Vec::new();
     for ms in 0..20_000 {
         let now = us(1000 * ms);
-        // Two packets each millisecond of the one, and every tenth one of the other.
+        // One flow sends two packets per millisecond, the other one every ten milliseconds.
         for id in [0, 1] {
             state.enqueue(now, &of_flow(1, 1000 + id, 1000, now), &mut exits);
         }
@@ -393,8 +401,8 @@ fn fq_codel_isolates_a_sparse_flow() {
     assert!(dropped > 10_000);
 }
 
-/// Deficit round robin: flows that always have packets get equal shares of bytes, to a quantum and
-/// a packet, whatever their packets' sizes.
+/// Flows that always have packets get equal numbers of bytes by deficit round robin, up to a
+/// quantum and a packet, whatever their packet sizes.
 #[test]
 fn fq_codel_shares_bytes() {
     let mut state = build(
@@ -412,7 +420,7 @@ fn fq_codel_shares_bytes() {
         let out = state.dequeue(us(1), &mut exits).expect("there are more");
         sent[out.frame.flow as usize] += u64::from(out.frame.bytes);
         let (least, most) = (sent.iter().min(), sent.iter().max());
-        // One may be a turn ahead, and overdraw it by less than a packet.
+        // One flow may be a quantum ahead, which it may exceed by less than a packet.
         assert!(
             most.zip(least).is_some_and(|(most, least)| most - least <= 700 + 1500),
             "{sent:?}"
@@ -421,8 +429,9 @@ fn fq_codel_shares_bytes() {
     assert_eq!(exits.pop(), None);
 }
 
-/// RFC 8290 §4.2: a flow whose line has run empty waits for its turn among the others before it
-/// counts as new again; else a few that never have more than one packet would starve the others.
+/// A flow whose queue is empty moves to the end of the old flows before it can count as new again
+/// (RFC 8290 §4.2). Otherwise a few flows that never have more than one packet would starve all
+/// others.
 #[test]
 fn fq_codel_does_not_let_new_flows_starve_old_ones() {
     let text =
@@ -448,8 +457,8 @@ fn fq_codel_does_not_let_new_flows_starve_old_ones() {
     assert!(sent[0] >= 1200 / 6, "{sent:?}");
 }
 
-/// RFC 8290 §4.1: when there are too many packets, the flow with the most bytes gives up half of
-/// them from the head, at most 64 packets.
+/// Exceeding the total limit costs the flow with the most bytes half of them from the head of its
+/// queue, at most 64 packets (RFC 8290 §4.1).
 #[test]
 fn fq_codel_shortens_the_longest() {
     let mut exits = Exits::default();
@@ -467,10 +476,11 @@ fn fq_codel_shortens_the_longest() {
             })
             .collect::<Vec<_>>()
     };
-    // Thirty packets of the first flow (0, 1, 3, 4, …) and fifteen of the second: half is 15.
+    // The first flow has 30 packets (0, 1, 3, 4, …) and the second 15, so 15 packets of the first
+    // are dropped.
     let ids = |flow: u32| (0..).filter(move |id| u32::from(id % 3 == 2) == flow);
     assert_eq!(overflow(44, [100, 100]), ids(0).take(15).collect::<Vec<_>>());
-    // Fewer packets, more bytes.
+    // Here the second flow has fewer packets, but more bytes.
     assert_eq!(overflow(44, [100, 1000]), ids(1).take(8).collect::<Vec<_>>());
     assert_eq!(overflow(599, [100, 100]), ids(0).take(64).collect::<Vec<_>>());
 }
@@ -479,7 +489,8 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// RFC 8033 §4.2 with numbers worked out by hand (alpha 0.125, beta 1.25, target 15 ms).
+/// Updates of PIE's drop probability by RFC 8033 §4.2, compared with values computed by hand (alpha
+/// 0.125, beta 1.25, target 15 ms).
 #[test]
 fn pies_probability() {
     let config = pie::Config::default();
@@ -493,24 +504,26 @@ fn pies_probability() {
     let holds = |found: f64, expected: f64| {
         assert!((found - expected).abs() < 1e-12, "{found} for {expected}");
     };
-    // 0.125·15 ms + 1.25·30 ms = 0.039375, and the steps of the scale.
+    // The increase is 0.125·15 ms + 1.25·30 ms = 0.039375, divided by a factor that depends on the
+    // probability.
     holds(after(0.0, 0, 30), 0.039_375 / 2048.0);
     holds(after(5e-6, 0, 30), 5e-6 + 0.039_375 / 512.0);
     holds(after(5e-5, 0, 30), 5e-5 + 0.039_375 / 128.0);
     holds(after(5e-4, 0, 30), 5e-4 + 0.039_375 / 32.0);
     holds(after(5e-3, 0, 30), 5e-3 + 0.039_375 / 8.0);
     holds(after(5e-2, 0, 30), 5e-2 + 0.039_375 / 2.0);
-    // From 0.1 on at most 0.02 more at once, but as much less as there is.
+    // From 0.1 on, the probability rises by at most 0.02 per update, but may fall by any amount.
     holds(after(0.1, 0, 30), 0.12);
     holds(after(0.2, 15, 16), 0.2 + 0.000_125 + 0.001_25);
     holds(after(0.2, 215, 15), 0.0);
-    // At the target and steady it stays; without a queue it falls by 2 % besides.
+    // A constant delay at the target does not change the probability; without a queue it also falls
+    // by 2 %.
     holds(after(0.3, 15, 15), 0.3);
     holds(after(0.5, 0, 0), (0.5 - 0.001_875) * 0.98);
     holds(after(0.99, 1000, 1010), 1.0);
 }
 
-/// The burst allowance falls with each update and comes back once there is no congestion.
+/// The burst allowance falls with each update, and is restored once there is no congestion.
 #[test]
 fn pies_burst_allowance() {
     let config = pie::Config::default();
@@ -529,15 +542,15 @@ fn pies_burst_allowance() {
     assert_eq!(controller.burst, ms(150));
 }
 
-/// Under a lasting overload, PIE passes the first burst and then drops the share that keeps the
-/// delay at its target, the equilibrium of its controller.
+/// Under a lasting overload PIE lets the first burst pass, and then drops the share of packets that
+/// keeps the delay at its target, the equilibrium of its controller.
 #[test]
 fn pie_holds_the_delay_at_its_target() {
     let mut state = build(r#"{"discipline": "pie", "packets": 100000}"#);
     let mut exits = Exits::default();
     let mut sum = Duration::ZERO;
     let mut first_drop = None;
-    // Five packets come in 4 ms and four go: one in five has to be dropped.
+    // In 4 ms five packets arrive and four leave, so one in five has to be dropped.
     for ms in 0..300_000_u64 {
         let now = us(1000 * ms);
         for id in 0..1 + u64::from(ms % 4 == 0) {
@@ -551,8 +564,8 @@ fn pie_holds_the_delay_at_its_target() {
         }
     }
     assert!(first_drop >= Some(150), "{first_drop:?}");
-    // At rest p stands still; over 200 s a mean off the target by 5 % would move it by
-    // 0.125 · 0.75 ms · 13,000 updates = 1.25, which it cannot.
+    // In equilibrium the probability stays constant. A mean delay off the target by 5 % would
+    // change it by 0.125 · 0.75 ms · 13,000 updates = 1.25 over 200 s, which is impossible.
     let mean = sum.as_secs_f64() / 200_000.0;
     assert!((mean / 0.015 - 1.0).abs() < 0.05, "{mean}");
 }

@@ -1,6 +1,6 @@
-//! Contract of every queue discipline: packets are conserved at every instant, those of a flow stay
-//! in order, limits hold, only ECN-capable packets are marked, equal streams give equal runs, and
-//! asking more often changes nothing.
+//! Contract of every queue discipline: packets are conserved at all times, those of a flow stay in
+//! order, limits hold, only ECN-capable packets are marked, equal random streams give equal runs,
+//! and polling more often changes nothing.
 
 use proptest::prelude::*;
 use retx_link::channel::Frame;
@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 
 const KEY: StreamKey = StreamKey { seed: 11, replication: 0 };
 
-/// Every discipline with a small limit and early action, and the number of packets it can hold.
+/// Every discipline, configured with a small limit and early action, with the number of packets
+/// that it can hold.
 fn disciplines() -> Vec<(queue::Config, u64)> {
     let all = [
         (r#"{"discipline": "droptail", "packets": 9}"#, 9),
@@ -104,13 +105,13 @@ impl Drive {
             self.log.dropped.push(packet.id);
         }
         self.check(now);
-        // What is dropped at this instant has yet to be told.
+        // Drops that this arrival has caused are reported by the next polls.
         self.until(now);
         assert!(self.pipe.statistics(now).queued <= self.room);
     }
 }
 
-/// A packet's gap to the one before, its size, its flow, and whether it can be marked.
+/// A packet's time since the previous one in ns, its size, its flow, and true if it is ECN-capable.
 type Arrival = (u64, u32, u32, bool);
 
 fn drive(queue: &queue::Config, room: u64, arrivals: &[Arrival], extra: u64) -> Log {
@@ -132,7 +133,7 @@ fn drive(queue: &queue::Config, room: u64, arrivals: &[Arrival], extra: u64) -> 
 }
 
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
-    // Bursts that overload the link, and pauses in which it empties.
+    // Short gaps overload the link, and rare long ones let its queue empty.
     let gap = prop_oneof![8 => 0u64..9_000, 1 => 100_000u64..2_000_000];
     prop::collection::vec((gap, 40u32..1500, 0u32..6, any::<bool>()), 1..400)
 }
@@ -163,7 +164,8 @@ proptest! {
     }
 }
 
-/// The lists above and the registry agree, and each discipline does act in such a run.
+/// The list of disciplines above has all that are registered, and each of them drops packets, and
+/// marks some with ECN, in such a run.
 #[test]
 fn every_discipline_is_held_to_it() {
     let names: Vec<&str> = disciplines().iter().map(|(queue, _)| queue.name()).collect();
@@ -180,7 +182,8 @@ fn every_discipline_is_held_to_it() {
     }
 }
 
-/// Parameters that no queue can run with are refused, with what is wrong and what instead.
+/// Impossible parameters are refused with a message that says what is wrong, and what to use
+/// instead.
 #[test]
 fn refusals() {
     for (text, says) in [

@@ -1,4 +1,4 @@
-//! Relays that inspect segments, segment by segment.
+//! Relays that inspect TCP segments, tested segment by segment.
 
 use retx_link::relay::notice::Side;
 use retx_link::relay::{Config, Order, Passing, Relay, Verdict, snoop};
@@ -9,7 +9,7 @@ const BYTES: u32 = 1000;
 /// Sequence numbers wrap early.
 const ORIGIN: SeqNr = SeqNr(u32::MAX - 2500);
 
-/// A relay and its caller, which numbers copies like their segments.
+/// A relay and its caller, which identifies each copy by the number of its segment.
 struct Rig {
     relay: Relay,
     side: Side,
@@ -48,7 +48,7 @@ impl Rig {
         self.pass(true, &segment)
     }
 
-    /// An acknowledgment that asks for a segment.
+    /// Passes an acknowledgment whose next expected segment is `number`.
     fn ack(&mut self, number: u32) -> Verdict {
         self.pass(false, &ack(number))
     }
@@ -83,8 +83,8 @@ fn ack(number: u32) -> Segment {
 use Order::{Forget, Send};
 use Verdict::{Absorb, Keep, Mark, Pass};
 
-/// Segment 0 is lost, 1 … 5 arrive. The first duplicate passes, the second has the copy sent, the
-/// three others are expected.
+/// Segment 0 is lost, and 1 … 5 arrive. The first duplicate ACK passes, the second causes the copy
+/// to be sent, and the three others are expected and absorbed.
 #[test]
 fn a_loss_is_repaired_and_its_duplicates_absorbed() {
     let mut rig = Rig::snoop(snoop::Config::default());
@@ -102,7 +102,8 @@ fn a_loss_is_repaired_and_its_duplicates_absorbed() {
     assert!(rig.relay.poll_timeout() > rig.now);
 }
 
-/// The copy is lost, too: what was sent after it makes a duplicate beyond those expected.
+/// The copy is lost, too, which a duplicate ACK beyond the expected ones shows: a segment sent
+/// after the copy has caused it.
 #[test]
 fn a_lost_copy_is_sent_again() {
     let mut rig = Rig::snoop(snoop::Config { retransmissions: 2, ..Default::default() });
@@ -110,11 +111,12 @@ fn a_lost_copy_is_sent_again() {
     (0..4).for_each(|number| assert_eq!(rig.data(number), Keep));
     assert_eq!([rig.ack(0), rig.ack(0)], [Pass, Absorb]);
     (4..7).for_each(|number| assert_eq!(rig.data(number), Keep));
-    // The third duplicate of 1 … 3, and those of 4 … 6.
+    // Duplicates so far: the third one that segments 1 … 3 cause, and then one of segments 4 … 6.
     assert_eq!([rig.ack(0), rig.ack(0)], [Absorb, Absorb]);
     assert_eq!(rig.orders(), [Send(0), Send(0)]);
     assert_eq!([rig.ack(0), rig.ack(0)], [Absorb, Absorb]);
-    // Nothing further was sent, so the second copy is lost as well; a third may not be sent.
+    // No segments were sent after the second copy, so one more duplicate means that it is lost as
+    // well, and a third copy is not permitted.
     assert_eq!(rig.ack(0), Pass);
     assert_eq!(rig.orders(), [Forget(0)]);
     assert_eq!(rig.ack(0), Pass);
@@ -127,7 +129,7 @@ fn a_lost_copy_is_sent_again() {
 fn the_senders_own_losses_are_left_to_it() {
     let mut rig = Rig::snoop(snoop::Config::default());
     let _ = rig.ack(0);
-    // Lost before it came here.
+    // Segment 0 is lost before it reaches the relay.
     (1..5).for_each(|number| assert_eq!(rig.data(number), Keep));
     (0..3).for_each(|_| assert_eq!(rig.ack(0), Pass));
     assert_eq!(rig.data(0), Keep);
@@ -140,7 +142,7 @@ fn the_timer_repeats_what_is_awaited() {
     let mut rig = Rig::snoop(snoop::Config { retransmissions: 2, ..Default::default() });
     let _ = rig.ack(0);
     let _ = rig.data(0);
-    // ns-2's first timeout: 0.1 s + 4 · 0.25 s.
+    // The first timeout is ns-2's: 0.1 s + 4 · 0.25 s.
     rig.wait(1099);
     assert_eq!(rig.orders(), []);
     rig.wait(1);
@@ -152,7 +154,7 @@ fn the_timer_repeats_what_is_awaited() {
     assert_eq!(rig.relay.poll_timeout(), Time::NEVER);
 }
 
-/// Short round trips: the timeout falls to its minimum.
+/// The timeout falls to its minimum when round trips are short.
 #[test]
 fn the_timer_follows_the_round_trip() {
     let mut rig = Rig::snoop(snoop::Config::default());
@@ -178,13 +180,15 @@ fn the_cache_is_bounded() {
     assert_eq!((rig.relay.held(), rig.relay.occupancy(rig.now).bytes), (3, 3 * 1040));
     let _ = rig.ack(2);
     assert_eq!(rig.data(5), Keep);
-    // A copy of what is kept takes its place; what is acknowledged is of no use.
+    // A retransmission of a segment that is kept replaces the copy; a segment already acknowledged
+    // is not kept.
     assert_eq!(rig.data(2), Keep);
     assert_eq!(rig.data(1), Pass);
     assert_eq!(rig.orders(), [Forget(0), Forget(1), Forget(2)]);
 }
 
-/// A queue's drop is congestion: the copy is let go, and the duplicates pass.
+/// A drop by a queue is congestion, which the sender has to react to: the relay discards its copy,
+/// and duplicate ACKs pass.
 #[test]
 fn a_queues_drop_is_left_to_the_sender() {
     let mut rig = Rig::snoop(snoop::Config::default());
@@ -197,7 +201,7 @@ fn a_queues_drop_is_left_to_the_sender() {
     assert_eq!(rig.orders(), [Forget(0)]);
 }
 
-/// A reset, and the SYN of the next connection, clear all.
+/// A reset and the SYN of the next connection clear the relay's state.
 #[test]
 fn connections_end() {
     let reset = Segment { flags: Flags::RST, ..Segment::default() };
@@ -212,19 +216,20 @@ fn connections_end() {
     }
 }
 
-/// Towards the mobile: segments that passed the relay and are missing at the mobile.
+/// For data towards the mobile, the relay marks acknowledgments that show a loss between itself and
+/// the mobile, and no others.
 #[test]
 fn notices_of_what_was_lost_behind_the_relay() {
     let mut rig = Rig::new(&Config::Eln, Side::Toward);
     let _ = rig.ack(0);
-    // 2 is lost before it comes here.
+    // Segment 2 is lost before it reaches the relay.
     for number in [0, 1, 3, 4] {
         assert_eq!(rig.data(number), Pass);
     }
     assert_eq!([rig.ack(0), rig.ack(0)], [Mark, Mark]);
     assert_eq!([rig.ack(2), rig.ack(2), rig.ack(2)], [Pass, Pass, Pass]);
     let _ = rig.data(2);
-    // A SACK block above it reveals the loss at once; a duplicate ACK would, too.
+    // A SACK block above segment 3 reveals its loss at once, without a duplicate ACK.
     let mut blocks = ack(3);
     let [left, right] = [4, 5].map(|number| ORIGIN.add(position(number)));
     blocks.options.push_sack(SackBlock { left, right });
@@ -235,8 +240,8 @@ fn notices_of_what_was_lost_behind_the_relay() {
     assert_eq!(rig.pass(false, &blocks), Pass);
 }
 
-/// From the mobile: segments that did not pass the relay although later data did; new
-/// acknowledgments reveal them too.
+/// For data from the mobile, the relay marks acknowledgments of segments that never reached it
+/// although later ones did, new acknowledgments as well as duplicates.
 #[test]
 fn notices_of_what_was_lost_before_the_relay() {
     for config in [Config::Eln, Config::Snoop(snoop::Config::default())] {
@@ -249,7 +254,7 @@ fn notices_of_what_was_lost_before_the_relay() {
         let _ = rig.data(1);
         assert_eq!(rig.ack(3), Mark);
         let _ = rig.data(3);
-        // 4 has come by: it was lost behind.
+        // Segment 4 has passed the relay, so it was lost behind it.
         assert_eq!([rig.ack(4), rig.ack(4), rig.ack(6), rig.ack(6)], [Pass; 4]);
     }
 }

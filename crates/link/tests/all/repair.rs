@@ -1,5 +1,6 @@
-//! Links that repair losses, compared with closed forms (at 4σ) and timelines computed by hand, and
-//! their invariants: packets are conserved, order holds, and asking more often changes nothing.
+//! Links that repair losses, compared with closed forms (within four standard deviations) and with
+//! timelines computed by hand, and their invariants: packets are conserved, order holds, and
+//! polling more often changes nothing.
 
 use proptest::prelude::*;
 use retx_link::channel::{self, Frame, Reason};
@@ -15,7 +16,7 @@ fn channel(text: &str) -> channel::Config {
     serde_json::from_str(text).expect("a model")
 }
 
-/// 1000 bytes take 1 ms.
+/// A link on which a packet of 1000 bytes takes 1 ms to send and 10 ms to propagate.
 fn link(channel: Option<channel::Config>, repair: repair::Config) -> Config {
     Config {
         rate: Some(Rate::from_bit_s(8_000_000)),
@@ -59,7 +60,7 @@ fn drain(pipe: &mut Pipe, until: Time, log: &mut Log) {
     }
 }
 
-/// Enters packets at these instants, in µs, and runs until all have left.
+/// Enters packets at the given times, in µs, and runs until all have left.
 fn drive(pipe: &mut Pipe, arrivals: impl Iterator<Item = u64>) -> Log {
     let mut log = Log::new();
     for (id, at) in arrivals.enumerate() {
@@ -97,7 +98,8 @@ fn two_lost() -> Option<channel::Config> {
 
 #[test]
 fn selective_repeat_goes_on_meanwhile() {
-    // Frames: 0, 1 (lost), 2, 3 (lost) to 4 ms; 1 again at 2 + 20, 3 again at 4 + 20.
+    // Packets 0 to 3 are sent by 4 ms, and 1 and 3 are lost; 1 is repeated at 2 + 20 ms, and 3 at 4
+    // + 20 ms.
     let config = link(two_lost(), arq(Mode::SelectiveRepeat, 1, false));
     let log = run(&config, &[0, 0, 0, 0]);
     assert_eq!(delivered(&log), [(11_000, 0), (13_000, 2), (33_000, 1), (35_000, 3)]);
@@ -109,7 +111,7 @@ fn selective_repeat_goes_on_meanwhile() {
 #[test]
 fn what_is_sent_again_goes_before_what_is_new() {
     let config = link(two_lost(), arq(Mode::SelectiveRepeat, 1, false));
-    // Packets 4 and 5 come at 21.5 ms: 4 goes at once, 1 again before 5.
+    // Packets 4 and 5 arrive at 21.5 ms: 4 is sent at once, and then 1 is repeated before 5.
     let log = run(&config, &[0, 0, 0, 0, 21_500, 21_500]);
     let rest = &delivered(&log)[2..];
     assert_eq!(rest, [(32_500, 4), (33_500, 1), (34_500, 5), (35_500, 3)]);
@@ -118,7 +120,7 @@ fn what_is_sent_again_goes_before_what_is_new() {
 #[test]
 fn stop_and_wait_waits() {
     let config = link(two_lost(), arq(Mode::StopAndWait, 1, true));
-    // One transmission in 21 ms: 0, 1 lost, 1, 2 lost, 2, 3.
+    // One frame is sent every 21 ms: 0, 1 (lost), 1, 2 (lost), 2, 3.
     let log = run(&config, &[0, 0, 0, 0]);
     assert_eq!(delivered(&log), [(11_000, 0), (53_000, 1), (95_000, 2), (116_000, 3)]);
 }
@@ -127,7 +129,8 @@ fn stop_and_wait_waits() {
 fn the_far_end_waits_until_it_knows_of_a_loss_for_good() {
     let all = Some(channel(r#"{"model":"script","drop":[0,2]}"#));
     let config = link(all, arq(Mode::SelectiveRepeat, 1, true));
-    // 0 lost to 1 ms, 1 to 2 ms; 0 again at 21 ms, lost at 22 ms, known at 22 + 20 + 10.
+    // Packet 0 is lost at 1 ms, packet 1 sent by 2 ms. Packet 0 is repeated at 21 ms and lost for
+    // good at 22 ms, which the far end knows 20 + 10 ms later.
     let log = run(&config, &[0, 0]);
     assert_eq!(lost(&log), [(22_000, 0, Reason::RetryLimit)]);
     assert_eq!(delivered(&log), [(52_000, 1)]);
@@ -135,10 +138,11 @@ fn the_far_end_waits_until_it_knows_of_a_loss_for_good() {
 
 #[test]
 fn a_block_is_worked_out_from_any_k_frames() {
-    // 0, 1 (lost), parity, (lost) parity … with k = 2, n = 3: one may be lost.
+    // Blocks of k = 2 packets and n − k = 1 parity frame, of which one frame may be lost: packet 1
+    // is.
     let config = link(Some(channel(r#"{"model":"script","drop":[1]}"#)), fec(2, 3, false));
     let log = run(&config, &[0, 0, 0, 0]);
-    // Frames: 0 1 P 2 3 P; packet 1 follows when P has arrived.
+    // Frames are sent in the order 0 1 P 2 3 P; packet 1 is recovered when the first P arrives.
     assert_eq!(delivered(&log), [(11_000, 0), (13_000, 1), (14_000, 2), (15_000, 3)]);
     let config = link(two_lost(), fec(4, 5, true));
     let log = run(&config, &[0, 0, 0, 0]);
@@ -150,7 +154,8 @@ fn a_block_is_worked_out_from_any_k_frames() {
 #[test]
 fn a_block_that_does_not_fill_is_closed_by_time() {
     let config = link(Some(channel(r#"{"model":"script","drop":[1]}"#)), fec(4, 6, true));
-    // Parity at 100 ms for two packets; both parity frames go, the first suffices.
+    // The block of two packets is closed at 100 ms with two parity frames, of which the first is
+    // sufficient.
     let mut pipe = Pipe::new(&config, KEY, "link");
     let log = drive(&mut pipe, [0, 50_000, 150_000].into_iter());
     assert_eq!(delivered(&log), [(11_000, 0), (111_000, 1), (161_000, 2)]);
@@ -161,7 +166,8 @@ fn bernoulli(p: f64) -> Option<channel::Config> {
     Some(channel(&format!(r#"{{"model":"bernoulli","p":{p}}}"#)))
 }
 
-/// A count of `n` independent trials of probability `p` within 4σ.
+/// Asserts that a count of successes in `n` independent trials of probability `p` is within four
+/// standard deviations.
 fn agrees(count: u64, n: u64, p: f64) {
     let sigma = (n as f64 * p * (1.0 - p)).sqrt();
     let expected = n as f64 * p;
@@ -175,7 +181,7 @@ fn residual_loss_and_cost_of_retries() {
         for mode in [Mode::StopAndWait, Mode::SelectiveRepeat] {
             let config = link(bernoulli(p), arq(mode, retries, true));
             let mut pipe = Pipe::new(&config, KEY, "link");
-            // All at once: the sender is never idle but for feedback.
+            // All packets arrive at once, so the sender is idle only while it waits for feedback.
             let log = drive(&mut pipe, (0..PACKETS).map(|_| 0));
             let residual = p.powi(retries as i32 + 1);
             agrees(lost(&log).len() as u64, PACKETS, residual);
@@ -186,13 +192,14 @@ fn residual_loss_and_cost_of_retries() {
             let frames = PACKETS + statistics.frames_repeated;
             let each = (1.0 - residual) / (1.0 - p);
             assert!((frames as f64 / PACKETS as f64 - each).abs() < 0.02, "{frames}, {each} each");
-            // Every frame is lost with p: so many are lost, each but the last ones sent again.
+            // A share p of all frames is lost; each lost frame is repeated, except where the retry
+            // limit is reached.
             agrees(statistics.bursts.frames, frames, p);
             let repeated_or_dropped = statistics.frames_repeated + statistics.drops.retry_limit;
             assert_eq!(repeated_or_dropped, statistics.bursts.frames);
             assert_eq!(statistics.busy, Duration::from_millis(frames));
-            // The saturated sender is never idle; feedback for the last frame may not be needed,
-            // and the last packet may need all its retries.
+            // Between frames the saturated sender only waits for feedback. At the end, feedback for
+            // the last frame may be missing, or the last packet may need all its retries.
             let each = if mode == Mode::StopAndWait { 21 } else { 1 };
             let span = end.as_nanos() / 1_000_000;
             assert!(
@@ -220,7 +227,7 @@ fn each_retry_costs_a_frame_and_its_feedback() {
     }
 }
 
-/// P(at least `least` of `n`).
+/// Probability of at least `least` successes in `n` trials.
 fn binomial_tail(n: u32, p: f64, least: u32) -> f64 {
     let choose = |k: u32| (0..k).fold(1.0, |c, i| c * f64::from(n - i) / f64::from(i + 1));
     (least..=n).map(|k| choose(k) * p.powi(k as i32) * (1.0 - p).powi((n - k) as i32)).sum()
@@ -241,12 +248,13 @@ fn residual_loss_of_blocks() {
             broken[(id / k) as usize] = true;
             held += 1;
         }
-        // Whole blocks are independent of each other.
+        // Losses of different blocks are independent.
         let damaged = broken.iter().filter(|broken| **broken).count() as u64;
-        // More are lost than there are parity frames, so that a packet is among them.
+        // A block is damaged if it loses more frames than it has parity frames, so that a packet is
+        // among them.
         agrees(damaged, BLOCKS, binomial_tail(n, p, n - k + 1));
-        // Packets of a block are not independent: their mean is the formula's, their spread at
-        // most that of blocks lost whole.
+        // Losses of a block's packets are not independent: their mean is the formula's, and their
+        // spread at most that of blocks lost as a whole.
         let loss = p * binomial_tail(n - 1, p, n - k);
         let sigma = f64::from(k) * (BLOCKS as f64 * loss * (1.0 - loss)).sqrt();
         assert!((held as f64 - packets as f64 * loss).abs() < 4.0 * sigma, "{held} {loss}");
@@ -274,7 +282,7 @@ fn who_has_been_sent_takes_no_room() {
     assert_eq!(offer(0, 1), (Entry::Accepted, 1));
     assert_eq!(offer(0, 2), (Entry::Accepted, 2));
     assert_eq!(offer(500, 3), (Entry::QueueFull, 2));
-    // At 2 ms frame 1 is lost; it waits for feedback, and not in the queue.
+    // Frame 1 is lost at 2 ms; it waits for feedback, but not in the queue.
     assert_eq!(offer(2_500, 4), (Entry::Accepted, 1));
     assert_eq!(offer(2_500, 5), (Entry::Accepted, 2));
     assert_eq!(offer(2_500, 6), (Entry::QueueFull, 2));

@@ -1,4 +1,5 @@
-//! Accounting of limits: what later knowledge moves.
+//! Times during which a flow was limited by one factor or another, and how later knowledge moves
+//! them from one factor to another.
 
 use retx_record::flow::{FlowLimit, Limits, Reduction};
 use retx_record::reason::Cause::{Congestion, Spurious, Wireless};
@@ -12,8 +13,8 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// Two reductions with the same cause, of which that of the second is corrected while a timer may
-/// still claim time under the first: that time remains with the first's cause.
+/// Two window reductions have the same cause at first, and the second one's is corrected while a
+/// timeout may still claim time under the first: that time keeps the first one's cause.
 #[test]
 fn a_correction_moves_only_the_time_of_its_own_episode() {
     let reduction = |episode| Reduction::of(episode, Congestion);
@@ -31,7 +32,7 @@ fn a_correction_moves_only_the_time_of_its_own_episode() {
     assert_eq!(times.of(FlowLimit::Recovery(Wireless)), ms(10));
     assert_eq!(times.of(FlowLimit::Recovery(Congestion)), ms(10));
     assert_eq!(times.of(FlowLimit::Window(Congestion)), ms(10));
-    // The timer fires: it claims everything since data were last sent.
+    // The timeout claims all the time since data were last sent.
     limits.reduce(at(60), at(10), &Reduction { by_timer: true, ..reduction(3) });
     limits.end(at(70));
     let times = limits.times();
@@ -39,8 +40,8 @@ fn a_correction_moves_only_the_time_of_its_own_episode() {
     assert_eq!(times.total(), ms(70));
 }
 
-/// The peer held an acknowledgment back for 40 ms; later, under the same limit, data were sent and
-/// nobody answered: the timer claims the silence, as if there had been no such acknowledgment.
+/// The peer delayed an acknowledgment by 40 ms. Later, under the same limit, data were sent and not
+/// answered: the timeout claims this silence, as it would without the delayed acknowledgment.
 #[test]
 fn a_delayed_acknowledgment_does_not_keep_the_timer_from_its_silence() {
     let mut limits = Limits::default();
@@ -58,7 +59,8 @@ fn a_delayed_acknowledgment_does_not_keep_the_timer_from_its_silence() {
     assert_eq!(times.total(), ms(1070));
 }
 
-/// The acknowledgment that was held back is lost: its time is the peer's, the rest the timer's.
+/// The delayed acknowledgment is lost: the time of its delay counts under the peer's delay, the
+/// rest under the timeout.
 #[test]
 fn a_timer_claims_what_lies_before_and_after_a_lost_delayed_acknowledgment() {
     let mut limits = Limits::default();
@@ -75,7 +77,8 @@ fn a_timer_claims_what_lies_before_and_after_a_lost_delayed_acknowledgment() {
     assert_eq!(times.of(FlowLimit::Handshake), ms(10));
 }
 
-/// A timeout without a loss follows a reduction by congestion; its undo brings that window back.
+/// A spurious timeout follows a reduction by congestion; undoing the timeout restores the window of
+/// that reduction.
 #[test]
 fn an_undo_ends_the_time_of_the_reduction_that_it_takes_back() {
     let mut limits = Limits::default();
@@ -86,12 +89,12 @@ fn an_undo_ends_the_time_of_the_reduction_that_it_takes_back() {
     let timer = |episode| Reduction { by_timer: true, ..Reduction::of(episode, Spurious) };
     limits.reduce(at(30), at(30), &timer(2));
     limits.set(at(30), FlowLimit::Window(Spurious), at(30));
-    // The timer fires again for the same window: one undo takes both back.
+    // The timer expires again for the same window: one undo reverts both timeouts.
     limits.reduce(at(40), at(40), &Reduction { same_window: true, ..timer(3) });
     limits.undo(at(50), at(50));
     limits.set(at(50), limits.window(), at(50));
     assert_eq!(limits.limit(), FlowLimit::Window(Congestion));
-    // A cause of the first reduction that is corrected later holds for the restored window, too.
+    // A later correction of the first reduction's cause applies to the restored window, too.
     limits.correct(1, Wireless);
     limits.end(at(80));
     let times = limits.times();
@@ -100,7 +103,7 @@ fn an_undo_ends_the_time_of_the_reduction_that_it_takes_back() {
     assert_eq!(times.total(), ms(80));
 }
 
-/// The window counts again as one that was never reduced.
+/// An undo of the only reduction restores the state in which the window was never reduced.
 #[test]
 fn an_undo_of_the_first_reduction_brings_slow_start_back() {
     let mut limits = Limits::default();
@@ -111,8 +114,8 @@ fn an_undo_of_the_first_reduction_brings_slow_start_back() {
     assert_eq!(limits.window(), FlowLimit::SlowStart);
 }
 
-/// The timer fires in a recovery from many losses that no partial ACK had restarted it in: its time
-/// is that of the recovery's cause, even if that turns out later.
+/// The timer expires during a recovery from many losses, in which no partial ACK restarted it: its
+/// time counts under the recovery's cause, even if this is corrected later.
 #[test]
 fn a_timer_that_measured_the_recovery_has_its_cause() {
     let mut limits = Limits::default();
@@ -136,8 +139,8 @@ fn a_timer_that_measured_the_recovery_has_its_cause() {
     assert_eq!(later.times().of(FlowLimit::Window(Congestion)), ms(0));
 }
 
-/// Nobody looks at the sender between a timeout and the next acknowledgment: that time is no longer
-/// slow start.
+/// The time after a timeout no longer counts as slow start, even if the sender's state is not
+/// recorded before the next acknowledgment.
 #[test]
 fn a_reduction_ends_slow_start_by_itself() {
     let mut limits = Limits::default();

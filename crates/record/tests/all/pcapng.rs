@@ -20,7 +20,7 @@ fn bytes_of(capture: &CaptureBuffer, snap: Snap) -> Vec<u8> {
     bytes
 }
 
-/// The packets of a file.
+/// The packet blocks of a capture file.
 fn packets(bytes: &[u8]) -> Vec<EnhancedPacketBlock<'static>> {
     let mut reader = PcapNgReader::new(bytes).unwrap();
     let mut packets = Vec::new();
@@ -70,7 +70,7 @@ fn the_file_says_what_it_is() {
             other => panic!("{other:?}"),
         }
     });
-    // The place that only lost packets is not an interface.
+    // The place at which packets were only lost is not an interface.
     assert_eq!(names.collect::<Vec<_>>(), ["cloud forward in", "wan forward in"]);
 }
 
@@ -145,7 +145,8 @@ fn comments_tell_the_truth() {
     assert_eq!(last, Some("still under way when the run ended; flow download"));
 }
 
-/// A packet at several places yields one row each, distinguished by place and time alone.
+/// A packet captured at several places has a block for each, and these differ only in place and
+/// time.
 #[test]
 fn a_packet_is_seen_where_it_passes() {
     let mut capture = CaptureBuffer::new();
@@ -156,7 +157,7 @@ fn a_packet_is_seen_where_it_passes() {
         &mut Hand { capture: &mut capture, place: places[0], flow, initial, now: Time::ZERO };
     let part = Part { flags: ACK, position: start(0), ack: 1, ..Part::default() };
     let packet = hand.send(Side::Opener, Part { payload_bytes: 10, ..part });
-    // Told out of order, and two at the same time.
+    // Sightings may be recorded out of order, and at equal times.
     capture.see(Time::from_nanos(9_000_000), places[2], packet, Ecn::NotEct);
     capture.see(Time::from_nanos(9_000_000), places[1], packet, Ecn::NotEct);
     capture.see(Time::from_nanos(5_000_000), places[1], packet, Ecn::NotEct);
@@ -166,7 +167,7 @@ fn a_packet_is_seen_where_it_passes() {
     assert!(packets.iter().all(|p| p.data == packets[0].data));
 }
 
-/// Copies made by the network, copies of copies too, have the headers of the original.
+/// Copies made by the network, even copies of copies, have the headers of the original.
 #[test]
 fn a_copy_has_the_identification_of_its_original() {
     let mut capture = CaptureBuffer::new();
@@ -187,12 +188,13 @@ fn a_copy_has_the_identification_of_its_original() {
         decode_packet(&packet.data).unwrap().packet.ip.identification
     };
     assert_eq!(packets.iter().map(identification).collect::<Vec<_>>(), [0, 0, 2, 0]);
-    // Each has its own fate.
+    // Each copy has a fate of its own.
     let arrived = packets.iter().filter(|packet| comment(packet).contains("delivered at"));
     assert_eq!(arrived.count(), 1);
 }
 
-/// A packet that a queue marks is seen without the mark before the queue and with it after.
+/// A packet that a queue marks is captured without the mark in front of the queue and with it
+/// behind.
 #[test]
 fn a_mark_is_seen_from_where_it_is_made() {
     let mut capture = CaptureBuffer::new();
@@ -232,7 +234,7 @@ fn what_a_file_cannot_hold_is_refused() {
     );
     assert!(capture.add_interface(&long).is_err());
 
-    // The longest names still fit together.
+    // Names of the greatest permitted length still fit into the file.
     let name = "ä".repeat(NAME_MAX_BYTES / 2);
     let place = capture.add_interface(&name).unwrap();
     let flow = capture.add_flow(&name, nodes).unwrap();

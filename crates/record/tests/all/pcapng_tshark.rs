@@ -66,8 +66,8 @@ fn captured(fill: impl FnOnce(&mut CaptureBuffer)) -> CaptureBuffer {
     capture
 }
 
-/// tshark reads window scaling, timestamps, SACK, wrapping sequence numbers, losses and
-/// retransmissions as intended. Relative sequence numbers are positions.
+/// tshark interprets window scaling, timestamps, SACK, wrapping sequence numbers, losses and
+/// retransmissions as intended. Its relative sequence numbers are positions.
 #[test]
 fn a_download_reads_as_it_was_meant() {
     let file = Capture::new("download", &captured(download), Snap::Full);
@@ -145,10 +145,11 @@ fn tshark_finds_the_retransmissions() {
         rows.iter().enumerate().filter(|(_, row)| has(row)).map(|(at, _)| at).collect::<Vec<_>>()
     };
     assert_eq!(packets(0), [14, 15, 16, 17]);
-    // Whether the later one that reports a duplicate (DSACK) counts is left to tshark.
+    // A later ACK reports a duplicate segment (DSACK); tshark may count it as a duplicate ACK or
+    // not.
     assert_eq!(packets(1)[..3], [11, 12, 13]);
     assert!(packets(2).is_empty() && packets(3).is_empty());
-    // At the end SYN, SYN/ACK, ACK, data and FIN have been seen.
+    // At the end tshark has seen SYN, SYN/ACK, ACK, data and FIN.
     assert_eq!(rows[rows.len() - 1][4], "31");
     for (original, again) in [(4, 14), (6, 15), (8, 16), (7, 17)] {
         assert!(!rows[again][5].is_empty());
@@ -182,7 +183,8 @@ fn times_places_and_comments_are_shown() {
     assert_eq!(found.lines().count(), 1);
 }
 
-/// Every field of every packet in words: nothing malformed, no checksum wrong or left unchecked.
+/// The full dissection of every packet reports nothing malformed, and no checksum that is wrong or
+/// unchecked.
 #[test]
 fn the_dissection_has_nothing_to_complain_about() {
     let both = captured(|capture| {
@@ -201,7 +203,7 @@ fn the_dissection_has_nothing_to_complain_about() {
     assert_eq!(words.matches("Encapsulation type: Raw IP (7)").count(), 28);
 }
 
-/// A wrong checksum is found, so the tests above can fail.
+/// tshark finds a wrong checksum, which shows that the test above can fail.
 #[test]
 fn a_wrong_checksum_is_found() {
     let file = Capture::new("wrong", &captured(reset), Snap::Full);
@@ -214,7 +216,7 @@ fn a_wrong_checksum_is_found() {
     assert_eq!(rows, [["1", "1"], ["1", "1"], ["1", "1"], ["0", "1"], ["1", "1"]]);
 }
 
-/// tshark dissects no flow of a large run as another protocol, whatever its ports and payload.
+/// tshark takes no flow of a large run for another protocol because of its ports or payload.
 #[test]
 fn no_port_and_no_payload_is_taken_for_a_protocol() {
     let mut capture = CaptureBuffer::new();
@@ -223,7 +225,8 @@ fn no_port_and_no_payload_is_taken_for_a_protocol() {
     for n in 0..200_000u32 {
         let nodes = FlowNodes { opener: 1 + n % 300, listener: 0 };
         let flow = capture.add_flow(&format!("f.{n}"), nodes).unwrap();
-        // Every port of the openers, and one flow at each port of the listeners.
+        // The flows captured have every port of the openers, and every port of the listeners at
+        // least once.
         if n >= 16_383 && n % 16_383 != 0 {
             continue;
         }

@@ -1,4 +1,5 @@
-//! Tests that skip for want of something; the crates `sim` and `emulate` include this file, too.
+//! Skipping of tests whose tools or permissions are missing; the crates `sim` and `emulate` include
+//! this file, too.
 
 use std::io::Write;
 
@@ -10,11 +11,12 @@ use std::io::Write;
 pub fn skip(missing: &str, reason: &str) {
     let required = std::env::var("RETX_REQUIRE_ALL").unwrap_or_default();
     assert!(!requires(&required, missing), "{reason}; RETX_REQUIRE_ALL requires {missing}");
-    // Not by `eprintln!`, which is shown for failed tests alone.
+    // `eprintln!` would show the text only for failed tests.
     let _ = writeln!(std::io::stderr(), "skipped: {reason}");
 }
 
-/// True if the variable's value, `1` or names with commas between them, includes a name.
+/// True if `required`, the variable's value, includes `name`: it is `1` for everything, or a list
+/// of names separated by commas.
 fn requires(required: &str, name: &str) -> bool {
     required == "1" || required.split(',').any(|it| it == name)
 }

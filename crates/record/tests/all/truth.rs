@@ -1,11 +1,12 @@
-//! Verdicts of [`Truth`] compared with a plain computation that keeps every copy of every byte.
+//! Results of [`Truth`] (causes of episodes, unnecessary retransmissions), compared with a plain
+//! computation that keeps every copy of every byte.
 
 use proptest::prelude::*;
 use retx_record::reason::{Belief, Cause, EpisodeKind, InferredCause, SubCause};
 use retx_record::truth::{Arrived, Correction, Retransmission, SegmentCopy, Trigger, Truth};
 use std::collections::BTreeMap;
 
-/// True fate of a copy, and whether it has happened yet.
+/// Fate of a copy of a segment, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fate {
     OnItsWay,
@@ -14,13 +15,14 @@ enum Fate {
     Refused,
 }
 
-/// Every copy ever sent, without anything derived.
+/// A list of every copy ever sent, from which the results are computed anew each time.
 #[derive(Debug, Default)]
 struct Ledger {
     copies: Vec<(SegmentCopy, Fate)>,
-    /// Retransmissions and how many copies there were before each.
+    /// Index of each retransmission among the copies, always with `true`.
     retransmissions: Vec<(usize, bool)>,
-    /// Trigger, and how many copies there were, without the one that repaired it.
+    /// For each episode its trigger and the number of copies sent before it, not counting the copy
+    /// that repaired it.
     episodes: Vec<(u64, usize)>,
 }
 
@@ -31,7 +33,7 @@ impl Ledger {
         })
     }
 
-    /// Unnecessary: an earlier copy of each byte reached, or still reaches, the receiver.
+    /// True if, for each byte, an earlier copy has reached the receiver or still will.
     fn is_unnecessary(&self, index: usize) -> bool {
         let again = self.copies[index].0;
         (again.from..again.to).all(|position| {
@@ -42,7 +44,8 @@ impl Ledger {
         })
     }
 
-    /// The newest copy of the trigger, where that can be a probe: a copy of a segment as it was.
+    /// The newest copy of the trigger if it can be a probe, a copy with the same bounds as an
+    /// earlier segment.
     fn probe(&self, trigger: u64) -> Option<usize> {
         let covers = |copy: &SegmentCopy| (copy.from..copy.to).contains(&trigger);
         let newest = self.copies.iter().rposition(|(copy, _)| covers(copy))?;
@@ -53,7 +56,7 @@ impl Ledger {
         (same && others.any(covers)).then_some(newest)
     }
 
-    /// The fate of the newest copy sent before the episode.
+    /// The episode's cause, from the fate of the newest copy sent before it.
     fn cause(&self, trigger: u64, before: usize) -> Cause {
         let newest = self.copies[..before]
             .iter()
@@ -74,18 +77,18 @@ impl Arrived for Ledger {
     }
 }
 
-/// Step of a random history; indices are taken modulo the number of items.
+/// A step of a random history; indices are taken modulo the number of items.
 #[derive(Debug, Clone)]
 enum Step {
-    /// New data of so many bytes, with a copy of so many old ones in front.
+    /// A segment with `bytes` new bytes, preceded by `old` bytes sent before.
     New { bytes: u64, old: u64 },
-    /// Something sent before.
+    /// A retransmission of bytes sent before.
     Again { from: u64, bytes: u64 },
-    /// A copy in flight gets its fate.
+    /// One of the copies in flight meets its fate.
     Resolve { which: usize, fate: u8 },
-    /// The sender believes in a loss.
+    /// The sender detects a loss, which begins an episode.
     Episode { trigger: u64, rto: bool, repaired: bool },
-    /// The sender hears how far the receiver has come.
+    /// The sender receives a cumulative acknowledgment of everything received in order.
     Acknowledge,
 }
 
@@ -102,16 +105,16 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..80)
 }
 
-/// Both computations, and the verdicts of [`Truth`] so far.
+/// Both computations, and the results that [`Truth`] has reported so far.
 #[derive(Default)]
 struct Run {
     ledger: Ledger,
     truth: Truth,
     sent_to: u64,
     snd_una: u64,
-    /// Verdict of each retransmission, by row.
+    /// For each retransmission's row, true if it was unnecessary.
     unnecessary: BTreeMap<u32, bool>,
-    /// Cause of each episode, by row.
+    /// Cause of each episode, by the episode's row.
     causes: BTreeMap<u32, Cause>,
 }
 
@@ -209,7 +212,7 @@ impl Run {
         }
     }
 
-    /// Asserts that the verdicts are those of the definition.
+    /// Asserts that the results of both computations are equal.
     fn check(&self) -> Result<(), TestCaseError> {
         for (row, &(index, _)) in self.ledger.retransmissions.iter().enumerate() {
             prop_assert_eq!(
@@ -244,7 +247,7 @@ proptest! {
             run.step(step);
             run.check()?;
         }
-        // Once nothing is on its way and everything acknowledged, nothing is kept.
+        // Once nothing is in flight and everything is acknowledged, `Truth` must keep nothing.
         while run.ledger.copies.iter().any(|(_, fate)| *fate == Fate::OnItsWay) {
             run.resolve(0, 9);
             run.check()?;
@@ -254,8 +257,8 @@ proptest! {
     }
 }
 
-/// An ACK acknowledges the bytes before its number: the one that was lost must lie beyond the byte
-/// that timed out.
+/// A lost ACK explains a timeout only if its number is above the byte that timed out, because an
+/// ACK acknowledges the bytes before its number.
 #[test]
 fn a_lost_ack_explains_a_timeout_only_of_what_it_acknowledged() {
     for (lost_ack, sub_cause) in

@@ -1,9 +1,10 @@
-//! Saturation throughput against Bianchi 2000, with the retry limit accounted for.
+//! Saturation throughput compared with the model of Bianchi 2000, extended by the retry limit.
 //!
-//! *Equations.* A station goes through the stages 0 … R − 1 of a packet's attempts; stage i draws
-//! from 0 … W_i − 1. With p the probability that an attempt collides, a packet takes
-//! Σ p^i attempts and Σ p^i (W_i + 1)/2 slots, so τ = Σ p^i / Σ p^i (W_i + 1)/2, and
-//! p = 1 − (1 − τ)^(n−1). R → ∞ gives Bianchi's eq. 7.
+//! *Equations.* A packet's attempts are the stages 0 … R − 1; in stage i the station draws a
+//! backoff from 0 … W_i − 1. With p the probability that an attempt collides, a packet takes on
+//! average Σ p^i attempts and Σ p^i (W_i + 1)/2 slots, so that a station transmits in a slot with
+//! probability τ = Σ p^i / Σ p^i (W_i + 1)/2, and p = 1 − (1 − τ)^(n−1) for n stations. R → ∞ gives
+//! Bianchi's eq. 7.
 
 use super::rig::{Rig, config_of, packet};
 use crate::wlan::{Config, Departure, Parameters, Standard};
@@ -30,7 +31,7 @@ impl Chain {
             };
             sum(&|_| 1.0) / sum(&|stage| (window(stage) + 1.0) / 2.0)
         };
-        // 1 − (1 − τ(p))^(n−1) falls as p grows: bisection.
+        // Solve for p by bisection, since 1 − (1 − τ(p))^(n−1) falls as p grows.
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..200 {
             let p = (low + high) / 2.0;
@@ -59,14 +60,15 @@ impl Chain {
     }
 }
 
-/// Adjusts parameters to Bianchi's model: every busy period is followed by DIFS.
+/// Adjusts parameters to Bianchi's model, in which DIFS follows every busy period, even a
+/// collision.
 fn as_bianchi(mut parameters: Parameters) -> Parameters {
     parameters.eifs = parameters.difs;
     parameters.ack_timeout = parameters.difs;
     parameters
 }
 
-/// Payload bits per second received from `n` saturated stations by a further one.
+/// Payload bits per second that the last station receives from all others, which are saturated.
 fn saturated(config: &Config, bytes: u32, seconds: u64) -> f64 {
     let mut rig = Rig::new(config, 1);
     let sink = config.stations.len() as u16 - 1;
@@ -89,7 +91,7 @@ fn saturated(config: &Config, bytes: u32, seconds: u64) -> f64 {
     delivered as f64 * f64::from(bytes) * 8.0 / seconds as f64
 }
 
-/// Throughput of the closed form and of the cell, Mbit/s.
+/// Throughput by the closed form and measured in the cell, in Mbit/s.
 fn both(parameters: &Parameters, n: u32, bytes: u32) -> [f64; 2] {
     let chain = Chain::new(parameters, n, ATTEMPTS);
     let closed = chain.throughput(parameters, bytes, parameters.eifs);
@@ -97,9 +99,9 @@ fn both(parameters: &Parameters, n: u32, bytes: u32) -> [f64; 2] {
         .map(|bit_s| bit_s / 1e6)
 }
 
-/// Tolerance. The remaining deviation is a station that draws a backoff of 0 after its own
-/// transmission and has the first slot to itself, which the chain ignores (Tinnirello, Bianchi &
-/// Xiao 2010).
+/// Tolerance. The remaining deviation comes from stations that draw a backoff of 0 after their own
+/// transmission: they have the first slot to themselves, which the model ignores (Tinnirello,
+/// Bianchi & Xiao 2010).
 const WITHIN: f64 = 0.03;
 
 #[test]

@@ -1,10 +1,12 @@
-//! Delaying channels: the MAC responds in time, the packet is forwarded later and in order.
+//! Channels that delay packets: the MAC acknowledges a frame on time, but the packet is delivered
+//! later, and in order.
 
 use super::rig::{Rig, config, packet};
 use crate::wlan::{Config, Departure};
 
 const BYTES: u32 = 1464;
-/// Airtime of a data frame and the gap to the next without backoff, µs.
+/// Airtime of a data frame, and the time from its start to that of the next frame without backoff,
+/// in µs.
 const DATA: u64 = 1284;
 const ROUND: u64 = DATA + 10 + 249 + 50;
 
@@ -15,7 +17,7 @@ fn delaying(models: &[&str]) -> Config {
     config
 }
 
-/// A delay of 5 ms during the first 3 ms, none later.
+/// A channel with a delay of 5 ms for the first 3 ms of the run, and none later.
 const FALLING: &str = r#"{"model": "trace", "points": [
     {"at": "0 s", "delay": "5 ms"}, {"at": "3 ms", "delay": "0 s"}]}"#;
 
@@ -26,16 +28,18 @@ fn a_late_packet_is_acknowledged_in_time_and_holds_up_those_behind_it() {
         let _ = rig.send(1000, (0, 1), &packet(id, BYTES));
     }
     rig.run_to(1000 + ROUND);
-    // Nothing has left, and the second packet is in service.
+    // No packet has been delivered, although the first is acknowledged and the second is in
+    // service.
     assert_eq!(rig.left, []);
     let statistics = rig.cell.statistics(rig.now, 0);
     assert_eq!((statistics.late, statistics.in_service, statistics.queued), (1, 1, 4));
     assert!(statistics.is_conserved());
-    // Packets to another station are not held up.
+    // Packets to another station do not wait for the delayed ones.
     let _ = rig.send(5000, (0, 2), &packet(9, BYTES));
     rig.run_to(20_000);
     let came = |nth: u64| 1000 + nth * ROUND + DATA;
-    // Frames that end by 3 ms are late by 5; the third waits for the second, and so on.
+    // Only the first frame ends before 3 ms and is delayed by 5 ms; frames that end later wait for
+    // it.
     assert!(came(1) > 3000 && came(0) < 3000);
     let first = came(0) + 5000;
     assert!(came(3) < first && first < came(4));
@@ -66,11 +70,11 @@ fn rates_and_channels_change_by_a_schedule() {
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
     let _ = rig.send(1000, (0, 1), &packet(1, BYTES));
     rig.run_to(29_000);
-    // The first frame began before the change, and ends as it began; its ACK goes at 1 Mbit/s.
+    // The first frame began before the change and keeps its rate; its ACK is sent at 1 Mbit/s.
     let slow = 192 + 12_000 + 1;
     let ack = 192 + 112 + 1;
     let second = 1000 + DATA + 10 + ack + 50 + slow;
-    // Losses of a script that is adopted do not start again: frame 0 of each change is lost once.
+    // A script that the next change configures again keeps its state: it loses frame 0 only once.
     let _ = rig.send(31_000, (0, 1), &packet(2, BYTES));
     rig.run_to(59_900);
     let third = 31_000 + slow + 222 + slow + 1000;

@@ -1,15 +1,16 @@
-//! Frame errors of a cell against the modulation's curve, at each rate.
+//! Frame error rates of a cell compared with the modulation's curve, at each rate.
 
 use super::rig::{Rig, config_of, packet};
 use crate::modulation::Modulation;
 use crate::wlan::{Counters, Standard, parameters};
 use retx_units::Rate;
 
-/// Short, so that the error rate of frames of 14 bytes is measurable.
+/// A short packet, so that at the same ratio the error rate of frames of 14 bytes is measurable,
+/// too.
 const BYTES: u32 = 40;
 
-/// Counters of a sender in a cell at this ratio without fading: the direct path is a million times
-/// stronger than all others together.
+/// Counters of a cell whose channel has this signal-to-noise ratio and practically no fading: the
+/// direct path is a million times stronger than all others together.
 fn counters(bit_s: u64, snr_db: f64, given: &str) -> Counters {
     let mut parameters = Standard::B.parameters();
     parameters.rate = Rate::from_bit_s(bit_s);
@@ -31,11 +32,11 @@ fn counters(bit_s: u64, snr_db: f64, given: &str) -> Counters {
     rig.cell.counters()
 }
 
-/// The scattered millionth of the power lets the ratio vary by 0.02 dB, and the curves by less than
-/// 0.01 there.
+/// Tolerance for the scattered millionth of the power, which makes the ratio vary by 0.02 dB, and
+/// the error rates by less than 0.01.
 const SCATTER: f64 = 0.01;
 
-/// Ratio in dB at which about a third of the data frames are lost.
+/// Signal-to-noise ratio in dB at which about a third of the data frames are lost.
 fn middle(modulation: Modulation) -> f64 {
     let error = |db: &f64| modulation.frame_error_rate(ratio(*db), BYTES + 36);
     let mut grid = (-2000..2000).map(|it| f64::from(it) / 100.0);

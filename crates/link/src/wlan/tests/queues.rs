@@ -1,7 +1,9 @@
-//! Queue disciplines of a station, compared with the same discipline driven by hand.
+//! Queue disciplines of a station, compared with the same disciplines driven by a model of the
+//! station.
 //!
-//! Without backoff and errors, the service time of a packet of 1464 bytes is 1284 + 10 + 249 µs
-//! from the start of its frame, which begins DIFS after the previous one, or at once.
+//! Without backoff and errors a packet of 1464 bytes is in service for 1284 + 10 + 249 µs from the
+//! start of its frame, which begins DIFS after the previous packet's service, or at once if the
+//! medium has been idle that long.
 
 use super::rig::{Rig, config, packet};
 use crate::queue::{Config as QueueConfig, Environment, Exit, Exits, Queue, Waiting};
@@ -24,7 +26,7 @@ fn cell(queue: QueueConfig) -> Config {
     config
 }
 
-/// Packets and their arrival times in µs: a random load close to the station's capacity.
+/// Packets and their arrival times in µs, a random load close to the station's capacity.
 fn arrivals(seed: u64) -> Vec<(u64, Packet)> {
     let mut stream = StreamKey { seed, replication: 1 }.stream("arrivals");
     let mut at = 1000;
@@ -38,7 +40,7 @@ fn arrivals(seed: u64) -> Vec<(u64, Packet)> {
     let mut heavy = Vec::new();
     for id in 0..2000 {
         let (at, packet) = arrival(id, &mut stream);
-        // Occasional bursts, for disciplines that depend on the longest wait.
+        // Many packets arrive in bursts, for disciplines that depend on long waiting times.
         heavy.push((if id % 100 < 60 { at - at % (8 * SERVICE) } else { at }, packet));
     }
     heavy.sort_by_key(|(at, packet)| (*at, packet.id));
@@ -48,12 +50,12 @@ fn arrivals(seed: u64) -> Vec<(u64, Packet)> {
 /// Events: `(time in µs, packet, kind)`.
 type Log = Vec<(u64, u32, &'static str)>;
 
-/// Reference: the discipline driven by hand.
+/// Reference model: a station reduced to its discipline and the packet in service.
 struct Hand {
     queue: crate::queue::State,
     exits: Exits,
     log: Log,
-    /// Packet in service and the end of its service.
+    /// End of the current service, in µs, and the packet in service.
     served: Option<(u64, u32)>,
     free: u64,
 }
@@ -91,7 +93,7 @@ impl Hand {
         }
     }
 
-    /// Ends every service that ends before `at`.
+    /// Completes every service that ends before `at`.
     fn run(&mut self, at: u64) {
         while let Some((end, id)) = self.served.filter(|(end, _)| *end < at) {
             self.log.push((end - 10 - 249, id, "delivered"));
@@ -158,7 +160,7 @@ fn a_station_asks_its_discipline_when_a_packet_comes_and_when_one_is_done() {
             let config = cell(queue(&text));
             let arrivals = arrivals(seed);
             let [mut hand, mut cell] = [by_hand, in_a_cell].map(|run| run(&config, &arrivals));
-            // The order of events within an instant is not compared.
+            // The order of simultaneous events is not compared.
             hand.sort_unstable();
             cell.sort_unstable();
             assert_eq!(hand, cell, "{name}, seed {seed}");
@@ -172,7 +174,7 @@ fn a_station_asks_its_discipline_when_a_packet_comes_and_when_one_is_done() {
     }
 }
 
-/// A flow that sends little does not wait behind one that sends much.
+/// A flow that sends little does not wait behind one that sends much, unless the queue is droptail.
 #[test]
 fn fq_codel_lets_a_sparse_flow_pass() {
     let mut config = cell(queue(r#""fq_codel""#));

@@ -5,7 +5,7 @@ use crate::queue;
 use crate::wlan::{Cell, Config, Departure, Entry, Packet, Parameters, Port, Standard};
 use retx_units::{StreamKey, Time};
 
-/// 802.11b at 11 Mbit/s, with stations that all hear each other.
+/// An 802.11b cell at 11 Mbit/s whose stations all hear each other.
 pub fn config(stations: usize) -> Config {
     config_of(Standard::B.parameters(), stations)
 }
@@ -30,7 +30,7 @@ pub fn packet(id: u32, bytes: u32) -> Packet {
     Packet { id, frame: Frame { bytes, ..Frame::control(bytes) }, ecn_capable: false }
 }
 
-/// A cell and its clock.
+/// A cell under test with a clock, which logs the cell's departures.
 pub struct Rig {
     pub cell: Cell,
     pub now: Time,
@@ -51,7 +51,7 @@ impl Rig {
         }
     }
 
-    /// Sends a packet at an instant, before all other events of that instant.
+    /// Sends a packet at a time, before all other events of that time.
     pub fn send(&mut self, at_us: u64, port: (u16, u16), packet: &Packet) -> Entry {
         let at = Time::from_nanos(at_us * 1000);
         while self.cell.poll_timeout() < at {
@@ -62,7 +62,7 @@ impl Rig {
         self.cell.handle_packet(self.now, Port { from, to }, packet)
     }
 
-    /// Runs up to and including that instant.
+    /// Runs up to and including a time.
     pub fn run_to(&mut self, at_us: u64) {
         let end = Time::from_nanos(at_us * 1000);
         while self.cell.poll_timeout() <= end {

@@ -1,8 +1,8 @@
-//! Timelines compared with calculations by hand, in microseconds.
+//! Timelines of a cell compared with calculations by hand, in µs.
 //!
-//! 802.11b at 11 Mbit/s with the long preamble: a packet of 1464 bytes is a frame of 1500, which
-//! takes 192 + ⌈12000/11⌉ = 1283; ACK and CTS take 192 + 56 = 248, an RTS 192 + 80 = 272. Every
-//! frame ends 1 after its last bit.
+//! 802.11b at 11 Mbit/s with the long preamble: a packet of 1464 bytes is a frame of 1500 bytes,
+//! which takes 192 + ⌈12000/11⌉ = 1283; ACK and CTS take 192 + 56 = 248, and an RTS 192 + 80 = 272.
+//! Propagation adds 1 to every frame.
 
 use super::rig::{Rig, config, packet};
 use crate::channel::{self, Reason};
@@ -27,14 +27,15 @@ fn given_up(at_us: u64, id: u32) -> (u64, Departure) {
     (at_us, Departure::Lost { id, at, reason: Reason::RetryLimit })
 }
 
-/// A station's airtime in microseconds: data, in error, collided, ACK, RTS and CTS.
+/// A station's airtime in µs: data frames, those in error, those that collided, ACKs, and RTS and
+/// CTS.
 fn airtimes(rig: &Rig, station: u16) -> [u64; 5] {
     let on_air = rig.cell.statistics(rig.now, station).counters.airtime;
     let Airtime { data, erroneous, collided, ack, rts_cts } = on_air;
     [data, erroneous, collided, ack, rts_cts].map(|time| time.as_nanos() / 1000)
 }
 
-/// Every backoff is zero slots, so that times can be computed by hand.
+/// A cell in which every backoff is zero slots, so that times can be computed by hand.
 fn eager(stations: usize) -> Config {
     let mut config = config(stations);
     config.parameters.cw_min = 0;
@@ -42,7 +43,7 @@ fn eager(stations: usize) -> Config {
     config
 }
 
-/// Loses these frames, counted from 0 for each ordered pair of stations.
+/// A channel that loses these frames, counted from 0 for each ordered pair of stations.
 fn losing(drop: &[u64]) -> Vec<channel::Config> {
     let script = channel::script::Config { drop: drop.to_vec(), ..Default::default() };
     vec![channel::Config::script(script)]
@@ -66,9 +67,9 @@ fn a_frame_on_an_idle_medium_goes_at_once() {
     let _ = rig.send(1000, (0, 1), &packet(7, BYTES));
     rig.run_to(10_000);
     assert_eq!(rig.left, [(1000 + DATA, DELIVERED(7))]);
-    // Start, end, ACK's start and end; nothing follows, and the backoff is no event.
+    // Events are start and end of the frame and of the ACK; the backoff afterwards is none.
     assert_eq!(rig.events, 4);
-    // Before the medium has been idle for DIFS it waits for the rest of that.
+    // If the medium has not yet been idle for DIFS, the frame waits for the rest of it.
     let mut rig = Rig::new(&config(2), 1);
     let _ = rig.send(20, (0, 1), &packet(7, BYTES));
     rig.run_to(10_000);
@@ -108,10 +109,10 @@ fn a_lost_frame_is_sent_again_after_the_ack_timeout() {
     let mut rig = Rig::new(&Config { channel: losing(&[0, 1]), ..eager(2) }, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
     rig.run_to(20_000);
-    // The receiver answers nothing: slots count from the timeout on, as DIFS is over by then.
+    // As no ACK comes, backoff begins with the timeout, when DIFS is over.
     assert_eq!(rig.left, [(1000 + 2 * (DATA + ACK_TIMEOUT) + DATA, DELIVERED(0))]);
     let counters = rig.cell.counters();
-    // The script loses the first two ACKs as well.
+    // The script also loses the first two ACKs.
     assert_eq!((counters.frames_sent, counters.frames_erroneous, counters.retries), (5, 2, 4));
     assert_eq!(counters.acks_lost, 2);
     assert_eq!((counters.error_bursts.count, counters.error_bursts.longest), (1, 2));
@@ -119,24 +120,24 @@ fn a_lost_frame_is_sent_again_after_the_ack_timeout() {
     assert_eq!(counters.frames_collided, 0);
     let attempts = counters.attempts;
     assert_eq!((attempts.packets, attempts.frames, attempts.most), (1, 5, 5));
-    // Two frames lost, three whole, each of these with an ACK; the last bit's way is no airtime.
+    // Two frames are lost, three arrive and have an ACK each; propagation is no airtime.
     assert_eq!(airtimes(&rig, 0), [3 * (DATA - 1), 2 * (DATA - 1), 0, 0, 0]);
     assert_eq!(airtimes(&rig, 1), [0, 0, 0, 3 * (ACK - 1), 0]);
 }
 
 #[test]
 fn a_lost_ack_makes_a_duplicate_that_the_receiver_filters() {
-    // The first frame from 1 to 0 is the ACK; the data's own direction loses frame 3.
+    // Station 0's first frame is lost, and station 1's first frame, an ACK.
     let config = Config { channel: losing(&[0]), ..eager(2) };
     let mut rig = Rig::new(&config, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
     let _ = rig.send(1000, (0, 1), &packet(1, BYTES));
     rig.run_to(20_000);
     let counters = rig.cell.counters();
-    // Data 0 lost; again, delivered, its ACK lost; again, a duplicate, acknowledged; data 1.
+    // Packet 0 is lost; repeated, with its ACK lost; repeated as a duplicate; then packet 1.
     assert_eq!((counters.frames_sent, counters.acks_lost, counters.retries), (4, 1, 2));
     let second = 1000 + DATA + ACK_TIMEOUT + DATA;
-    // EIFS follows the damaged ACK.
+    // The sender waits EIFS after the damaged ACK.
     let third = second + SIFS + ACK + EIFS + DATA;
     let fourth = third + SIFS + ACK + DIFS + DATA;
     assert_eq!(rig.left, [(second, DELIVERED(0)), (fourth, DELIVERED(1))]);
@@ -151,7 +152,7 @@ fn at_the_retry_limit_only_what_has_not_arrived_is_lost() {
     let end = 1000 + 7 * (DATA + ACK_TIMEOUT);
     assert_eq!(rig.left, [given_up(end, 0)]);
     assert_eq!(rig.cell.counters().dropped_at_retry_limit, 1);
-    // Delivered at the last of three attempts, never acknowledged: it is no loss.
+    // A packet delivered at the last attempt, but never acknowledged, is no loss.
     let unheard = Config { channel: losing(&[0, 1]), short_retry_limit: Some(3), ..eager(2) };
     let mut rig = Rig::new(&unheard, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
@@ -160,12 +161,12 @@ fn at_the_retry_limit_only_what_has_not_arrived_is_lost() {
     let counters = rig.cell.counters();
     assert_eq!((counters.acks_lost, counters.dropped_at_retry_limit), (1, 0));
     assert_eq!(counters.loss_bursts.total, 0);
-    // Without a limit the retries continue.
+    // Retries never end if there is no limit.
     let endless = Config { short_retry_limit: None, ..lost };
     let mut rig = Rig::new(&endless, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
     rig.run_to(50_000);
-    // Seven frames are lost, the eighth arrives; of its ACKs seven are lost as well.
+    // Seven frames are lost, and then seven ACKs.
     assert_eq!(rig.left, [(1000 + 7 * (DATA + ACK_TIMEOUT) + DATA, DELIVERED(0))]);
     assert_eq!(rig.cell.counters().frames_sent, 15);
 }
@@ -192,10 +193,10 @@ fn contention_windows_double_and_start_again() {
             most[attempt] = most[attempt].max(slots);
         }
     }
-    // After the last attempt at the first packet the window is the smallest again.
+    // The second packet, after the first one's last attempt, has the smallest window again.
     let windows = [63, 127, 255, 511, 1023, 1023, 31];
     for (seen, window) in most.into_iter().zip(windows) {
-        // The largest of 3000 draws comes within a hundredth of the window, almost surely.
+        // The largest of 3000 draws is almost surely within 1 % of the window.
         assert!(seen <= window && seen * 100 >= window * 99, "{most:?}");
     }
 }
@@ -205,10 +206,10 @@ fn a_collision_costs_others_eifs_and_its_senders_the_timeout() {
     let mut config = eager(4);
     config.short_retry_limit = Some(1);
     let mut rig = Rig::new(&config, 1);
-    // Both find the medium idle at the same instant.
+    // Both stations find the medium idle at the same time.
     let _ = rig.send(1000, (0, 2), &packet(0, BYTES));
     let _ = rig.send(1000, (1, 2), &packet(1, BYTES));
-    // A bystander has a packet while they are on the air.
+    // A third station gets a packet while these are on the air.
     let _ = rig.send(1500, (3, 2), &packet(3, BYTES));
     rig.run_to(20_000);
     let end = 1000 + DATA;
@@ -230,7 +231,7 @@ fn rts_and_cts_go_before_long_frames() {
     let _ = rig.send(1000, (2, 1), &packet(2, BYTES - 1));
     rig.run_to(20_000);
     let counters = rig.cell.counters();
-    // 1500 bytes are announced, 1499 are not: the short frame and the RTS meet.
+    // A frame of 1500 bytes has an RTS, one of 1499 has none; the latter collides with the RTS.
     assert_eq!((counters.rts_sent, counters.rts_failed), (2, 1));
     // Alone:
     let mut rig = Rig::new(&config, 1);
@@ -241,7 +242,7 @@ fn rts_and_cts_go_before_long_frames() {
     assert_eq!(airtimes(&rig, 1), [0, 0, 0, ACK - 1, ACK - 1]);
 }
 
-/// Short retries count RTS frames, long ones the data that they announce.
+/// The short retry limit applies to RTS frames, the long one to the data frames behind them.
 #[test]
 fn announced_frames_have_their_own_limit() {
     let mut config = Config { rts_threshold: 100, channel: losing(&[0, 2]), ..eager(2) };
@@ -250,12 +251,12 @@ fn announced_frames_have_their_own_limit() {
     let mut rig = Rig::new(&config, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
     rig.run_to(20_000);
-    // 0 → 1: RTS lost, RTS, data lost. 1 → 0: the first CTS is lost, so is nothing after it …
+    // The first RTS is lost, and the CTS of the second: two short retries …
     let counters = rig.cell.counters();
     assert_eq!((counters.rts_sent, counters.rts_failed), (2, 2));
     let end = 1000 + RTS + ACK_TIMEOUT + RTS + SIFS + ACK;
     assert_eq!(rig.left, [given_up(end, 0)]);
-    // … and with one more RTS the data frame is what fails.
+    // … whereas with one more RTS the data frame is lost.
     config.short_retry_limit = Some(7);
     config.channel = losing(&[0, 3]);
     let mut rig = Rig::new(&config, 1);
@@ -267,7 +268,7 @@ fn announced_frames_have_their_own_limit() {
     assert!(matches!(rig.left[0].1, Departure::Lost { id: 0, .. }));
 }
 
-/// Stations in a row, as far apart as `metres`, that receive over 250 m.
+/// Stations in a row, `metres` apart, with a range of 250 m for reception.
 fn row(stations: usize, metres: i64, sense_m: u64) -> Config {
     let positions = (0..stations as i64).map(|place| [place * metres * 1000, 0]).collect();
     Config {
@@ -285,7 +286,7 @@ fn row(stations: usize, metres: i64, sense_m: u64) -> Config {
 fn hidden_stations_collide_at_the_receiver() {
     let mut rig = Rig::new(&Config { short_retry_limit: Some(1), ..row(3, 200, 250) }, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
-    // In the middle of the frame of the other station, which it cannot hear.
+    // This station cannot hear the other one's frame, and sends in the middle of it.
     let _ = rig.send(1600, (2, 1), &packet(2, BYTES));
     rig.run_to(20_000);
     let lost = |start, id| given_up(start + DATA + ACK_TIMEOUT, id);
@@ -295,7 +296,8 @@ fn hidden_stations_collide_at_the_receiver() {
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
     let _ = rig.send(1600, (2, 1), &packet(2, BYTES));
     rig.run_to(20_000);
-    // It hears the data but cannot read them, so EIFS; the ACK that follows it can read.
+    // Station 2 senses the data frame but cannot decode it, and so waits EIFS, until it decodes the
+    // ACK.
     let second = 1000 + DATA + SIFS + ACK + DIFS;
     assert_eq!(rig.left, [(1000 + DATA, DELIVERED(0)), (second + DATA, DELIVERED(2))]);
 }
@@ -306,12 +308,12 @@ fn the_nav_of_a_cts_silences_a_hidden_station() {
     config.rts_threshold = 100;
     let mut rig = Rig::new(&config, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
-    // The hidden station wants to send in the middle of the data frame: it has heard the CTS.
+    // The hidden station, which has received the CTS, gets a packet during the data frame.
     let data_start = 1000 + RTS + SIFS + ACK + SIFS;
     let _ = rig.send(data_start + 600, (2, 1), &packet(2, BYTES));
     rig.run_to(20_000);
     assert_eq!(rig.left[0], (data_start + DATA, DELIVERED(0)));
-    // It hears the ACK too, a propagation delay after its NAV has run out.
+    // It also receives the ACK, whose end is a propagation delay after that of the NAV.
     let start = data_start + DATA + SIFS + ACK + DIFS;
     assert_eq!(rig.left[1], (start + RTS + SIFS + ACK + SIFS + DATA, DELIVERED(2)));
     assert_eq!(rig.cell.counters().rts_failed, 0);
@@ -319,7 +321,8 @@ fn the_nav_of_a_cts_silences_a_hidden_station() {
 
 #[test]
 fn a_station_whose_nav_is_set_answers_no_rts() {
-    // 0 → 1, and 3 → 2, which has heard the CTS of 1 but nothing of 0 and 3 the other way round.
+    // Station 2 has received the CTS of 1, and does not answer the RTS of 3, which has heard
+    // nothing.
     let mut config = row(4, 200, 250);
     config.rts_threshold = 100;
     config.short_retry_limit = Some(1);
@@ -333,10 +336,10 @@ fn a_station_whose_nav_is_set_answers_no_rts() {
     assert_eq!(rig.left, left);
 }
 
-/// A reservation by RTS lapses if no frame begins within 2 SIFS, a CTS and 2 slots.
+/// A NAV set by an RTS is reset if no frame begins within 2 SIFS, a CTS and 2 slots.
 #[test]
 fn an_rts_in_vain_reserves_nothing() {
-    // 0 ← 1 and 2 → 3; the first frame of each pair is lost.
+    // Packets go from 2 to 3, 3 to 2, 1 to 0 and 2 to 3; each pair's first frame is lost.
     let mut config = Config { channel: losing(&[0]), ..row(4, 200, 250) };
     config.rts_threshold = 100;
     config.short_retry_limit = Some(1);
@@ -352,7 +355,7 @@ fn an_rts_in_vain_reserves_nothing() {
     assert_eq!(rig.left, [lost(1000, 0), lost(3000, 3), lost(5000, 1), (data_end, DELIVERED(2))]);
 }
 
-/// A CTS says that the RTS has succeeded: its retries count anew after lost data.
+/// A CTS resets the short retry count, so that it starts again after a lost data frame.
 #[test]
 fn a_cts_clears_the_short_retry_count() {
     let mut config = Config { rts_threshold: 100, channel: losing(&[0, 3, 4]), ..eager(2) };
@@ -360,17 +363,18 @@ fn a_cts_clears_the_short_retry_count() {
     let mut rig = Rig::new(&config, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
     rig.run_to(50_000);
-    // RTS lost; CTS lost; data lost; RTS lost; data, ACK lost; CTS lost; data again.
+    // Lost are, in this order: RTS, CTS, data, RTS, ACK of data, CTS; then the data frame is
+    // repeated.
     let counters = rig.cell.counters();
     assert_eq!((counters.rts_sent, counters.rts_failed, counters.frames_sent), (7, 4, 3));
     assert_eq!(rig.left.len(), 1);
     assert_eq!(rig.left[0].1, DELIVERED(0));
 }
 
-/// EIFS follows the broken frame, not what the station has sent since.
+/// EIFS ends with the next frame that the station sends itself.
 #[test]
 fn eifs_ends_with_ones_own_frame() {
-    // 0 ← 1   2: station 2 hears the ACK of 0, but cannot read it.
+    // Station 1 sends to 0, and station 2 senses the ACK of 0, but cannot decode it.
     let mut rig = Rig::new(&Config { channel: losing(&[0]), ..row(3, 200, 450) }, 1);
     let _ = rig.send(1000, (1, 0), &packet(0, BYTES));
     let _ = rig.send(20_000, (2, 1), &packet(2, BYTES));
@@ -392,13 +396,14 @@ fn preambles_of_frames_at_1_mbit_s() {
     let us = |duration: retx_units::Duration| duration.as_nanos() / 1000;
     assert_eq!(us(parameters.airtime(1500, mbit(11))), 96 + 1091);
     assert_eq!(us(parameters.airtime(1500, mbit(1))), 192 + 12_000);
-    // The ACK at 2 Mbit/s has the short one; EIFS reckons with 1 Mbit/s.
+    // The ACK, at 2 Mbit/s, has the short preamble; EIFS assumes an ACK at 1 Mbit/s.
     assert_eq!((us(parameters.ack_timeout), us(parameters.eifs)), (30 + 96, EIFS));
-    // With 1 Mbit/s as the only basic rate the ACK has the long one, and so one waits for it.
+    // If 1 Mbit/s is the only basic rate, ACKs have the long preamble, which the ACK timeout
+    // includes.
     parameters.basic_rates = vec![mbit(1)];
     parameters.derive();
     assert_eq!(us(parameters.ack_timeout), 30 + 192);
-    // Below the lowest basic rate the data rate answers for itself only if it is basic.
+    // The data rate, 5.5 Mbit/s, is not basic, so the next lower basic rate is the control rate.
     parameters.basic_rates = vec![mbit(2), mbit(11)];
     parameters.rate = Rate::from_bit_s(5_500_000);
     assert_eq!(parameters.control_rate(), mbit(2));
@@ -406,7 +411,7 @@ fn preambles_of_frames_at_1_mbit_s() {
 
 #[test]
 fn who_talks_cannot_hear() {
-    // A hidden station begins in the SIFS before the ACK of the one that it talks to.
+    // A hidden station starts a frame to station 1 during the SIFS before 1 sends its ACK.
     let mut rig = Rig::new(&Config { short_retry_limit: Some(1), ..row(3, 200, 250) }, 1);
     let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
     let begun = 1000 + DATA + 5;
@@ -424,7 +429,7 @@ fn a_packet_that_comes_before_ones_own_ack_backs_off() {
     for seed in 0..400 {
         let mut rig = Rig::new(&config(2), seed);
         let _ = rig.send(1000, (0, 1), &packet(0, BYTES));
-        // An answer from above, before the station has sent its own ACK.
+        // The receiver gets a packet of its own before it has sent its ACK.
         let _ = rig.send(1000 + DATA + 5, (1, 0), &packet(1, BYTES));
         rig.run_to(20_000);
         let start = rig.left[1].0 - DATA;
@@ -443,14 +448,14 @@ fn a_medium_that_becomes_busy_within_eifs_calls_for_backoff() {
         let mut rig = Rig::new(&config(4), seed);
         let _ = rig.send(1000, (0, 2), &packet(0, BYTES));
         let _ = rig.send(1000, (1, 2), &packet(1, BYTES));
-        // It comes when the medium is idle, but not yet for EIFS; those who have collided try
-        // again before that is over.
+        // The packet comes when the medium is idle, but not yet for EIFS; the stations that
+        // collided may try again before EIFS is over.
         let _ = rig.send(end + 100, (3, 2), &packet(3, BYTES));
         rig.run_to(50_000);
         let (first, second) = (rig.left[0].0, rig.left[1]);
         if first - DATA < end + EIFS && second.1 == DELIVERED(3) {
             let start = second.0 - DATA;
-            // Without one more collision in between.
+            // Runs with a further collision in between are left out.
             if let Some(waited) = start.checked_sub(first + SIFS + ACK + DIFS)
                 && waited <= 31 * SLOT
             {
@@ -458,27 +463,27 @@ fn a_medium_that_becomes_busy_within_eifs_calls_for_backoff() {
             }
         }
     }
-    // A packet that went at once whenever it could would wait no slot at all.
+    // Without a backoff the packet would always be sent at once.
     assert!(seen.len() > 16, "{seen:?}");
 }
 
 #[test]
 fn the_nav_of_data_covers_an_ack_that_cannot_be_heard() {
-    // 0 ← 1 → 2: station 0 hears the data of 1, not the ACK of 2.
+    // Station 0 receives the data frame from 1 to 2, but not the ACK of 2.
     let mut rig = Rig::new(&row(3, 200, 250), 1);
     let _ = rig.send(1000, (1, 2), &packet(1, BYTES));
     let _ = rig.send(1500, (0, 1), &packet(0, BYTES));
     rig.run_to(20_000);
     let data_end = 1000 + DATA;
     assert_eq!(rig.left[0], (data_end, DELIVERED(1)));
-    // Its NAV ends with the ACK's last bit, 1 before the ACK has reached everyone.
+    // Its NAV ends with the ACK's last bit, without the propagation delay of 1.
     let start = data_end + SIFS + ACK - 1 + DIFS;
     assert_eq!(rig.left[1], (start + DATA, DELIVERED(0)));
 }
 
 #[test]
 fn exposed_stations_wait_though_they_need_not() {
-    // 0 ← 1   2 → 3: the senders hear each other, the receivers hear their own sender only.
+    // Packets from 1 to 0 and 2 to 3: the senders sense each other, the receivers only their own.
     let both = |sense| {
         let mut rig = Rig::new(&row(4, 200, sense), 1);
         let _ = rig.send(1000, (1, 0), &packet(1, BYTES));
@@ -488,7 +493,7 @@ fn exposed_stations_wait_though_they_need_not() {
     };
     let wait = 1000 + DATA + SIFS + ACK - 1 + DIFS;
     assert_eq!(both(250), [(1000 + DATA, DELIVERED(1)), (wait + DATA, DELIVERED(2))]);
-    // Without carrier sense between them both get through at once.
+    // If the senders do not sense each other, both packets arrive without waiting.
     let mut config = row(4, 200, 250);
     if let Some(geometry) = &mut config.geometry {
         geometry.positions = vec![[0, 0], [200_000, 0], [600_000, 0], [800_000, 0]];
@@ -502,11 +507,11 @@ fn exposed_stations_wait_though_they_need_not() {
 
 #[test]
 fn backoff_stands_still_while_others_send() {
-    // Station 0's second packet waits its slots; station 1 sends in between.
+    // Station 1 sends during the backoff of station 0's second packet.
     for seed in 0..200 {
         let alone = second_start(seed, None);
         let slots = (alone - 1000 - DATA - SIFS - ACK - DIFS) / SLOT;
-        // The other's packet comes half way through slot 5 and goes at once.
+        // The other station's packet comes half way through slot 5 and is sent at once.
         let other = 1000 + DATA + SIFS + ACK + DIFS + 5 * SLOT + SLOT / 2;
         let held_up = second_start(seed, Some(other));
         if slots > 5 {
@@ -531,8 +536,8 @@ fn second_start(seed: u64, other: Option<u64>) -> u64 {
     arrived.0 - DATA
 }
 
-/// Each of two stations sends a packet while every channel loses the first frame that it sees: data
-/// frames sent, those that did not arrive, and those that were not acknowledged.
+/// Each of two stations sends a packet, and every channel loses its first frame. Returns the
+/// numbers of data frames sent, of those that did not arrive, and of lost ACKs.
 fn first_lost(config: Config) -> [u64; 3] {
     let mut rig = Rig::new(&Config { channel: losing(&[0]), ..config }, 1);
     let _ = rig.send(1000, (0, 1), &packet(1, BYTES));
@@ -545,9 +550,9 @@ fn first_lost(config: Config) -> [u64; 3] {
 
 #[test]
 fn a_channel_for_each_direction_or_one_for_both() {
-    // The first data frame is lost, and the ACK of its repetition.
+    // Lost are the first data frame and, in the other direction, the ACK of its repetition.
     assert_eq!(first_lost(eager(2)), [4, 1, 1]);
-    // That ACK is the third frame on the path.
+    // With one channel for both directions, only the very first frame is lost.
     assert_eq!(first_lost(Config { channel_reciprocal: true, ..eager(2) }), [3, 1, 0]);
 }
 

@@ -1,10 +1,11 @@
-//! Cell compared with ns-3.44, whose figures are means over three runs of 60 s.
+//! Throughput of cells compared with that of ns-3.44, whose figures are means over three runs of 60
+//! s.
 //!
-//! There, stations of an ad-hoc 802.11b network at 11 Mbit/s send packets of 1500 bytes, with ACKs
-//! at 11 Mbit/s, the long preamble, 1 µs of propagation and equal losses on every path
-//! (`YansWifiPhy`, `MatrixPropagationLossModel`). Two things are set here as they are there: its
-//! retry limit of 7 counts retransmissions, so that there are 8 attempts; and of frames that
-//! collide with equal power no preamble is detected, so that nobody waits EIFS.
+//! In ns-3, stations of an ad-hoc 802.11b network at 11 Mbit/s send packets of 1500 bytes, with
+//! ACKs at 11 Mbit/s, the long preamble, 1 µs of propagation delay and equal path losses
+//! (`YansWifiPhy`, `MatrixPropagationLossModel`). The tests imitate two of its properties: its
+//! retry limit of 7 counts retransmissions, so that there are 8 attempts; and it detects no
+//! preamble of frames that collide with equal power, so that no station waits EIFS after them.
 
 use super::rig::{Rig, config_of, packet};
 use crate::wlan::{Config, Departure, Geometry, Standard};
@@ -25,7 +26,7 @@ fn cell(stations: usize) -> Config {
     Config { short_retry_limit: Some(8), long_retry_limit: Some(8), ..config }
 }
 
-/// Stations in a row that hear only their neighbours.
+/// Stations in a row, each of which hears only its neighbours.
 fn row(stations: usize, rts_threshold: u32) -> Config {
     let positions = (0..stations as i64).map(|place| [place * 200_000, 0]).collect();
     let [range, carrier_sense_range, interference_range] = [250_000; 3];
@@ -33,9 +34,10 @@ fn row(stations: usize, rts_threshold: u32) -> Config {
     Config { geometry: Some(geometry), rts_threshold, ..cell(stations) }
 }
 
-/// Throughput in Mbit/s at the stations without a `next` one, from saturated sources.
+/// Throughput in Mbit/s from saturated sources to the stations for which `next` is `None`; all
+/// others forward packets to their `next` station.
 fn throughput(config: &Config, sources: &[u16], next: impl Fn(u16) -> Option<u16>) -> f64 {
-    // A packet is called after its source and the station that sends it now.
+    // A packet's id consists of its source and the station that currently sends it.
     let packet = |source: u16, at: u16| packet(u32::from(source) << 16 | u32::from(at), BYTES);
     let mut arrived = 0u64;
     for seed in 0..3 {

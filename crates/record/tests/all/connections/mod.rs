@@ -1,4 +1,4 @@
-//! Hand-made connections for the tests of capture files.
+//! Connections written packet by packet, for the tests of capture files.
 
 use retx_record::capture::{
     CaptureBuffer, CapturedPacket, DropReason, Fate, FlowId, FlowNodes, PacketId, PlaceId, Side,
@@ -12,10 +12,11 @@ pub const SYN_ACK: Flags = Flags::SYN.with(Flags::ACK);
 pub const FIN_ACK: Flags = Flags::FIN.with(Flags::ACK);
 pub const RST_ACK: Flags = Flags::RST.with(Flags::ACK);
 
-/// Payload of a data segment with timestamps, bytes.
+/// Payload bytes of a full data segment with timestamps.
 pub const DATA: u32 = 1448;
 
-/// Writes one connection into a capture; time advances by 1.000001 ms with each packet.
+/// Writes the packets of one connection into a capture; each comes 1.000001 ms after the previous
+/// one.
 pub struct Hand<'a> {
     pub capture: &'a mut CaptureBuffer,
     pub place: PlaceId,
@@ -25,7 +26,7 @@ pub struct Hand<'a> {
     pub now: Time,
 }
 
-/// The parts of a segment that differ from packet to packet; positions count from the SYN's 0.
+/// Fields of a segment that differ from packet to packet; positions count from 0, the SYN's.
 #[derive(Clone, Copy, Default)]
 pub struct Part {
     pub flags: Flags,
@@ -113,7 +114,8 @@ impl Hand<'_> {
         self.send(Side::Listener, part)
     }
 
-    /// The listener closes at `position`, and the opener at 1. Returns the last packet.
+    /// Closes the connection: the listener's FIN is at `position`, the opener's at 1. Returns the
+    /// last packet.
     fn close(&mut self, position: u64) -> PacketId {
         let options = self.timestamps();
         let part = Part { flags: FIN_ACK, position, ack: 1, options, ..Part::default() };
@@ -126,7 +128,7 @@ impl Hand<'_> {
         self.send(Side::Listener, part)
     }
 
-    /// The opener acknowledges, with SACK blocks as positions.
+    /// The opener sends an acknowledgment; SACK blocks are given as positions.
     pub fn acknowledge(&mut self, ack: u64, sack: &[(u64, u64)]) -> PacketId {
         let options = self.sack(sack);
         self.send(Side::Opener, Part { flags: ACK, position: 1, ack, options, ..Part::default() })
@@ -138,8 +140,8 @@ pub const fn start(n: u64) -> u64 {
     1 + n * DATA as u64
 }
 
-/// A download over which the sequence numbers wrap: segments 1, 3 and 5 are lost, 1, 3 and 5 are
-/// retransmitted, and 4 is without need.
+/// A download during which sequence numbers wrap: segments 1, 3 and 5 are lost and retransmitted,
+/// and 4 is retransmitted unnecessarily.
 pub fn download(capture: &mut CaptureBuffer) {
     let place = capture.add_interface("cloud forward in").unwrap();
     let lossy = capture.add_place("wan forward").unwrap();
@@ -172,7 +174,7 @@ pub fn download(capture: &mut CaptureBuffer) {
     capture.set_fate(closing, Fate::UnderWay);
 }
 
-/// A connection without options that is reset while data are on their way.
+/// A connection without options that is reset while data are in flight.
 pub fn reset(capture: &mut CaptureBuffer) {
     let place = capture.add_interface("wan forward in").unwrap();
     let flow = capture.add_flow("refused", FlowNodes { opener: 1, listener: 0 }).unwrap();
