@@ -5,7 +5,7 @@ use crate::counters::Moments;
 use retx_units::Duration;
 use serde::Serialize;
 
-/// Number of classes per doubling, so a class is at most 1/128 as wide as the times in it.
+/// Number of classes per doubling; the width of a class is at most 1/128 of each time in it.
 const CLASSES: usize = 128;
 
 /// Distribution of times.

@@ -26,7 +26,7 @@ impl StreamKey {
     }
 }
 
-/// FNV-1a hash with 128 bits. The hashes of different names must differ, and there are few names.
+/// FNV-1a hash with 128 bits, which suffice to give all names of a run different hashes.
 fn fnv1a_128(bytes: &[u8]) -> u128 {
     bytes.iter().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, |hash, byte| {
         (hash ^ u128::from(*byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b)

@@ -7,7 +7,7 @@
 //!
 //! *Equations.* After a drop at time t, the next one is at t + interval/√count. A new dropping
 //! state starts with count = 1; if the last one ended less than 16 intervals ago, it starts with
-//! the amount by which count grew there.
+//! the amount by which count grew in that state.
 //!
 //! *Where we differ.* `maxpacket_`, the number of bytes up to which the queue counts as empty, is
 //! the size of the largest packet so far, as in ns-2; Linux uses the MTU of the interface. The

@@ -21,8 +21,7 @@
 //! another copy at once, where ns-2 waits for the timer. ns-2 counts forwarded duplicates over all
 //! connections together. It makes no copies while the interface queue is full; here the agent frees
 //! its copy when the hop's queue drops the segment. In ns-2 a new sample has a weight of 7/8 in
-//! srtt; here it is 1/8, as for rttvar there. Copies join the end of the hop's queue, without
-//! priority.
+//! srtt; here the weight is 1/8. Copies join the end of the hop's queue, without priority.
 
 use super::{Counters, Order, Passing, Verdict};
 use retx_units::{Duration, SeqNr, Time};

@@ -100,8 +100,8 @@ impl Engine<'_> {
             self.send_written(index, side);
         }
         if side == Side::Sender {
-            // Only when the sender has sent everything it may send does its limit show: the window,
-            // the application, and so on.
+            // The factor that limits the sender (a window, the application, …) is known once the
+            // sender has sent everything that it may send.
             self.flows[index as usize].note_limit(self.now, &mut self.in_flight);
         }
         self.rearm(index, side);

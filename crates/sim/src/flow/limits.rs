@@ -11,7 +11,7 @@ use retx_record::flow::FlowLimit;
 use retx_tcp::{Connection, Limit};
 use retx_units::Time;
 
-/// State of the bottleneck under the data in flight.
+/// Load of the bottleneck by the data in flight.
 #[derive(Debug, Clone, Copy)]
 struct Load {
     /// True if the data of this flow alone keep it busy.
