@@ -49,9 +49,9 @@ fn without_a_rule_everything_is_congestion() {
     );
 }
 
-/// The rule `threshold` was made to tell random losses on a path with a short queue from drops by a
-/// full queue. It makes the transfer faster where losses are random, and changes nothing where all
-/// are drops by the queue.
+/// The rule `threshold` is meant to distinguish random losses, at which the queue is short, from
+/// drops by a full queue. It makes the transfer faster where losses are random, and changes nothing
+/// where all are drops by the queue.
 #[test]
 fn the_threshold_tells_a_bad_channel_from_a_full_queue() {
     let time = |flow: &FlowSummary| flow.response_time_s.expect("all bytes arrive");
