@@ -10,7 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub enum InitialWindow {
     /// Size, whatever the MSS.
     Size(Size),
-    /// RFC 5681 §3.1: two segments of more than 2190 bytes, three of more than 1095, else four.
+    /// RFC 5681 §3.1: two segments of more than 2190 bytes, three of more than 1095, and four
+    /// smaller ones.
     Rfc5681,
     /// RFC 6928 §2: ten segments, but at most 14,600 bytes or two segments.
     Rfc6928,

@@ -373,7 +373,7 @@ impl Host {
         }
     }
 
-    /// Bits that `poll` finds for a descriptor.
+    /// Bits that `poll` reports for a descriptor.
     ///
     /// # Errors
     /// No such descriptor.

@@ -48,7 +48,7 @@ use serde::{Deserialize, Serialize};
 pub struct Config {
     /// Loss rate, in per cent, at and above which the window is `beta`. Paper: 0.5.
     pub alpha: Positive,
-    /// Least window that a loss rate leaves. Paper: 10,000 bytes.
+    /// Smallest window that a loss rate leaves. Paper: 10,000 bytes.
     pub beta: Size,
     /// Window that the smallest loss rate leaves. Paper: 25,000 bytes.
     pub cwnd_max: Size,

@@ -12,7 +12,7 @@
 //! - data were sent within the last millisecond, and
 //! - the acknowledgment of the first segment in flight is due (SRTT after its transmission), or
 //!   will be within min(1 ms, SRTT/2), and
-//! - limit < goal = max(2 · SMSS, rate/1024 s + 64 KiB / 2^(least RTT / 512 µs)), limit is less
+//! - limit < goal = max(2 · SMSS, rate/1024 s + 64 KiB / 2^(minimum RTT / 512 µs)), limit is less
 //!   than a third of the smaller window, and, unless the packet to be sent is the application's
 //!   last, less than this packet (the rest of a block, filled up from the next).
 //!

@@ -11,7 +11,7 @@ use retx_units::Time;
 pub const BLOCK_MAX: u64 = 65_536;
 /// Largest window of a peer that a single segment may fill.
 const TCP_MSS_DEFAULT: u64 = 536;
-/// Least payload of a full segment, whatever the window: 68 bytes less the headers.
+/// Smallest payload of a full segment, whatever the window: 68 bytes minus the headers.
 const SMALLEST_SEGMENT: u64 = 28;
 
 impl Connection {

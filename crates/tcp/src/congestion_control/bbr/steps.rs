@@ -197,7 +197,7 @@ impl Bbr {
             }
         }
         if self.mode == Mode::ProbeRtt {
-            // The queue drains while the least RTT is measured.
+            // The queue drains while the minimum RTT is measured.
             cwnd = cwnd.min(LEAST_CWND);
         }
         window.cwnd = segments::bytes(window, cwnd);
