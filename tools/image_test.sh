@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the image of Dockerfile and uses it as its first lines say: a run, an answer of retx why, a
-# worker's program, and that nothing runs as root. Skipped, in one sentence, where Docker is not.
+# sweep with user code on a scheduler and a worker, an emulation, and that nothing runs as root.
+# Skipped, in one sentence, where Docker is not.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,17 +12,61 @@ fi
 
 version=$(tools/release_notes.py --version)
 image=retx:$version
-docker build --quiet --tag "$image" .
+DOCKER_BUILDKIT=1 docker build --network host --quiet --tag "$image" .
 
 work=$(mktemp --directory)
-trap 'rm -rf "$work"' EXIT
+started=()
+end() {
+    [ ${#started[@]} = 0 ] || docker kill "${started[@]}" >/dev/null
+    rm -rf "$work"
+}
+trap end EXIT
 chmod 777 "$work" # the image's user is another than this one
 
 run() { docker run --rm --volume "$work:/work" "$@"; }
 run "$image" init
 run "$image" run scenario.toml --json | grep --quiet '"goodput_bit_s"'
 run "$image" why scenario.toml | grep --quiet 'limited'
-run --entrypoint dask "$image" worker --version
 [ "$(run --entrypoint id "$image" --user)" != 0 ]
 [ "$(run --entrypoint python "$image" -c 'import retx; print(retx.__version__)')" = "$version" ]
+
+# The worker does not see the folder with the scenario and the code.
+cat >"$work/gentle.py" <<'END'
+import retx
+
+
+class Gentle(retx.CongestionControl):
+    def on_ack(self, window, ack):
+        window.cwnd += window.smss**2 // window.cwnd
+
+    def on_loss(self, window, loss):
+        window.cwnd = window.ssthresh = max(int(0.8 * loss.flight_size), 2 * window.smss)
+
+    def on_timeout(self, window, loss, repeated):
+        window.cwnd = window.smss
+END
+address=tcp://127.0.0.1:$(python3 -c '
+import socket
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    print(free.getsockname()[1])
+')
+dask() { docker run --rm --detach --network host --entrypoint dask "$image" "$@" --no-dashboard; }
+started+=("$(dask scheduler --host 127.0.0.1 --port "${address##*:}")")
+started+=("$(dask worker "$address" --nthreads 1)")
+code='{ name = "python", file = "gentle.py", class = "Gentle" }'
+for place in here cluster; do
+    if [ $place = cluster ]; then dask=(--dask "$address"); else dask=(); fi
+    run --network host "$image" sweep scenario.toml --replications 4 --out "$place" \
+        --vary "tcp.mine.congestion_control=$code,cubic" "${dask[@]}" --json >"$work/$place.json"
+done
+cmp "$work/here.json" "$work/cluster.json"
+
+if [ -e /dev/net/tun ]; then
+    run --user 0 --cap-add SYS_ADMIN --cap-add NET_ADMIN --device /dev/net/tun \
+        --security-opt apparmor=unconfined --security-opt seccomp=unconfined \
+        "$image" emulate scenario.toml --set flow.download.tcp=linux --json | grep --quiet '"goodput_bit_s"'
+else
+    echo "No emulation was tried: there is no /dev/net/tun."
+fi
 echo "The image $image works."

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,12 +37,12 @@ def started(*arguments: object, **options: object) -> subprocess.Popen[str]:
     )
 
 
-def wait_for(holds: object) -> None:
-    for _ in range(600):
+def wait_for(holds: Callable[[], bool], attempts: int = 600) -> None:
+    for _ in range(attempts):
         if holds():
             return
         time.sleep(0.05)
-    raise AssertionError("nothing happened for 30 s")
+    raise AssertionError(f"nothing happened for {attempts // 20} s")
 
 
 @pytest.mark.parametrize(
@@ -68,6 +69,35 @@ def test_a_signal_leaves_nothing(
         run.kill()
     assert (run.returncode, output, errors) == (code, "", f"{word}\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["endless.toml"]
+
+
+def cpu_s(file: Path) -> float:
+    """Seconds of CPU of a process, or of one of its threads."""
+    user, system = file.read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment_s", [0.5, 2, 4, 12], ids=["build", "start", "run", "print"])
+def test_a_million_flows_answer_an_interrupt_at_once(tmp_path: Path, moment_s: float) -> None:
+    """Without waiting until the flows are built, counted or freed.
+
+    The main thread waits 50 ms for the run to end, and may take 50 ms of CPU: how long it waits
+    for a core is not ours.
+    """
+    path = tmp_path / "many.toml"
+    text = LOSSY.replace("[[flow]]", "[[flow]]\ncount = 1_000_000").replace("= 500_000 }", "= 1 }")
+    path.write_text(text.replace('duration = "100 s"', 'duration = "2 s"'))
+    run = started("run", path)
+    of_all, of_main = (Path(f"/proc/{run.pid}/{name}") for name in ("stat", f"task/{run.pid}/stat"))
+    wait_for(lambda: cpu_s(of_all) > moment_s, attempts=6000)
+    before = cpu_s(of_main)
+    run.send_signal(signal.SIGINT)
+    assert run.stderr is not None
+    assert run.stderr.readline() == "interrupted\n"
+    assert cpu_s(of_main) - before < 0.05
+    run.communicate()
+    assert run.returncode == 130
 
 
 INTERRUPT_IMPORT = """

@@ -97,6 +97,8 @@ def main() -> NoReturn:
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number and signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             signal.signal(number, _terminate)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
     _open_missing()
     print_plainly()
     try:
@@ -176,6 +178,16 @@ class _Terminated(BaseException):
 
 def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
     raise _Terminated(number)
+
+
+_interrupts: list[KeyboardInterrupt] = []
+"""Interrupts so far. Their frames keep objects alive until the process ends: to free a million
+flows takes a second, and the word about the interrupt does not wait for it."""
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    _interrupts.append(KeyboardInterrupt())
+    raise _interrupts[-1]
 
 
 def _message_and_code(error: BaseException) -> tuple[str, int]:
