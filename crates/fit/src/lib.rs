@@ -1,7 +1,7 @@
-//! Fits models to measured series.
+//! Fits of models to measured series.
 //!
-//! [`loss`] takes the fate of every copy of a packet and returns the laws of loss that it compared,
-//! with intervals, tests and change points.
+//! [`loss`] fits loss models to the fates of packets. It returns every compared model with
+//! intervals, and tests and change points.
 
 pub mod loss;
 mod numeric;

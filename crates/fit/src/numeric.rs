@@ -17,12 +17,13 @@ pub struct Maximum {
 /// Function to maximise; −∞ for impossible parameters.
 pub type Function<'a> = dyn Fn(&[f64]) -> f64 + 'a;
 
-/// Step of the finite differences. The functions are sums of logarithms, and the parameters are
-/// logits and logarithms: the rounding error of a second difference is then below its truncation.
+/// Step of the finite differences. With this step the rounding error of a second difference is
+/// smaller than its truncation error, since the functions are sums of logarithms and the parameters
+/// are logits or logarithms.
 const STEP: f64 = 1e-3;
 /// Largest change of a parameter in one iteration.
 const MOVE_MAX: f64 = 2.0;
-/// Logit beyond which a parameter counts as being at the end of its range.
+/// Absolute logit beyond which a parameter counts as being at the end of its range.
 pub const EDGE: f64 = 18.0;
 const ITERATIONS: usize = 60;
 
@@ -81,7 +82,7 @@ fn derivatives(function: &Function<'_>, at: &[f64], value: f64) -> (Vec<f64>, Ma
     (slope, curve)
 }
 
-/// Solution of (−H + damping)·step = slope; the damping grows until the matrix is positive
+/// Solution of (−H + damping)·step = slope. The damping is increased until the matrix is positive
 /// definite. `None` if a derivative is not finite.
 fn newton_step(slope: &[f64], curve: &Matrix, damping: f64) -> Option<Vec<f64>> {
     let finite = slope.iter().chain(curve.iter().flatten()).all(|it| it.is_finite());

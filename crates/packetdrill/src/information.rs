@@ -62,7 +62,7 @@ pub fn bytes(end: &End, now: Time) -> [u8; BYTES] {
         let significant = if cfg!(target_endian = "big") { 8 - count } else { 0 };
         bytes[*first..first + count].copy_from_slice(&value[significant..significant + count]);
     }
-    // Bit-fields: the first is the lower half where the lowest byte comes first.
+    // The scales are bit-fields of one byte: the first is the lower half on little-endian machines.
     let (send, receive) = (look("tcpi_snd_wscale") as u8, look("tcpi_rcv_wscale") as u8);
     bytes[SCALES] =
         if cfg!(target_endian = "big") { send << 4 | receive } else { receive << 4 | send };

@@ -15,13 +15,13 @@ use std::fs::File;
 use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd;
 
-/// Arbitrary, because packetdrill counts from the SYN.
+/// Initial sequence number. It is arbitrary, because packetdrill's numbers are relative to the SYN.
 const INITIAL_SEQUENCE: SeqNr = SeqNr(0xC0DE_1234);
 
 /// Number of packets after which the endpoint is assumed to send without end.
 const PACKETS_MAX: u64 = 1_000_000;
 
-/// Default local address of a socket: the one that packetdrill gives a machine.
+/// Default local address of a socket, which is packetdrill's default for the local machine.
 const LOCAL: Endpoint = Endpoint { address: Ipv4Addr::new(192, 168, 0, 1), port: 40_000 };
 
 /// Addresses of both ends of a connection.
@@ -41,8 +41,8 @@ pub struct Machine {
     /// Addresses of each connection.
     flows: Vec<Flow>,
     bound: BTreeMap<i32, Endpoint>,
-    /// Real files, because packetdrill closes descriptors that a script leaves open through the C
-    /// library.
+    /// A real file for each descriptor, because packetdrill closes descriptors that a script leaves
+    /// open by the C library.
     files: BTreeMap<i32, File>,
     outgoing: VecDeque<(Time, Vec<u8>)>,
 }
@@ -65,7 +65,8 @@ impl Machine {
         })
     }
 
-    /// Applies the commands run so far to connections opened from now on.
+    /// Applies the commands that the script has run so far to connections that are opened from now
+    /// on.
     fn renew(&mut self) -> Result<(), Fault> {
         if let Some(config) = self.settings.renewed()? {
             self.host.reconfigure(config);
@@ -116,7 +117,7 @@ impl Machine {
         answer
     }
 
-    /// `accept`: the new descriptor, and the peer's address.
+    /// `accept`. Returns the new descriptor, and the peer's address.
     ///
     /// # Errors
     /// No such descriptor.
@@ -131,7 +132,7 @@ impl Machine {
         Ok((answer, end.map(|end| self.flows[end].remote)))
     }
 
-    /// `write`, of which `written` bytes have been accepted.
+    /// `write`; `written` bytes of the transfer have been accepted so far.
     ///
     /// # Errors
     /// No such descriptor.
@@ -157,7 +158,7 @@ impl Machine {
         answer
     }
 
-    /// `ioctl`: number of bytes to be read.
+    /// `ioctl` for the number of bytes that can be read.
     ///
     /// # Errors
     /// No such descriptor.
@@ -166,7 +167,7 @@ impl Machine {
         Ok(end.map(|end| self.host.end(end).connection.readable()))
     }
 
-    /// `ioctl`: number of bytes not yet acknowledged.
+    /// `ioctl` for the number of bytes that are not yet acknowledged.
     ///
     /// # Errors
     /// No such descriptor.
@@ -175,7 +176,7 @@ impl Machine {
         Ok(end.map(|end| self.host.end(end).connection.unacknowledged()))
     }
 
-    /// Bits that `poll` finds.
+    /// Bits that `poll` returns for a descriptor.
     ///
     /// # Errors
     /// No such descriptor.
@@ -229,7 +230,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Connection of a packet; a SYN after the end of one begins another.
+    /// Connection of a packet; `None` for a SYN that begins a new connection after the end of the
+    /// last one.
     fn known(&self, flow: &Flow, flags: Flags) -> Option<usize> {
         let end = self.flows.iter().rposition(|known| known == flow)?;
         let opens = flags.contains(Flags::SYN) && !flags.contains(Flags::ACK);
@@ -272,7 +274,7 @@ impl Machine {
         !self.outgoing.is_empty()
     }
 
-    /// True if the machine has sent more packets than its limit.
+    /// True if the machine has sent more than [`PACKETS_MAX`] packets.
     pub fn is_exhausted(&self) -> bool {
         self.host.is_exhausted()
     }
@@ -293,7 +295,8 @@ impl Machine {
         }
     }
 
-    /// Keeps files open for packetdrill, which closes them and treats a closed file as an error.
+    /// Leaves the files open when the machine is dropped: packetdrill closes them, and reports an
+    /// error if a file is already closed.
     pub fn abandon_files(&mut self) {
         for file in std::mem::take(&mut self.files).into_values() {
             std::mem::forget(file);
@@ -301,8 +304,8 @@ impl Machine {
     }
 }
 
-/// Removes PSH: the segment of a write that carries it depends on segmentation, which no standard
-/// prescribes, so scripts here ignore it (as does `retx drill`).
+/// Removes PSH. Which segment of a write carries PSH depends on the segmentation, which no standard
+/// prescribes, so it is not compared (nor is it by `retx drill`).
 fn unpushed(segment: Segment) -> Segment {
     Segment { flags: Flags(segment.flags.0 & !Flags::PSH.0), ..segment }
 }

@@ -1,9 +1,9 @@
-//! Monitor (Hoare 1974) of the machine that two threads share. packetdrill's main thread plays the
-//! script and is the only one that advances the clock; its second thread makes blocking calls, and
-//! waits here.
+//! Monitor (Hoare 1974) of the machine that two threads share.
 //!
-//! Real time must not influence the outcome: before the main thread advances the clock, the blocked
-//! call has seen every event, and if it could return, its thread has read the clock.
+//! packetdrill's main thread plays the script, and is the only one that advances the clock. Its
+//! second thread makes blocking calls, and waits here. Real time must not influence the outcome.
+//! Before the main thread advances the clock, it therefore waits until the blocked call has seen
+//! every event and, if the call has returned, until its thread has read the clock.
 
 use crate::machine::Machine;
 use retx_drill::host::{Answer, Fault};
@@ -11,16 +11,18 @@ use retx_units::{Duration, Time};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
-/// Longest time that a call may wait: packetdrill sets no limit.
+/// Longest virtual time that a call may wait, because packetdrill sets no limit.
 const REACTION_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Cost of reading the clock in virtual time: packetdrill polls the clock until a time has come.
+/// Virtual time that reading the clock takes. Without it time would not pass while packetdrill
+/// polls the clock.
 const CLOCK_COST: Duration = Duration::from_micros(1);
 
-/// Longest real time to wait for the second thread, which ends without notice when a script fails.
+/// Longest real time to wait for the second thread, because it ends without notice when a script
+/// fails.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// Machine, and the call that waits for it.
+/// Machine, and the blocking call that waits for it.
 #[derive(Debug)]
 pub struct Monitor {
     inner: Mutex<Inner>,
@@ -37,7 +39,7 @@ struct Inner {
     /// Number of events so far.
     events: u64,
     waiter: Option<Waiter>,
-    /// Thread whose blocking call has returned, and which has not yet read the clock.
+    /// Thread whose blocking call has returned and which has not read the clock since.
     returned: Option<ThreadId>,
 }
 
@@ -72,11 +74,12 @@ impl Monitor {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // After a panic elsewhere the process is about to end; only the report remains.
+        // If the lock is poisoned, another thread has panicked and the process is about to end, so
+        // the state does not matter.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs an action on the machine that cannot wait.
+    /// Runs an action on the machine; the action must not wait.
     pub fn with<T>(&self, act: impl FnOnce(&mut Machine) -> T) -> T {
         let mut inner = self.lock();
         let result = act(&mut inner.machine);
@@ -95,7 +98,7 @@ impl Monitor {
         self.lock().waiter.is_some()
     }
 
-    /// Makes a call that may wait until `deadline`: `attempt` is repeated after every event.
+    /// Makes a call that may wait until `deadline`; `attempt` is repeated after every event.
     ///
     /// # Errors
     /// The error of `attempt`.
@@ -121,7 +124,7 @@ impl Monitor {
             if self.is_main() {
                 let next = inner.machine.next_timeout().min(deadline);
                 if next > latest {
-                    // Only this thread could end the wait, so the call would wait for ever.
+                    // The main thread would wait forever, because only it could end the wait.
                     return Ok(Answer::Error("EDEADLK"));
                 }
                 inner = self.advance(inner, next);
@@ -138,7 +141,7 @@ impl Monitor {
         }
     }
 
-    /// Advances the clock, and handles timers on the way.
+    /// Advances the clock to `to`, and handles the timers that are due before.
     fn advance<'a>(&'a self, inner: MutexGuard<'a, Inner>, to: Time) -> MutexGuard<'a, Inner> {
         let mut inner = self.let_thread_react(inner);
         loop {
@@ -154,7 +157,7 @@ impl Monitor {
         }
     }
 
-    /// Lets the second thread see all events, and react.
+    /// Waits until the second thread has seen all events and reacted.
     fn let_thread_react<'a>(&'a self, inner: MutexGuard<'a, Inner>) -> MutexGuard<'a, Inner> {
         if inner.is_idle() {
             return inner;
@@ -184,15 +187,15 @@ impl Monitor {
         inner.machine.now
     }
 
-    /// Advances the clock, and handles the events until then.
+    /// Advances the clock by `duration`, and handles the events in this time.
     pub fn sleep(&self, duration: Duration) {
         let inner = self.lock();
         let to = inner.machine.now + duration;
         drop(self.advance(inner, to));
     }
 
-    /// Advances the clock to the next packet that the machine sends; returns its time and bytes, or
-    /// `None` if there will be none.
+    /// Advances the clock until the machine sends its next packet. Returns the packet's time and
+    /// bytes, or `None` if no packet will be sent.
     pub fn receive(&self) -> Option<(Time, Vec<u8>)> {
         let mut inner = self.lock();
         let latest = inner.machine.now + REACTION_TIMEOUT;

@@ -1,7 +1,7 @@
 //! Configuration of the TCP under test, including the script's commands.
 //!
-//! packetdrill runs commands such as `sysctl` itself. If its `PATH` begins with programs that write
-//! their command line to a file instead, that file is read here.
+//! packetdrill itself runs commands such as `sysctl`. Its `PATH` can begin with programs that write
+//! their command line to a file instead; this file is read here.
 
 use retx_drill::{Change, configure};
 use retx_tcp::Config;
@@ -24,7 +24,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads `--so_flags`: `tcp=PRESET` and fields of it, separated by commas.
+    /// Reads `--so_flags`: `tcp=PRESET` and fields of this TCP, separated by commas.
     ///
     /// # Errors
     /// A part that is not `key=value`.
@@ -46,7 +46,7 @@ impl Settings {
         Self::new(flags, std::env::var_os(COMMANDS))
     }
 
-    /// The configuration after all commands so far.
+    /// Configuration after all commands so far.
     ///
     /// # Errors
     /// An unknown command, or a value that no endpoint can run with.
@@ -62,7 +62,7 @@ impl Settings {
         })
     }
 
-    /// Configuration, if commands were run since the last call; otherwise `None`.
+    /// New configuration if commands were run since the last call; otherwise `None`.
     ///
     /// # Errors
     /// As for [`Self::configuration`], or the file cannot be read.

@@ -1,11 +1,11 @@
-//! Tables as numpy arrays, moved rather than copied.
+//! Conversion of tables to numpy arrays, which take over the memory of the columns.
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use retx_record::{Column, Table};
 
-/// A dictionary from column to array, in the table's order.
+/// Dictionary from column name to array, in the order of the table.
 ///
 /// # Errors
 /// Python's memory error.
@@ -17,7 +17,7 @@ pub fn dictionary(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     Ok(dictionary)
 }
 
-/// Array of numbers; for a column of names, the array of codes and the list of names.
+/// Array of numbers, or for a column of names the array of codes and the list of names.
 pub fn array(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {
     Ok(match column {
         Column::Float(values) => PyArray1::from_vec(py, values).into_any(),

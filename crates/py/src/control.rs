@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Observes and cancels one call of `run` or `run_many`.
+/// Progress of one call of `run` or `run_many`, and its cancellation.
 #[pyclass(frozen, module = "retx._native")]
 #[derive(Default)]
 pub struct Control {
@@ -27,8 +27,8 @@ impl Control {
         Self::default()
     }
 
-    /// Share of the simulated time that has passed, 0 to 1. A run that ends early, because
-    /// everything has been sent, ends below 1.
+    /// Share of the simulated time that has passed, from 0 to 1. It stays below 1 if a run ends
+    /// early, because all flows are complete.
     #[getter]
     fn progress(&self) -> f64 {
         match self.total_nanos.load(Ordering::Relaxed) {

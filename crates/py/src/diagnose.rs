@@ -1,4 +1,4 @@
-//! Captures: a file in, the answer out.
+//! Diagnosis and measurement of captures.
 
 use crate::text::json;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::fs::File;
 use std::path::PathBuf;
 
-/// Diagnoses two captures of the same flows; the answer is JSON.
+/// Diagnoses two captures of the same flows; returns JSON.
 #[pyfunction]
 #[pyo3(signature = (path, other, pictured=None))]
 pub fn diagnose_pair(
@@ -34,7 +34,8 @@ pub fn diagnose_pair(
     }
 }
 
-/// Diagnoses a capture, with the picture of the flow of this number; the answer is JSON.
+/// Diagnoses a capture; returns JSON, with the time–sequence diagram of flow `pictured` if one is
+/// given.
 #[pyfunction]
 #[pyo3(signature = (path, pictured=None))]
 pub fn diagnose(py: Python<'_>, path: PathBuf, pictured: Option<usize>) -> PyResult<String> {
@@ -48,7 +49,7 @@ pub fn diagnose(py: Python<'_>, path: PathBuf, pictured: Option<usize>) -> PyRes
     }
 }
 
-/// Tables of the flow of this number as JSON; `null` if there is no such flow.
+/// Tables of flow `number` as JSON; `null` if there is no such flow.
 #[pyfunction]
 pub fn flow_tables(py: Python<'_>, path: PathBuf, number: usize) -> PyResult<String> {
     let name = path.display().to_string();
@@ -60,7 +61,7 @@ pub fn flow_tables(py: Python<'_>, path: PathBuf, number: usize) -> PyResult<Str
     }
 }
 
-/// A flow of a capture, and the path that it took.
+/// Diagnosis of a flow, and the measurements of its path.
 #[derive(Serialize)]
 struct Measured<'a> {
     capture: &'a Capture,
@@ -68,8 +69,7 @@ struct Measured<'a> {
     path: Option<&'a Path>,
 }
 
-/// Measures the path of the flow of this number, between two captures if there is a second one; the
-/// answer is JSON.
+/// Measures the path of flow `number`, between two captures if a second one is given; returns JSON.
 #[pyfunction]
 #[pyo3(signature = (path, number, other=None))]
 pub fn measure_path(

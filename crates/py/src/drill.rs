@@ -21,7 +21,7 @@ impl Drilled {
         }
     }
 
-    /// Line of the script, from 1; `None` if the verdict concerns no line.
+    /// Line of the script, counted from 1; `None` if the verdict concerns no line.
     #[getter]
     fn line(&self) -> Option<u32> {
         match &self.played.verdict {
@@ -41,7 +41,7 @@ impl Drilled {
         }
     }
 
-    /// Expectation of the script, if it can be shown.
+    /// Event that the script expects, if it can be printed.
     #[getter]
     fn expected(&self) -> Option<&str> {
         match &self.played.verdict {
@@ -50,7 +50,7 @@ impl Drilled {
         }
     }
 
-    /// Actual event, if it can be shown.
+    /// Actual event, if it can be printed.
     #[getter]
     fn actual(&self) -> Option<&str> {
         match &self.played.verdict {
@@ -80,8 +80,8 @@ impl Drilled {
 
 /// Plays a packetdrill script against retx's TCP.
 ///
-/// `tcp` is the preset for scripts that name none; `settings` are fields of it, as pairs of key and
-/// TOML value.
+/// `tcp` is the preset for scripts that name none. `settings` changes fields of it, as pairs of key
+/// and TOML value.
 #[pyfunction]
 #[pyo3(signature = (text, tcp, settings = Vec::new(), *, trace = false))]
 pub fn play_drill(

@@ -11,9 +11,10 @@ use retx_units::Duration;
 
 /// Emulates a scenario with this machine's kernel.
 ///
-/// `command` starts a process that calls `emulate_worker`. `programs` are tuples of a host, a shell
-/// command or `None` for an interactive shell, and whether the run waits for its end; with
-/// `programs_to_error` they write to standard error. Tables, segments and capture as for `run`.
+/// `command` starts a process that calls `emulate_worker`. Each of `programs` is a tuple: a host, a
+/// shell command (`None` for an interactive shell), and true if the run waits until the program
+/// ends. With `programs_to_error` programs write to standard error. `tables`, `segments` and
+/// `capture` have the meaning that they have in `run`.
 #[pyfunction]
 #[pyo3(signature = (
     scenario, control, *, command, backend = "tun", programs = Vec::new(),
@@ -101,15 +102,15 @@ pub fn emulate_calibrate(
     Ok(serde_json::to_string(&trials).expect("plain data"))
 }
 
-/// Runs the process that contains an emulation's hosts; returns its exit code at the end of the
-/// emulation. Its standard input is the socket to the emulator; `command` starts another such
-/// process.
+/// Runs the worker process of an emulation, which holds the hosts. Returns its exit code at the end
+/// of the emulation. Standard input must be the socket to the emulator; `command` starts another
+/// such process.
 #[pyfunction]
 pub fn emulate_worker(py: Python<'_>, command: Vec<String>, inner: bool) -> i32 {
     py.detach(|| worker::run(&command, inner))
 }
 
-/// Ends workers whose emulator has gone; returns their number.
+/// Ends workers whose emulator no longer exists; returns the number of ended processes.
 #[pyfunction]
 pub fn emulate_clean(py: Python<'_>) -> usize {
     py.detach(worker::clean)

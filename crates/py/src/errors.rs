@@ -1,4 +1,4 @@
-//! The errors of the Rust crates as Python exceptions.
+//! Conversion of the errors of the Rust crates to Python exceptions.
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::{PyErr, Python, create_exception};

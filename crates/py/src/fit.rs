@@ -1,4 +1,4 @@
-//! Fits of laws of loss, and draws from channels.
+//! Fits of loss models, and draws from channels.
 
 use crate::text::json;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -8,7 +8,7 @@ use retx_fit::loss::{Options, Series, fit, names};
 use retx_link::channel::{Channel, Config, Frame, Model};
 use retx_units::{StreamKey, Time};
 
-/// Fits laws of loss to copies of packets; the answer is JSON.
+/// Fits loss models to the transmissions of packets; returns JSON.
 #[pyfunction]
 #[pyo3(signature = (
     times_s, sizes_bytes, lost_probability, *, tested=Vec::new(), laws=Vec::new(),
@@ -39,7 +39,7 @@ pub fn fit_losses(
     }
 }
 
-/// Draws the fates of packets on a list of channels (JSON): true where one of them loses it.
+/// Draws the fates of packets on a list of channels (JSON): true if one of them loses the packet.
 #[pyfunction]
 #[pyo3(signature = (channels, times_s, sizes_bytes, *, seed=1, replication=0))]
 pub fn channel_losses<'py>(

@@ -25,14 +25,14 @@ use boundary::EndsWithoutMemory;
 use pyo3::prelude::*;
 #[cfg(not(all(target_os = "linux", feature = "large_pages")))]
 use std::alloc::System as Inner;
-/// Asks the system for large pages (`.cargo/config.toml`).
+/// jemalloc, which requests large pages from the system (`.cargo/config.toml`).
 #[cfg(all(target_os = "linux", feature = "large_pages"))]
 use tikv_jemallocator::Jemalloc as Inner;
 
 #[global_allocator]
 static ALLOCATOR: EndsWithoutMemory<Inner> = EndsWithoutMemory(Inner);
 
-/// Scenarios, runs and their results, for the Python package around it.
+/// Scenarios, runs and their results, for the Python package `retx`.
 #[pymodule]
 mod _native {
     use super::{PyModule, PyResult};

@@ -3,7 +3,8 @@
 use crate::boundary;
 use pyo3::prelude::*;
 
-/// Lets an abort of this process for want of memory end it with one sentence and status 1.
+/// Makes this process end with one sentence and status 1 if a library aborts it because memory is
+/// exhausted.
 #[pyfunction]
 pub fn catch_aborts() {
     boundary::catch_aborts();

@@ -57,7 +57,7 @@ impl RawResult {
         Self { summary: Some(summary), ..Self::new(scenario, emulated.outcome) }
     }
 
-    /// Copy of the scenario with these names for files of user code.
+    /// Copy of the scenario in which files of user code have the names in `code`.
     fn renamed(&self, code: &HashMap<String, String>) -> Cow<'_, retx_scenario::Scenario> {
         let mut scenario = Cow::Borrowed(&*self.scenario);
         if code.is_empty() {
@@ -73,7 +73,7 @@ impl RawResult {
         scenario
     }
 
-    /// Takes a table; its rows are freed while its columns are made.
+    /// Takes a table. Its rows are freed while the columns are built.
     fn table(&mut self, name: &str) -> Option<Table> {
         let Outcome { tables, names, .. } = &mut self.outcome;
         match name {
@@ -100,8 +100,8 @@ impl RawResult {
         }
     }
 
-    /// Summary as JSON text without rows: its `flows` and `links` are empty, and the lists of the
-    /// scenario are empty or left out.
+    /// Summary as JSON text without rows. Its `flows` and `links` are empty, and so are the lists
+    /// of the scenario, or they are left out.
     fn head(&self) -> String {
         let Some(summary) = &self.summary else {
             return json(&self.outcome.summary_head(Head(&self.scenario)));
@@ -131,8 +131,8 @@ impl RawResult {
             return json(part(summary[table].as_array().expect("a list"), first, count));
         }
         match table {
-            // Building the list of all rows for each request of a few of them would take quadratic
-            // time.
+            // Only the requested rows are built: building all rows for each request would take
+            // quadratic time.
             "flows" if self.outcome.datagrams.is_empty() => {
                 let flows = part(&self.outcome.flows, first, count);
                 json(&flows.iter().map(FlowRow::Tcp).collect::<Vec<_>>())
@@ -148,8 +148,8 @@ impl RawResult {
     }
 
     /// Writes the summary to `file` in the format of Python's library with `indent=2`, and a line
-    /// break. With `repeatable` it omits values of the clock; files of user code have the names in
-    /// `code`.
+    /// break. With `repeatable` it omits values that depend on the clock. Files of user code have
+    /// the names in `code`.
     fn write_summary(
         &self,
         file: &Bound<'_, PyAny>,
@@ -178,8 +178,8 @@ impl RawResult {
         json(&*self.renamed(&code))
     }
 
-    /// Scenario as the text of a file, every value written out; files of user code have the names
-    /// in `code`.
+    /// Scenario as the text of a file with every value written out. Files of user code have the
+    /// names in `code`.
     #[pyo3(signature = (code = HashMap::new()))]
     fn scenario_toml(&self, code: HashMap<String, String>) -> String {
         self.renamed(&code).to_toml()
@@ -200,15 +200,15 @@ impl RawResult {
         Ok(Some(dictionary))
     }
 
-    /// True if the run recorded the table of that name, whether it has been taken or not.
+    /// True if the run recorded the table of this name, even if the table has already been taken.
     fn recorded(&self, name: &str) -> bool {
         self.recorded.contains(&(name, true))
     }
 
     /// Table as a dictionary from column to array; its memory moves to numpy.
     ///
-    /// Numbers are arrays, in which NaN and 2^64 − 1 stand for absent values. Names are a pair: an
-    /// array of codes (2^32 − 1: absent), and the list of names.
+    /// Numbers are arrays, in which NaN and 2^64 − 1 stand for absent values. A column of names is
+    /// a pair: an array of codes (2^32 − 1 if absent), and the list of names.
     fn take<'py>(&mut self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
         let table = py
             .detach(|| self.table(name))
@@ -241,10 +241,10 @@ impl RawResult {
     }
 }
 
-/// One table of many runs, which its first column, `replication`, numbers. It is a table of the
-/// summary, as returned by `columns`, or of single events, as returned by `take`; the runs keep
-/// theirs. `None` for emulations and for tables that were taken before: those have to be joined
-/// from the tables of each run.
+/// One table of many runs; its first column is `replication`. `name` is a table of the summary (see
+/// `columns`) or of single events (see `take`). The results keep their own tables. `None` for
+/// emulations and for tables that were already taken; these have to be joined from the tables of
+/// each run.
 #[pyfunction]
 pub fn stacked<'py>(
     py: Python<'py>,

@@ -9,11 +9,11 @@ use retx_sim::{Batch, CapturePoint, Options, Within};
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-/// Simulates a scenario. `tables` records drops and episodes, `segments` segments and
-/// acknowledgments. `reference` turns off everything that exists only for speed.
+/// Simulates a scenario. `tables` records drops and episodes, `segments` records segments and
+/// acknowledgments. `reference` disables everything that exists only for speed.
 ///
-/// `capture` lists pairs of a link and the node at whose end of it packets are captured; with
-/// `None` there is no capture, with an empty list the capture is at the first flow's sender.
+/// `capture` is a list of capture points, each a link and one of its two nodes. With an empty list
+/// the capture is at the first flow's sender; with `None` there is no capture.
 #[pyfunction]
 #[pyo3(signature = (
     scenario, control, *, replication = 0, tables = true, segments = true, capture = None,
@@ -77,8 +77,8 @@ pub fn within(work: &mut (dyn FnMut() + Send)) {
     work();
 }
 
-/// Environment of a thread that calls user code: attached to the interpreter once, which makes the
-/// calls much cheaper.
+/// Environment of a thread that calls user code. The thread is attached to the interpreter once,
+/// which makes the calls much cheaper.
 pub fn prepared(work: &mut (dyn FnMut() + Send)) {
     Python::attach(|py| py.detach(work));
 }

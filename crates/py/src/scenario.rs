@@ -14,8 +14,8 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Capture points: the ends of links that are named by link and node, or the sender of the
-    /// first flow.
+    /// Capture points for pairs of a link and a node; for an empty list, the sender of the first
+    /// flow.
     ///
     /// # Errors
     /// The link does not exist, or has no such end.
@@ -90,8 +90,8 @@ impl Scenario {
 
 /// Reads and checks the text of a scenario file.
 ///
-/// `name` is the name of the file in messages; `overrides` are pairs of key and TOML value, as with
-/// `--set`; `find` finds user code and data files, see [`PythonLoader`].
+/// `name` is the name of the file in messages. `overrides` are pairs of key and TOML value, as with
+/// `--set`. `find` finds user code and data files; see [`PythonLoader`].
 #[pyfunction]
 #[pyo3(signature = (text, name, overrides = Vec::new(), find = None))]
 pub fn parse(
@@ -126,8 +126,8 @@ pub fn from_json(
     parse(py, &toml, "", overrides, find)
 }
 
-/// Expands the `topology` of a scenario given as JSON text: returns JSON text with its links and
-/// flows in place of it, unchecked.
+/// Expands the `topology` of a scenario given as JSON text. Returns JSON text with the topology's
+/// links and flows in its place, unchecked.
 #[pyfunction]
 pub fn expand_topology(text: &str) -> PyResult<String> {
     retx_scenario::expand_topology(text).map_err(|error| refused(&error))

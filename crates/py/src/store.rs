@@ -1,4 +1,4 @@
-//! Results of runs for files or for Python.
+//! Results of runs, to be written to files or read in Python.
 
 use crate::columns::array;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyDict};
 use retx_store::{Columns, Source, Value, file};
 use std::path::PathBuf;
 
-/// Runs by the key of their point: ranges of replications, each as its first one and their number.
+/// Runs by the key of their point, as ranges of replications: the first one, and their number.
 type Runs = Vec<(String, Vec<(u64, u64)>)>;
 /// Value of a run: point, replication, name, value.
 type Named = (u64, u64, String, f64);
@@ -57,15 +57,15 @@ impl Batch {
         self.inner.table(name).map(|table| arrays(py, table)).transpose()
     }
 
-    /// Sums of the runs by point, which may occur several times: point, number of runs, events of
-    /// the last one, events of all.
+    /// Sums over the runs of each point: point, number of runs, events of the last run, events of
+    /// all runs. A point may occur several times.
     fn runs(&self) -> Vec<(u64, u64, u64, u64)> {
         let each = self.inner.runs().into_iter();
         each.map(|it| (it.point, it.runs, it.last_events, it.events)).collect()
     }
 
-    /// Values of a column in a table with names: point, replication, name, value. `name` and
-    /// `direction` select rows.
+    /// Values of a column as tuples: point, replication, name, value. `name` and `direction` select
+    /// rows.
     #[pyo3(signature = (table, measure, name = None, direction = None))]
     fn series(
         &self,
@@ -108,7 +108,7 @@ impl Table {
         .collect()
     }
 
-    /// Dictionary from column to array, as from `RawResult.take`.
+    /// Dictionary from column to array, as returned by `RawResult.take`.
     fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         arrays(py, &self.columns)
     }
@@ -119,8 +119,8 @@ impl Table {
     }
 }
 
-/// Joins one table of several batches, sorted by point and replication; `keys` are the keys of the
-/// points. None if no batch has it.
+/// Joins one table of several batches, sorted by point and replication. `keys` are the keys of the
+/// points. None if no batch has the table.
 #[pyfunction]
 pub fn joined(
     py: Python<'_>,

@@ -21,8 +21,9 @@ use std::time::Duration;
 type Changes = Vec<(String, String)>;
 type Parsed = PyResult<Vec<retx_scenario::Scenario>>;
 
-/// Reads and checks a scenario once for each of `points`, whose changes apply after `overrides`; on
-/// all cores. `samples` keeps the scenario's `sample_interval`. Title and `[sweep]` are left out.
+/// Reads and checks a scenario once for each of `points`, on all cores. The changes of a point
+/// apply after `overrides`. With `samples` the scenario's `sample_interval` is kept. Title and
+/// `[sweep]` are left out.
 #[pyfunction]
 #[pyo3(signature = (text, name, overrides, points, *, find = None, samples = false, threads))]
 pub fn parse_points(
@@ -76,7 +77,7 @@ pub fn toml_of_json(text: &str) -> PyResult<String> {
     retx_scenario::from_json(text).map_err(|error| refused(&error))
 }
 
-/// Checks a `[sweep]` given as JSON text, and expands its ranges: returns JSON text with
+/// Checks a `[sweep]` given as JSON text, and expands its ranges. Returns JSON text with
 /// `replications`, `until`, `cases`, `axes` (tables of lists that vary together) and `hypercube`.
 #[pyfunction]
 pub fn read_sweep(text: &str) -> PyResult<String> {
@@ -141,7 +142,7 @@ type Failed = (u64, u64, PyErr);
 
 #[pymethods]
 impl Pool {
-    /// `user_code` prepares the threads for user code.
+    /// Creates a pool; `user_code` prepares its threads for user code.
     #[new]
     #[pyo3(signature = (control, *, threads, user_code = false))]
     fn new(control: &Control, threads: NonZeroUsize, user_code: bool) -> Self {
@@ -151,8 +152,9 @@ impl Pool {
     }
 
     /// Adds `count` replications of a scenario, starting with replication `first`. `tables` are
-    /// recorded besides the summaries: `segments` (with `acks`), `drops`, `episodes`. Results of
-    /// jobs of one `kind` come in the same batches; they must record the same tables.
+    /// recorded in addition to the summaries: `segments` (with `acks`), `drops`, `episodes`.
+    /// Results of jobs of the same `kind` are returned in the same batches, so these jobs must
+    /// record the same tables.
     #[pyo3(signature = (label, scenario, first, count, *, tables = Vec::new(), kind = 0))]
     fn submit(
         &self,
@@ -174,8 +176,9 @@ impl Pool {
         self.with(|pool| pool.submit(Job { label, kind, options, scenario, first, count }))
     }
 
-    /// Results since the last call, once everything is done, a run has failed, or this time has
-    /// passed: batches, each of one kind; true if no work is left; and the failed runs.
+    /// Waits until everything is done, a run has failed, or `timeout_s` has passed. Returns the
+    /// results since the last call as batches of one kind each, true if no work is left, and the
+    /// failed runs.
     fn take(&self, py: Python<'_>, timeout_s: f64) -> PyResult<(Vec<Batch>, bool, Vec<Failed>)> {
         let timeout = Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0));
         let found = py.detach(|| self.with(|pool| pool.take(timeout)))?;

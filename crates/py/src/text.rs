@@ -16,7 +16,7 @@ pub fn json<T: Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string(value).expect("plain data")
 }
 
-/// Writes data as JSON and a line break, in pieces, to a text file of Python's.
+/// Writes data as JSON and a line break, in pieces, to a Python text file.
 ///
 /// # Errors
 /// The exception of the file's `write`; `KeyboardInterrupt`.
@@ -46,7 +46,7 @@ impl Write for Pieces<'_> {
         Ok(bytes.len())
     }
 
-    /// Passes on the bytes up to the last complete character.
+    /// Passes the bytes up to the last complete character to the function.
     fn flush(&mut self) -> io::Result<()> {
         let whole = match str::from_utf8(&self.kept) {
             Ok(text) => text,

@@ -15,14 +15,15 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use std::sync::LazyLock;
 
-/// Everything that a scenario can name, by kind: `tcp` (presets), `congestion_control`,
+/// All choices that a scenario can name, by kind: `tcp` (presets), `congestion_control`,
 /// `loss_detection`, `loss_cause`, `rto`, `backoff`, `spurious`, `channel`, `queue`, `repair` (keys
 /// of a link), `wlan` (standards), `relay`, `application`, `topology` (shapes).
 ///
 /// Each kind is a list of `{ name, summary, parameters }`; each parameter is `{ name, type, doc,
-/// required }`, with `default` if it has one and `values`, a list of `{ name, doc }`, if only those
-/// are allowed. A preset's parameters are all fields of a TCP with its values as defaults, a
-/// standard's all keys of a wlan with its values.
+/// required }`, with `default` if it has one, and `values`, a list of `{ name, doc }`, if only
+/// these values are allowed. The parameters of a preset are all fields of a TCP, with the preset's
+/// values as defaults. The parameters of a standard are all keys of a wlan, with the standard's
+/// values as defaults.
 pub fn describe() -> Value {
     let kinds = [
         ("tcp", tcp()),
@@ -59,7 +60,8 @@ fn tcp() -> Value {
 /// Description of the Linux presets.
 const LINUX_NAMES: &str = ". Names of congestion controls are the kernel's";
 
-/// Congestion controls; the summary mentions names with another meaning under the Linux presets.
+/// Congestion controls. The summary mentions if the name has another meaning under the Linux
+/// presets.
 fn congestion_controls() -> Value {
     let mut all = choices(congestion_control::Config::schemas());
     for choice in all.as_array_mut().into_iter().flatten() {
@@ -127,10 +129,10 @@ fn repairs() -> Value {
     ])
 }
 
-/// Shapes of a topology. Their parameters are tables with all keys of a link or a flow. Inlining
-/// the schemas of these tables would take most of the time, although the description only says
-/// "table". Therefore definitions are shared, and a parameter gets the outermost keys of its
-/// definition.
+/// Shapes of a topology, with their schemas. Their parameters are tables with all keys of a link or
+/// a flow. Inlining the schemas of these tables would take most of the time, although the
+/// description only says "table". Definitions are therefore shared, and only the outermost keys of
+/// a definition are copied to the parameter.
 fn shapes() -> Vec<(&'static str, Schema)> {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let mut shapes = Topology::schemas(&mut generator);
@@ -164,7 +166,7 @@ fn choices(schemas: Vec<(&'static str, Schema)>) -> Value {
     schemas.into_iter().map(of_choice).collect()
 }
 
-/// Description of a choice. The macro `json!` would copy all parameters.
+/// Description of a choice. It is built without the macro `json!`, which would copy all parameters.
 fn entry(name: &str, summary: Value, parameters: Vec<Value>) -> Value {
     let mut entry = Map::new();
     entry.insert("name".into(), name.into());
@@ -202,8 +204,8 @@ fn doc(schema: &Value) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Types of values with a unit, by the name that a description gives them. They are generated
-/// once, because every property of every choice is compared with them.
+/// Schemas of the types with a unit, each with its name in descriptions. They are generated once,
+/// because every property of every choice is compared with them.
 static UNITS: LazyLock<[(&str, Schema); 5]> = LazyLock::new(|| {
     let mut generator = inline_generator();
     [
@@ -217,7 +219,7 @@ static UNITS: LazyLock<[(&str, Schema); 5]> = LazyLock::new(|| {
 
 /// `duration`, `rate`, `distance`, `probability`, `size`, or the schema's own type.
 fn type_name(property: &Value) -> String {
-    // The description of a field replaces its type's; the rest of the schema stays.
+    // A field replaces the description of its type, so descriptions are ignored in the comparison.
     let holds = |unit: &Schema| {
         let unit = unit.as_object().expect("units have schemas");
         unit.iter().all(|(key, value)| key == "description" || property.get(key) == Some(value))

@@ -41,7 +41,7 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    /// Values of the text; always a table.
+    /// Values of the text, always a table.
     pub fn values(&self) -> &Value {
         &self.values
     }
@@ -54,7 +54,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Locates a problem: in an override that touched its path, otherwise on a line of the text.
+    /// Locates a problem: in an override that has set its path, otherwise on a line of the text.
     pub fn refuse(&self, made: &Made<'_>, problem: &Problem) -> ScenarioError {
         let mut error = ScenarioError::plain(self.file, &problem.message);
         let written = made.origins.written(&problem.path);
@@ -77,7 +77,8 @@ impl<'a> Document<'a> {
         error
     }
 
-    /// Position of the deepest step of the path that occurs in the text, if the text is a file's.
+    /// Position of the deepest step of the path that occurs in the text; `None` if the text is not
+    /// that of a file.
     pub fn position(&self, path: &[Step]) -> Option<Position> {
         let span = if self.file.is_empty() { None } else { self.place(path) };
         span.map(|span| position_of(self.text, span.start))
@@ -125,7 +126,7 @@ impl<'a> Made<'a> {
     }
 }
 
-/// Path in the notation of overrides: list elements by their name, if they have one.
+/// Path in the notation of overrides. List elements are given by their name, if they have one.
 pub fn path_text(values: &Value, path: &[Step]) -> String {
     let mut parts = Vec::with_capacity(path.len());
     let mut value = Some(values);

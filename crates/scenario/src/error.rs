@@ -9,12 +9,12 @@ pub struct ScenarioError {
     pub file: String,
     /// Position in the file; `None` if the error has no single position or lies in an override.
     pub position: Option<Position>,
-    /// Change that causes the error, as `with key = value`: from `--set`, another option, or
-    /// Python.
+    /// Override that causes the error, as `with key = value`. It comes from `--set`, another
+    /// option, or Python.
     pub r#override: Option<String>,
     /// Key in the notation of overrides and sweeps; empty for the file as a whole.
     pub path: String,
-    /// Problem, with the offending value and what is allowed.
+    /// Problem, with the invalid value and the valid ones.
     pub message: String,
 }
 
@@ -127,8 +127,8 @@ impl Problem {
 /// Number of characters that a shortened message keeps at either end.
 const KEPT_CHARS: usize = 400;
 
-/// Fits a message into one line of a terminal: control characters are escaped, and the middle of a
-/// long message (which quotes a long value) is cut out.
+/// Fits a message into one line of a terminal. Control characters are escaped, and the middle of a
+/// long message, which quotes a long value, is cut out.
 pub fn one_line(text: &str) -> String {
     let count = text.chars().count();
     let mut line = String::with_capacity(text.len().min(4 * KEPT_CHARS));

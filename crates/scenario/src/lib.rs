@@ -1,7 +1,7 @@
-//! Scenario files: text in, checked types out. This crate reads no files; the caller may pass a
-//! function that reads those that a scenario names.
+//! Scenario files: text in, checked types out.
 //!
-//! Stages of reading: `document` (TOML to values with positions) → `overrides` (`--set`) →
+//! This crate reads no files. The caller may pass a function that reads the files that a scenario
+//! names. Stages of reading: `document` (TOML to values with positions) → `overrides` (`--set`) →
 //! `topology` (a shape to its links and flows) → `traces` (embeds trace files) → `file` (values to
 //! the tables that users write) → `resolve` (tables to a [`Scenario`], with names resolved, presets
 //! merged and routes computed). Each error names the file, the line, the key, the value and what is
@@ -68,7 +68,7 @@ pub const TEXT_MAX_BYTES: usize = 16 << 20;
 /// Largest number of flows in a scenario, after expanding `count`.
 pub const FLOWS_MAX: u32 = 1_000_000;
 
-/// Text of a scenario, and overrides from the command line.
+/// Text of a scenario, and overrides.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
     /// Name of the file, for messages. Empty if the text comes from no file (see [`from_json`]):
@@ -81,7 +81,7 @@ pub struct Source<'a> {
     pub overrides: &'a [(String, String)],
 }
 
-/// Access to what a scenario names and does not contain.
+/// Access to the files and code that a scenario names.
 #[derive(Clone, Copy)]
 pub struct Outside<'a> {
     /// Reads trace files, which become part of the scenario.
@@ -113,7 +113,7 @@ pub fn parse_with(source: &Source<'_>, outside: Outside<'_>) -> Result<Scenario,
 fn parse_whole(source: &Source<'_>, outside: Outside<'_>) -> Result<Scenario, ScenarioError> {
     let document = Document::parse(source.name, source.text)?;
     read(&document, source.overrides, outside).map_err(|error| {
-        // An error that concerns two keys may point to a line that is valid in the unchanged file.
+        // An error that concerns two keys may point to a line that is valid without the overrides.
         let blamed = error.r#override.is_some() || source.overrides.is_empty();
         if !blamed && read(&document, &[], outside).is_ok() {
             error.blame_overrides(source.overrides)
@@ -141,7 +141,7 @@ fn read(
         })?;
     }
     apply(document, &mut values, &mut applied, others)?;
-    // Copied only if there is a trace to embed.
+    // The values are copied only if there is a trace to embed.
     let embedded = traces::are_named(&values).then(|| traces::embed(values.to_mut(), files));
     let embedded = embedded.unwrap_or(Ok(()));
     embedded.and_then(|()| resolve::read(&values, code)).map_err(|problem| {
@@ -165,9 +165,9 @@ fn apply<'a>(
     Ok(())
 }
 
-/// Changes some fields of a TCP as `--set` does, such as `delayed_ack.segments=1`, outside a
-/// scenario. With `is_linux` the TCP starts from a Linux preset, and names of congestion controls
-/// are the kernel's.
+/// Changes some fields of a TCP outside a scenario, as `--set` does in one, such as
+/// `delayed_ack.segments=1`. If `is_linux` is true, the TCP starts from a Linux preset, and names
+/// of congestion controls are those of the kernel.
 ///
 /// # Errors
 /// An unknown key, or a value that no endpoint can run with.
@@ -209,8 +209,8 @@ pub fn from_json(json: &str) -> Result<String, ScenarioError> {
         .map_err(|(path, message)| ScenarioError { path, ..ScenarioError::plain("", &message) })
 }
 
-/// Expands the `topology` of a scenario given as JSON: returns JSON with its links and flows in
-/// place of it. They are not checked.
+/// Expands the `topology` of a scenario given as JSON. Returns JSON with the topology's links and
+/// flows in its place; they are not checked.
 ///
 /// # Errors
 /// Not JSON, not an object, an unknown shape, or unknown parameters.

@@ -4,9 +4,11 @@
 use retx_tcp::presets;
 use serde_json::{Map, Value};
 
-/// Resolves `choice` in a TCP that starts from a Linux preset and has inherited `inherited`.
+/// Resolves the congestion control `choice` of a TCP that starts from a Linux preset and has
+/// inherited `inherited`.
 ///
-/// A parameter that the kernel's module lacks selects the model of the RFC or paper, which has it.
+/// If `choice` has a parameter that the kernel's module lacks, it means the model of the RFC or
+/// paper, which has this parameter.
 pub fn meant(choice: &Value, inherited: Option<&Value>) -> Value {
     let own = match choice {
         Value::String(name) => Map::from_iter([("name".to_owned(), name.as_str().into())]),

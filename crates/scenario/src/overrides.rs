@@ -8,7 +8,8 @@ use retx_tcp::presets;
 use serde_json::{Map, Value};
 use toml::de::DeValue;
 
-/// Keys whose value is a choice, and the key of its name when it is written as a table.
+/// Keys whose value is a choice, each with the key that holds the name if the choice is written as
+/// a table.
 pub const CHOICES: &[(&str, &str)] = &[
     (topology::KEY, topology::TAG),
     ("queue", "discipline"),
@@ -24,8 +25,8 @@ pub const CHOICES: &[(&str, &str)] = &[
 
 /// Applies one change; returns the path that it has set.
 ///
-/// Elements of `link` and `flow` are named, those of other lists numbered. A choice written as a
-/// bare name becomes a table when one of its parameters is set.
+/// Elements of `link` and `flow` are addressed by name, those of other lists by number. A choice
+/// written as a bare name becomes a table when one of its parameters is set.
 ///
 /// # Errors
 /// The key names something that does not exist, or the value is not TOML.
@@ -80,7 +81,7 @@ fn unquoted(part: &str) -> &str {
     bare('"').or_else(|| bare('\'')).unwrap_or(part)
 }
 
-/// Reads a value as TOML; anything that is not TOML is a string, so that `--set flow.a.tcp=reno`
+/// Reads a value as TOML. Text that is not valid TOML is a string, so that `--set flow.a.tcp=reno`
 /// and `--set link.a.delay="20 ms"` need no second pair of quotes.
 fn parse_value(text: &str) -> Result<Value, Problem> {
     let trimmed = text.trim();
@@ -122,8 +123,8 @@ fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a str> + Cl
     ))
 }
 
-/// Sets `forward.channel.p` of a link whose channel applies to both directions: the direction first
-/// gets its own copy.
+/// Prepares setting `forward.channel.p` of a link whose channel applies to both directions: the
+/// direction gets its own copy of the channel.
 fn inherit(link: &mut Value, way: &str, key: &str) {
     let Value::Object(link) = link else { return };
     if !matches!(way, "forward" | "reverse") {
@@ -136,7 +137,7 @@ fn inherit(link: &mut Value, way: &str, key: &str) {
     }
 }
 
-/// Sets `tcp.reno.mss` where flows name the preset itself: the file first gets a table for it.
+/// Prepares setting `tcp.reno.mss` if flows name the preset itself: the file gets a table for it.
 fn start_from_preset(tcp: &mut Value, name: &str) {
     if let Value::Object(tables) = tcp
         && !tables.contains_key(name)

@@ -1,12 +1,12 @@
 //! Reading of long texts, piece by piece.
 //!
-//! A scenario of 10,000 flows with links of their own has 30,000 list elements. Held as one tree of
-//! values with their positions, they take forty times the memory of their text. The text is
-//! therefore cut where `[[link]]`, `[[flow]]` or another list continues, and each piece is
-//! converted to the tables of the file before the next is read.
+//! A scenario of 10,000 flows with their own links has 30,000 list elements. As one tree of values
+//! with positions, they would take forty times the memory of the text. The text is therefore cut at
+//! headers of list elements such as `[[link]]` and `[[flow]]`. Each piece is converted to the
+//! tables of the file before the next piece is read.
 //!
-//! Only valid texts are read this way. If anything is unexpected, the text is read as a whole,
-//! which yields the error and its position; the same happens if a cut falls into a value, because
+//! Only valid texts are read in this way. If anything is unexpected, the text is read as a whole,
+//! which yields the error and its position. This also happens if a cut falls into a value, because
 //! the piece is then not valid TOML.
 
 use crate::file::{File, FlowTable, LinkTable, RouteTable};
@@ -23,7 +23,7 @@ const SHORT_BYTES: usize = 1 << 18;
 /// Approximate length of a piece.
 const PIECE_BYTES: usize = 1 << 16;
 
-/// Lists that may be split, each element under its own header.
+/// Lists that may be split: each element has its own header.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Lists {
@@ -78,8 +78,8 @@ fn values(piece: &str) -> Option<Value> {
     (!traces::are_named(&values)).then_some(values)
 }
 
-/// Iterator over a text: the part up to its first list, then pieces that each begin with the header
-/// of a list element.
+/// Iterator over a text. It returns the part before the first list, then pieces that each begin
+/// with the header of a list element.
 struct Pieces<'a> {
     rest: &'a str,
     /// Minimum length of the next piece, bytes.

@@ -1,4 +1,4 @@
-//! Points of a sweep: one scenario with different values.
+//! Points of a sweep: one scenario with different values for some keys.
 
 use crate::document::Document;
 use crate::error::{ScenarioError, Step, listed, one_line, with};
@@ -24,7 +24,7 @@ pub fn parse_points(
     points.iter().map(one).collect()
 }
 
-/// Rephrases an error in terms of the sweep.
+/// Attributes an error to the line of the sweep that causes it.
 fn rephrased(
     error: ScenarioError,
     document: &Document<'_>,
@@ -44,7 +44,7 @@ fn rephrased(
     if error.r#override.is_some() || source.overrides.is_empty() && changes.is_empty() {
         return error;
     }
-    // An error that concerns two keys: blame all changes of the point.
+    // The error concerns two keys, so it is attributed to all changes of the point.
     let said = one_line(&format!("sweep: {}", listed(changes)));
     ScenarioError { position: None, r#override: Some(said), ..error }
 }

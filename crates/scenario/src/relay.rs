@@ -92,7 +92,7 @@ impl JsonSchema for Relay {
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut schema = choice::schema("kind", Self::schemas());
-        // A kind is never a bare name here, because a relay has a name and a node.
+        // A bare name is not a valid relay, because a relay also has a name and a node.
         if let Some(forms) = schema.get_mut("anyOf").and_then(serde_json::Value::as_array_mut) {
             forms.remove(0);
         }

@@ -22,15 +22,16 @@ use retx_units::{Duration, Rate};
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Ethernet: preamble 8, header 14, checksum 4, gap 12 bytes (IEEE 802.3).
+/// Overhead of Ethernet in bytes: preamble 8, header 14, checksum 4, gap 12 (IEEE 802.3).
 const OVERHEAD_DEFAULT: u32 = 38;
 /// MTU of Ethernet, bytes.
 const MTU_DEFAULT: u32 = 1500;
-/// IPv4 header and a TCP header with the largest options, bytes.
+/// Bytes of an IPv4 header and a TCP header with the most options.
 const MTU_MIN: u32 = 20 + 60;
 /// Largest IPv4 packet (RFC 791 §3.1), bytes.
 const MTU_MAX: u32 = 65_535;
-/// Exceeds the overhead of any link layer, and keeps the bits of a frame far from overflow.
+/// Maximum overhead. It exceeds that of any link layer, and keeps the number of bits of a frame far
+/// from overflow.
 const OVERHEAD_MAX: u32 = 65_535;
 
 /// Reads the values of a file as a scenario; `loader` finds user code.
@@ -185,7 +186,7 @@ fn link(table: LinkTable) -> Result<Link, Problem> {
     Ok(Link { name: table.name, ends: table.ends, forward, reverse })
 }
 
-/// Resolves one direction: its own values, otherwise the link's, otherwise the defaults.
+/// Resolves one direction. Its own values come first, then those of the link, then the defaults.
 fn direction(link: &LinkTable, own: &DirectionTable, way: &str) -> Result<Direction, Problem> {
     // An error in a value that both directions inherit is reported at the link.
     let blame = |key: &str, owned: bool, message: String| {

@@ -11,8 +11,8 @@ use retx_link::{channel, queue};
 use retx_units::{Duration, Rate};
 use serde_json::{Map, Value};
 
-/// Checked scenario. It serialises to a file in which everything is explicit and which parses to an
-/// equal scenario.
+/// Checked scenario. It serialises to a file in which every value is explicit; this file parses to
+/// an equal scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
     /// Title; may be empty.
@@ -79,7 +79,8 @@ pub struct Direction {
     pub mtu: u32,
     /// Queue discipline.
     pub queue: queue::Config,
-    /// Channel models; the first that loses a frame decides. May be empty.
+    /// Channel models, which a frame passes in this order; may be empty. The first one that loses
+    /// the frame gives the reason.
     pub channel: Vec<channel::Config>,
     /// Link-layer repair.
     pub repair: Option<repair::Config>,
@@ -88,8 +89,7 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// False if packets sent from `start` on arrive without any delay, according to the values at
-    /// the start.
+    /// False if packets sent at or after `start` arrive without any delay.
     pub(crate) fn takes_time(&self, start: Duration) -> bool {
         self.rate.is_some()
             || !self.delay.is_zero()
@@ -257,7 +257,7 @@ impl Link {
     }
 }
 
-/// A single flow of those that a [`Flow`] stands for.
+/// One of the equal flows for which a [`Flow`] stands.
 #[derive(Debug, Clone, Copy)]
 pub struct ExpandedFlow<'a> {
     /// Properties shared with its siblings.
@@ -269,7 +269,7 @@ pub struct ExpandedFlow<'a> {
 }
 
 impl ExpandedFlow<'_> {
-    /// Name of the flow; of several equal flows `NAME.0`, `NAME.1`, …
+    /// Name of the flow; `NAME.0`, `NAME.1`, … for several equal flows.
     pub fn name(&self) -> String {
         if self.flow.count == 1 {
             self.flow.name.clone()
@@ -280,7 +280,7 @@ impl ExpandedFlow<'_> {
 }
 
 impl Scenario {
-    /// Every flow, `count` expanded, in the order of the file.
+    /// Every flow in the order of the file, after expanding `count`.
     pub fn expanded_flows(&self) -> impl Iterator<Item = ExpandedFlow<'_>> {
         self.flows.iter().flat_map(Flow::expanded)
     }
@@ -303,8 +303,8 @@ impl Scenario {
         ends.chain(stations).map(String::as_str).filter(|node| seen.insert(*node)).collect()
     }
 
-    /// Path of packets from one node to another unless a route changes it; `None` if there is none
-    /// or the two are not different nodes.
+    /// Default path of packets from one node to another; `None` if there is none, or the nodes are
+    /// equal.
     pub fn way(&self, from: &str, to: &str) -> Option<Vec<Hop>> {
         let network = Network::new(&self.links, &self.wlans, &self.routes);
         network.expect("the routes have been laid before").way(from, to)

@@ -17,7 +17,7 @@ pub fn json_schema() -> String {
     text
 }
 
-/// Removes null from the schema, because TOML has none: optional keys are left out.
+/// Removes null from the schema. TOML has no null; optional keys are left out.
 pub fn without_null(mut schema: Schema) -> Schema {
     RecursiveTransform(|schema: &mut Schema| {
         let Some(table) = schema.as_object_mut() else { return };
@@ -49,7 +49,7 @@ pub fn without_null(mut schema: Schema) -> Schema {
 
 /// Schema of `[tcp.NAME]`: every field of a TCP, none required, and `like`.
 pub fn tcp_tables(generator: &mut SchemaGenerator) -> Schema {
-    // Inlined, because as a definition it would describe a complete TCP.
+    // The schema is inlined, because the shared definition describes a complete TCP.
     let mut fields = SchemaGenerator::new(generator.settings().clone().with(|settings| {
         settings.inline_subschemas = true;
     }))
@@ -72,9 +72,9 @@ pub fn tcp_tables(generator: &mut SchemaGenerator) -> Schema {
         for key in &optional {
             properties.insert(key.clone(), or_none(properties[key].clone()));
         }
-        // Parameters and names of choices are optional, because a TCP may inherit them. Exception:
-        // the name of a choice that accepts any parameter, because the schema would then accept
-        // everything.
+        // Parameters and names of choices are optional, because a TCP may inherit them. An
+        // exception is the name of a choice that accepts any parameter: without it the schema would
+        // accept everything.
         for (key, tag) in CHOICES.iter().filter(|choice| choice.1 == "name") {
             let forms = properties.get_mut(*key).and_then(|choice| choice.get_mut("anyOf"));
             for form in forms.and_then(Value::as_array_mut).expect("a choice has forms") {
@@ -87,7 +87,7 @@ pub fn tcp_tables(generator: &mut SchemaGenerator) -> Schema {
                 }
             }
         }
-        // Merged key by key, so that its parts are optional as well.
+        // A TCP merges this table key by key, so its keys are optional as well.
         if let Some(Value::Object(delayed_ack)) = properties.get_mut("delayed_ack") {
             delayed_ack.remove("required");
         }

@@ -1,7 +1,6 @@
 //! Suggestions: "did you mean …?"
 
-/// Names longer than this are not compared, and lists are cut after this many names, so that
-/// messages stay readable and cheap for any file.
+/// Maximum length of names that are compared, so that suggestions are cheap for any file.
 const NAME_MAX_CHARS: usize = 64;
 const LISTED_MAX: usize = 40;
 
@@ -25,7 +24,7 @@ pub fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) ->
     nearest(word, names).map_or(String::new(), |name| format!("; did you mean \"{name}\"?"))
 }
 
-/// List of names; a long list is cut and ends with the number of further names.
+/// List of names. A long list is cut, and ends with the number of further names.
 pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut names = names.into_iter();
     let shown: Vec<&str> = names.by_ref().take(LISTED_MAX).collect();

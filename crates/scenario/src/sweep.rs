@@ -1,9 +1,9 @@
 //! `[sweep]`: the values varied by `retx sweep`, and the number of runs of each point.
 //!
-//! Keys of the scenario, in quotes or not, with a list of values or a range; tables of such keys
-//! under `[[sweep.zip]]`, whose lists advance together; `[sweep.latin_hypercube]`, whose points are
-//! spread over all its keys at once; `[[sweep.case]]`, points with a name. The grid is the product
-//! of all of these.
+//! The table contains keys of the scenario, in quotes or not, each with a list of values or a
+//! range. `[[sweep.zip]]` contains such keys whose lists advance together;
+//! `[sweep.latin_hypercube]` contains keys over whose ranges the points are spread together;
+//! `[[sweep.case]]` is a point with a name. The grid is the product of all of these.
 
 mod case;
 mod range;
@@ -28,7 +28,7 @@ const OWN_KEYS: [&str; 5] = ["replications", "until", "case", "zip", "latin_hype
 /// Checked `[sweep]`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Sweep {
-    /// Number of runs of each point; the initial number if `until` is set.
+    /// Number of runs of each point; with `until`, the initial number.
     pub replications: Option<u64>,
     /// Stopping rule for the runs of a point.
     pub until: Option<Until>,
@@ -40,7 +40,7 @@ pub struct Sweep {
     pub hypercube: Option<Hypercube>,
 }
 
-/// Keys that vary together: lists of equal length.
+/// Keys that vary together, with lists of equal length.
 pub type Axis = Map<String, Value>;
 
 /// Stopping rule: runs are added until the mean of a quantity has this precision.
@@ -163,7 +163,7 @@ fn until(value: &Value) -> Result<Until, Problem> {
 }
 
 /// Keys of the scenario with their ranges. In TOML, a key without quotes such as `link.cloud.rate`
-/// is nested tables.
+/// stands for nested tables.
 fn flat(table: &Map<String, Value>, own: &[&str]) -> Vec<(Vec<String>, Value)> {
     let mut found = Vec::new();
     let mut todo: Vec<(Vec<String>, &Value)> = Vec::new();

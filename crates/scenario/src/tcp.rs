@@ -14,12 +14,13 @@ use std::collections::{HashMap, HashSet};
 use std::iter;
 use std::sync::LazyLock;
 
-/// Larger than any study needs; each resolved TCP takes some KB.
+/// Maximum number of `[tcp.NAME]` tables. No study needs as many, and each resolved TCP takes some
+/// KB.
 const TABLES_MAX: usize = 10_000;
 
 /// Resolved TCPs of a scenario.
 pub struct Tcps {
-    /// TCPs in order of definition, then presets in order of first use.
+    /// TCPs in the order of the file, then presets in order of first use.
     pub all: Vec<NamedTcp>,
     index: HashMap<String, usize>,
     defined: usize,
@@ -69,8 +70,8 @@ impl Tcps {
     }
 }
 
-/// Copy of a TCP with some fields changed, as `--set` changes those of a table. With `is_linux`
-/// names of congestion controls are the kernel's.
+/// Copy of a TCP with some fields changed, as `--set` changes those of a table. If `is_linux` is
+/// true, names of congestion controls are those of the kernel.
 ///
 /// # Errors
 /// An unknown key or a value out of range; the error is at the path below the TCP.
@@ -165,9 +166,10 @@ pub fn optional_fields(schema: &Value) -> Vec<String> {
 }
 
 impl Resolver<'_> {
-    /// Resolves the table `name`, after those that it is like.
+    /// Resolves the table `name`, after the tables on which its `like` depends.
     fn resolve(&mut self, name: &str) -> Result<(), Problem> {
-        // A chain may be as long as the file, hence a work list rather than a recursion.
+        // A chain of `like` may be as long as the file, so a work list is used instead of
+        // recursion.
         let mut chain = vec![name.to_owned()];
         let mut waiting: HashSet<String> = chain.iter().cloned().collect();
         while let Some(name) = chain.last().cloned() {
@@ -227,9 +229,9 @@ impl Resolver<'_> {
         Ok(Base { fields, is_linux: preset.is_linux() })
     }
 
-    /// Merges the table's own fields into the base. A choice of the same name (and class, for user
-    /// code), or without a name, keeps the base's parameters; so does a plain table
-    /// (`delayed_ack`).
+    /// Merges the table's own fields into the base. A choice keeps the parameters of the base if it
+    /// has the same name (and class, for user code) or no name. A table that is not a choice, such
+    /// as `delayed_ack`, also keeps them.
     fn merged(&self, base: Base, own: &Map<String, Value>) -> Result<Step, Problem> {
         let Base { fields: Value::Object(mut base), is_linux } = base else {
             unreachable!("a TCP is a table")
@@ -257,7 +259,7 @@ impl Resolver<'_> {
                 }
             }
         }
-        // An explicit send buffer switches its autotuning off, as `SO_SNDBUF` does.
+        // An explicit send buffer disables its autotuning, as `SO_SNDBUF` does.
         if own.contains_key("send_buffer") && !own.contains_key("send_autotuning") {
             base.remove("send_autotuning");
         }

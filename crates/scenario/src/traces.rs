@@ -1,4 +1,4 @@
-//! Trace files: their contents replace their names in the scenario.
+//! Trace files, whose contents replace their names in the scenario.
 
 use crate::error::{Problem, Step};
 use retx_units::{Duration, Probability, Rate};
@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Reads a file by its path relative to the scenario's; an error holds the reason.
+/// Function that reads a file by its path, relative to the scenario's file; the error is the reason
+/// of a failure.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// Reader that refuses every file, for scenarios that have none.
@@ -88,7 +89,7 @@ fn embed_file(table: &mut Map<String, Value>, read: ReadFile<'_>) -> Result<(), 
     Ok(())
 }
 
-/// Error of a trace and its line.
+/// Error in a trace, with its line.
 #[derive(Debug)]
 struct Fault {
     line: Option<usize>,

@@ -102,8 +102,8 @@ pub fn fit(flow: &mut Flow, tcps: &[NamedTcp], links: &[Link]) -> Result<(), Pro
     Err(Problem::new(message).within(key))
 }
 
-/// Checks that an endless flow of TCP has a round trip that takes time: without one, each ACK lets
-/// the sender transmit at the same instant, and the run never ends.
+/// Checks that the round trip of an endless TCP flow takes time. Otherwise each ACK would let the
+/// sender transmit at the same instant, and the run would never end.
 fn check_round_trip(flow: &Flow, links: &[Link]) -> Result<(), Problem> {
     let Transport::Tcp { read_rate: None, .. } = flow.transport else {
         return Ok(());
@@ -130,8 +130,8 @@ fn check_round_trip(flow: &Flow, links: &[Link]) -> Result<(), Problem> {
     .within("app"))
 }
 
-/// Default backlog of a saturating source in the first hop: one packet in transmission, one
-/// waiting, and on a link as many as are in flight at its highest rate.
+/// Sets the default backlog of a saturating source in the first hop: one packet in transmission,
+/// one that waits, and on a link as many as are in propagation at its highest rate.
 fn set_default_backlog(flow: &mut Flow, links: &[Link]) -> Result<(), Problem> {
     let (Transport::Udp(udp), App::Bulk(bulk)) = (&mut flow.transport, &flow.app) else {
         return Ok(());

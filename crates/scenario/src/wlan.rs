@@ -12,7 +12,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
-/// Exceeds every frame, which disables RTS (IEEE 802.11-1999, aRTSThreshold).
+/// Default RTS threshold. It exceeds the length of every frame, which disables RTS (IEEE
+/// 802.11-1999, aRTSThreshold).
 const RTS_THRESHOLD_DEFAULT: u32 = 2347;
 
 /// Stations that share the medium by the 802.11 distributed coordination function. Each station is

@@ -18,7 +18,7 @@ pub const NEEDS: &str = "a scenario needs at least a `duration`, one [[link]] wi
 /// Reads a value as `T`.
 ///
 /// # Errors
-/// The value that does not fit, at its path.
+/// The value does not have the type; the error is at its path.
 pub fn read<'de, T: Deserialize<'de>>(value: &'de Value) -> Result<T, Problem> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let mut path: Vec<Step> = error.path().iter().filter_map(step).collect();
@@ -78,9 +78,10 @@ fn sentence(message: &str, path: &[Step]) -> String {
     }
 }
 
-/// Unknown name and known names in serde's message: ``x`, expected one of `a`, …``.
+/// Unknown name and known names from a message of serde: ``x`, expected one of `a`, …``.
 fn known(rest: &str) -> (&str, Vec<&str>) {
-    // The file's own text comes first and may contain anything; the known names come last.
+    // The text from the file comes first and may contain anything, so the message is split at its
+    // last separator.
     let (word, names) = match rest.rsplit_once("`, expected ") {
         Some((word, names)) => (word, names),
         None => (rest.split('`').next().unwrap_or_default(), ""),
@@ -118,7 +119,7 @@ fn finding(serde: &str) -> String {
     }
 }
 
-/// Plain number that a text such as `"50%"` or `"10 MB"` stands for.
+/// Number for which a text such as `"50%"` or `"10 MB"` stands.
 fn as_number(value: &str) -> Option<f64> {
     const UNITS: [(&str, f64); 6] = [
         ("kB", 1e3),
@@ -167,7 +168,7 @@ pub fn check_name(name: &str, what: &str) -> Result<(), Problem> {
     } else if name.chars().any(char::is_control) {
         "holds a control character".into()
     } else if what != "node" && name.contains(['.', '"', '\'']) {
-        // Keys of overrides and sweeps join names with dots: link.cloud.rate.
+        // Keys of overrides and sweeps join names with dots, as in link.cloud.rate.
         "holds a dot or a quote, which keys like link.NAME.rate could not be told from".into()
     } else {
         return Ok(());

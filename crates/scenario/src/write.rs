@@ -1,5 +1,5 @@
-//! Formatting of values as TOML text, as a person would: one `[table]` or `[[element]]` each, with
-//! one line per key.
+//! Formatting of values as TOML text, as a person would write it: each table and each list element
+//! has its own header, and each key its own line.
 
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -66,7 +66,7 @@ fn section(out: &mut String, header: &str, value: &Value) -> Result<(), Refusal>
     let Value::Object(table) = value else { unreachable!("sections are tables") };
     for (name, value) in table {
         match value {
-            // The directions of a link, in the form that design and manual use.
+            // The directions of a link are written as dotted keys, as in the manual.
             Value::Object(inner) if name == "forward" || name == "reverse" => {
                 for (sub, value) in inner {
                     let path = format!("{name}.{sub}");

@@ -12,7 +12,7 @@ impl Serialize for Scenario {
     }
 }
 
-/// Scenario without its links, wlans, routes and flows, of which there may be thousands.
+/// Scenario without its links, wlans, routes and flows, because there may be thousands of these.
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'a>(pub &'a Scenario);
 
@@ -57,7 +57,7 @@ fn write<S: Serializer>(of: &Scenario, lists: bool, serializer: S) -> Result<S::
     file.end()
 }
 
-/// List whose elements are converted one by one while they are written.
+/// List whose elements are converted one at a time while they are written.
 struct Each<'a, T, F>(&'a [T], F);
 
 impl<'a, T, U: Serialize, F: Fn(&'a T) -> U> Serialize for Each<'a, T, F> {
@@ -98,7 +98,7 @@ impl From<&Link> for LinkTable {
     }
 }
 
-/// Takes out and returns a value that is equal in both directions.
+/// Removes and returns a value that is equal in both directions.
 pub(crate) fn shared<T: PartialEq>(forward: &mut Option<T>, reverse: &mut Option<T>) -> Option<T> {
     if forward == reverse {
         *forward = None;

@@ -1,4 +1,4 @@
-//! Batches: the results of some runs, as threads and machines deliver them.
+//! Batches: the results of some runs, as a thread or another machine returns them.
 
 use crate::columns::{Columns, append, column, numbers, texts};
 use crate::file::{self, ReadError};
@@ -6,8 +6,9 @@ use crate::{POINT, REPLICATION};
 use retx_record::Column;
 use retx_record::table::{NO_INTEGER, NO_NAME};
 
-/// Tables by name. Each row begins with the `point` and `replication` of its run; `runs` has a row
-/// for each run. Rows of one run are contiguous and in order; the runs are in no particular order.
+/// Tables of some runs, by name. Each row begins with the `point` and `replication` of its run. The
+/// table `runs` has a row for each run. Rows of one run are contiguous and in order; the runs are
+/// in no particular order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Batch {
     tables: Vec<(String, Columns)>,
@@ -65,7 +66,7 @@ impl Batch {
         self.tables.iter().find(|(known, _)| known == name).map(|(_, table)| table)
     }
 
-    /// Sums of the runs by point; a point may occur several times.
+    /// Sums over the runs of each point; a point may occur several times.
     pub fn runs(&self) -> Vec<OfPoint> {
         let Some(table) = self.table(RUNS) else { return Vec::new() };
         let mut found: Vec<OfPoint> = Vec::new();
@@ -113,7 +114,8 @@ impl Batch {
         (0..points.len()).filter(wanted).map(value).collect()
     }
 
-    /// Copy of the batch without some tables and with quantities derived from its runs.
+    /// Copy of the batch that lacks the tables `without`, and has the quantities `values`, which
+    /// user code derived from its runs.
     #[must_use]
     pub fn derived(&self, without: &[String], values: &[Value]) -> Self {
         let kept = self.tables.iter().filter(|(name, _)| !without.contains(name));
@@ -124,7 +126,8 @@ impl Batch {
         Self { tables }
     }
 
-    /// Serializes the batch: name and Parquet file of each table, each preceded by its length.
+    /// Serializes the batch: the name and the Parquet file of each table. Each name and each file
+    /// is preceded by its length.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (name, table) in &self.tables {

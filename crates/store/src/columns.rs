@@ -4,7 +4,7 @@ use retx_record::Column;
 use retx_record::table::NO_NAME;
 use std::collections::HashMap;
 
-/// A table: columns of equal length, by name.
+/// Table: columns of equal length, by name.
 pub type Columns = Vec<(String, Column)>;
 
 /// Column of the given name.
@@ -34,7 +34,7 @@ pub fn texts<'a>(columns: &'a [(String, Column)], name: &str) -> (&'a [u32], &'a
     }
 }
 
-/// Appends rows; an empty table takes over the columns of `more`.
+/// Appends the rows of `more`; an empty table takes over its columns.
 ///
 /// # Panics
 /// If the columns differ.

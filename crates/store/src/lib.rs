@@ -1,11 +1,11 @@
 //! Results of many runs: tables joined, sorted in the order of a plan, and stored as Parquet files.
 //!
-//! Threads and machines deliver [`Batch`]es, whose rows identify their run by point number.
+//! Threads and other machines return [`Batch`]es, whose rows identify their run by point number.
 //! [`joined`] combines them into one table that identifies runs by the key of their point, and
 //! [`file::write`] writes it. [`merged`] selects runs from several such files.
 //!
-//! The bytes of a file depend only on its rows, not on the batches that they came in: texts are
-//! numbered in order of first appearance.
+//! The bytes of a file depend only on its rows, not on the batches from which they come, because
+//! texts are numbered in order of first appearance.
 
 mod batch;
 mod columns;

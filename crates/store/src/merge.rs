@@ -18,7 +18,7 @@ pub type Range = std::ops::Range<u64>;
 /// Runs by the key of their point.
 pub type Runs = Vec<(String, Vec<Range>)>;
 
-/// A file, and the runs to copy from it.
+/// File, and the runs to copy from it.
 #[derive(Debug, Clone)]
 pub struct Source {
     /// The file.
@@ -29,7 +29,7 @@ pub struct Source {
 
 /// Joins one table of several batches, sorted by point and replication; `None` if no batch has it.
 ///
-/// `keys` are the keys of the points: the column `key` replaces `point`.
+/// `keys` are the keys of the points. The column `key` replaces `point`.
 ///
 /// # Panics
 /// If a batch has a point without a key.
@@ -78,7 +78,7 @@ pub fn merged(sources: &[Source], keys: &[String]) -> Result<Columns, ReadError>
     Ok(sorted(&table, &|key| order[key as usize]))
 }
 
-/// Runs in a table with columns `key` and `replication`, in its order.
+/// Runs in a table that has the columns `key` and `replication`, in the order of the table.
 pub fn runs_of(table: &Columns) -> Runs {
     let (codes, names) = texts(table, KEY);
     let mut found: Vec<(u32, Vec<Range>)> = Vec::new();

@@ -20,8 +20,8 @@ pub struct Decoded {
 /// Reads the headers of an IPv4 packet that carries TCP or UDP.
 ///
 /// Bytes after the packet's total length (padding of a short Ethernet frame) are ignored, and so
-/// are IP options and TCP options of unknown kinds. Checksums are not verified, because a kernel
-/// with checksum offload hands out packets without them; see [`verify_checksums`].
+/// are IP options and TCP options of unknown kinds. Checksums are not verified, because packets of
+/// a kernel with checksum offload lack them; see [`verify_checksums`].
 ///
 /// # Errors
 /// The first field that is malformed or unsupported.
@@ -51,9 +51,10 @@ pub fn decode_packet(bytes: &[u8]) -> Result<Decoded, WireError> {
 /// of zero means that the sender computed none (RFC 768).
 ///
 /// # Errors
-/// [`WireError::Checksum`] when one does not match, and whatever [`decode_packet`] refuses.
+/// [`WireError::Checksum`] if one does not match; all errors of [`decode_packet`].
 pub fn verify_checksums(bytes: &[u8]) -> Result<(), WireError> {
-    // A sum over words that include their own checksum is all ones (RFC 1071 §1).
+    // If the checksum is correct, the sum over all words, including the checksum, is all ones (RFC
+    // 1071 §1).
     let matches = |sum: Sum16BitWords| sum.ones_complement() == 0;
     let decoded = decode_packet(bytes)?;
     let (header, body) = split_ipv4(bytes)?;
@@ -78,7 +79,7 @@ pub fn verify_checksums(bytes: &[u8]) -> Result<(), WireError> {
     }
 }
 
-/// The IPv4 header, and the place of what it carries.
+/// IPv4 header, and the byte range of its payload.
 fn split_ipv4(bytes: &[u8]) -> Result<(Ipv4HeaderSlice<'_>, Range<usize>), WireError> {
     use ipv4::{HeaderError, HeaderSliceError};
     let header = Ipv4HeaderSlice::from_slice(bytes).map_err(|error| match error {
@@ -131,7 +132,7 @@ fn decode_tcp(body: &[u8]) -> Result<(Ports, Transport, usize), WireError> {
         seq: SeqNr(slice.sequence_number()),
         ack: SeqNr(slice.acknowledgment_number()),
         window: slice.window_size(),
-        // The eight control bits are a byte of their own in the header.
+        // The eight control bits are one byte of the header.
         flags: Flags(body[13]),
         payload_bytes: slice.payload().len() as u32,
         // The notice is not part of the encoded header.

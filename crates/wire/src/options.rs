@@ -84,7 +84,7 @@ fn encode(options: &Options) -> OptionBytes {
             out.put_pair(block.left.0, block.right.0);
         }
     }
-    // The rest of the last word stays zero, which is the end-of-option-list kind.
+    // The rest of the last word stays zero, which is the kind of the end-of-option-list option.
     out.len = out.len.next_multiple_of(4);
     assert_eq!(out.len as u32, bytes, "{options:?}");
     out
@@ -130,8 +130,8 @@ fn apply(options: &mut Options, element: &TcpOptionElement) {
     }
 }
 
-/// Skips an option of unknown kind: every kind but END and NOP has a length (RFC 9293 §3.1), which
-/// counts the kind and length bytes too.
+/// Skips an option of unknown kind: every kind except END and NOP has a length (RFC 9293 §3.1),
+/// which includes the kind and length bytes.
 fn after_unknown(kind: u8, option: &[u8]) -> Result<&[u8], WireError> {
     let truncated = WireError::OptionTruncated { kind, has: option.len() };
     let length = *option.get(1).ok_or(truncated)?;

@@ -29,11 +29,11 @@ pub enum Ecn {
     Ce,
 }
 
-/// Fields of the IPv4 header that retx uses; the addresses are in [`Packet`]'s endpoints. Encoded
-/// without options and with "don't fragment" set.
+/// Fields of the IPv4 header that retx uses; the addresses are in [`Packet`]'s endpoints. The
+/// header is encoded without options and with "don't fragment" set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ipv4Header {
-    /// Identification; distinguishes copies of a packet in a capture.
+    /// Identification field, which distinguishes copies of a packet in a capture.
     pub identification: u16,
     /// Time to live, hops.
     pub time_to_live: u8,

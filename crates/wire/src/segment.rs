@@ -57,7 +57,7 @@ pub struct Timestamps {
 pub struct SackBlock {
     /// First sequence number of the block.
     pub left: SeqNr,
-    /// Sequence number after the last of the block.
+    /// Sequence number after the last one of the block.
     pub right: SeqNr,
 }
 
@@ -99,7 +99,7 @@ impl SackBlocks {
 pub struct Options {
     /// Maximum segment size (RFC 9293 §3.2), on SYNs.
     pub mss: Option<u16>,
-    /// Window scale shift (RFC 7323 §2), on SYNs. Kept as in the header: a user of the value treats
+    /// Window scale shift (RFC 7323 §2), on SYNs, as in the header. A user of the value must treat
     /// a shift above 14 as 14 (§2.3).
     pub window_scale: Option<u8>,
     /// SACK-permitted (RFC 2018 §2), on SYNs.
@@ -111,8 +111,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Appends a SACK block if the header has room for it (three blocks with timestamps, four
-    /// without); returns whether it had.
+    /// Appends a SACK block and returns true, if the header has room for it (three blocks with
+    /// timestamps, four without).
     pub fn push_sack(&mut self, block: SackBlock) -> bool {
         let mut longer = *self;
         longer.sack.push(block);
@@ -192,7 +192,7 @@ pub struct Segment {
     /// Payload bytes.
     pub payload_bytes: u32,
     /// Explicit loss notification: the segment requested by this acknowledgment was corrupted on
-    /// the channel. Simulated beside the header; not encoded.
+    /// the channel. It is not part of the header, and not encoded.
     pub loss_notice: bool,
     /// Options.
     pub options: Options,
@@ -217,8 +217,8 @@ impl Segment {
     }
 }
 
-/// Segment without loss notice, and without options but timestamps: the most common kind. The
-/// timestamps are kept apart: without them it fits into registers.
+/// Segment without loss notice, and without options other than timestamps: the most common kind.
+/// The timestamps are stored separately, because without them the segment fits into registers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct PlainSegment {
     /// Sequence number of the first byte.

@@ -1,4 +1,4 @@
-//! The answer: models, the chosen one, tests, changes.
+//! Result of a fit: all models, the chosen one, tests, and change points.
 
 use super::tests_of_fit::Test;
 use serde::Serialize;
@@ -7,11 +7,11 @@ use serde_json::Value;
 /// Parameter with its interval.
 #[derive(Debug, Clone, Serialize)]
 pub struct Estimate {
-    /// Name: that of the channel's key, if there is one.
+    /// Name of the parameter; that of the channel's key, if there is one.
     pub name: &'static str,
     /// Maximum-likelihood estimate.
     pub value: f64,
-    /// Lower end of the 95 % interval; missing unless requested.
+    /// Lower end of the 95 % interval; none unless requested.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
@@ -34,15 +34,15 @@ pub struct Model {
     pub bic: f64,
     /// Loss rate.
     pub mean_loss: f64,
-    /// Mean number of losses in a row.
+    /// Mean number of consecutive losses.
     pub mean_burst: Option<f64>,
-    /// Channel of a scenario, or a list of channels that follow each other.
+    /// Channel of a scenario that behaves like the model, or a list of channels in series.
     pub channel: Value,
     /// Reason why the model cannot be chosen.
     pub refused: Option<String>,
 }
 
-/// Time from which the losses follow different parameters.
+/// Time at which the parameters of the losses change.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChangePoint {
     /// Seconds from the first copy.
@@ -72,15 +72,15 @@ pub struct Answer {
     pub models: Vec<Model>,
     /// Name of the model with the smallest BIC among those that can be chosen.
     pub best: &'static str,
-    /// Chosen model; missing if the data do not decide, or none fits.
+    /// Name of the chosen model; none if the data do not decide between models, or no model fits.
     pub chosen: Option<&'static str>,
-    /// Models that the data do not distinguish from the best.
+    /// Names of the models that the data do not distinguish from the best one.
     pub contenders: Vec<&'static str>,
     /// Reason why no model is chosen.
     pub reason: Option<String>,
-    /// Tests of the best model, and of those that were asked for.
+    /// Tests of the best model, and of the models that were requested.
     pub tests: Vec<Test>,
-    /// Changes of the parameters in the course of the series.
+    /// Times at which the parameters change in the course of the series.
     pub change_points: Vec<ChangePoint>,
     /// Limits of the answer.
     pub warnings: Vec<String>,

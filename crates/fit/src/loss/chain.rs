@@ -1,12 +1,12 @@
-//! Hidden Markov chains that move once per copy: likelihood, Baum–Welch, draws.
+//! Hidden Markov chains with one step per packet: likelihood, Baum–Welch, draws.
 //!
-//! *Equations.* Forward probabilities α(t+1) = (α(t)·M)∘e(t+1), scaled at every step, where M has
-//! the transitions and e(s) = P(evidence | state s). The first copy finds the stationary law π; as
-//! π·M = π, it is a step like the others. A run of n copies with equal evidence is one product with
-//! the n-th power of M·diag(e).
+//! *Equations.* The forward probabilities are α(t+1) = (α(t)·M)∘e(t+1), scaled at every step. M is
+//! the transition matrix, and e(s) = P(evidence | state s). At the first packet the chain has its
+//! stationary distribution π. Since π·M = π, the first step is like the others. A run of n packets
+//! with equal evidence needs one product, with the n-th power of M·diag(e).
 //!
 //! *Reference.* Baum, Petrie, Soules & Weiss 1970; Rabiner 1989 for the scaling; Grassmann, Taksar
-//! & Heyman 1985 for the stationary law.
+//! & Heyman 1985 for the stationary distribution.
 
 use super::series::{Evidence, Series};
 use retx_units::Stream;
@@ -30,7 +30,8 @@ impl<const N: usize> Chain<N> {
         for last in (1..N).rev() {
             let leaves: f64 = moves[last][..last].iter().sum();
             if leaves <= 0.0 {
-                // The chain never leaves this state for an earlier one.
+                // The chain never moves from this state to an earlier one, so it stays in the later
+                // states.
                 let mut law = [0.0; N];
                 law[last] = 1.0;
                 return law;
@@ -56,7 +57,7 @@ impl<const N: usize> Chain<N> {
         self.stationary().iter().zip(self.loss).map(|(share, loss)| share * loss).sum()
     }
 
-    /// Mean number of losses in a row; `None` if no copy or every copy is lost.
+    /// Mean number of consecutive losses; `None` if no packet or every packet is lost.
     pub fn mean_burst(&self) -> Option<f64> {
         let law = self.stationary();
         let ahead = |state: usize| -> f64 {
@@ -102,8 +103,8 @@ impl<const N: usize> Chain<N> {
         self.loss.map(|loss| loss * evidence.lost + (1.0 - loss) * evidence.kept)
     }
 
-    /// One iteration of Baum and Welch over the copies `from` … `to`. Zeros stay zero, so a chain
-    /// keeps its structure.
+    /// One iteration of Baum–Welch over the packets `from` … `to`. Probabilities of zero stay zero,
+    /// so the chain keeps its structure.
     pub fn improved(&self, series: &Series, (from, to): (usize, usize)) -> Self {
         let copies = to - from;
         let weights: Vec<[f64; N]> = series.kinds.iter().map(|it| self.weights(*it)).collect();
@@ -197,7 +198,7 @@ fn times<const N: usize>(row: &[f64; N], matrix: &Square<N>) -> [f64; N] {
     product
 }
 
-/// Multiplies by the weights and scales to the sum 1; returns the sum.
+/// Multiplies by the weights and scales the result to the sum 1; returns the sum before scaling.
 pub fn weigh<const N: usize>(forward: &mut [f64; N], weights: &[f64; N]) -> f64 {
     let mut total = 0.0;
     for (one, weight) in forward.iter_mut().zip(weights) {
@@ -237,8 +238,8 @@ impl<const N: usize> Ladder<N> {
         self.powers.push((power, log + libm::log(most)));
     }
 
-    /// Multiplies by the power `count`, scales to the sum 1, and returns the logarithm of the
-    /// factor.
+    /// Multiplies `forward` by the matrix to the power `count` and scales it to the sum 1; returns
+    /// the logarithm of the sum before scaling.
     fn climb(&mut self, forward: &mut [f64; N], count: u32) -> f64 {
         let (mut left, mut rung, mut total) = (count, 0, 0.0);
         while left > 0 {

@@ -1,9 +1,9 @@
-//! Choice of a model, or the reason why there is none.
+//! Choice of a model, or the reason why none is chosen.
 //!
-//! *Rule.* The model with the smallest BIC is chosen if no other model's BIC is within 2 of it
-//! (Kass & Raftery 1995 call a smaller difference "not worth more than a bare mention"), and if
-//! none of its tests rejects it. A chain that enters its rarest state fewer than 4 times is no
-//! candidate: it describes no more than a change point.
+//! *Rule.* The model with the smallest BIC is chosen under two conditions: no other model's BIC is
+//! within 2 of it (Kass & Raftery 1995 call a smaller difference "not worth more than a bare
+//! mention"), and none of its tests rejects it. A chain that enters its rarest state fewer than 4
+//! times is not a candidate, because it cannot be distinguished from a change point.
 
 use super::answer::ChangePoint;
 use super::fitted::Fitted;
@@ -23,7 +23,7 @@ const SOFT_MUCH: f64 = 0.05;
 pub struct Decided {
     /// Chosen model.
     pub chosen: Option<&'static str>,
-    /// Models that the data do not distinguish from the best.
+    /// Names of the models that the data do not distinguish from the best one.
     pub contenders: Vec<&'static str>,
     /// Reason why no model is chosen.
     pub reason: Option<String>,
@@ -41,7 +41,7 @@ pub fn refusal(fitted: &Fitted, series: &Series) -> Option<String> {
     })
 }
 
-/// Chooses among fitted laws, sorted by BIC.
+/// Chooses among fitted models, which are sorted by BIC.
 pub fn choose(
     fitted: &[(Fitted, Option<String>)],
     best: usize,
@@ -52,8 +52,8 @@ pub fn choose(
     let near =
         fitted.iter().filter(|(it, refused)| refused.is_none() && it.bic < least + UNDECIDED);
     let mut contenders: Vec<&Fitted> = near.map(|it| &it.0).collect();
-    // The simpler model comes first. Among equally simple ones the model in time comes first, since
-    // processes in time are more common than processes per packet.
+    // The simplest model comes first. Among equally simple models, one in continuous time comes
+    // first, since such processes are more common than processes per packet.
     contenders.sort_by_key(|it| it.law.parameters().len());
     let names: Vec<&'static str> = contenders.iter().map(|it| it.law.name()).collect();
     let lost = series.loss_rate * series.known as f64;

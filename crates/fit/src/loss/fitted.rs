@@ -1,20 +1,21 @@
-//! Maximum likelihood of one law, with intervals.
+//! Maximum likelihood fit of one model, with intervals.
 //!
-//! *Intervals.* Wald's on the scale of the search (logit or logarithm), from the inverse of the
-//! observed information. Where the information is singular, or a parameter is at the end of its
-//! range, the profile likelihood: the values whose likelihood, maximised over the other parameters,
-//! is within 1.92 of the largest. At the end of a range the threshold is ln 40, with which no loss
-//! in n copies gives the exact bound 1 − 0.025^(1/n).
+//! *Intervals.* Wald's intervals are computed on the scale of the search (logit or logarithm), from
+//! the inverse of the observed information. If the information matrix is singular, or a parameter
+//! is at the end of its range, the profile likelihood is used: the interval contains the values
+//! whose log likelihood, maximised over the other parameters, is within 1.92 of the maximum. At the
+//! end of a range the threshold is ln 40 instead, so that n packets without a loss give the exact
+//! bound 1 − 0.025^(1/n).
 
 use super::law::{Consequences, Law};
 use super::series::Series;
 use crate::numeric::{EDGE, Matrix, Maximum, maximise};
 
-/// Quantile of the normal law for 95 %.
+/// Normal quantile of a 95 % interval.
 const SIGMAS: f64 = 1.96;
 /// Largest standard error, on the scale of the search, for which Wald's interval is used.
 const ERROR_MAX: f64 = 1.0;
-/// Number of starting points from which the search is completed.
+/// Number of the best starting points from which the search is completed.
 const FOLLOWED: usize = 2;
 
 /// Model with its maximum-likelihood parameters.
@@ -23,7 +24,7 @@ pub struct Fitted {
     pub law: Box<dyn Law>,
     /// Valid parameter values.
     pub values: Vec<f64>,
-    /// Parameters as reported: 0 and 1 at the ends of a range.
+    /// Parameters as reported; a value at the end of its range is 0 or 1.
     pub reported: Vec<f64>,
     /// Logarithm of the likelihood.
     pub log_likelihood: f64,
@@ -37,7 +38,7 @@ pub struct Fitted {
 }
 
 impl Fitted {
-    /// Fits a law; `None` if the series cannot follow it.
+    /// Fits a model; `None` if the series is impossible under it.
     pub fn new(law: Box<dyn Law>, series: &Series) -> Option<Self> {
         if law.has_own_search() {
             let searched = law.search(series)?;
@@ -85,7 +86,8 @@ impl Fitted {
         self.log_likelihood.is_finite().then_some(self)
     }
 
-    /// 95 % interval of each parameter; by the profile likelihood, which takes time, if asked for.
+    /// 95 % interval of each parameter. The profile likelihood, which takes time, is used only if
+    /// `profiled` is true.
     pub fn intervals(&self, series: &Series, profiled: bool) -> Vec<Option<(f64, f64)>> {
         if let Some(found) = &self.found {
             return found.iter().copied().map(Some).collect();

@@ -1,7 +1,8 @@
-//! Laws of loss, fitted to the fates of the copies of packets.
+//! Fits of loss models (laws) to the fates of packets.
 //!
-//! [`fit`] compares the laws by maximum likelihood and the Bayesian information criterion, tests
-//! the best one, and chooses it, or says why it does not.
+//! [`fit`] compares the models by maximum likelihood and the Bayesian information criterion. It
+//! tests the best one, and chooses it or gives the reason why none is chosen. A *copy* is one
+//! transmission of a packet.
 
 mod answer;
 mod chain;
@@ -23,11 +24,11 @@ use tests_of_fit::{Tested, test};
 /// Options of a fit.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Number of series that a test draws.
+    /// Number of series that each test draws from the model.
     pub drawn_series: usize,
-    /// Names of models that are tested besides the best one.
+    /// Names of models that are tested in addition to the best one.
     pub tested: Vec<String>,
-    /// Names of the laws to compare; all if it is empty.
+    /// Names of the models to compare; all if the list is empty.
     pub laws: Vec<String>,
 }
 
@@ -42,10 +43,11 @@ pub fn names() -> Vec<&'static str> {
     law::all().iter().map(|law| law.name()).collect()
 }
 
-/// Distance in BIC from the best model beyond which no profile interval is computed.
+/// Maximum difference in BIC from the best model for which profile intervals are computed.
 const PROFILED_WITHIN: f64 = 2.0;
 
-/// Fits laws to a series; `None` if no law can be fitted. Bernoulli's can be fitted to any series.
+/// Fits models to a series; `None` if no model can be fitted. The Bernoulli model can be fitted to
+/// any series.
 pub fn fit(series: &Series, options: &Options) -> Option<Answer> {
     let mut fitted: Vec<(Fitted, Option<String>)> = law::all()
         .into_iter()
@@ -122,8 +124,8 @@ fn model(fitted: &Fitted, refused: Option<String>, series: &Series, best_bic: f6
 /// Maximum number of reported changes.
 const CHANGES_MOST: usize = 16;
 
-/// Change points by binary segmentation: a part is divided if its best division improves the
-/// likelihood more than in 99 of 100 series simulated from the law.
+/// Change points by binary segmentation. A part of the series is divided if its best division
+/// improves the likelihood more than in 99 of 100 series drawn from the model.
 fn changes(series: &Series, tested: &Tested) -> Vec<ChangePoint> {
     let (indices, fates) = series.fates();
     let pairs = Pairs::of(&fates);

@@ -1,4 +1,4 @@
-//! Series of copies of packets: transmission time, length, and probability of loss.
+//! Series of packet transmissions (copies): time, length, and probability of loss of each.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ pub enum SeriesError {
     /// A time is not a number, or earlier than the previous one.
     #[error("time {0} is not in order: sort the copies by time")]
     Time(usize),
-    /// A probability outside its range.
+    /// A probability is outside 0 … 1.
     #[error("loss probability {0} lies outside 0 … 1: write NaN where the fate is not known")]
     Probability(usize),
     /// The series is empty.
@@ -21,7 +21,8 @@ pub enum SeriesError {
     Empty,
 }
 
-/// Likelihood of what is known about a copy, if it was lost and if it was not; the larger is 1.
+/// Likelihoods of the evidence about a copy, given that it was lost and given that it was not. They
+/// are scaled so that the larger one is 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Evidence {
     /// Likelihood if the copy was lost.
@@ -57,13 +58,13 @@ pub struct Series {
     pub times_s: Vec<f64>,
     /// IP packet lengths, bytes.
     pub sizes: Vec<f64>,
-    /// Loss probabilities as given; NaN if unknown.
+    /// Loss probabilities as given by the caller; NaN if unknown.
     pub lost: Vec<f64>,
     /// Distinct pieces of evidence.
     pub kinds: Vec<Evidence>,
-    /// Copies in order, for laws that move once per copy.
+    /// Copies in order, for chains with one step per copy.
     pub runs: Vec<Run>,
-    /// Copies in order, for laws that move with time.
+    /// Copies in order, for chains in continuous time.
     pub timed: Vec<TimedRun>,
     /// For each copy, the index of its evidence in `kinds`.
     pub kind: Vec<usize>,
@@ -78,7 +79,7 @@ impl Series {
     /// probability equals the mean carries no information, like one with NaN.
     ///
     /// # Errors
-    /// Lengths that differ, times out of order, or probabilities outside 0 … 1.
+    /// The lists differ in length, times are out of order, or probabilities are outside 0 … 1.
     pub fn new(times_s: Vec<f64>, sizes: Vec<f64>, lost: Vec<f64>) -> Result<Self, SeriesError> {
         if times_s.len() != sizes.len() || times_s.len() != lost.len() {
             return Err(SeriesError::Lengths(times_s.len(), sizes.len(), lost.len()));
@@ -169,7 +170,7 @@ impl Series {
     }
 }
 
-/// Likelihoods from a posterior probability and the prior one, by Bayes' rule.
+/// Likelihoods that follow, by Bayes' rule, from a posterior and a prior probability.
 fn evidence(lost: f64, prior: f64) -> Evidence {
     if lost.is_nan() {
         return Evidence { lost: 1.0, kept: 1.0 };

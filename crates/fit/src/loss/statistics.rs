@@ -30,8 +30,8 @@ const POSITIONS: usize = 512;
 /// Fewest copies between changes.
 pub const PART_LEAST: usize = 20;
 
-/// Numbers of runs of losses (`of` true) or of arrivals, by length. The last run does not count,
-/// because its end is unknown.
+/// Numbers of runs of losses (if `of` is true) or of arrivals, by length. The last run does not
+/// count, because its end is unknown.
 pub fn runs(fates: &[bool], of: bool) -> Vec<f64> {
     let mut counts = vec![0.0; RUN_CLASSES.len()];
     let mut length = 0;
@@ -46,7 +46,8 @@ pub fn runs(fates: &[bool], of: bool) -> Vec<f64> {
     counts
 }
 
-/// Distances at which the correlation is measured: up to `most` copies, about geometric.
+/// Distances at which the correlation is measured: up to `most` copies, in an approximately
+/// geometric sequence.
 pub fn lags(most: usize) -> Vec<usize> {
     let mut lags = Vec::new();
     let mut lag = 1.0_f64;
@@ -72,13 +73,14 @@ pub fn autocorrelation(fates: &[bool], lags: &[usize]) -> Vec<f64> {
     lags.iter().map(at).collect()
 }
 
-/// Lengths of windows in which losses are counted: 8, 16, … copies, at least 16 windows each.
+/// Lengths of windows in which losses are counted: 8, 16, … copies. There are at least 16 windows
+/// of each length.
 pub fn windows(copies: usize) -> Vec<usize> {
     (3..).map(|power| 1 << power).take_while(|window| window * 16 <= copies).collect()
 }
 
-/// Variance over mean of the number of losses in windows of each length; 1 for independent rare
-/// losses.
+/// Ratio of variance to mean of the number of losses in windows, for each length; 1 for independent
+/// rare losses.
 pub fn dispersion(fates: &[bool], windows: &[usize]) -> Vec<f64> {
     let mut sums = Vec::with_capacity(fates.len() + 1);
     sums.push(0_u32);
@@ -98,7 +100,7 @@ pub fn dispersion(fates: &[bool], windows: &[usize]) -> Vec<f64> {
     windows.iter().map(at).collect()
 }
 
-/// Numbers of successive pairs of fates, up to each copy.
+/// Cumulative numbers of pairs of successive fates, up to each copy.
 pub struct Pairs {
     sums: Vec<[u32; 4]>,
 }
@@ -116,7 +118,7 @@ impl Pairs {
         Self { sums }
     }
 
-    /// Log likelihood of the copies `from` … `to` under a first-order chain of their own.
+    /// Log likelihood of the copies `from` … `to` under a first-order chain that is fitted to them.
     fn log_likelihood(&self, from: usize, to: usize) -> f64 {
         let (one, other) = (&self.sums[from], &self.sums[to]);
         let part = |index: usize| {
@@ -127,7 +129,8 @@ impl Pairs {
         part(0) + part(2)
     }
 
-    /// Copy at which dividing a part gains the most log likelihood, and twice this gain.
+    /// Copy at which dividing the part `from` … `to` increases the log likelihood most, and twice
+    /// this increase.
     pub fn change(&self, (from, to): (usize, usize)) -> Option<(usize, f64)> {
         if to < from + 2 * PART_LEAST {
             return None;

@@ -12,7 +12,7 @@ pub unsafe fn endpoint_at(at: *const sockaddr, length: socklen_t) -> Option<Endp
     if at.is_null() || (length as usize) < size_of::<sockaddr_in>() {
         return None;
     }
-    // SAFETY: there are as many bytes, and any bytes are a `sockaddr_in`.
+    // SAFETY: there are enough bytes, and any bytes form a valid `sockaddr_in`.
     let address = unsafe { at.cast::<sockaddr_in>().read_unaligned() };
     (c_int::from(address.sin_family) == libc::AF_INET).then(|| Endpoint {
         address: Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)),
@@ -20,7 +20,7 @@ pub unsafe fn endpoint_at(at: *const sockaddr, length: socklen_t) -> Option<Endp
     })
 }
 
-/// Writes an address, as far as there is room.
+/// Writes as much of an address as there is room for.
 ///
 /// # Safety
 /// `at` points to `*length` bytes, or either is null.

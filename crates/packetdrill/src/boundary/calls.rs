@@ -1,4 +1,4 @@
-//! Sockets: all calls but those that transfer data.
+//! Socket calls, except those that transfer data.
 
 use super::address::{endpoint_at, put_endpoint};
 use super::interface::{call, fails, opened, return_value};
@@ -77,7 +77,7 @@ pub extern "C" fn fcntl(_: Data, fd: c_int, command: c_int, argument: c_long) ->
 }
 
 pub unsafe extern "C" fn ioctl(_: Data, fd: c_int, request: c_ulong, bytes: *mut c_int) -> c_int {
-    // SAFETY: both requests have room for a number.
+    // SAFETY: the caller of either request passes room for a number.
     let bytes = match unsafe { value_mut(bytes) } {
         Ok(bytes) => bytes,
         Err(errno) => return fails(errno),
@@ -132,7 +132,7 @@ pub unsafe fn option_of(
     // SAFETY: the caller's promise.
     let found = unsafe {
         value_mut(length).and_then(|length| {
-            // A negative length appears as a number that exceeds a C `int`.
+            // A negative length arrives as an unsigned number that exceeds a C `int`.
             let count = c_int::try_from(*length).map_err(|_| libc::EINVAL)?;
             Ok((values_mut(value.cast::<u8>(), count)?, length))
         })
@@ -145,7 +145,7 @@ pub unsafe fn option_of(
         (libc::IPPROTO_TCP, libc::TCP_INFO) => {
             opened().with(|machine| machine.information(fd)).map(Vec::from).ok_or(libc::EINVAL)
         }
-        // No congestion control reports details, and no kernel memory exists.
+        // There are no details of a congestion control to report, and no kernel memory.
         (libc::IPPROTO_TCP, libc::TCP_CC_INFO) => Ok(Vec::new()),
         (libc::SOL_SOCKET, libc::SO_MEMINFO) => Ok(vec![0; buffer.len()]),
         _ => options::option(level, name, &[0; 8])

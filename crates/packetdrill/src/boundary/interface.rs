@@ -1,7 +1,7 @@
-//! packetdrill's functions.
+//! Functions that packetdrill calls.
 //!
-//! Each function translates its arguments, passes through the [`Monitor`] and sets `errno`. The
-//! contents of written buffers are ignored; reads yield zeros.
+//! Each function translates its arguments, makes the call through the [`Monitor`] and sets `errno`.
+//! The contents of written buffers are ignored; reads return zeros.
 
 use super::calls::*;
 use super::memory::{value_mut, values, values_mut};
@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 
 static MONITOR: OnceLock<Monitor> = OnceLock::new();
 
-/// The monitor, available once packetdrill has requested the table.
+/// Monitor; none until packetdrill has requested the table.
 pub fn monitor() -> Option<&'static Monitor> {
     MONITOR.get()
 }
@@ -31,7 +31,7 @@ pub fn opened() -> &'static Monitor {
     MONITOR.get().expect("the table is filled before its functions are called")
 }
 
-/// packetdrill's initial time of day: arbitrary, except that 0 looks like no time.
+/// Time of day at the start. It is arbitrary, but packetdrill takes 0 for an unset time.
 const EPOCH: Duration = Duration::from_secs(1_000_000);
 
 /// Fills the table. `flags` is the value of `--so_flags=`.
@@ -40,7 +40,7 @@ const EPOCH: Duration = Duration::from_secs(1_000_000);
 /// `flags` is null or a C string, and `table` points to packetdrill's table.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn packetdrill_interface_init(flags: *const c_char, table: *mut Interface) {
-    // SAFETY: packetdrill passes a C string, or null where there is no --so_flags.
+    // SAFETY: packetdrill passes a C string, or null if there is no --so_flags.
     let flags = if flags.is_null() { c"" } else { unsafe { CStr::from_ptr(flags) } };
     let machine = Settings::of_process(&flags.to_string_lossy()).and_then(Machine::new);
     let machine = machine.unwrap_or_else(|message| {
@@ -48,7 +48,8 @@ pub unsafe extern "C" fn packetdrill_interface_init(flags: *const c_char, table:
         std::process::exit(2);
     });
     assert!(MONITOR.set(Monitor::new(machine)).is_ok(), "packetdrill asks for one table");
-    // SAFETY: `table` points to a table that is packetdrill's to give away; it is written whole.
+    // SAFETY: `table` points to a table that packetdrill lets this function fill; all of it is
+    // written.
     unsafe { table.write(TABLE) };
 }
 
@@ -96,7 +97,7 @@ pub fn fails(errno: c_int) -> c_int {
     -1
 }
 
-/// Return value of a call. A fault of the script is printed, too.
+/// Return value of a call. If the script is faulty, also prints the fault.
 pub fn return_value(result: Result<Answer, Fault>) -> i64 {
     match result {
         Ok(Answer::Done(value)) => value,
@@ -170,7 +171,7 @@ unsafe extern "C" fn gettimeofday(_: Data, now: *mut timeval, _zone: Data) -> c_
     0
 }
 
-// Calls without a counterpart in `retx drill`, where scripts that use them fail as well.
+// Calls that are not supported. Scripts that use them also fail in `retx drill`.
 
 extern "C" fn epoll_create(_: Data, _size: c_int) -> c_int {
     fails(libc::ENOSYS)

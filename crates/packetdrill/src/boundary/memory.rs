@@ -7,7 +7,7 @@ use std::slice;
 /// Largest number of parts per call (Linux's `UIO_MAXIOV`).
 pub const PARTS_MAX: usize = 1024;
 
-/// `count` values at `at`; otherwise `EINVAL` for an impossible count or `EFAULT` for an invalid
+/// Slice of `count` values at `at`; `EINVAL` for an impossible count, `EFAULT` for an invalid
 /// pointer.
 ///
 /// # Safety

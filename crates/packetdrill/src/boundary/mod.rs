@@ -1,7 +1,8 @@
-//! Boundary to C, with the only unsafe code. It translates arguments and results, and passes
-//! through the [`Monitor`](crate::monitor::Monitor).
+//! Boundary to C, with the only unsafe code of the crate. It translates arguments and results, and
+//! makes calls through the [`Monitor`](crate::monitor::Monitor).
 
-// packetdrill fills and calls a table of C functions: there is no safe way to be on the other side.
+// packetdrill calls through a table of C functions, which cannot be implemented without unsafe
+// code.
 #![allow(unsafe_code)]
 
 mod address;

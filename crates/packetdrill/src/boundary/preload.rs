@@ -1,6 +1,7 @@
-//! Calls that packetdrill makes without its table, replaced by `LD_PRELOAD`: `%{ … }%` reads
-//! `TCP_INFO` through the C library, and every script begins by waiting for the kernel's clock,
-//! with a priority and locked memory that only root may have.
+//! Functions of the C library that packetdrill calls directly, replaced by `LD_PRELOAD`.
+//!
+//! `%{ … }%` reads `TCP_INFO` by `getsockopt`. At the start of every script packetdrill waits for
+//! ticks of the kernel's clock, and requests a priority and locked memory that only root may have.
 
 use super::table::Data;
 use super::{calls, interface};
@@ -31,8 +32,8 @@ pub unsafe extern "C" fn getsockopt(
     }
 }
 
-/// Clock that ticks at every call once the table is filled, because packetdrill waits for ten ticks
-/// of the kernel's clock before it begins; before that, the kernel's clock.
+/// Kernel's clock until the table is filled. After that, a clock that ticks at every call, because
+/// packetdrill waits for ten ticks before it begins.
 ///
 /// # Safety
 /// As the C library's: `buffer` is null or has room.
@@ -46,13 +47,13 @@ pub unsafe extern "C" fn times(buffer: *mut tms) -> clock_t {
     unsafe { libc::syscall(libc::SYS_times, buffer) as clock_t }
 }
 
-/// Locks nothing, because there is no real time to keep.
+/// Does nothing, because delays in real time have no effect.
 #[unsafe(no_mangle)]
 pub extern "C" fn mlockall(_flags: c_int) -> c_int {
     0
 }
 
-/// Changes nothing, because there is no real time to keep.
+/// Does nothing, because delays in real time have no effect.
 #[unsafe(no_mangle)]
 pub extern "C" fn sched_setscheduler(
     _process: pid_t,

@@ -6,7 +6,7 @@ use libc::{epoll_event, iovec, loff_t, msghdr, nfds_t, pollfd, sockaddr, socklen
 /// Opaque pointer: first argument of every function, buffers, and others.
 pub type Data = *mut c_void;
 
-/// The table, field by field. Each function receives `userdata` first.
+/// Table of functions, field by field. Each function gets `userdata` as its first argument.
 #[repr(C)]
 #[derive(Debug)]
 #[allow(missing_docs)]
@@ -28,8 +28,8 @@ pub struct Interface {
     pub send: extern "C" fn(Data, c_int, *const c_void, size_t, c_int) -> ssize_t,
     pub sendto: SendTo,
     pub sendmsg: unsafe extern "C" fn(Data, c_int, *const msghdr, c_int) -> ssize_t,
-    // These two have a variable argument in C. All supported platforms pass it like an integer or a
-    // pointer.
+    // In C these two functions have a variable argument. All supported platforms pass it like an
+    // integer or a pointer.
     pub fcntl: extern "C" fn(Data, c_int, c_int, c_long) -> c_int,
     pub ioctl: unsafe extern "C" fn(Data, c_int, c_ulong, *mut c_int) -> c_int,
     pub close: extern "C" fn(Data, c_int) -> c_int,

@@ -177,7 +177,7 @@ unsafe fn gather(
     }
 }
 
-/// Reads into parts: zeros, because stream contents are not kept.
+/// Reads into several parts. It writes zeros, because the contents of streams are not kept.
 ///
 /// # Safety
 /// Unless it is null, `parts` points to `count` buffers; those at null are not written.

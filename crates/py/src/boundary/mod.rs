@@ -1,5 +1,5 @@
-//! The allocator of the module: a process that gets no more memory ends with one sentence and
-//! status 1 (docs/decisions/0014). Rust would abort it, with a core dump and status 134.
+//! Allocator of the module. If an allocation fails, the process ends with one sentence and status 1
+//! (docs/decisions/0014). Rust alone would abort it with a core dump and status 134.
 
 // An allocator cannot be written without unsafe code.
 #![allow(unsafe_code)]
@@ -7,7 +7,8 @@
 use std::alloc::{GlobalAlloc, Layout};
 use std::io::{Cursor, IsTerminal, Write};
 
-/// A process that cannot get this much is out of memory (`retx.memory` asks for the same).
+/// A process that cannot allocate this many bytes counts as out of memory (`retx.memory` uses the
+/// same number).
 #[cfg(unix)]
 const ROOM_BYTES: usize = 256 << 20;
 
@@ -20,33 +21,33 @@ const SENTENCE_MAX: usize = 256;
 /// Shows the cursor, which a progress bar hides, and leaves the line of the bar.
 const LEAVE_PROGRESS_BAR: &str = "\x1b[?25h\n";
 
-/// Allocator that ends the process where the allocator inside it returns null.
+/// Allocator that ends the process if the wrapped allocator returns null.
 #[derive(Debug)]
 pub struct EndsWithoutMemory<A>(pub A);
 
-// SAFETY: every call is passed on unchanged, and what the inner allocator returns is returned.
+// SAFETY: every call is passed on unchanged, and its result is returned unchanged.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for EndsWithoutMemory<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller keeps the conditions of `alloc`.
+        // SAFETY: the caller fulfils the conditions of `alloc`.
         granted(unsafe { self.0.alloc(layout) }, layout.size())
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller keeps the conditions of `alloc_zeroed`.
+        // SAFETY: the caller fulfils the conditions of `alloc_zeroed`.
         granted(unsafe { self.0.alloc_zeroed(layout) }, layout.size())
     }
 
     #[inline]
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller keeps the conditions of `realloc`.
+        // SAFETY: the caller fulfils the conditions of `realloc`.
         granted(unsafe { self.0.realloc(at, layout, size) }, size)
     }
 
     #[inline]
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the conditions of `dealloc`.
+        // SAFETY: the caller fulfils the conditions of `dealloc`.
         unsafe { self.0.dealloc(at, layout) }
     }
 }
@@ -59,14 +60,14 @@ fn granted(memory: *mut u8, bytes: usize) -> *mut u8 {
     memory
 }
 
-/// Writes the sentence and ends the process. Nothing here may allocate, nor wait for a lock that
-/// another thread holds while it allocates.
+/// Writes the sentence and ends the process. This function must neither allocate nor wait for a
+/// lock, which another thread may hold while it allocates.
 #[cold]
 #[inline(never)]
 fn end_without_memory(bytes: usize) -> ! {
     let mut sentence = Cursor::new([0; SENTENCE_MAX]);
     let before = if std::io::stderr().is_terminal() { LEAVE_PROGRESS_BAR } else { "" };
-    // The buffer is large enough; a cut sentence would do, too.
+    // The buffer is large enough; an error would only cut the sentence.
     let _ = write!(sentence, "{before}error: out of memory");
     if bytes > 0 {
         let _ = write!(sentence, ": the system refused {bytes} more bytes");
@@ -82,8 +83,8 @@ fn end_without_memory(bytes: usize) -> ! {
     }
 }
 
-/// Ends the process with the same sentence where another library, such as polars, aborts it for
-/// want of memory.
+/// Makes the process end with the same sentence if another library, such as polars, aborts it
+/// because memory is exhausted.
 pub fn catch_aborts() {
     #[cfg(unix)]
     // SAFETY: the handler makes only system calls.
@@ -92,7 +93,7 @@ pub fn catch_aborts() {
     }
 }
 
-/// Handler of SIGABRT. Where memory was not the reason, it returns, and `abort` ends the process.
+/// Handler of SIGABRT. If memory is not exhausted, it returns, and `abort` ends the process.
 #[cfg(unix)]
 extern "C" fn on_abort(_: libc::c_int) {
     let access = libc::PROT_READ | libc::PROT_WRITE;

@@ -1,4 +1,5 @@
-//! Arguments of user methods. Bytes are integers, times are in seconds.
+//! Arguments of the methods of user classes. Amounts are in bytes, as integers; times are in
+//! seconds.
 
 mod ack;
 mod loss;

@@ -13,7 +13,7 @@ pub struct Code {
     pub class: Arc<str>,
     /// Creates an instance.
     pub make: Py<PyAny>,
-    /// Methods that the class implements, itself or by inheritance.
+    /// Names of the methods that the class implements or inherits.
     pub methods: Vec<String>,
 }
 
@@ -63,7 +63,7 @@ impl Instance {
         wanted.then(|| self.object.getattr(py, name)).transpose()
     }
 
-    /// Deep copy, as `copy.deepcopy` makes it; `None` after an exception.
+    /// Deep copy by `copy.deepcopy`; `None` after an exception.
     pub fn copy(&self, py: Python<'_>) -> Option<Self> {
         let copied =
             py.import("copy").and_then(|copy| copy.call_method1("deepcopy", (&self.object,)));

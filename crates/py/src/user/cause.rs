@@ -1,4 +1,4 @@
-//! Loss causes in Python: rules that tell congestion from corruption.
+//! Loss causes in Python: rules that distinguish corruption from congestion.
 
 use super::arguments::{Ack, Sent, UnexplainedLoss, Window};
 use super::call::{Instance, Method};

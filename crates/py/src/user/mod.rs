@@ -1,6 +1,5 @@
-//! User code in Python: found by `retx.user_code`, called from the models.
-//!
-//! The models run without the interpreter's lock and take it for each call.
+//! User code in Python. `retx.user_code` finds it, and the models call it. The models run without
+//! the interpreter's lock, and take the lock for each call.
 
 pub mod arguments;
 mod call;
@@ -18,9 +17,10 @@ use retx_tcp::{congestion_control, loss_cause};
 use serde_json::{Map, Value};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Finds code with a Python function, `find(kind, file, class, parameters)`. It returns the file's
-/// full path, a function that makes instances, and the names of the methods to be called; or raises
-/// `CodeRefusedError`. Its method `data(file)` returns the text of a data file, or raises.
+/// Loader that finds code by a Python object `find`. `find(kind, file, class, parameters)` returns
+/// the full path of the file, a function that creates instances, and the names of the methods to be
+/// called, or raises `CodeRefusedError`. `find.data(file)` returns the text of a data file, or
+/// raises an exception.
 pub struct PythonLoader {
     find: Option<Py<PyAny>>,
     /// First exception in user code.
@@ -36,7 +36,7 @@ impl PythonLoader {
         Self { find, failure: Mutex::new(None) }
     }
 
-    /// Exception that stopped the loading, unless it was a refusal.
+    /// Exception that stopped the loading; `None` if there was none, or if it was a refusal.
     pub fn failure(self) -> Option<PyErr> {
         self.failure.into_inner().unwrap_or_else(PoisonError::into_inner)
     }

@@ -121,7 +121,7 @@ fn check_flows(relay: &Relay, flows: &[Flow], map: Map<'_>) -> Result<(), Proble
             ))
             .within("node"));
         }
-        // A relay with a hop serves those that pass the hop, too.
+        // A relay with a lossy hop serves only flows that also pass this hop.
         let named = relay.flows().is_some() || relay.link().is_none();
         if listed && passes && named && map.passages(one, flow).is_empty() {
             if let Some(link) = relay.link() {

@@ -9,15 +9,15 @@ use crate::wlan::Wlan;
 pub struct Passage {
     /// Index into [`crate::Scenario::relays`].
     pub relay: usize,
-    /// Number of hops before it on the path of the data.
+    /// Number of hops before the relay on the path of the data.
     pub forward: usize,
-    /// Number of hops before it on the path of the acknowledgments.
+    /// Number of hops before the relay on the path of the acknowledgments.
     pub reverse: usize,
-    /// Side of the data sender relative to its lossy hop, if it has one.
+    /// Side on which the data sender is, if the relay has a lossy hop.
     pub side: Option<Side>,
 }
 
-/// Location of the data sender as seen from a relay at a lossy hop.
+/// Side of a relay on which the data sender is, relative to the lossy hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The data leave the relay over the lossy hop.

@@ -9,7 +9,7 @@ use via::{Named, Via};
 
 mod via;
 
-/// Largest number of hops of a path: a packet counts them in a byte.
+/// Maximum number of hops of a path, because a packet counts them in a byte.
 const HOPS_MAX: usize = u8::MAX as usize;
 
 type Node = u32;
@@ -149,8 +149,8 @@ impl<'a> Network<'a> {
             let found = self.ends(&flow.from, &flow.to);
             ends.push(found.map_err(|problem| problem.within_element("flow", index))?);
         }
-        // Flows from the same hub share one search, so that its cost does not grow with the number
-        // of flows.
+        // Flows from the same hub share one search, so that the cost of searching does not grow
+        // with the number of flows.
         let mut order: Vec<usize> = (0..flows.len()).collect();
         order.sort_by_key(|index| self.hub(ends[*index].0).0);
         let mut search = Search::new(self);
@@ -244,8 +244,8 @@ impl<'a> Network<'a> {
         Problem::new(format!("no way from \"{from}\" to \"{to}\": {leads}"))
     }
 
-    /// Start node of the search from a node: a node with a single link shares the search of its
-    /// neighbour.
+    /// Node at which the search for paths from a node starts. A node with a single link shares the
+    /// search of its neighbour.
     fn hub(&self, node: Node) -> (Node, Option<Hop>) {
         match self.ways[node as usize].as_slice() {
             [(hop, next)] => (*next, Some(*hop)),
@@ -254,15 +254,16 @@ impl<'a> Network<'a> {
     }
 }
 
-/// Breadth-first search from a root: paths of fewest hops; ties go to the path whose hops are
-/// defined first, compared from the root on. The search is resumed when the path to a further node
-/// is requested.
+/// Breadth-first search for the paths of fewest hops from a root. Among equal paths, the one whose
+/// hops are defined first is taken, compared hop by hop from the root. The search is resumed when
+/// the path to a further node is requested.
 struct Search<'a> {
     network: &'a Network<'a>,
     root: Node,
-    /// For each node reached, except the root: the last hop of its path, and the node before.
+    /// For each reached node except the root, the last hop of its path and the node before this
+    /// hop.
     tree: Vec<Option<(Hop, Node)>>,
-    /// Nodes in the order in which they were reached; those before `next` have been expanded.
+    /// Reached nodes, in this order; those before `next` have been expanded.
     reached: Vec<Node>,
     next: usize,
 }

@@ -1,4 +1,4 @@
-//! Resolution of a configured route, step by step.
+//! Resolution of a configured route, hop by hop.
 
 use super::{Network, Node};
 use crate::error::Problem;
@@ -67,8 +67,8 @@ impl Via<'_, '_> {
         Ok((Hop::Link { link: index, way }, next))
     }
 
-    /// Station to which a wlan leads: the one named next, the one where the next link begins, or
-    /// the route's end.
+    /// Station to which the hop over a wlan leads: the one named next, the one at which the next
+    /// link begins, or the end of the route.
     fn after_wlan(&mut self, wlan: u32, at: Node) -> Result<Node, Problem> {
         let network = self.network;
         let Some((name, rest)) = self.names.split_first() else { return Ok(self.to) };
@@ -115,7 +115,7 @@ impl Via<'_, '_> {
         }
     }
 
-    /// Hop to a station by its name, over the only wlan that connects both.
+    /// Hop to the station `next`, over the only wlan that connects both stations.
     fn pass_to(&self, at: Node, next: Node) -> Step {
         let network = self.network;
         let mut ways = network.wlans_between(at, next);

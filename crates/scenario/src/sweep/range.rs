@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 /// Largest number of values in a range.
 const VALUES_MAX: u64 = 1_000_000;
-/// Significant digits of values between the ends: enough to tell them apart, and too few to show
+/// Significant digits of values between the ends: enough to distinguish them, and too few to show
 /// binary rounding.
 const DIGITS: usize = 9;
 
@@ -139,7 +139,7 @@ impl Range {
             let message = format!("{steps}: expected a whole number from 2 to {VALUES_MAX}");
             return Err(Problem::new(message).within("steps"));
         }
-        // The ends are kept as written, unless they are to be rounded.
+        // The ends are used as written, unless they are to be rounded.
         let end = |share: f64, written: &Value| match self.round {
             true => self.at(share),
             false => written.clone(),
@@ -180,7 +180,7 @@ impl Range {
             return Value::String(format!("{number} {unit}"));
         }
         let whole_ends = !self.from.is_f64() && !self.to.is_f64();
-        // Above 2^53, not every integer is a float.
+        // Above 2^53 a float cannot represent every integer.
         if (self.round || whole_ends) && number.fract() == 0.0 && number.abs() < 9.0e15 {
             Value::from(number as i64)
         } else {

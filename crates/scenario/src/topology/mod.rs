@@ -1,8 +1,8 @@
-//! `[topology]`: network shapes from the literature, expanded to links and flows before anything
-//! else is read.
+//! `[topology]`: network shapes from the literature, which are expanded to links and flows before
+//! anything else is read.
 //!
-//! The result is what a user could have written: names, presets and values are checked with all
-//! others. [`Origins`] attributes an error in them to the `[topology]`.
+//! A user could have written the same links and flows, and they are checked like all others.
+//! [`Origins`] attributes an error in them to the `[topology]`.
 
 mod shapes;
 mod tables;
@@ -141,7 +141,7 @@ fn put(values: &mut Value, key: &str, made: Vec<Made>) -> Result<Vec<Origin>, Pr
     let written = match list {
         Value::Null => Vec::new(),
         Value::Array(written) => std::mem::take(written),
-        // The value is not a list, which the reader of the key reports.
+        // If the value is not a list, the error is reported when the key is read.
         _ => return Ok(Vec::new()),
     };
     let names: std::collections::HashSet<&str> = made.iter().map(Made::name).collect();

@@ -13,9 +13,9 @@ use retx_units::{Distance, Duration, Rate, Time};
 /// Ratio of the carrier sense and interference ranges to the reception range, as in ns-2 with its
 /// usual ranges of 250 m and 550 m.
 const SENSE_OVER_RANGE: (u64, u64) = (11, 5);
-/// Exceeds any distance on earth, and is far from overflow.
+/// Maximum distance. It exceeds any distance on earth, and is far from overflow.
 const DISTANCE_MAX: u64 = 100_000_000_000;
-/// Keeps draws and sizes far from overflow.
+/// Maximum of counts and sizes, which keeps computations far from overflow.
 const NUMBER_MAX: u32 = 65_535;
 
 fn refuse<T>(key: &str, message: impl Into<String>) -> Result<T, Problem> {
@@ -60,8 +60,8 @@ pub(super) fn parameters(table: &WlanTable) -> Result<Parameters, Problem> {
         return refuse("preamble", format!("{name} has no short preamble: leave it \"long\""));
     };
     parameters.plcp = plcp;
-    // A value that the standard derives from others is derived from the given ones, unless it is
-    // given itself.
+    // If the standard derives a value from others, it is derived from the given ones, unless the
+    // value itself is given.
     let set = |value: &mut Duration, given: Option<Duration>| *value = given.unwrap_or(*value);
     set(&mut parameters.slot, table.slot);
     set(&mut parameters.sifs, table.sifs);
@@ -160,7 +160,7 @@ fn check_change(
     check_models(channel.as_ref())
 }
 
-/// Allows losses and order-preserving delays, on frames of existing stations.
+/// Checks that the channel only loses frames or delays them in order, and that its stations exist.
 pub(super) fn check_channel(table: &WlanTable) -> Result<(), Problem> {
     check_senders(table)?;
     check_models(table.channel.as_ref())

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 
-/// Error of reading a file; the message says what is wrong.
+/// Error of reading a file, with its message.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ReadError(String);

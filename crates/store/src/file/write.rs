@@ -67,8 +67,8 @@ fn properties(columns: &[(String, Column)]) -> WriterProperties {
     properties.build()
 }
 
-/// True if a dictionary makes a column smaller: for texts, and for numbers with few distinct values
-/// in a sample of rows, but not for constant columns.
+/// True if a dictionary makes a column smaller. This holds for texts, and for numbers with few
+/// distinct values in a sample of rows, but not for constant columns.
 fn is_repetitive(column: &Column) -> bool {
     const LOOKED_AT: usize = 1024;
     const FEW: usize = LOOKED_AT / 4;

@@ -1,11 +1,15 @@
 //! The chains that are compared: Bernoulli, Gilbert, Gilbert–Elliott, three states, second order.
 //!
-//! *Equations.* `gilbert`: p = P(good → bad), r = P(bad → good), every copy lost in the bad state
-//! and none in the good one. `gilbert_elliott_3` (Gilbert 1960): a copy survives the bad state with
-//! probability h. `gilbert_elliott_4` (Elliott 1963): and the good one with k. `second_order`: the
-//! loss probability given the fates of the two copies before; p01 is that after an arrival and then
-//! a loss. `three_states`: received in a gap (1), received in a burst (2), lost (3), with the
-//! transitions of netem's `loss state`.
+//! *Equations.*
+//! - `gilbert`: p = P(good → bad), r = P(bad → good). Every packet is lost in the bad state, and
+//!   none in the good state.
+//! - `gilbert_elliott_3` (Gilbert 1960): a packet survives the bad state with probability h.
+//! - `gilbert_elliott_4` (Elliott 1963): in addition, a packet survives the good state with
+//!   probability k.
+//! - `second_order`: the loss probability depends on the fates of the two previous packets; p01 is
+//!   the probability after an arrival followed by a loss.
+//! - `three_states`: received in a gap (1), received in a burst (2), lost (3), with the transitions
+//!   of netem's `loss state`.
 //!
 //! *Reference.* Yajnik, Moon, Kurose & Towsley 1999 for the order of chains; Salsano, Ludovici &
 //! Ordine 2009 for the states of netem.
@@ -32,7 +36,7 @@ const R: Parameter = probability("r");
 const K: Parameter = probability("k");
 const H: Parameter = probability("h");
 
-/// Two states; the bad one loses every copy, the good one none.
+/// Two states. The bad state loses every packet, the good state none.
 pub const GILBERT: Discrete<2> = Discrete {
     name: "gilbert",
     title: "Gilbert: bursts, everything lost in them",
@@ -47,7 +51,7 @@ pub const GILBERT: Discrete<2> = Discrete {
     channel: |values| gilbert_elliott([values[0], values[1], 1.0, 0.0]),
 };
 
-/// Two states; the bad one lets some copies through.
+/// Two states. Some packets survive the bad state; the good state loses none.
 pub const GILBERT_ELLIOTT_3: Discrete<2> = Discrete {
     name: "gilbert_elliott_3",
     title: "Gilbert–Elliott, 3 parameters: nothing lost between bursts",
@@ -62,8 +66,8 @@ pub const GILBERT_ELLIOTT_3: Discrete<2> = Discrete {
         let [p, r] = Pairs::of(series).transitions();
         let tries = [(1.0, 0.1), (0.5, 0.5), (0.1, 0.5), (0.03, 0.8), (0.3, 0.9)];
         let start = |(slower, h): (f64, f64)| {
-            // Starting points with longer bursts that contain arrivals: as many losses in fewer
-            // bursts.
+            // Starting points with as many losses in fewer and longer bursts, which also contain
+            // arrivals.
             two_states([within(p * slower.sqrt()), within(r * slower), 1.0, h])
         };
         tries.into_iter().filter_map(start).collect()
@@ -98,14 +102,13 @@ pub const GILBERT_ELLIOTT_4: Discrete<2> = Discrete {
     channel: |values| gilbert_elliott([values[0], values[1], values[2], values[3]]),
 };
 
-/// Loss probability given the fates of the two previous copies.
+/// Loss probability that depends on the fates of the two previous packets.
 pub const SECOND_ORDER: Discrete<4> = Discrete {
     name: "second_order",
     title: "second-order Markov chain",
     is_hidden: false,
     parameters: &[probability("p00"), probability("p01"), probability("p10"), probability("p11")],
-    // The state has the number 2a + b, where a is the fate of the previous copy and b that of this
-    // one.
+    // State 2a + b stands for the fate a of the previous packet and the fate b of this one.
     chain: |values| {
         let mut moves = [[0.0; 4]; 4];
         for (state, p) in values.iter().enumerate() {
@@ -133,8 +136,8 @@ pub const THREE_STATES: Discrete<3> = Discrete {
     parameters: &[probability("p13"), probability("p31"), probability("p32"), probability("p23")],
     chain: |values| {
         let [p13, p31, p32, p23] = [values[0], values[1], values[2], values[3]];
-        // State 2 is by definition the one from which losses are more probable; otherwise the two
-        // states could be exchanged.
+        // State 2 is defined as the state with the higher probability of a loss next. Without this
+        // the two states could be exchanged.
         let possible = p31 + p32 <= 1.0 && p13 <= p23;
         possible.then_some(Chain {
             moves: [[1.0 - p13, 0.0, p13], [0.0, 1.0 - p23, p23], [p31, p32, 1.0 - p31 - p32]],
@@ -185,7 +188,7 @@ pub fn within(value: f64) -> f64 {
     value.clamp(1e-7, 1.0 - 1e-7)
 }
 
-/// Expected numbers of successive copies by their fates.
+/// Expected numbers of pairs of successive packets, by their fates.
 pub struct Pairs {
     kept_kept: f64,
     kept_lost: f64,
@@ -194,7 +197,7 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Pairs of successive fates of a series; uncertain fates are treated as independent.
+    /// Counts the pairs of a series; uncertain fates are treated as independent.
     pub fn of(series: &Series) -> Self {
         let mut pairs = Self { kept_kept: 0.0, kept_lost: 0.0, lost_kept: 0.0, lost_lost: 0.0 };
         for pair in series.lost.windows(2) {

@@ -1,4 +1,4 @@
-//! Laws that are chains with one move per copy.
+//! Models that are Markov chains with one step per packet.
 
 use super::{Consequences, Law, Parameter};
 use crate::loss::chain::Chain;
@@ -6,9 +6,10 @@ use crate::loss::series::Series;
 use retx_units::Stream;
 use serde_json::Value;
 
-/// Copies on which Baum and Welch improve the starting points.
+/// Number of packets on which Baum–Welch improves the starting points.
 const IMPROVED_ON: usize = 20_000;
-/// Iterations of Baum and Welch per starting point; Newton's method continues from the result.
+/// Number of Baum–Welch iterations for each starting point; Newton's method continues from the
+/// result.
 const IMPROVEMENTS: usize = 30;
 
 /// Chain of N states and the meaning of its parameters.
@@ -21,7 +22,7 @@ pub struct Discrete<const N: usize> {
     pub is_hidden: bool,
     /// Parameters of the model.
     pub parameters: &'static [Parameter],
-    /// Chain for these values; `None` if there is none.
+    /// Chain with these parameter values; `None` if the values are impossible.
     pub chain: fn(&[f64]) -> Option<Chain<N>>,
     /// Values of a chain.
     pub values: fn(&Chain<N>) -> Vec<f64>,

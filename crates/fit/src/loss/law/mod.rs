@@ -1,4 +1,5 @@
-//! Laws of loss. Each has parameters, a likelihood, starting points, draws, and a channel.
+//! Loss models (laws). Each has parameters, a likelihood, starting points for the search, draws,
+//! and a channel of a scenario.
 
 mod chains;
 mod discrete;
@@ -39,7 +40,7 @@ impl Scale {
         }
     }
 
-    /// Value to be reported: a probability at the end of the search's range is reported as 0 or 1.
+    /// Value to be reported. A probability at the end of the search's range is reported as 0 or 1.
     pub fn reported(self, free: f64) -> f64 {
         match self {
             Self::Probability if free >= EDGE => 1.0,
@@ -52,7 +53,7 @@ impl Scale {
 /// Parameter of a law.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// Name: that of the channel's key, if there is one.
+    /// Name of the parameter; that of the channel's key, if there is one.
     pub name: &'static str,
     /// Unit; empty for a probability.
     pub unit: &'static str,
@@ -75,10 +76,10 @@ pub const fn seconds(name: &'static str) -> Parameter {
 pub struct Consequences {
     /// Loss rate.
     pub mean_loss: f64,
-    /// Mean number of losses in a row.
+    /// Mean number of consecutive losses.
     pub mean_burst: Option<f64>,
-    /// Expected number of times that the rarest state begins during the series; infinite without
-    /// hidden states.
+    /// Expected number of entries into the rarest state during the series; infinite without hidden
+    /// states.
     pub visits: f64,
 }
 
@@ -90,13 +91,14 @@ pub trait Law {
     /// Name for people.
     fn title(&self) -> &'static str;
 
-    /// Parameters, in the order of all lists of values.
+    /// Parameters. All lists of values have this order.
     fn parameters(&self) -> &'static [Parameter];
 
     /// Logarithm of the likelihood; −∞ for impossible values.
     fn log_likelihood(&self, values: &[f64], series: &Series) -> f64;
 
-    /// Values from which the search starts; none if the series cannot follow this law.
+    /// Values from which the search starts; an empty list if the series is impossible under this
+    /// model.
     fn starts(&self, series: &Series) -> Vec<Vec<f64>>;
 
     /// Draws the fates of the copies of a series.
@@ -105,10 +107,10 @@ pub trait Law {
     /// Loss rate, bursts and visits.
     fn consequences(&self, values: &[f64], series: &Series) -> Consequences;
 
-    /// Channel of a scenario that has this law.
+    /// Channel of a scenario that follows this model.
     fn channel(&self, values: &[f64]) -> Value;
 
-    /// Fit by a search of the law's own, if the likelihood is not smooth.
+    /// Fit by a special search, for models whose likelihood is not smooth.
     fn search(&self, _: &Series) -> Option<Searched> {
         None
     }
@@ -144,7 +146,7 @@ pub fn all() -> Vec<Box<dyn Law>> {
     ]
 }
 
-/// Time as a scenario writes it, to the nanosecond.
+/// Time in the notation of a scenario, rounded to nanoseconds.
 pub fn time_text(seconds: f64) -> String {
     let text = format!("{:.9}", seconds.clamp(1e-9, 1e9));
     format!("{} s", text.trim_end_matches('0').trim_end_matches('.'))

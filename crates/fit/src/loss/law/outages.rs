@@ -1,11 +1,13 @@
-//! Outages on a schedule: everything is lost for a while, once in every period.
+//! Periodic outages: once in every period, everything is lost for some time.
 //!
-//! *Equations.* A copy at phase φ = t mod period is lost if start ≤ φ < start + duration; outside,
-//! copies are lost independently with probability `loss`. The likelihood has steps, so the search
-//! is combinatorial: candidate periods are distances between groups of losses, the outage is the
-//! longest stretch of phases around the groups in which nothing arrives, and its ends lie between
-//! the losses within it and the arrivals next to it. Those gaps are their intervals. The interval
-//! of the period holds the periods whose likelihood is within 1.92 of the largest.
+//! *Equations.* A packet at phase φ = t mod period is lost if start ≤ φ < start + duration. Outside
+//! of outages, packets are lost independently with probability `loss`.
+//!
+//! *Search.* The likelihood is not smooth, so the search is combinatorial. Candidates for the
+//! period are the distances between groups of losses. The outage is the longest range of phases
+//! around the groups in which nothing arrives. Each of its ends lies between a loss inside and the
+//! next arrival outside; this gap is the interval of the end. The interval of the period contains
+//! the periods whose log likelihood is within 1.92 of the maximum.
 
 use super::{Consequences, Law, Parameter, Searched, probability, rounded, seconds, time_text};
 use crate::loss::series::Series;
@@ -19,10 +21,10 @@ pub struct Outages;
 const OUTAGES_LEAST: usize = 4;
 /// Maximum number of groups of losses from which candidate periods are derived.
 const GROUPS_MOST: usize = 40;
-/// Fall of the log likelihood at the ends of a 95 % interval.
+/// Difference of the log likelihood from its maximum at the ends of a 95 % interval.
 const FALL: f64 = 1.92;
 
-/// Copies with certain fates, times from the first copy.
+/// Packets whose fates are known, with times since the first packet.
 struct Fates {
     kept: Vec<f64>,
     lost: Vec<f64>,
@@ -73,7 +75,7 @@ impl Fates {
     }
 }
 
-/// Outage within a period: between which phases its ends lie.
+/// Outage within a period, given by the bounds of the phases of its ends.
 #[derive(Debug, Clone, Copy)]
 struct Window {
     /// Last arrival before the outage and first loss in it.
@@ -84,7 +86,8 @@ struct Window {
 }
 
 impl Window {
-    /// Finds the outage around the phase `centre`; phases are relative to it.
+    /// Finds the outage around the phase `centre`. The phases of the result are relative to
+    /// `centre`.
     fn around(fates: &Fates, period: f64, centre: f64) -> Self {
         let phase = |time: &f64| {
             let turns = (time - centre) / period;
@@ -107,7 +110,7 @@ impl Window {
     }
 }
 
-/// Log likelihood of independent losses at their own rate.
+/// Log likelihood of independent losses at the observed rate.
 fn outside_likelihood(lost: usize, kept: usize) -> f64 {
     let (lost, kept) = (lost as f64, kept as f64);
     let part =
@@ -115,7 +118,7 @@ fn outside_likelihood(lost: usize, kept: usize) -> f64 {
     part(lost) + part(kept)
 }
 
-/// Period and its centre's phase, by least squares on the middles of the groups.
+/// Period, and phase of the outages' middle, by least squares on the middles of the groups.
 fn regressed(groups: &[Group], period: f64) -> (f64, f64) {
     let origin = groups[0].middle();
     let (mut period, mut centre) = (period, origin);
@@ -139,8 +142,8 @@ fn regressed(groups: &[Group], period: f64) -> (f64, f64) {
     (period, centre)
 }
 
-/// Periods that distances between groups suggest, each with the phase of the outages; the likeliest
-/// first.
+/// Periods that the distances between groups suggest, each with the phase of the outages; the most
+/// likely comes first.
 fn candidates(fates: &Fates, groups: &[Group]) -> Vec<(f64, f64, f64)> {
     let mut found: Vec<(f64, f64, f64)> = Vec::new();
     for (index, group) in groups.iter().enumerate().take(GROUPS_MOST) {
@@ -161,7 +164,7 @@ fn candidates(fates: &Fates, groups: &[Group]) -> Vec<(f64, f64, f64)> {
     found
 }
 
-/// Schedule whose phase is given at the middle of the series, where it is most precise.
+/// Schedule of outages. Its phase is given at the middle of the series, where it is most precise.
 #[derive(Clone, Copy)]
 struct Schedule {
     period: f64,
@@ -178,7 +181,8 @@ impl Schedule {
         self.window(fates).log_likelihood(fates)
     }
 
-    /// Most likely period within `reach`, at the centre of the periods that are as likely.
+    /// Most likely period within `reach`. If several are equally likely, the middle of them is
+    /// taken.
     fn refined(self, fates: &Fates, reach: f64) -> Self {
         const POINTS: i32 = 80;
         let at = |index: i32| {
@@ -196,7 +200,7 @@ impl Schedule {
         at(best[best.len() / 2])
     }
 
-    /// Ends of the periods whose likelihood is within [`FALL`] of the largest.
+    /// Smallest and largest period whose log likelihood is within [`FALL`] of the maximum.
     fn range(self, fates: &Fates) -> (f64, f64) {
         let least = self.log_likelihood(fates) - FALL;
         let holds = |period| Self { period, ..self }.log_likelihood(fates) >= least;
@@ -216,9 +220,9 @@ impl Schedule {
         (end(-1.0), end(1.0))
     }
 
-    /// Values and intervals. The start is given as the phase at the first copy. Its interval
-    /// includes the error of the period, once for each outage between the first copy and the middle
-    /// of the series.
+    /// Values and intervals. The start is given as the phase at the first packet. Its interval
+    /// includes the error of the period, once for each period between the first packet and the
+    /// middle of the series.
     fn searched(self, fates: &Fates) -> Searched {
         let window = self.window(fates);
         let periods = self.range(fates);

@@ -1,14 +1,15 @@
 //! Policer: a token bucket without a queue.
 //!
-//! *Equations.* Tokens fill at `rate` up to `bucket` bytes; a copy that finds as many tokens as it
-//! has bytes takes them and passes, any other is dropped. The level of the bucket follows from the
-//! copies that passed, so each copy tests the law: a copy that finds enough tokens is lost with
-//! probability `loss`, and one that does not passes with the same probability.
+//! *Equations.* Tokens accumulate at `rate` up to `bucket` bytes. A packet passes, and takes as
+//! many tokens as it has bytes, if there are enough; otherwise it is dropped. The level of the
+//! bucket follows from the packets that passed, so the fate of each packet tests the model. A
+//! packet has the other fate than the model predicts with probability `loss`.
 //!
-//! *How it is searched.* Between two drops in a row the bucket starts and ends almost empty, so
-//! that what passed is rate × time ± two packets; the median over pairs of drops is the first rate.
-//! A grid over rate and bucket, refined around its best point, minimises the copies that contradict
-//! the law. The intervals hold what contradicts it as rarely, within 1.92 in log likelihood.
+//! *Search.* At each of two consecutive drops the bucket is almost empty. The bytes that pass
+//! between them are therefore rate × time ± two packets. The median of these rates is the first
+//! estimate. A grid over rate and bucket, refined around its best point, then minimises the number
+//! of packets that contradict the model. The intervals contain the values whose log likelihood is
+//! within 1.92 of the maximum.
 
 use super::{Consequences, Law, Parameter, Scale, Searched, probability, rounded};
 use crate::loss::series::Series;
@@ -20,10 +21,10 @@ pub struct Policer;
 
 /// Minimum number of drops to estimate a rate.
 const DROPS_LEAST: usize = 20;
-/// Maximum number of copies on which the grid is evaluated.
+/// Maximum number of packets on which the grid is evaluated.
 const COPIES_MOST: usize = 20_000;
 const GRID: usize = 12;
-/// Number of copies used in a first search over a coarse grid.
+/// Number of packets used in the first search over a coarse grid.
 const COPIES_FIRST: usize = 4_000;
 /// Share of the drops that a policer must explain in the first search.
 const EXPLAINED_LEAST: f64 = 0.5;
@@ -52,7 +53,7 @@ impl Copies {
         copies
     }
 
-    /// Copies that contradict a token bucket of this rate, bytes per second, and size.
+    /// Number of packets that contradict a token bucket with this rate (bytes per second) and size.
     fn contradictions(&self, rate: f64, bucket: f64) -> usize {
         let mut tokens = bucket;
         let mut count = 0;
@@ -124,7 +125,8 @@ impl Axis {
     }
 }
 
-/// Rate and bucket with the fewest contradictions: the middle of the best points of the grid.
+/// Rate and bucket with the fewest contradictions. If several points of the grid are best, their
+/// middle is taken.
 fn best(copies: &Copies, rate: Axis, bucket: Axis) -> (f64, f64, usize) {
     let mut fewest = usize::MAX;
     let mut at: Vec<(f64, f64)> = Vec::new();
@@ -147,8 +149,8 @@ fn axes(first: f64, largest: f64) -> (Axis, Axis) {
     (Axis { centre: first, factor: 1.4 }, Axis { centre: largest * 12.0, factor: 12.0 })
 }
 
-/// Searches rate and bucket on a coarse grid, then on finer grids, then along the directions in
-/// which a change of one can compensate for a change of the other.
+/// Searches rate and bucket on a coarse grid, then on finer grids, and finally along the directions
+/// in which a change of one compensates for a change of the other.
 fn refined(copies: &Copies, first: f64, largest: f64) -> Found {
     let (mut rate, mut bucket) = axes(first, largest);
     let mut found = best(copies, rate, bucket);
@@ -174,7 +176,7 @@ fn refined(copies: &Copies, first: f64, largest: f64) -> Found {
     found
 }
 
-/// Rate in bytes per second, bucket in bytes, and the copies that contradict them.
+/// Rate in bytes per second, bucket in bytes, and the number of packets that contradict them.
 #[derive(Clone, Copy)]
 struct Found {
     rate: f64,
@@ -182,7 +184,8 @@ struct Found {
     wrong: usize,
 }
 
-/// Times over which a higher rate may make up for a smaller bucket, as shares of the series.
+/// Times after which a higher rate compensates for a smaller bucket, as shares of the duration of
+/// the series.
 const SPANS: [f64; 7] = [0.0, 0.02, 0.08, 0.25, 0.5, 0.75, 1.0];
 
 impl Found {
@@ -192,8 +195,8 @@ impl Found {
         Self { rate, bucket, wrong }
     }
 
-    /// Points with the rate changed by a share `step` and a bucket that keeps the tokens after some
-    /// time; and points with only another bucket.
+    /// Points whose rate differs by the share `step`, with a bucket that gives the same number of
+    /// tokens after some time; and points that differ only in the bucket.
     fn neighbours(self, copies: &Copies, step: f64) -> impl Iterator<Item = Self> {
         let duration: f64 = copies.gap_s.iter().sum();
         let of_rate = [-step, step].into_iter().flat_map(move |share| {
@@ -205,7 +208,8 @@ impl Found {
         all.map(move |(rate, bucket)| Self::at(copies, rate, bucket))
     }
 
-    /// Ends of the rates that `holds` accepts with some bucket, and of the buckets with some rate.
+    /// Range of the rates that `holds` accepts with some bucket, and of the buckets that it accepts
+    /// with some rate.
     fn ranges(self, copies: &Copies, holds: impl Fn(usize) -> bool) -> [(f64, f64); 2] {
         let duration: f64 = copies.gap_s.iter().sum();
         let accepts = |rate, bucket| holds(Self::at(copies, rate, bucket).wrong);
@@ -320,7 +324,7 @@ impl Law for Policer {
     }
 
     fn consequences(&self, values: &[f64], series: &Series) -> Consequences {
-        // The loss rate depends on the traffic: it is measured rather than computed.
+        // The loss rate depends on the traffic, so it is measured by a draw instead of computed.
         let mut stream = retx_units::StreamKey { seed: 1, replication: 0 }.stream("policer");
         let fates = self.draw(values, series, &mut stream);
         let lost = fates.iter().filter(|lost| **lost).count() as f64;

@@ -1,10 +1,10 @@
-//! Two-state chain in time, seen only when a copy passes.
+//! Two-state Markov chain in continuous time, observed only when a packet passes.
 //!
-//! *Equations.* Sojourns are exponential with means T_g and T_b, Q has the rates 1/T_g and 1/T_b.
-//! The state at a copy that follows another after a time τ is distributed by exp(Q·τ): with Λ =
-//! 1/T_g + 1/T_b and π = (1 − share of bad time, share of bad time), exp(Q·τ) = 1·π + e^(−Λτ)·(I −
-//! 1·π). What the chain does between two copies is summed over, so idle times are neither good nor
-//! bad.
+//! *Equations.* The chain stays in the states for exponential times with means T_g and T_b, so Q
+//! has the rates 1/T_g and 1/T_b. If a packet follows another one after a time τ, the transition
+//! probabilities between them are exp(Q·τ): with Λ = 1/T_g + 1/T_b and π = (1 − share of bad time,
+//! share of bad time), exp(Q·τ) = 1·π + e^(−Λτ)·(I − 1·π). The likelihood sums over the states
+//! between two packets, so idle times carry no information.
 
 use super::{Consequences, Law, Parameter, probability, rounded, seconds, time_text};
 use crate::loss::chain::weigh;
@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 
 /// Chain in time.
 pub struct Timed {
-    /// True if both states lose some copies; otherwise the bad one loses all, the good one none.
+    /// True if each state has its own loss probability; otherwise the bad state loses every packet,
+    /// and the good state none.
     pub has_losses_of_states: bool,
 }
 
@@ -76,7 +77,7 @@ impl Law for Timed {
             for _ in 0..run.count {
                 forward = states.moved(forward, kept);
                 product *= weigh(&mut forward, &weights[run.kind]);
-                // Many factors are multiplied before one logarithm is taken.
+                // To save logarithms, factors are multiplied until the product becomes very small.
                 if product < 1e-200 {
                     total += libm::log(product);
                     product = 1.0;
@@ -94,7 +95,8 @@ impl Law for Timed {
         }
         let [p, r] = Pairs::of(series).transitions();
         let start = |longer: f64| {
-            // In a chain in time p + r < 1, because its state is correlated over one spacing.
+            // In a chain in time the states at successive packets are positively correlated, so p +
+            // r < 1.
             let (good, bad) = (spacing / p, spacing / r * longer);
             if self.has_losses_of_states {
                 let k = within(1.0 - 0.3 * series.loss_rate);
@@ -127,7 +129,8 @@ impl Law for Timed {
         let states = States::of(values);
         let (bad, [good_loss, bad_loss]) = (states.bad_share, states.loss);
         let lost = (1.0 - bad) * good_loss + bad * bad_loss;
-        // Averaged over the distances of the series: bursts in packets depend on them.
+        // The length of bursts in packets depends on the spacing of packets, so the average over
+        // the series is used.
         let pairs: f64 =
             series.times_s.windows(2).map(|it| libm::exp(-states.decay_s * (it[1] - it[0]))).sum();
         let kept = pairs / (series.copies() - 1) as f64;

@@ -14,7 +14,7 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// Converts an acknowledgment, with the smallest RTT so far.
+    /// Converts an acknowledgment; `min_rtt` is the smallest RTT so far.
     pub const fn new(ack: &model::Ack, min_rtt: Option<Duration>) -> Self {
         Self { inner: *ack, min_rtt }
     }

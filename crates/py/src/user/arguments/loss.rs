@@ -1,4 +1,4 @@
-//! Losses: with a known cause, and with a cause to be decided.
+//! Losses: one whose cause is decided, and one whose cause is to be decided.
 
 use super::window::Window;
 use super::{instant, optional, seconds};
@@ -64,7 +64,7 @@ impl Loss {
     }
 }
 
-/// Loss whose cause is to be decided, with the sender's knowledge at its detection.
+/// Loss whose cause is to be decided, with the sender's state at its detection.
 #[pyclass(frozen, module = "retx")]
 #[derive(Debug)]
 pub struct UnexplainedLoss {
