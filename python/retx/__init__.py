@@ -1,9 +1,9 @@
 """retx finds out why TCP is slow over links that lose, corrupt and delay packets.
 
-`run` simulates one scenario, `replicate` many draws of it, `emulate` takes this machine's kernel in
-place of the simulated TCP, `compare` runs both and compares them; all return tables as data frames.
-`CongestionControl` and `LossCause` are base classes for your own algorithms. The names below are
-imported at their first use, to keep the start short.
+`run` simulates one scenario, `replicate` many draws of it, `emulate` uses this machine's kernel in
+place of the simulated TCP, and `compare` runs both and compares them. All return tables as data
+frames. `CongestionControl` and `LossCause` are base classes for your own algorithms. The names
+below are imported at their first use, to keep the start short.
 """
 
 from __future__ import annotations

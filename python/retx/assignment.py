@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 PARTS = re.compile(r"""((?:"(?:[^"\\]|\\.)*"|'[^']*'|[^"'=])*)=(.*)""", re.DOTALL)
-"""The key ends at the first equals sign outside of quotes: names may contain one."""
+"""The key ends at the first equals sign outside of quotes, because quoted names may contain one."""
 
 
 def assignment(text: str) -> tuple[str, str] | None:

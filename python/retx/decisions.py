@@ -1,9 +1,9 @@
 """Base classes for your own decisions: congestion control and the cause of losses.
 
 A scenario names a class by its file, `{ name = "python", file = "aimd.py", class = "Aimd" }`; in
-Python the class itself may be given. Each end of a connection that sends data gets an instance;
-other keys of the scenario's table are arguments of the constructor. Bytes are whole numbers, times
-are in seconds. The methods are those of the Rust traits of the same names.
+Python the class itself may be given. Each end of a connection that sends data gets its own
+instance. The other keys of the table in the scenario are arguments of the constructor. Bytes are
+whole numbers, times are in seconds. The methods are those of the Rust traits of the same names.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class CongestionControl(ABC):
     """Decides how fast to send: sets `window.cwnd` and `window.ssthresh`.
 
     A class need not inherit from this one: `on_ack`, `on_loss` and `on_timeout` are sufficient.
-    Loss detection chooses the segments to retransmit; window inflation in fast recovery is added
-    outside. After each call `cwnd` is clamped to the range from one SMSS to `max_cwnd` (by default
+    Loss detection chooses the segments to retransmit. The sender itself inflates the window in fast
+    recovery. After each call `cwnd` is clamped to the range from one SMSS to `max_cwnd` (by default
     2^30 bytes), and after a loss or a timeout `ssthresh` to at least two SMSS.
     """
 
@@ -50,23 +50,22 @@ class CongestionControl(ABC):
         """
 
     def observe(self, ack: Ack, smss: int) -> None:  # noqa: B027
-        """Handles any acknowledgment, also duplicates and in recovery, before other methods."""
+        """Handles every acknowledgment, including those in recovery, before the other methods."""
 
     def on_sent(self, sent: Sent) -> None:  # noqa: B027
         """Handles transmitted data."""
 
     def on_recovery_end(self, window: Window, now: float) -> None:  # noqa: B027
-        """Handles the end of fast recovery; `cwnd` has its value for the time after it."""
+        """Handles the end of fast recovery; `cwnd` already has its value for the time after it."""
 
     def on_undo(self, window: Window) -> None:  # noqa: B027
-        """Handles the undo of the last reduction, which was spurious."""
+        """Handles the undo of the last reduction, which turned out to be spurious."""
 
     def pacing_rate(self, window: Window, srtt: float | None) -> float | None:
         """Pacing rate in bit/s.
 
-        A class with this method is paced. None: 2 · cwnd/SRTT in slow start, later 1.2 · cwnd/SRTT,
-        as
-        with `pacing = true`.
+        A sender whose class has this method paces. None stands for 2 · cwnd/SRTT in slow start and
+        1.2 · cwnd/SRTT later, as with `pacing = true`.
         """
         return None
 
@@ -75,15 +74,15 @@ class CongestionControl(ABC):
         return None
 
     def is_overdue(self, now: float) -> bool:
-        """True on a duplicate ACK if the first segment in flight is overdue (as in Vegas)."""
+        """Returns true on a duplicate ACK if the first segment in flight is overdue (Vegas)."""
         return False
 
     def repeats_window(self) -> bool:
-        """True after a loss to retransmit all unacknowledged data (Westwood's bulk repeat)."""
+        """Returns true after a loss to retransmit all unacknowledged data (bulk repeat)."""
         return False
 
     def holds_rto(self) -> bool:
-        """True at a timeout if the timer is not backed off (Westwood's fixed RTO)."""
+        """Returns true at a timeout to suppress the backoff of the timer (Westwood)."""
         return False
 
 
@@ -98,7 +97,7 @@ class LossCause(ABC):
         """Cause of a loss."""
 
     def on_ack(self, ack: Ack, window: Window) -> None:  # noqa: B027
-        """Handles any acknowledgment, also duplicate ACKs, with the window at its arrival."""
+        """Handles every acknowledgment, including duplicates; `window` is that at its arrival."""
 
     def on_sent(self, sent: Sent) -> None:  # noqa: B027
         """Handles transmitted data."""

@@ -1,8 +1,8 @@
 """Atomic writing of result directories.
 
-Files are written to a temporary directory next to the target, which is renamed when everything is
-on the disk. If the process ends before that, the target is unchanged; the temporary directory of a
-killed process is removed by the next process that writes there (`left_behind`).
+Files are written to a temporary directory next to the target. It is renamed when everything is on
+the disk. If the process ends before that, the target is unchanged. The next process that writes
+there removes the temporary directory of a killed process (`left_behind`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from retx.left_behind import held, remove_files_for, remove_folders_for
 from retx.removal import remove_own
 
 LIBRARIES = ("polars.exceptions", "zlib")
-"""Modules whose errors may be about a file."""
+"""Modules whose exceptions may concern a file."""
 
 
 @contextmanager
@@ -92,7 +92,7 @@ def new_file(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turns system errors while a file is written, such as a full disk, into OSErrors that name it.
+    """Converts system errors during a write, such as a full disk, into OSErrors that name the file.
 
     Raises:
         OSError: The file cannot be written.
@@ -107,7 +107,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def _number(error: BaseException | None) -> int | None:
-    """Number of a system error, also if a library has wrapped it in an exception of its own."""
+    """Number of a system error, even if a library has wrapped it in its own exception."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
     ours = isinstance(error, OSError) or type(error).__module__ in LIBRARIES
@@ -121,7 +121,7 @@ def _number(error: BaseException | None) -> int | None:
 
 @contextmanager
 def _blaming(target: Path, partial: Path | None = None) -> Iterator[None]:
-    """Makes errors name the target instead of the temporary file.
+    """Changes errors so that they name the target instead of the temporary file.
 
     Args:
         target: Path that the caller asked for.
@@ -152,7 +152,7 @@ def check_place(target: Path, *, replace: bool) -> None:
 
 def _check(target: Path, *, replace: bool) -> None:
     if target == Path.cwd():
-        # A process with this working directory would be left in a removed one.
+        # Replacing it would leave the calling process in a removed directory.
         reason = "is the current directory, which is not replaced: name another one"
         raise FileExistsError(errno.EEXIST, reason, str(target))
     if replace:
@@ -215,7 +215,7 @@ def sync(directory: Path) -> None:
 
 
 def sync_path(path: Path) -> None:
-    """Flushes a file or a directory's entries to the disk; on Windows the system does so."""
+    """Flushes a file, or the entries of a directory, to the disk; not needed on Windows."""
     if os.name == "nt":
         return
     handle = os.open(path, os.O_RDONLY)
@@ -227,7 +227,8 @@ def sync_path(path: Path) -> None:
 
 def _take_name(partial: Path, target: Path) -> None:
     if target.exists() and any(target.iterdir()):
-        # A directory cannot be renamed onto one with files in it.
+        # A directory cannot be renamed to the name of one that contains files, so that one is moved
+        # first.
         old = partial.with_suffix(".old")
         target.rename(old)
         try:

@@ -13,7 +13,8 @@ from retx.errors import UsageError
 from retx.source import override_pairs
 
 LIMIT_BYTES = 1 << 20
-"""Size limit of a script, far above what any needs: stops at endless files such as /dev/zero."""
+"""Size limit of a script, far above the size of any real one. It stops reading endless files such
+as /dev/zero."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,10 @@ class Drill:
     file: str
     """Path of the script."""
     verdict: str
-    """`passed`; `failed`: the endpoint did something else; `refused`: it could not be played."""
+    """`passed`; `failed` if the endpoint did something else; `refused` if the script could not be
+    played."""
     line: int | None
-    """Line where it failed or was refused, from 1."""
+    """Line at which the script failed or was refused, counted from 1."""
     message: str
     """Reason of the verdict."""
     expected: str | None
@@ -35,7 +37,7 @@ class Drill:
     printed: list[str]
     """Output of the script's code blocks."""
     trace: list[str]
-    """Packets and calls with their times, if they were asked for."""
+    """Packets and calls with their times, if they were requested."""
     simulated_s: float
     """Virtual time that has passed."""
 
@@ -86,7 +88,7 @@ def drill(
 
 
 NOTHING = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
-"""A script that can be played against any TCP."""
+"""Script that can be played against any TCP, to check the TCP."""
 
 
 def _check(tcp: str, settings: list[tuple[str, str]]) -> None:

@@ -1,4 +1,4 @@
-"""Distinguishes replaceable earlier results from directories that retx did not write."""
+"""Distinguishes earlier results, which may be replaced, from other directories."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ FILES = (
     SUMMARY, SCENARIO, *(f"{name}.parquet" for name in TABLES), *(f"{it}.png" for it in FIGURES),
     "diagnosis.json",
 )  # fmt: skip
-"""All files that a result directory may hold, except the user's own code."""
+"""All files that a result directory may contain, except user code."""
 OF_ALL = {"scenario", "version", "seed"}
 OF_ONE, OF_MANY = {"flows", "links", "engine"}, {"replications", "runs"}
-"""Keys of a summary: in every summary, in that of one run, in that of several runs."""
+"""Keys of a summary: those of the summary of one run, and those of the summary of several runs."""
 
 
 def is_result_file(name: PurePosixPath) -> bool:
-    """True for a path that a file of a result, or of a saved sweep, may have in its directory."""
+    """True if a file of a result, or of a saved sweep, may have this path within its directory."""
     if len(name.parts) == 2:
         return name.parts[0] == CODE
     return str(name) in FILES or (len(name.parts) == 1 and name.suffix == ".parquet")
 
 
 def foreign_to_result(directory: Path) -> str | None:
-    """Reason why a directory is not a result, in words; None if it is one."""
+    """Reason why a directory is not a result, as text; None if it is one."""
     text = _summary(directory / SUMMARY)
     for path in sorted(_inside(directory)):
         name = path.relative_to(directory).as_posix()
-        # Code of the user's own is called by that name in the summary.
+        # The summary names the files of user code.
         named = name.startswith(f"{CODE}/") and json.dumps(name, ensure_ascii=False) in text
         if not (name in FILES or named) or not path.is_file():
             return f"it holds {name}, which retx did not write"

@@ -1,4 +1,4 @@
-"""Detects whether an imported class still equals the one in its file."""
+"""Detects whether the file of a class has been edited since its import."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from retx.fingerprint import Walk, alone, globals_used
 
 
 def edited(cls: type, path: str, content: bytes) -> str | None:
-    """First part of an imported class that differs from its file; None if nothing differs.
+    """Name of the first part of an imported class that differs from its file; None if none does.
 
-    The comparison covers the functions of the file that the class uses, and the constants named in
-    these and in the class's body: names bound once, to a number or text.
+    The comparison covers the functions of the file that the class uses. It also covers the
+    constants that are named in these functions and in the body of the class, which are names bound
+    once, to a number or text.
     """
     module = sys.modules.get(cls.__module__)
     loader = getattr(module, "__loader__", None)
@@ -66,7 +67,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _standing(code: CodeType) -> tuple[str, int]:
-    """Source code with its position in the file."""
+    """Position of a code object in its file."""
     return alone(code), code.co_firstlineno
 
 

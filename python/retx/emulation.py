@@ -31,7 +31,7 @@ rest = sys.argv[1:-1] if inner else sys.argv[1:]
 command = [sys.executable, "-c", sys.orig_argv[sys.orig_argv.index("-c") + 1], *rest]
 sys.exit(_native.emulate_worker(command, inner))
 """
-"""The process that holds the hosts: see crates/emulate/src/worker."""
+"""Program of the worker process, which holds the hosts (see crates/emulate/src/worker)."""
 
 
 def emulate(
@@ -64,9 +64,9 @@ def emulate(
         backend: `"tun"`, or `"precise"` for packets stamped by the kernel.
         programs: Programs to run in hosts, as pairs of a node and a shell command; `None` instead
             of a command starts an interactive shell. The emulation lasts at least until they have
-            ended; with a shell it may exceed the scenario's `duration`.
-        background: Programs that the emulation does not wait for, such as servers; they are ended
-            with it.
+            ended. With a shell it may exceed the scenario's `duration`.
+        background: Programs such as servers, for which the emulation does not wait; they end with
+            it.
         programs_to_error: Redirect the output of programs to the standard error.
         seed: Seed that replaces the scenario's.
         overrides: Values by their key in the scenario.
@@ -102,7 +102,8 @@ def emulate(
         parsed, code = parsed_scenario(scenario, seed, overrides)
     calibrated = calibration(backend)
     if target:
-        # Before the run, but not made: should the run be killed, nothing is to be left.
+        # The target is checked before the run, but not created, so that nothing is left if the run
+        # is killed.
         check_place(target, replace=force)
     raw = watched(
         lambda control: _native.emulate(
@@ -153,7 +154,7 @@ def check_lateness(bound_s: float) -> None:
 
 def worker_command() -> list[str]:
     """Command that starts a worker."""
-    # Wherever it is started, it finds this very package.
+    # The path makes the worker import this package, whatever its working directory is.
     return [sys.executable, "-c", _WORKER.format(path=str(Path(__file__).parents[1]))]
 
 
@@ -210,9 +211,8 @@ def calibration_file(backend: str) -> Path:
 def clean() -> int:
     """Ends processes left behind by killed emulations; returns their number.
 
-    Hosts and devices end with the processes that hold them, which end with their emulation; this is
-    for
-    processes that were stopped or hang. `emulate` calls it when it starts.
+    Hosts and devices end with the process that holds them, and this process ends with its
+    emulation, unless it was stopped or hangs. `emulate` calls this function when it starts.
     """
     check_linux()
     return _native.emulate_clean()

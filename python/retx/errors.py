@@ -1,4 +1,7 @@
-"""Errors that the user can correct, of which the command line shows only the message; warnings."""
+"""Errors that the user can correct, and warnings.
+
+Of these errors the command line shows only the message.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from retx.terminal import clean
 
 
 class NothingMeasuredWarning(UserWarning):
-    """A run ended within its warmup: its counters are 0, and rates and shares are null."""
+    """A run ended within its warmup, so its counters are 0, and its rates and shares are null."""
 
 
 class UsageError(ValueError):
@@ -17,7 +20,7 @@ class UsageError(ValueError):
 
 
 def warn_of_unmeasured(count: int, of: int) -> None:
-    """Warns of runs that ended within their warmup, if any."""
+    """Warns if runs ended within their warmup."""
     if count:
         message = f"{count} of {of} runs were over within their warmup: nothing was measured there"
         warnings.warn(message, NothingMeasuredWarning, stacklevel=3)

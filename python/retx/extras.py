@@ -1,4 +1,4 @@
-"""Packages that only parts of retx need: the extras of pyproject.toml."""
+"""Packages that only parts of retx need, which are the extras of pyproject.toml."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 
 PACKAGES = {"tune": "optuna", "dask": "distributed"}
-"""The package of each extra, as Python imports it."""
+"""Package of each extra, by the name with which Python imports it."""
 
 
 def is_installed(extra: str) -> bool:
@@ -17,7 +17,8 @@ def is_installed(extra: str) -> bool:
 def install_command(extra: str) -> str:
     """Command that installs the package of an extra, in the version that retx needs.
 
-    It names the package itself rather than `retx[extra]`, which works however retx was installed.
+    It names the package itself instead of `retx[extra]`, so that it works however retx was
+    installed.
     """
     return f"pip install '{_requirement(extra)}'"
 

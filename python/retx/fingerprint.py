@@ -1,4 +1,4 @@
-"""Hashes of code, equal for equal code in any process of one version of Python."""
+"""Hashes of code. Equal code has equal hashes in all processes of one version of Python."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LIMIT = 200_000
 """Maximum number of values that are examined; code that uses more has no fingerprint."""
 
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented))
-# Whether two of them are one object is up to Python.
+# Python decides whether two equal values of these types are the same object.
 _BY_VALUE = (tuple, frozenset, CodeType)
 _NAMED = (
     BuiltinFunctionType,
@@ -52,7 +52,7 @@ def fingerprint(cls: type) -> str | None:
     """Hash of a class's code and of the values that it uses; None if one cannot be hashed.
 
     The hash covers bytecode, constants, names, defaults, closures, globals and base classes,
-    recursively; installed modules and classes enter by their names.
+    recursively. Of installed modules and classes only the names are hashed.
     """
     walk = Walk()
     try:
@@ -71,7 +71,7 @@ class Walk:
         """Functions of the user's own."""
         self._taken = 0
         self._seen: dict[int, int] = {}
-        # Objects keep their ids as long as they live.
+        # The objects are kept, because ids are unique only among living objects.
         self._alive: list[object] = []
 
     def take(self, value: Any) -> None:  # noqa: ANN401
@@ -146,13 +146,13 @@ class Walk:
 
     def _class(self, cls: type) -> None:
         self._say(cls.__qualname__)
-        # One that is made by type() may have the module of its metaclass.
+        # A class created by type() may have the module of its metaclass.
         if is_installed(cls.__module__) and is_found(cls):
             self._say(cls.__module__)
             return
         self._each(cls.__bases__)
         for name, value in vars(cls).items():
-            # Attributes added by Python are no code: __module__, __dict__, __annotations__, …
+            # Attributes that Python adds are not code: __module__, __dict__, __annotations__, …
             if name.startswith("_abc_") or (_is_special(name) and not _is_code(value)):
                 continue
             self._each([name, value])
@@ -209,7 +209,7 @@ def _is_code(value: object) -> bool:
 
 
 def is_installed(name: str | None) -> bool:
-    """True for modules that are not the user's: Python's, retx, and packages installed by pip."""
+    """True for modules of Python, retx, and packages installed by pip; false for user modules."""
     top = (name or "").partition(".")[0]
     if top == "__main__":
         return False

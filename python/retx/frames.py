@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 NO_NAME = 2**32 - 1
 """The code of an absent text."""
 NO_INTEGER = 2**64 - 1
-"""Number that stands for an absent whole number."""
+"""Number that represents an absent whole number."""
 
 OPTIONAL_COUNTS = ("exchanges_count",)
-"""Whole numbers of a summary that are stored as measures, since they may be absent."""
+"""Whole numbers of a summary that are stored as floats, since they may be absent."""
 
 
 def frame(columns: Mapping[str, Column]) -> pl.DataFrame:
@@ -29,7 +29,7 @@ def frame(columns: Mapping[str, Column]) -> pl.DataFrame:
 
 
 def summary_frame(columns: Mapping[str, Column]) -> pl.DataFrame:
-    """Data frame as from `frame`, with plain texts: most are names that occur in one row only."""
+    """Data frame as by `frame`, but with plain texts, since most occur in only one row."""
     table = frame(columns)
     texts = [name for name, kind in table.schema.items() if kind == pl.Enum]
     whole = [name for name in OPTIONAL_COUNTS if name in table.columns]
@@ -43,7 +43,8 @@ def _series(name: str, column: Column) -> pl.Series:
         index = index.set(index == NO_NAME, None)
         known = pl.Series(name, texts, dtype=pl.Enum(texts))
         return known.gather(index)
-    # Series.fill_nan is avoided: it plans and collects a query, 2 ms for each column of each run.
+    # Series.fill_nan is not used, because it runs a query, which takes 2 ms for each column of each
+    # run.
     series = pl.Series(name, column, nan_to_null=True)
     if series.dtype == pl.UInt64:
         signed: pl.Series = series.set(series == NO_INTEGER, None).cast(pl.Int64)
@@ -54,7 +55,7 @@ def _series(name: str, column: Column) -> pl.Series:
 def frame_of_rows(rows: list[dict[str, Any]]) -> pl.DataFrame:
     """Rows of a summary as a data frame; `{"drops": {"queue": 0}}` becomes `drops_queue`."""
     table = pl.DataFrame([_flat(row) for row in rows], infer_schema_length=None)
-    # A value absent in every row has no type; the optional values of a summary are all measures.
+    # A column without any value has no type. All optional values of a summary are floats.
     return table.with_columns(pl.col(pl.Null).cast(pl.Float64))
 
 
@@ -69,6 +70,6 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _column(name: str) -> str:
-    """Column of a key; the keys of `limited_by` get the suffix of seconds."""
+    """Column name of a key; keys of `limited_by` get the suffix `_s`."""
     limit = name.removeprefix("limited_by_")
     return name if limit == name else f"limited_{limit}_s"

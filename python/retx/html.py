@@ -104,7 +104,7 @@ def _cells(flow: dict[str, Any]) -> str:
 
 
 def _by_cause(number: int, causes: dict[str, int]) -> str:
-    """Number of recoveries, and their true causes: `12 (2 congestion, 10 wireless)`."""
+    """Number of recoveries, with their true causes: `12 (2 congestion, 10 wireless)`."""
     listed = ", ".join(f"{count(times)} {cause}" for cause, times in causes.items() if times)
     return f"{count(number)} ({listed})" if listed else count(number)
 

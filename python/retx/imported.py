@@ -16,7 +16,7 @@ from retx.fingerprint import is_installed
 def own_imports(sources: Mapping[str, bytes]) -> dict[str, str]:
     """Hash of each module that these files import directly or indirectly, by its path.
 
-    Installed modules are left out, as are modules that are not imported yet.
+    Installed modules are left out, and so are modules that are not imported yet.
 
     Args:
         sources: Contents of files, by their paths.
@@ -36,7 +36,7 @@ def own_imports(sources: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def _names(content: bytes, package: str) -> Iterator[str]:
-    """Names that a text may import: `a`, `a.b` and their packages for `from a import b`."""
+    """Names that a source text may import: `a`, `a.b` and their packages for `from a import b`."""
     try:
         tree = ast.parse(content)
     except (SyntaxError, ValueError):  # such as a compiled module

@@ -16,7 +16,7 @@ from retx.locks import RENAMES_HELD, take
 from retx.removal import IsOwn, remove_own
 
 RANDOM = r"[a-z0-9_]{8}"
-"""The random part of a name that `tempfile` makes."""
+"""Pattern of the random part of a name created by `tempfile`."""
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def held(path: Path) -> Iterator[None]:
 def remove_files_for(target: Path) -> None:
     """Removes files that killed processes left while they wrote `target`."""
     stem, suffix = re.escape(target.stem), re.escape(target.suffix)
-    # The native writer of captures has a temporary file of its own, beside ours.
+    # The native writer of captures also creates a temporary file, next to this one.
     ours = re.compile(rf"\.?\.{stem}\.{RANDOM}\.partial{suffix}(\.\d+-\d+\.tmp)?")
     for path in _named(target.parent, ours):
         if path.is_file() and not path.is_symlink() and _is_free(path):

@@ -18,8 +18,8 @@ Entry = dict[str, Any]
 def describe() -> dict[str, list[Entry]]:
     """All choices by kind: `tcp` (presets), `congestion_control`, `channel`, `template`, ….
 
-    Each entry has `name`, `summary` and `parameters`; each parameter `name`, `type`, `required` and
-    `doc`, and, where they apply, `default` and `values`.
+    Each entry has `name`, `summary` and `parameters`. Each parameter has `name`, `type`, `required`
+    and `doc`, and `default` and `values` if they apply.
     """
     kinds: dict[str, list[Entry]] = json.loads(_native.describe())
     if find_spec("retx.study"):
@@ -30,7 +30,7 @@ def describe() -> dict[str, list[Entry]]:
 
 
 def schema() -> dict[str, Any]:
-    """JSON Schema of scenario files, for editors that complete and check."""
+    """JSON Schema of scenario files, with which editors complete keys and check values."""
     parsed: dict[str, Any] = json.loads(_native.json_schema())
     return parsed
 

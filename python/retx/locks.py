@@ -1,7 +1,7 @@
 """Locks on open files, which the system releases when the process ends for any reason.
 
-On Windows, where Python has no `fcntl`, the lock is on a byte beyond the end of any file of retx;
-directories, and files that will be renamed, cannot be locked there.
+On Windows Python has no `fcntl`. There the lock is on a byte beyond the end of any file of retx,
+and directories and files that will be renamed cannot be locked.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ else:
     import fcntl
 
 RENAMES_HELD = sys.platform != "win32"
-"""False if an open file cannot be renamed, nor a directory opened."""
+"""False on Windows, where an open file cannot be renamed, and a directory cannot be opened."""
 FAR = 1 << 30
-"""Position of the byte that is locked on Windows, where locked bytes cannot be read."""
+"""Position of the locked byte on Windows. It is beyond the data, because locked bytes cannot be
+read."""
 TAKEN = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
 
 

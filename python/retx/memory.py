@@ -1,24 +1,24 @@
-"""Errors for want of memory, which libraries report in many ways."""
+"""Detection of exhausted memory, which libraries report in many ways."""
 
 from __future__ import annotations
 
 import mmap
 
 ROOM_BYTES = 256 << 20
-"""A process that cannot get this much is out of memory (crates/py/src/boundary)."""
+"""A process that cannot allocate this many bytes is out of memory (crates/py/src/boundary)."""
 SENTENCE = (
     "error: out of memory; fewer flows, shorter runs, fewer recorded tables or fewer processes at "
     "once need less"
 )
-"""Sentence of the engine's allocator, without a number."""
+"""Message of the engine's allocator, without the number of bytes."""
 
 
 def is_short_of_memory(error: BaseException) -> bool:
-    """True if an unexpected error is likely one for want of memory.
+    """True if an unexpected error is probably due to exhausted memory.
 
-    A library that cannot be loaded, or a thread that cannot be started, for want of memory raises
-    errors of many kinds, some of which name another reason. Whether more memory can be had is the
-    better evidence.
+    If memory is exhausted, libraries cannot be loaded and threads cannot be started. The errors
+    are of many kinds, and some name another reason. The better evidence is whether more memory
+    can be allocated.
     """
     if isinstance(error, MemoryError):
         return True

@@ -11,7 +11,7 @@ LOST_BY_CHANNEL = ("channel", "retry_limit")
 
 
 def burst_lengths(segments: pl.DataFrame, flow: str | None = None) -> pl.DataFrame:
-    """Counts of loss bursts by length: consecutive losses by the channel, in the order of sending.
+    """Number of loss bursts of each length: consecutive losses by the channel, in sending order.
 
     Columns: `length runs share`, without gaps from 1 to the longest. Packets dropped by a queue
     never reached the channel and are left out.

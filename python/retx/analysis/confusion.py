@@ -1,4 +1,4 @@
-"""Causes of losses as the senders reported them, compared with the true causes."""
+"""Causes of losses as the senders inferred them, compared with the true causes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CAUSES = ("congestion", "wireless", "spurious")
 
 
 def confusion(flows: pl.DataFrame) -> pl.DataFrame:
-    """Episodes by flow, kind and inferred cause, counted by true cause.
+    """Number of episodes by flow, kind and inferred cause (rows) and by true cause (columns).
 
     Columns: `flow kind inferred_cause congestion wireless spurious`, with `replication` before them
     where the table has it. A TCP flow has four rows: fast retransmits attributed to congestion and

@@ -25,7 +25,8 @@ def means(table: pl.DataFrame, column: str, by: Sequence[str], confidence: float
         table: One row per run.
         column: Column of the quantity; null if a run has no value.
         by: Columns that define the groups.
-        confidence: Confidence level, valid if runs are independent and their mean is about normal.
+        confidence: Confidence level, valid if runs are independent and their mean is approximately
+            normal.
     """
     _check(confidence)
     groups = _grouped(table, by).agg(
@@ -89,7 +90,7 @@ def _bootstrap(
         (values,),
         lambda sample, axis: np.quantile(sample, share, axis=axis),
         n_resamples=RESAMPLES,
-        # All resamples at once would take memory without bound.
+        # The resamples are drawn in batches, because all of them together may need too much memory.
         batch=max(1, 10_000_000 // values.size),
         confidence_level=confidence,
         method="percentile",

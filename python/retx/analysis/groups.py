@@ -11,7 +11,7 @@ from retx.errors import UsageError
 
 
 class TableError(UsageError):
-    """A table does not have what an analysis needs; the message says what."""
+    """A table lacks something that an analysis needs; the message says what."""
 
 
 def numeric(table: pl.DataFrame, name: str) -> pl.Series:
@@ -43,8 +43,8 @@ def means(
 ) -> pl.DataFrame:
     """Mean and confidence interval (Student's t) over the replications of each group.
 
-    Columns: the keys, then `n mean low high`. Missing values are left out; `low` and `high` are
-    null for groups of one. A value that does not vary has an interval without width.
+    Columns: the keys, then `n mean low high`. Missing values are left out. `low` and `high` are
+    null for groups with one value. If the value does not vary, the interval has the width 0.
 
     Args:
         table: One row per group and replication, as a sweep's tidy frame.
@@ -67,8 +67,8 @@ def means(
 
 
 def _apart(table: pl.DataFrame, keys: Sequence[str]) -> str:
-    """Advice for several rows of one replication: a further key or a filter."""
-    # Keys of a grid stand before the replication.
+    """Advice if a group has several rows of one replication: a further key, or a filter."""
+    # The keys of a grid are the columns before `replication`.
     of_grid = table.columns[: table.columns.index("replication")]
     varying = [name for name in of_grid if name not in keys and table[name].n_unique() > 1]
     if varying:
@@ -77,15 +77,15 @@ def _apart(table: pl.DataFrame, keys: Sequence[str]) -> str:
 
 
 UNFINISHED = ("response_time_s", "finish_s")
-"""Times of a flow's end; without a value, the run was over before the flow."""
+"""Times that a flow lacks if the run ended before the flow."""
 
 
 def distribution(table: pl.DataFrame, quantity: str, keys: Sequence[str] = ()) -> pl.DataFrame:
     """The empirical distribution of each group.
 
     Columns: the keys, the quantity in ascending order, and `share`, the share of the group's rows
-    with this value or less. A flow that had not ended counts as a row with a larger time than all
-    others, so that the shares of such a group end below 1; flows that end in no row are left out.
+    with this value or less. A flow that did not end counts as a row with a larger time than all
+    others, so the shares of its group end below 1. Flows that end in no row are left out.
 
     Args:
         table: Any table; missing values of other quantities are left out.

@@ -30,7 +30,7 @@ def tabular(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int, not
     Args:
         heads: Column heads, in LaTeX.
         rows: Cells, in LaTeX.
-        texts: Number of leading columns that hold texts; the others are aligned to the right.
+        texts: Number of leading columns that contain texts. The other columns are right-aligned.
         note: Comment above the table that says how it was made.
     """
     columns = "l" * texts + "r" * (len(heads) - texts)
@@ -83,7 +83,7 @@ def means_table(
     """Means with intervals, one row per point.
 
     Args:
-        table: Table as from `Sweep.summary`.
+        table: Table returned by `Sweep.summary`.
         keys: Columns that identify a row.
         names: Heads of these columns.
         value: Column of the value, its head, and its divisor.
@@ -112,7 +112,7 @@ def paired_table(
     """Differences and ratios run by run with intervals, one row per point.
 
     Args:
-        table: Table as from `Sweep.paired`.
+        table: Table returned by `Sweep.paired`.
         keys: Columns that identify a row.
         names: Heads of these columns.
         value: Head of the difference, and its divisor.
@@ -146,7 +146,7 @@ def comparison_table(table: pl.DataFrame, note: str) -> str:
     """Simulated and emulated means, one row per flow and quantity.
 
     Args:
-        table: Table as from `Comparison.table`.
+        table: Table returned by `Comparison.table`.
         note: Comment that says how the table was made.
     """
     from retx.plots.labels import axis
@@ -179,10 +179,10 @@ def _scaled(value: float | None, scale: float) -> float | None:
 
 
 def _places(half: float) -> int:
-    """Number of decimal places that leaves an interval two significant digits."""
+    """Number of decimal places with which an interval has two significant digits."""
     if half <= 0 or not isfinite(half):
         return 3
-    # Rounded first: 0.0999 is written as 0.10.
+    # The value is rounded first, because 0.0999 is written as 0.10.
     return max(0, 1 - floor(log10(float(f"{half:.1e}"))))
 
 

@@ -1,4 +1,4 @@
-"""Comparison of two settings run by run: runs of one replication share their draws."""
+"""Comparison of two settings run by run: runs with the same replication number share draws."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def paired(
 ) -> pl.DataFrame:
     """Differences and ratios, group by group; see `Sweep.paired` for the columns.
 
-    A replication that lacks a value on either side is left out of both (`missing`); a ratio needs
-    values above 0. The interval of the ratio is that of the mean of its logarithm.
+    A replication that lacks a value on either side is left out of both and counted in `missing`. A
+    ratio needs values above 0; its interval is computed from the mean of its logarithm.
 
-    With many groups, some differ by chance: if all `comparisons` differences are zero, a share of 1
-    − `confidence` of the intervals excludes 0. `p_holm` (Holm 1979, Scand. J. Statist. 6(2)) and
-    the wider intervals `low_all` to `high_all` (Bonferroni) hold for all groups together.
+    With many groups, some differ by chance: even if all `comparisons` true differences are zero, a
+    share of 1 − `confidence` of the intervals excludes 0. `p_holm` (Holm 1979, Scand. J. Statist.
+    6(2)) and the wider intervals `low_all` to `high_all` (Bonferroni) hold for all groups together.
 
     Args:
         first: One row per run with the first setting, with the column `replication`.
@@ -72,7 +72,7 @@ def _p_values(found: pl.DataFrame) -> pl.Series:
     with np.errstate(divide="ignore", invalid="ignore"):
         t = mean / (deviation / np.sqrt(n))
     p = 2 * stdtr(np.maximum(n - 1, 1), -np.abs(t))
-    # Runs that never differ: nothing speaks against 0.
+    # If no run differs, there is no evidence against a difference of 0.
     p = np.where((deviation == 0) & (mean == 0), 1.0, p)
     return pl.Series("p", np.where(n > 1, p, np.nan)).fill_nan(None)
 

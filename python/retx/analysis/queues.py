@@ -8,7 +8,7 @@ import polars as pl
 def queue_length(
     link_samples: pl.DataFrame, place: str, span: tuple[float, float] | None = None
 ) -> pl.DataFrame:
-    """Samples of one queue within a span, completed at both ends of the span.
+    """Samples of one queue within a span, with a row at each end of the span.
 
     Each sample holds until the next.
 

@@ -13,14 +13,14 @@ import numpy as np
 import polars as pl
 
 COLUMNS = 2000
-"""Columns of pixels in the widest figure, with some to spare."""
+"""Number of columns of pixels: somewhat more than the widest figure has."""
 
 
 def envelope(table: pl.DataFrame, time: str, value: str, columns: int = COLUMNS) -> pl.DataFrame:
     """First, last, smallest and largest value in each column of pixels, in order of time.
 
-    Columns of pixels without values, or with a missing value, keep their gap. A table that is short
-    enough is returned unchanged.
+    Columns of pixels without values, or with a missing value, remain gaps in the line. A table that
+    is short enough is returned unchanged.
 
     Args:
         table: Rows in order of `time`.

@@ -1,4 +1,4 @@
-"""Length of a run's warm-up: its beginning that is not yet in the steady state.
+"""Length of a run's warm-up, the time before its steady state.
 
 MSER chooses the truncation point that minimises the marginal standard error of the mean of the
 remaining values (White 1997, Simulation 69(6)); MSER-5 applies it to means of five values each
@@ -17,17 +17,17 @@ from numpy.typing import ArrayLike
 
 BATCH = 5
 LEAST_BATCHES = 10
-"""Minimum number of batches; from fewer, nothing can be concluded."""
+"""Minimum number of batches for a decision."""
 
 
 @dataclass(frozen=True)
 class Warmup:
-    """Part of a series to leave out."""
+    """Part of a series to leave out as warm-up."""
 
     values: int
     """Number of values to leave out, from the beginning."""
     settled: bool
-    """False when the series is too short to say."""
+    """False if the series is too short for a decision."""
 
 
 def mser(series: ArrayLike, batch: int = BATCH) -> Warmup:
@@ -42,13 +42,14 @@ def mser(series: ArrayLike, batch: int = BATCH) -> Warmup:
     if count < LEAST_BATCHES:
         return Warmup(0, settled=False)
     means = values[: count * batch].reshape(count, batch).mean(axis=1)
-    # Shifted, so that squares of large means do not swallow small differences.
+    # The mean is subtracted, because small differences would be lost in the squares of large
+    # values.
     means = means - means.mean()
     left = np.arange(count, 0, -1)
     totals = np.cumsum(means[::-1])[::-1]
     squares = np.cumsum((means**2)[::-1])[::-1]
     errors = np.maximum(squares - totals**2 / left, 0.0) / left**2
-    # Over all but the last few, where chance makes errors small.
+    # The last few batches are excluded, because there the error may be small by chance.
     best = int(np.argmin(errors[: count - LEAST_BATCHES // 2]))
     return Warmup(best * batch, settled=best < count / 2)
 

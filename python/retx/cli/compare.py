@@ -97,7 +97,7 @@ def command(
     confidence: Confidence = 0.95,
     as_json: options.AsJson = False,
 ) -> None:
-    """Set simulations of a scenario beside emulations with this machine's kernel.
+    """Compare simulations of a scenario with emulations by this machine's kernel.
 
     \b
     Examples:
@@ -193,7 +193,7 @@ def _check_grid_only(quantity: str | None, families: str | None, grid: int | Non
 
 
 def _check_quantity(quantity: str | None) -> None:
-    """Checks before hours of emulation that the requested quantity can be shown."""
+    """Checks that the requested quantity can be shown, before hours of emulation."""
     if quantity is None:
         return
     from retx.comparing.comparison import QUANTITIES

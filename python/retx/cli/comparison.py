@@ -30,7 +30,7 @@ SHORT = {
     "rto_count": "timeouts",
     "idle_total_s": "idle",
 }
-"""Quantities as the table of families calls them."""
+"""Names of quantities in the table of families."""
 
 
 def print_comparison(found: Comparison) -> None:

@@ -108,7 +108,7 @@ def _scenario(ctx: typer.Context) -> dict[str, Any]:
     """Resolved scenario that the command line names; empty without one."""
     from retx.running import resolve
 
-    # An option that still lacks its value leaves the words before it unread.
+    # If an option still lacks its value, the words before it are not parsed yet.
     words = [str(ctx.params.get("scenario") or ""), *ctx.args]
     path = next((word for word in words if word.endswith(".toml")), None)
     try:

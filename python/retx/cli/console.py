@@ -16,7 +16,7 @@ BETWEEN = 2
 
 
 class _Screen(CleanConsole):
-    """Screen that shows tables row by row where columns would have to break words."""
+    """Console that prints a table row by row if its columns are too narrow for their words."""
 
     def print(self, *objects: Any, **options: Any) -> None:  # noqa: ANN401
         """Prints like `Console.print`, with tables fitted to the width."""
@@ -49,6 +49,6 @@ def _fitted(table: Table, width: int) -> RenderableType:
 
 def _longest_word(column: Column) -> int:
     texts = (it if isinstance(it, str) else "" for it in (column.header, *column.cells))
-    # Thin spaces, as between thousands, are within words.
+    # Thin spaces, as in large numbers, do not separate words.
     words = (word for text in texts for word in Text.from_markup(text).plain.split(" "))
     return max((Text(word).cell_len for line in words for word in line.split("\n")), default=0)

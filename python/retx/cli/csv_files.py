@@ -28,7 +28,7 @@ Csv = Annotated[
 
 
 def is_file(place: Path) -> bool:
-    """True for the path of a single table, false for a directory of all tables."""
+    """True if the path is for a single table, false if it is a directory for all tables."""
     return place.suffix.lower() == SUFFIX
 
 

@@ -101,7 +101,7 @@ def command(
 def _drawings(
     words: list[str], span: tuple[float, float] | None, width: str | None
 ) -> list[Drawing]:
-    """Figures that `--plot` asks for.
+    """Figures that `--plot` requests.
 
     Raises:
         UsageError: A figure needs data that a capture does not hold.
@@ -173,7 +173,7 @@ def _episodes(episodes: list[Any], out: Any) -> None:  # noqa: ANN401
     )
     starts = [it["start_s"] for it in episodes]
     for it, following in zip(episodes[:MOST_EPISODES], [*starts[1:], None], strict=False):
-        # Losses of new data continue a recovery in the next episode.
+        # If new data were lost, the recovery continues in the next episode.
         end = following if it["end_s"] is None else it["end_s"]
         lasted = "to the end" if end is None else seconds(end - it["start_s"])
         rows.add_row(

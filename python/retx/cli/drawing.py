@@ -45,7 +45,7 @@ class Drawing:
         return self.kind in OF_SEGMENTS
 
     def place(self, directory: Path | None) -> Path:
-        """File of the figure: the named one, or one in the result or current directory."""
+        """File of the figure; by default one in the result directory or in the current one."""
         return self.file or (directory or Path()) / f"{self.kind}.png"
 
     def needs_samples(self, scenario: dict[str, Any]) -> bool:
@@ -67,7 +67,7 @@ class Drawing:
 
     @contextmanager
     def open(self, directory: Path | None) -> Iterator[Path]:
-        """Path to write to; a named file is replaced only when the block succeeds."""
+        """Path to write to. A given file is replaced only when the block succeeds."""
         if directory and not self.file:
             yield self.place(directory)
         else:
@@ -75,7 +75,7 @@ class Drawing:
                 yield path
 
     def attempt(self, figure: Callable[[Drawing], Figure], path: Path) -> str | None:
-        """Draws the plot; returns the reason if it cannot be drawn, and then leaves no file.
+        """Draws the plot. If it cannot be drawn, returns the reason and writes no file.
 
         Args:
             figure: Function that creates the figure.
@@ -97,7 +97,7 @@ class Drawing:
         return None
 
     def figure_of(self, result: Plotted) -> Figure:
-        """Figure of a run, or of a flow in a capture."""
+        """Figure for a run, or for a flow in a capture."""
         options: dict[str, Any] = {}
         if self.kind not in OF_ALL_FLOWS:
             options["flow"] = self.flow

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from retx.drills import Drill
 
 FAILED, REFUSED = 1, 2
-"""Exit codes: the endpoint departs from a script; a script could not be played."""
+"""Exit codes if the endpoint deviates from a script, and if a script could not be played."""
 
 Scripts = Annotated[
     list[Path],

@@ -104,7 +104,7 @@ def command(
         backend=backend,
         programs=asked,
         background=[background] if background else [],
-        # Standard output holds nothing but the JSON.
+        # Standard output must contain only the JSON.
         programs_to_error=as_json,
         seed=seed,
         overrides=overrides_of(settings or []),
@@ -115,7 +115,7 @@ def command(
         pcap_at=pcap_at or [],
         out=out,
         force=force,
-        # A bar would be drawn over what a program shows.
+        # A progress bar would overwrite the output of a program.
         progress=False if asked else None,
     )
     summary = result.summary

@@ -10,7 +10,8 @@ from io import TextIOWrapper
 from retx.terminal import expect_json, protect
 
 PLAIN, IN_JSON = "retx.plain", "retx.json"
-"""Names of the error handlers: one writes similar ASCII characters, the other escapes of JSON."""
+"""Names of the error handlers. The first writes similar ASCII characters, the second JSON
+escapes."""
 INSTEAD = {
     "×": "x", "·": "*", "±": "+-", "−": "-", "–": "-", "—": "-", "─": "-", "│": "|", "…": "...",
     "→": "->", "≤": "<=", "≥": ">=", "≈": "~", "≠": "!=", "√": "sqrt ", "§": "section ",

@@ -20,7 +20,7 @@ from retx.cli.encoding import print_plainly
 from retx.errors import NothingMeasuredWarning, UsageError
 
 BAD_INPUT, FAULT, KILLED, PIPE_CLOSED = 2, 70, 128, 141
-"""Exit codes; the last one as a shell gives it for SIGPIPE: 128 and the number."""
+"""Exit codes. The last one is that of a shell for SIGPIPE: 128 plus the number of the signal."""
 
 COMMANDS = {
     "init": "retx.cli.init:command",
@@ -82,7 +82,7 @@ def options(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of errors.")] = False,
 ) -> None:
-    """Options before the subcommand; `main` has handled `--debug` already."""
+    """Handles options before the subcommand; `main` has already handled `--debug`."""
 
 
 def main() -> NoReturn:
@@ -90,7 +90,7 @@ def main() -> NoReturn:
     arguments = sys.argv[1:] or ["--help"]
     debug = "--debug" in arguments
     warnings.showwarning = _show_warning
-    # Where memory is too short to load polars, its own words would come first.
+    # If memory does not suffice to load polars, its own message would come first.
     warnings.filterwarnings("ignore", "Polars binary is missing")
     _native.catch_aborts()
     for name in ("SIGTERM", "SIGHUP"):
@@ -107,13 +107,13 @@ def main() -> NoReturn:
         code = app([word for word in arguments if word != "--debug"], standalone_mode=False)
         if code == INTERRUPTED:  # typer has caught it
             raise KeyboardInterrupt
-        # A closed pipe must show here: at the interpreter's end it would be a traceback.
+        # Flushing here detects a closed pipe. At the interpreter's end it would cause a traceback.
         sys.stdout.flush()
         sys.exit(code)
     except SystemExit as end:
         if type(sys.stdout).__name__ != "PacifyFlushWrapper":
             raise
-        # click has caught a closed pipe, and ends with 1.
+        # click has caught the error of a closed pipe, and would exit with 1.
         end.code = PIPE_CLOSED
         raise
     except BaseException as error:
@@ -123,7 +123,7 @@ def main() -> NoReturn:
         if message:
             print(message, file=sys.stderr)
         if code == PIPE_CLOSED:
-            # Buffered output has no reader: writing it at exit would fail again.
+            # Buffered output has no reader, and writing it at exit would fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(code)
 
@@ -139,7 +139,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Shows warnings of runs in one line, and other warnings as Python does."""
+    """Shows warnings about runs in one line, and other warnings as Python does."""
     if issubclass(category, NothingMeasuredWarning):
         print(f"warning: {message}", file=sys.stderr)
     else:
@@ -150,13 +150,14 @@ def _open_missing() -> None:
     """Opens the null device in place of each standard stream that the shell has closed (`>&-`)."""
     for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is None:
-            # Opened in this order it takes the number: no file that is written later gets it.
+            # The null device gets the number of the closed stream, so that no file opened later
+            # gets it.
             handle = os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, os.fdopen(handle, "r" if number == 0 else "w", encoding="utf-8"))
 
 
 def _check_text(arguments: list[str]) -> None:
-    """Refuses arguments that are not valid text, or empty because a shell variable is not set.
+    """Refuses arguments that are not valid text, or empty because a shell variable is unset.
 
     Raises:
         UsageError: An argument is refused; the message says which.
@@ -173,7 +174,10 @@ def _check_text(arguments: list[str]) -> None:
 
 
 class _Terminated(BaseException):
-    """SIGTERM or SIGHUP was received; unwinds like Ctrl-C, so that no file is left half-written."""
+    """SIGTERM or SIGHUP was received.
+
+    The exception unwinds like Ctrl-C, so that no file is left incomplete.
+    """
 
 
 def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
@@ -234,5 +238,8 @@ def _users_traceback(error: BaseException) -> str:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """True for errors meant for the user: those of retx's classes. A bare ValueError is a bug."""
+    """True for errors that are meant for the user, which have classes of retx.
+
+    A plain ValueError is a bug.
+    """
     return type(error).__module__.split(".")[0] == "retx"

@@ -13,7 +13,7 @@ from traceback import extract_tb
 from retx import _native
 
 FRAMES = 4
-"""Frames of the traceback that are shown, the innermost ones."""
+"""Number of frames of the traceback that are shown; these are the innermost ones."""
 
 
 def report(error: BaseException, arguments: Sequence[str]) -> str:
@@ -38,7 +38,7 @@ def report(error: BaseException, arguments: Sequence[str]) -> str:
 
 
 def _frames(error: BaseException) -> list[tuple[int, str]]:
-    """Innermost frames first, each as file, line and function."""
+    """Frames as file, line and function, the innermost one first."""
     frames = extract_tb(error.__traceback__)[: -FRAMES - 1 : -1]
     shown = (f"{Path(it.filename).name}:{it.lineno} in {it.name}" for it in frames)
     return list(enumerate(shown))

@@ -26,7 +26,7 @@ def fit_captures(
     with_check: bool,
     as_json: bool,
 ) -> None:
-    """Fits a path to a flow of one capture or two, and prints or writes what was found."""
+    """Fits a path to a flow of one or two captures, and prints or writes the result."""
     from retx.fitting.captures.capture import fit_capture
     from retx.fitting.captures.check import check
     from retx.fitting.captures.reproduction import reproduction

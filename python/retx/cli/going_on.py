@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def say_how_to_go_on(directory: Path) -> None:
-    """Prints, after an error or Ctrl-C, the number of completed runs and the command to continue.
+    """Prints the number of completed runs and the command to continue, after an error or Ctrl-C.
 
-    Prints nothing if the directory holds no sweep.
+    Prints nothing if the directory contains no sweep.
     """
     from retx.sweeps.status import read_plan, sweep_status
 

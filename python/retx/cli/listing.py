@@ -69,7 +69,7 @@ def schema_command() -> None:
 
 
 def _print_names(kinds: dict[str, list[dict[str, Any]]]) -> None:
-    """Prints each kind with its names, without rich, whose table layout would be slow."""
+    """Prints each kind with its names. It does not use rich, whose table layout would be slow."""
     from shutil import get_terminal_size
     from textwrap import fill
 
@@ -79,7 +79,7 @@ def _print_names(kinds: dict[str, list[dict[str, Any]]]) -> None:
         column = max((len(entry["name"]) for entry in entries), default=0) + 4
         for entry in entries:
             name = f"  {entry['name']}".ljust(column)
-            # On a narrow terminal the text stands below the name.
+            # On a narrow terminal the text is printed below the name.
             if column > width / 2:
                 print(name.rstrip())
                 name = "    "
@@ -119,7 +119,7 @@ def _default(parameter: dict[str, Any]) -> str:
 def _toml(value: object) -> str:
     from retx.source import toml_value
 
-    # A choice without parameters of its own is written as a bare name.
+    # A choice without parameters is written as a bare name.
     if isinstance(value, dict) and list(value) == ["name"]:
         value = value["name"]
     return toml_value(value)

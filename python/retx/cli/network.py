@@ -69,7 +69,7 @@ def relays_table(relays: list[dict[str, Any]]) -> Table:
 
 
 def _stations(wlans: list[dict[str, Any]]) -> list[tuple[str, str, dict[str, Any]]]:
-    """Wlan, station and counters: each station, followed by the totals of its wlan."""
+    """Wlan, station and counters of each station; the totals of a wlan follow its stations."""
     rows = []
     for wlan in wlans:
         rows += [(wlan["name"], station["name"], station) for station in wlan["stations"]]
@@ -78,7 +78,7 @@ def _stations(wlans: list[dict[str, Any]]) -> list[tuple[str, str, dict[str, Any
 
 
 def airtime_table(wlans: list[dict[str, Any]]) -> Table:
-    """Table of the airtime by its use."""
+    """Table of the shares of airtime by use."""
     kinds = ("data", "erroneous", "collided", "ack", "rts_cts")
     made = table(
         "Time on the air", "Wlan", "station", ">attempts", ">max", ">lost burst", ">max",

@@ -94,7 +94,7 @@ def command(
         "seed": seed,
         "overrides": overrides_of(settings or []),
         "reference": reference,
-        # Tables that are not shown need not be recorded.
+        # Tables that no output shows are not recorded.
         "tables": out is not None or every_table or bool(outputs.figures),
         "segments": not no_segments
         and (out is not None or every_table or any(it.shows_segments for it in outputs.figures)),
@@ -132,7 +132,7 @@ def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> Non
             resolved = json.loads(parsed.scenario.to_json())
         for figure in outputs.figures:
             figure.check(resolved)
-    # Every place is opened before the run, and takes its name once all that goes there is written.
+    # Every output is opened before the run, and gets its final name when it is completely written.
     with ExitStack() as files:
         directory = None
         if outputs.directory:
@@ -143,7 +143,7 @@ def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> Non
             result.write(directory)
         if outputs.csv:
             write_csv(outputs.csv, lambda: result.flows, lambda: result.tables)
-        # A figure that cannot be drawn costs neither the run nor the others.
+        # If a figure cannot be drawn, the run and the other figures are still written.
         pairs = zip(outputs.figures, targets, strict=True)
         failed = {it: it.attempt(lambda one: one.figure_of(result), at) for it, at in pairs}
     if outputs.as_json:

@@ -37,7 +37,7 @@ class Shown:
 
     @property
     def files(self) -> list[Path]:
-        """Files that are written besides the sweep's directory."""
+        """Files that are written in addition to the sweep's directory."""
         tables = [it for it in (self.csv, self.latex) if it]
         return [it.place(None) for it in self.figures] + tables
 
@@ -90,7 +90,7 @@ class Shown:
         return found.paired({key: first}, {key: second}, self.metric)
 
     def _latex(self, found: Sweep) -> str:
-        """Means, or differences if a comparison was requested."""
+        """LaTeX table of means, or of differences if a comparison was requested."""
         if self.pair is None:
             return found.to_latex(self.metric)
         key, (first, second) = pair_of(found, self.pair)

@@ -24,7 +24,7 @@ KINDS = {"fast_retransmit": "fast retransmit", "rto": "timeout"}
 REASONS = ("queue", "channel", "retry_limit", "script")
 USUAL_REASONS = ("queue", "channel")
 MOST_MEANS = 40
-"""Rows of means that are printed: four flows with all their quantities."""
+"""Maximum number of printed rows of means: enough for four flows with all their quantities."""
 BESIDE = {"packets_marked": "marked", "frames_repeated": "repeated", "frames_parity": "parity"}
 """Counts of links that are shown only if they are not zero."""
 
@@ -190,7 +190,7 @@ def _episodes(rows: First) -> Table:
 
 
 def _add_inferred(rows: First, scenario: dict[str, Any], flow: dict[str, Any]) -> None:
-    """Rows of a flow, if it distinguishes causes."""
+    """Adds the rows of a flow, if its sender distinguishes causes."""
     if not _distinguishes_causes(scenario, flow["tcp"]):
         return
     for kind, label in KINDS.items():
@@ -201,7 +201,7 @@ def _add_inferred(rows: First, scenario: dict[str, Any], flow: dict[str, Any]) -
 
 
 def _inferred_in_all(replications: Replications) -> First:
-    """Rows of all flows that distinguish causes, summed over the replications."""
+    """Rows of all flows whose senders distinguish causes, summed over the replications."""
     import polars as pl
 
     from retx.analysis.confusion import confusion
@@ -224,7 +224,7 @@ def _distinguishes_causes(scenario: dict[str, Any], tcp: str | None) -> bool:
 
 
 def _confusion(rows: First) -> Table:
-    """Table of the causes that senders reported for losses, and the true causes."""
+    """Table of inferred and true causes of losses."""
     made = table(
         "Recovery episodes by inferred and true cause",
         "Flow", "kind", "inferred", *(f">{cause}" for cause in CAUSES),
@@ -317,8 +317,8 @@ def _means(replications: Replications) -> Table:
     )
     means = replications.mean().iter_rows(named=True)
     finite = _finite(replications.scenario)
-    # Counts of the other transport are left out; the missing response time of a flow that has an
-    # end is printed.
+    # Rows without a value belong to the other transport and are left out, except the missing
+    # response time of a finite flow.
     rows = [
         row
         for row in means
@@ -345,7 +345,7 @@ def _runs(row: dict[str, Any], replications: int) -> str:
 
 
 def _own(flow: str) -> str:
-    """Name in the scenario of a flow in the results: `answer.3` is a flow of `answer`."""
+    """Name in the scenario of a flow in the results; `answer.3` is one of the flows `answer`."""
     return flow.partition("@")[0].partition(".")[0]
 
 

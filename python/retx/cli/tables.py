@@ -22,7 +22,7 @@ def plain(text: str) -> str:
 
 
 def table(title: str, *columns: str) -> Table:
-    """Table whose first columns, up to one that starts with `>`, hold texts."""
+    """Table whose columns before the first name that starts with `>` contain texts."""
     made = Table(
         title=title,
         title_justify="left",
@@ -38,7 +38,7 @@ def table(title: str, *columns: str) -> Table:
 
 
 class First:
-    """First rows of a table, and the number of all rows; the others are not kept."""
+    """Collector of the first rows of a table. Of the other rows only the number is kept."""
 
     def __init__(self) -> None:
         self._rows: list[Any] = []

@@ -185,7 +185,10 @@ def _combined(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _shown(answer: Answer) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """Rows of the table: remedies that help, and at least a few; separately those of no kernel."""
+    """Rows of the table: the remedies that help, but at least a few.
+
+    Remedies that no kernel offers are the second list.
+    """
     from retx.explaining.wording import helps
 
     usable = [row for row in answer.remedies if row["in_linux"]]

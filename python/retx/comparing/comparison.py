@@ -41,7 +41,8 @@ CONFIDENCE = 0.95
 WITHIN = 0.03
 """Means that differ by no more than this share agree, however narrow the intervals are."""
 WIDE = 0.5
-"""With an interval that contains zero and this share of the emulated mean, nothing can be told."""
+"""If the interval of the difference contains both zero and this share of the emulated mean, no
+conclusion is possible."""
 COLUMNS = {
     "flow": pl.String,
     "quantity": pl.String,
@@ -77,11 +78,13 @@ class Comparison:
 
     simulations: Replications
     paired: Replications
-    """Simulations with the draws of the emulations, in the same order; not in `simulations`."""
+    """Simulations with the draws of the emulations, in their order; not contained in
+    `simulations`."""
     attempts: Sequence[Emulated]
     confidence: float = CONFIDENCE
     perturbed: bool = False
-    """True if the simulations were perturbed (`retx.comparing.perturbed`), as no draw matters."""
+    """True if the simulations were perturbed because no draw matters
+    (`retx.comparing.perturbed`)."""
 
     @cached_property
     def emulations(self) -> Replications:
@@ -105,13 +108,13 @@ class Comparison:
         Means with t-intervals; their `ratio`, simulated over emulated, with Fieller's interval
         (null if the divisor may be zero); Welch's interval of the difference, and whether it
         contains zero (`agrees`); the `p_value` of the Kolmogorov–Smirnov test. A flow that did not
-        finish has no response time: `simulated_n` and `emulated_n` count the values. The columns
-        `paired…` compare each emulation with a simulation that loses the same packets: the interval
-        of the ratio is narrower, and `paired_agrees` is true if it contains 1. `agreement` is the
-        first of these that holds: `interval` (`agrees`), `3 %` (the means differ by at most 3 %),
-        `pairs` (`paired_agrees`, unless `perturbed`); otherwise `none`. `cannot tell` replaces
-        `interval` where the interval of the difference contains both zero and half the emulated
-        mean: more emulations are needed.
+        finish has no response time, so `simulated_n` and `emulated_n` count the values. The columns
+        `paired…` compare each emulation with a simulation that loses the same packets. The interval
+        of this ratio is narrower; `paired_agrees` is true if it contains 1. `agreement` is the
+        first of these conditions that holds: `interval` (`agrees`), `3 %` (the means differ by at
+        most 3 %), `pairs` (`paired_agrees`, unless `perturbed`); otherwise `none`. `cannot tell`
+        replaces `interval` if the interval of the difference contains both zero and half the
+        emulated mean; more emulations are then needed.
         """
         rows = []
         for it in self.values:
@@ -135,7 +138,7 @@ class Comparison:
     def values(self) -> list[dict[str, Any]]:
         """Values of each run, by flow and quantity.
 
-        `simulated` and `emulated` hold the values of each side; `pairs` holds those with equal
+        `simulated` and `emulated` contain the values of each side, `pairs` those of runs with equal
         draws.
         """
         sides = {"simulated": self.simulations, "emulated": self.emulations}
@@ -150,7 +153,7 @@ class Comparison:
 
     @cached_property
     def partings(self) -> list[Parting]:
-        """First recovery that differs, for each such flow (`retx.comparing.parting`)."""
+        """First recovery that differs, for each flow that has one (`retx.comparing.parting`)."""
         sides = list(self.simulations), list(self.emulations)
         return [it for flow in self._flows if (it := parting(flow, *sides))]
 
@@ -230,10 +233,10 @@ def compare(
 ) -> Comparison:
     """Compares simulations of a scenario with emulations by this machine's kernel.
 
-    Every run has its own random draws. For each emulation there is one more simulation with the
-    same draws: it loses the same packets as long as both send the same packets. Simulations run
-    first, on all cores, since emulations need the machine for themselves. If the scenario uses no
-    random draws, simulations are perturbed as emulations are (`Comparison.perturbed`).
+    Every run has its own random draws. For each emulation there is an additional simulation with
+    the same draws. Both lose the same packets as long as they send the same packets. Simulations
+    run first, on all cores, since emulations need the machine for themselves. If the scenario uses
+    no random draws, simulations are perturbed as emulations are (`Comparison.perturbed`).
 
     Args:
         scenario: As for `run`.
@@ -284,7 +287,7 @@ def compared(
     confidence: float = CONFIDENCE,
     report: Report | None = None,
 ) -> Comparison:
-    """Comparison like that of `compare`, with the settings of the emulations in a `Plan`."""
+    """Comparison as by `compare`, with the settings of the emulations in a `Plan`."""
     check(simulations, confidence, plan)
     seed, overrides = changes
     parsed, code = parsed_scenario(scenario, seed, overrides)
@@ -296,9 +299,9 @@ def compared(
 def beside(
     runs: tuple[Replications, bool], attempts: Sequence[Emulated], confidence: float
 ) -> Comparison:
-    """Comparison of simulations with emulations; the last simulations have the emulations' draws.
+    """Comparison of simulations with emulations.
 
-    `runs` is the result of `simulated`.
+    The last simulations have the draws of the emulations. `runs` is the result of `simulated`.
     """
     ours, perturbed = runs
     alone = len(ours) - len(attempts)
@@ -319,7 +322,8 @@ def _values(side: Sequence[Result] | Replications, flow: str, quantity: str) -> 
 def _pairs_row(pairs: Sequence[Sequence[float]], confidence: float) -> dict[str, Any]:
     ours, theirs = ([pair[side] for pair in pairs] for side in (0, 1))
     low, high = paired_ratio(ours, theirs, confidence) or (None, None)
-    # The paired t-test: as whether the ratio's interval holds one, also where that has none.
+    # The paired t-test gives the same answer as the ratio's interval, and exists even if the
+    # interval does not.
     differences = [our - their for our, their in pairs]
     between = Sample.of(differences).interval(confidence) if pairs else None
     return {

@@ -1,8 +1,8 @@
 """Conditions drawn from a seed, under which simulations and emulations are compared.
 
-What it does: condition `number` of `seed` and `families` does not depend on other conditions, so
-that a grid can be continued and extended. The families (`retx.comparing.families`) take turns;
-`classic` alone draws the conditions of earlier versions, which had no other family.
+Condition `number` of `seed` and `families` does not depend on other conditions, so a grid can be
+continued and extended. The families (`retx.comparing.families`) take turns. `classic` alone draws
+the conditions of earlier versions, which had no other family.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Condition:
             "ends": ["router" if drawn.access else "server", "client"],
             "rate": f"{drawn.rate_mbit_s} Mbit/s",
             "delay": f"{drawn.rtt_ms / 2} ms",
-            # An emulator at the network layer counts the same bytes.
+            # Without overhead, the same bytes count as in an emulator at the network layer.
             "overhead": 0,
             "queue": {"discipline": "droptail", "packets": drawn.queue_packets},
         }
@@ -72,7 +72,7 @@ def condition(number: int, seed: int, families: str = ALL) -> Condition:
     """
     names = chosen(families)
     family = names[number % len(names)]
-    # The draws of the first family were named before there were others.
+    # The draws of `classic` have a name without the family, as before there were other families.
     stream = f"{seed}/{number}" if family == "classic" else f"{seed}/{family}/{number}"
     drawn = FAMILIES[family](random.Random(stream), number, number // len(names))
     return Condition(number, family, seed, drawn)

@@ -15,7 +15,8 @@ from retx.progress import watched
 from retx.results import Result
 
 Report = Callable[[str, int, int], None]
-"""Callback for progress: the activity, the number of its steps done, and their total."""
+"""Callback for progress. Its arguments are the activity, the number of completed steps, and their
+total."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Emulated:
 
 
 def default_jobs() -> int:
-    """Default number of concurrent emulations: each needs a core for links and one for hosts."""
+    """Default number of concurrent emulations. Each needs one core for links and one for hosts."""
     return max(1, (os.cpu_count() or 1) // 2)
 
 
@@ -98,7 +99,7 @@ def emulated(
         nonlocal done
         faults: list[str] = []
         result = None
-        # A repetition has the same draws: which draws are kept does not depend on the machine.
+        # A repetition has the same draws, so the choice of valid runs does not depend on the draws.
         while result is None and len(faults) <= plan.retries:
             attempt = once(control, replication)
             said = attempt.summary["emulation"]

@@ -16,7 +16,8 @@ from typing import Any
 
 TCPS = ("linux", "linux_reno", "linux_bbr")
 MEAN_BURST = 2.3
-"""Packets lost in a row on a bursty channel, as in the bursty links that García et al. measured."""
+"""Mean number of consecutive losses on a bursty channel, as on the links that García et al.
+measured."""
 SPAN_S = 3.0
 LEAST_BYTES = 150_000
 CAP = "8 s"
@@ -37,7 +38,7 @@ class Drawn:
     """RTT of the bottleneck; access links add to it."""
     queue_packets: int
     tcp: str
-    """TCP of the first flow; two flows are joined by `+`."""
+    """TCP of the first flow, or the TCPs of two flows, joined by `+`."""
     about: str
     """Remarks for readers."""
     flows: Sequence[dict[str, Any]]
@@ -67,7 +68,8 @@ class Line:
     ) -> Line:
         """Draws a bottleneck.
 
-        Rate in Mbit/s, RTT in ms, queue as a multiple of their product, at least one packet.
+        The arguments are bounds: of the rate in Mbit/s, of the RTT in ms, and of the queue as a
+        multiple of their product. The queue has at least one packet.
         """
         line = cls(by_log(draws, rate), by_log(draws, rtt), 1)
         bdp_packets = line.rate * 1e6 * line.rtt / 1e3 / 8 / PACKET_BYTES
@@ -89,7 +91,7 @@ class Line:
 
 
 def classic(draws: random.Random, number: int, _turn: int) -> Drawn:
-    """Data losses, independent or in bursts; both kinds take turns, as do Reno and CUBIC."""
+    """Draws losses of data, in turn independent and in bursts; Reno and CUBIC also take turns."""
     line = Line.draw(draws, (1, 50), (10, 200), (0.5, 4))
     loss = round(0.03 * draws.random(), 4)
     kind = ("random", "bursty")[number // 2 % 2]
@@ -102,13 +104,13 @@ def classic(draws: random.Random, number: int, _turn: int) -> Drawn:
 
 
 def long_fat(draws: random.Random, number: int, turn: int) -> Drawn:
-    """A long fat network with a queue below its bandwidth-delay product."""
+    """Draws a long fat network with a queue below its bandwidth-delay product."""
     line = Line.draw(draws, (10, 40), (150, 300), (0.1, 1))
     return line.transfer(_tcp(number, turn), "long and fat")
 
 
 def slow_acks(draws: random.Random, number: int, turn: int) -> Drawn:
-    """A reverse path that is 50 to 200 times slower, where ACKs queue and may be dropped."""
+    """Draws a 50 to 200 times slower reverse path, on which ACKs queue and may be dropped."""
     line = Line.draw(draws, (5, 20))
     slower, packets = by_log(draws, (50, 200)), round(_by_log(draws, (20, 500)))
     reverse = {
@@ -120,7 +122,7 @@ def slow_acks(draws: random.Random, number: int, turn: int) -> Drawn:
 
 
 def lost_acks(draws: random.Random, number: int, turn: int) -> Drawn:
-    """Loss of ACKs, with and without loss of data."""
+    """Draws losses of ACKs, with and without losses of data."""
     line = Line.draw(draws)
     acks, loss = _share(draws, (0.05, 0.4)), draws.choice((0, _share(draws, (0.001, 0.01))))
     path = {"reverse": {"channel": bernoulli(acks)}} | (forward(bernoulli(loss)) if loss else {})
@@ -141,7 +143,7 @@ def reordering(draws: random.Random, number: int, turn: int) -> Drawn:
 
 
 def duplicates(draws: random.Random, number: int, turn: int) -> Drawn:
-    """Data and ACKs duplicated by the network, with some loss."""
+    """Draws duplication of data and ACKs by the network, with some loss."""
     line = Line.draw(draws)
     share, loss = _share(draws, (0.005, 0.05)), _share(draws, (0, 0.005))
     after = round(5 * draws.random(), 1)
@@ -153,7 +155,7 @@ def duplicates(draws: random.Random, number: int, turn: int) -> Drawn:
 
 
 def outage(draws: random.Random, number: int, turn: int) -> Drawn:
-    """An outage of data, or of both directions."""
+    """Draws an outage of the data direction, or of both directions."""
     line = Line.draw(draws, (2, 15))
     start, lasts = round(1 + draws.random(), 2), by_log(draws, (0.2, 1.5))
     channel = {"model": "outage", "times": [{"start": f"{start} s", "duration": f"{lasts} s"}]}
@@ -164,7 +166,7 @@ def outage(draws: random.Random, number: int, turn: int) -> Drawn:
 
 
 def delay_spikes(draws: random.Random, number: int, turn: int) -> Drawn:
-    """A few packets delayed by more than an RTO; those behind them wait."""
+    """Draws delays of a few packets by more than an RTO; packets behind them wait."""
     line = Line.draw(draws, (2, 10))
     late, spikes = by_log(draws, (0.2, 1)), 1 + 2 * draws.random()
     share = round(spikes * PACKET_BYTES / line.size(0), 6)
@@ -173,7 +175,7 @@ def delay_spikes(draws: random.Random, number: int, turn: int) -> Drawn:
 
 
 def two_flows(draws: random.Random, number: int, turn: int) -> Drawn:
-    """Two flows, the second with a later start and a longer RTT."""
+    """Draws two flows. The second has a later start and a longer RTT."""
     line = Line.draw(draws, (5, 20), (15, 50))
     further, start = by_log(draws, (1, 80)), round(0.3 + draws.random(), 2)
     first = _tcp(number, turn)
@@ -194,11 +196,11 @@ def two_flows(draws: random.Random, number: int, turn: int) -> Drawn:
 
 
 def short_flows(draws: random.Random, number: int, turn: int) -> Drawn:
-    """Responses of a few kB to requests, each over a new connection or all over one."""
+    """Draws requests with responses of a few kB, each over a new connection or all over one."""
     line = Line.draw(draws)
     tcp, size = _tcp(number, turn), 100 * round(_by_log(draws, (2_000, 100_000)) / 100)
     loss, reuse = _share(draws, (0, 0.03)), draws.choice(("one", "each"))
-    # The handshake, and a round trip for each window of a slow start.
+    # Round trips: the handshake, and one for each window of a slow start.
     trips = 1 + ceil(log2(1 + size / FIRST_WINDOW))
     seconds = trips * line.rtt / 1e3 + 8 * size / line.rate / 1e6
     exchanges = max(5, min(100, round(SPAN_S / seconds)))
@@ -219,7 +221,7 @@ def small_queue(draws: random.Random, number: int, turn: int) -> Drawn:
 
 
 def receive_buffer(draws: random.Random, number: int, turn: int) -> Drawn:
-    """A receive buffer of a fixed size, with and without loss."""
+    """Draws a fixed receive buffer, with and without loss."""
     line = Line.draw(draws)
     size, loss = round(_by_log(draws, (8_192, 131_072))), _share(draws, (0, 0.005))
     loss = draws.choice((0, loss))
@@ -229,7 +231,7 @@ def receive_buffer(draws: random.Random, number: int, turn: int) -> Drawn:
 
 
 def ecn(draws: random.Random, number: int, turn: int) -> Drawn:
-    """A queue that marks packets instead of dropping them: CoDel or FQ-CoDel."""
+    """Draws a queue that marks packets instead of dropping them: CoDel or FQ-CoDel."""
     line = Line.draw(draws, (4, 25))
     discipline = draws.choice(("codel", "fq_codel"))
     path = {"queue": {"discipline": discipline, "ecn": True}}
@@ -238,7 +240,7 @@ def ecn(draws: random.Random, number: int, turn: int) -> Drawn:
 
 
 def small_segments(draws: random.Random, number: int, turn: int) -> Drawn:
-    """Segments of 536 to 1200 bytes, with some loss."""
+    """Draws segments of 536 to 1200 bytes, with some loss."""
     line = Line.draw(draws, (2, 12))
     mss, loss = draws.choice((536, 536, 900, 1200)), _share(draws, (0, 0.01))
     about = f"MSS {mss}, {_percent(loss)} lost"
@@ -247,7 +249,7 @@ def small_segments(draws: random.Random, number: int, turn: int) -> Drawn:
 
 
 def bbr(draws: random.Random, _number: int, _turn: int) -> Drawn:
-    """BBR with losses: random ones, or those of a queue below half a bandwidth-delay product."""
+    """Draws BBR with random losses, or with a queue below half a bandwidth-delay product."""
     shallow = draws.random() < 0.5
     line = Line.draw(draws, (5, 20), (40, 200), (0.1, 0.4) if shallow else (0.5, 2))
     loss = 0 if shallow else _share(draws, (0.01, 0.08))
@@ -256,7 +258,7 @@ def bbr(draws: random.Random, _number: int, _turn: int) -> Drawn:
 
 
 Family = Callable[[random.Random, int, int], Drawn]
-"""Draws condition `number`; `turn` counts the conditions of its family."""
+"""Function that draws condition `number`; `turn` counts the conditions of its family."""
 FAMILIES: dict[str, Family] = {
     it.__name__: it
     for it in (
@@ -267,7 +269,7 @@ FAMILIES: dict[str, Family] = {
 
 
 def _tcp(number: int, turn: int) -> str:
-    """TCP preset; presets take turns within a family, and between neighbouring conditions."""
+    """TCP preset. Presets take turns within a family, and also between neighbouring conditions."""
     return TCPS[(number + turn) % len(TCPS)]
 
 
@@ -276,7 +278,7 @@ def _flow(name: str, server: str, tcp: str, app: str | dict[str, Any]) -> dict[s
 
 
 def _like(tcps: dict[str, dict[str, Any]], drawn: Drawn) -> Drawn:
-    """The drawn condition with TCPs of its own, derived from the drawn presets."""
+    """Drawn condition with separate TCPs, which are derived from the drawn presets."""
     ((name, keys),) = tcps.items()
     flows = [flow | {"tcp": name} for flow in drawn.flows]
     return replace(drawn, flows=flows, tcps={name: {"like": drawn.tcp} | keys})

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from retx.plots.style import Figure
 
 SETTINGS = "grid.json"
-"""File of the settings that must be unchanged for a grid to be continued."""
+"""File with the settings of a grid. They must be unchanged when the grid is continued."""
 OFF_BY = 0.15
 """Deviation of the ratio of means above which a condition counts as far off."""
 NEAR = 0.02
-"""Deviation up to which runs with the same draws count as close to each other."""
+"""Maximum deviation of runs with the same draws that count as close to each other."""
 SHOWN = (
     "goodput_bit_s",
     "response_time_s",
@@ -105,12 +105,12 @@ class Grid:
     def verdict(self, quantity: str = "response_time_s") -> dict[str, Any]:
         """Numbers of conditions that were compared and that agree, and the largest deviation.
 
-        A condition is compared if it has the quantity, and agrees if all its flows do: the interval
-        of the difference contains zero (`agree_by_interval` counts those), the means differ by at
-        most 3 %, or runs with the same draws agree (`Comparison.table`). `off_by_max` and
-        `off_by_more` (conditions off by more than 15 %) use the ratio of means. The keys with
-        `paired` use the ratio of runs with the same draws, which varies less by chance;
-        `paired_within` counts conditions in which it deviates by at most 2 %.
+        A condition is compared if it has the quantity. It agrees if one of the following holds for
+        each flow: the interval of the difference contains zero (counted in `agree_by_interval`),
+        the means differ by at most 3 %, or runs with the same draws agree (`Comparison.table`).
+        `off_by_max` and `off_by_more` (conditions off by more than 15 %) use the ratio of means.
+        The keys with `paired` use the ratio of runs with the same draws, which varies less by
+        chance; `paired_within` counts conditions in which it deviates by at most 2 %.
         """
         rows = self._judged(quantity)
         found: dict[str, Any] = {
@@ -268,7 +268,7 @@ def _settings(
 ) -> dict[str, Any]:
     seed, families = drawn_from
     how = asdict(plan)
-    # How many at once changes no result that is valid.
+    # The number of concurrent emulations does not change valid results.
     del how["jobs"], how["first"]
     return {
         "version": _native.__version__,
@@ -318,7 +318,7 @@ def _write(path: Path, content: dict[str, Any]) -> None:
 
 @contextmanager
 def _kept(directory: Path) -> Iterator[Path]:
-    """Directory that no other process uses while the block runs.
+    """Locks the directory while the block runs, so that no other process uses it.
 
     Raises:
         FileExistsError: The directory holds something other than a grid.

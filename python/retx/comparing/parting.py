@@ -1,11 +1,15 @@
 """First recovery in which simulations and emulations of a flow differ.
 
-What it does: examines the runs' recoveries in order. At each place it tests whether the shares of
-simulations and of emulations with one kind of recovery differ (Fisher's exact test), and stops at
-the first difference. Places: if both sides recorded episodes, the number of the episode in the run;
-otherwise the number within each kind that both sides count (the n-th RTO). Level: the n-th place is
-tested at 0.05 / (n (n + 1)), shared by the kinds, which sums to 0.05 over all places. Long
-transfers with many recoveries thus yield no difference by chance.
+*Method.* The recoveries of the runs are examined in their order. For the n-th recovery, Fisher's
+exact test shows whether the share of simulations with one kind of recovery differs from that of
+emulations. The search stops at the first difference.
+
+*Places.* If both sides recorded episodes, n is the number of the episode in the run. Otherwise n
+counts the recoveries of each kind that both sides count (the n-th RTO).
+
+*Level.* The n-th place is tested at 0.05 / (n (n + 1)), divided among the kinds. These levels sum
+to 0.05 over all places, so that long transfers with many recoveries rarely yield a difference by
+chance.
 """
 
 from __future__ import annotations
@@ -33,9 +37,9 @@ class Parting:
     """Number of the recovery, from 1."""
     kind: str
     of: str
-    """`episode`: `place` counts all episodes; `count`: it counts episodes of this kind only."""
+    """`episode` if `place` counts all episodes, `count` if it counts only episodes of this kind."""
     simulated: float
-    """Share of the simulations that have this kind there."""
+    """Share of the simulations that have this kind at the place."""
     emulated: float
     p_value: float
 

@@ -1,11 +1,12 @@
-"""Simulations of a scenario, perturbed where random draws change nothing.
+"""Simulations of a scenario, which are perturbed if random draws change nothing.
 
-What it does: without random draws all simulations are equal and their mean has no interval. Every
-emulation differs from them, because its packets are late by up to tenths of a millisecond; that may
-decide which of two packets finds the queue full. Simulations that are nearly equal therefore get
-links that delay each packet for a random time drawn from the seed; the order is kept. Delay: 0.1 ms
-on average per round trip over one link, because an emulator adds 0.11 ms on an idle machine (row B
-of the reference measurements in docs/compare-with-the-kernel.md).
+Without random draws all simulations are equal, and their mean has no interval. Every emulation
+differs from them, because its packets are late by up to some tenths of a millisecond. This lateness
+may decide which of two packets finds the queue full. If simulations are nearly equal, their links
+therefore delay each packet for a random time drawn from the seed; packets keep their order.
+
+The mean delay is 0.1 ms per round trip over one link, because the emulator adds 0.11 ms on an idle
+machine (row B of the reference measurements in docs/compare-with-the-kernel.md).
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from retx.running import replicate, resolve
 from retx.source import Scenario
 
 LATE = {"model": "jitter", "law": "uniform", "max": "0.1 ms"}
-"""Channel appended to each direction of a link."""
+"""Channel model that is appended to each direction of a link."""
 PROBES = 5
-"""Simulations needed to see whether draws change anything."""
+"""Number of simulations that show whether draws change anything."""
 ALIKE = 0.001
-"""Relative difference up to which two goodputs count as equal."""
+"""Maximum relative difference of two goodputs that count as equal."""
 DIRECTIONS = ("forward", "reverse")
 REPAIRS = ("arq", "fec")
 """Keys of links whose channel can only lose frames."""
@@ -35,7 +36,7 @@ def simulated(
     seed: int | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> tuple[Replications, bool]:
-    """Simulations on all cores, and whether they had to be perturbed."""
+    """Makes simulations on all cores; also returns true if they had to be perturbed."""
     probe = replicate(scenario, min(runs, PROBES), seed=seed, overrides=overrides, progress=False)
     perturbed = alike(list(probe))
     if perturbed:

@@ -1,9 +1,10 @@
 """Two samples of one quantity: means, difference and ratio, and tests of equality.
 
-Reference: Welch 1947 for the difference of means; Fieller 1954 for the ratio of means; the
+*Reference.* Welch 1947 for the difference of means; Fieller 1954 for the ratio of means; the
 two-sample Kolmogorov–Smirnov test for whole distributions.
-Where we differ: the degrees of freedom of Fieller's interval are Welch's (at the ratio found), as
-the two variances are not assumed to be equal.
+
+*Where we differ.* The two variances are not assumed to be equal, so the degrees of freedom of
+Fieller's interval are those of Welch (at the observed ratio).
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ class Sample:
 
 
 def quantile(parts: Sequence[tuple[float, int]], confidence: float) -> float:
-    """Quantile of Student's t for a sum of squared errors with their sample sizes (Welch)."""
+    """Quantile of Student's t for a sum of squared errors, each with its sample size (Welch)."""
     total = sum(error2 for error2, _ in parts)
     spread = sum(error2**2 / (n - 1) for error2, n in parts)
     freedom = total**2 / spread if spread > 0 else inf
-    # Without variance, which quantile it is does not matter.
+    # Without variance the quantile has no effect.
     return 0.0 if isinf(freedom) else float(stdtrit(freedom, 0.5 + confidence / 2))
 
 
@@ -90,12 +91,13 @@ def paired_ratio(
 ) -> Interval | None:
     """The interval for the ratio of the means of pairs, first over second (Fieller).
 
-    It contains 1 exactly when the paired t-test finds no difference. None in the cases of `ratio`.
+    It contains 1 exactly if the paired t-test finds no difference. None in the same cases as for
+    `ratio`.
     """
     n = len(first)
     if n < 2 or not np.mean(second):
         return None
-    # Variance of the means; pairs add a covariance to that of two samples.
+    # Variances of the means; pairs also have a covariance.
     var, within, _, var_second = (float(it) / n for it in np.cov(first, second).ravel())
     mean = float(np.mean(second))
     found = float(np.mean(first)) / mean
@@ -105,16 +107,17 @@ def paired_ratio(
         return None
     middle = found - t**2 * within / mean**2
     left = var - within**2 / var_second if var_second else var
-    # Rounding may take it below zero when the pairs are alike.
+    # Rounding may make the term negative if the pairs are equal.
     root = sqrt(max(0.0, var - 2 * found * within + found**2 * var_second - g * left))
     half = t / abs(mean) * root
     return (middle - half) / (1 - g), (middle + half) / (1 - g)
 
 
 def same_distribution(first: Sequence[float], second: Sequence[float]) -> float:
-    """Probability of samples at least this different if both come from one distribution.
+    """Probability of samples that differ at least as much, if both come from one distribution.
 
-    The two-sided Kolmogorov–Smirnov test; an upper bound for values with ties, such as counts.
+    This is the p-value of the two-sided Kolmogorov–Smirnov test. For values with ties, such as
+    counts, it is an upper bound.
     """
     from scipy.stats import ks_2samp
 

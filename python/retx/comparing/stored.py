@@ -19,7 +19,7 @@ EPISODES: dict[str, type[pl.DataType]] = {
 
 
 class Stored(Result):
-    """Flows and episodes of an emulation, as far as a comparison needs them."""
+    """Flows and episodes of a stored emulation, with the columns that a comparison needs."""
 
     def __init__(self, kept: dict[str, Any]) -> None:
         self._kept = kept
@@ -38,7 +38,7 @@ class Stored(Result):
 
 
 def kept(attempts: Sequence[Emulated]) -> list[dict[str, Any]]:
-    """Emulations as values for JSON, in their order."""
+    """Emulations as JSON values, in their order."""
     return [{"faults": it.faults, "run": _run(it.result)} for it in attempts]
 
 

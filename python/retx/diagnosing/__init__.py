@@ -1,1 +1,1 @@
-"""Diagnosis of captures: limits of the flows, and reasons of their retransmissions."""
+"""Diagnosis of captures: limits of the flows, and reasons for their retransmissions."""

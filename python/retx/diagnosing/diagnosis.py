@@ -40,7 +40,7 @@ class Diagnosis:
 
     @property
     def worst(self) -> Mapping[str, Any]:
-        """Flow that losses and silences cost most time.
+        """Flow that lost most time by losses and silences.
 
         Raises:
             UsageError: The capture has no TCP flow.
@@ -52,9 +52,9 @@ class Diagnosis:
         return max(self.flows, key=lost)
 
     def tables(self, number: int | None = None) -> FlowTables:
-        """Tables and plots of the flow of this number; by default of the flow `worst`.
+        """Tables and plots of flow `number`; by default of the flow `worst`.
 
-        They hold every packet of the flow; with two captures, the packets in the first.
+        They contain every packet of the flow; with two captures, every packet in the first one.
         """
         from retx.diagnosing.tables import FlowTables
 
@@ -101,9 +101,9 @@ class Diagnosis:
 
 
 def answer(files: tuple[Path, ...], pictured: int | None = None) -> dict[str, Any]:
-    """Diagnosis of captures, with the picture of the flow of this number."""
+    """Diagnosis of captures, with the time–sequence diagram of flow `pictured` if one is given."""
     for file in files:
-        # Python names the file in its error, and refuses a directory.
+        # Opening the file first gives Python's error, which names the file and refuses a directory.
         file.open("rb").close()
     one, *others = files
     if others:

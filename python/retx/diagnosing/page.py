@@ -100,7 +100,7 @@ class Scales:
         return round(LEFT + time_s / self.last * (WIDTH - LEFT - 10), 1)
 
     def y(self, position: float) -> float:
-        """Vertical coordinate of a position; positions after the data are at the upper edge."""
+        """Vertical coordinate of a position. Positions beyond the data are at the upper edge."""
         share = min(max(position / self.top, 0.0), 1.0)
         return round(HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - 10), 1)
 

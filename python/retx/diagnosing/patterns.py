@@ -71,7 +71,7 @@ def title(pattern: Mapping[str, Any]) -> str:
 
 
 def sentences(flow: Mapping[str, Any]) -> Iterator[str]:
-    """Each pattern of a flow, with its evidence and with what helps."""
+    """Sentences on each pattern of a flow: its evidence, and a remedy."""
     for pattern in flow["patterns"]:
         evidence = pattern["evidence"][:1].upper() + pattern["evidence"][1:]
         yield f"{title(pattern)}: {evidence}. {PATTERNS[pattern['name']].remedy}"

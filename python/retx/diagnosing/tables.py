@@ -1,7 +1,7 @@
-"""Tables of a flow in a capture, with the columns of a run's, and their plots.
+"""Tables of a flow in a capture, with the columns of a run's tables, and their plots.
 
-A capture has no congestion window: its columns are empty, as is the slow start threshold. Times at
-the two hosts are estimated from the least delays.
+A capture does not show the congestion window and the slow start threshold, so their columns are
+empty. Times at the two hosts are estimated from the least delays.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PLOTS = ("cwnd", "sequence", "rtt", "ladder", "episodes", "goodput", "why")
 OF_ALL = ("flows", "episodes", "retransmissions", "timeouts", "stalls", "patterns")
 """Tables of all flows."""
 OF_ONE = ("samples", "segments", "acks")
-"""Tables of one flow, which hold every packet."""
+"""Names of the tables of one flow that contain every packet."""
 SAMPLES = {
     "flow": pl.String, "time_s": pl.Float64, "cwnd_bytes": pl.Int64, "ssthresh_bytes": pl.Int64,
     "flight_size_bytes": pl.Int64, "rwnd_bytes": pl.Int64, "srtt_s": pl.Float64,
@@ -92,7 +92,7 @@ class FlowTables:
 
     @property
     def link_samples(self) -> pl.DataFrame:
-        """Queues, which a capture does not show.
+        """Table of queues, which a capture does not show.
 
         Raises:
             NotRecordedError: Always.
@@ -100,7 +100,7 @@ class FlowTables:
         raise NotRecordedError(NO_QUEUE)
 
     def confusion(self) -> pl.DataFrame:
-        """Causes that a sender reports, which a capture does not show.
+        """Table of the causes that a sender inferred, which a capture does not show.
 
         Raises:
             NotRecordedError: Always.
@@ -114,19 +114,19 @@ class FlowTables:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """A list that contains only this flow, as in the summary of a run."""
+        """Summary like that of a run, with this flow only."""
         return {"flows": [self._flow]}
 
     @property
     def plot(self) -> Plot:
-        """Plots as of a run, such as `plot.sequence()`."""
+        """Plots like those of a run, such as `plot.sequence()`."""
         from retx.plots.chooser import Plot
 
         return Plot(self)
 
 
 def table_of_all(flows: list[Mapping[str, Any]], name: str) -> pl.DataFrame:
-    """Table of all flows: `flows`, or a list that each flow has, such as `retransmissions`."""
+    """Table of all flows: `flows`, or one that joins their lists, such as `retransmissions`."""
     if name == "flows":
         return pl.DataFrame([_row(flow) for flow in flows], infer_schema_length=None)
     rows = [{"flow": flow["name"]} | _renamed(it, name) for flow in flows for it in flow[name]]
@@ -134,7 +134,7 @@ def table_of_all(flows: list[Mapping[str, Any]], name: str) -> pl.DataFrame:
 
 
 def _renamed(row: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Row with the columns of a run's table, without nested values."""
+    """Row with the column names of a run's table, without nested values."""
     row = dict(row)
     if name == "episodes":
         row["trigger_packet"] = row.pop("trigger")

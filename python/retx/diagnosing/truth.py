@@ -32,7 +32,7 @@ BOTH = [{"model": "reorder", "p": 0.02, "packets": 4}, {"model": "bernoulli", "p
 
 
 SAME_S = 1e-3
-"""Most time between an episode's start and its first retransmission, which its host delays."""
+"""Maximum time between an episode's start and its first retransmission, which the host delays."""
 
 
 @dataclass
@@ -84,7 +84,8 @@ class Case:
         of_name = CHANNELS.get(self.channel)
         channel = BOTH if self.channel == "reordering-and-loss" else of_name
         if channel:
-            # In odd draws packets are lost before the middle.
+            # In odd draws packets are lost before the capture in the middle, in even draws after
+            # it.
             (first if self.draw % 2 else last)["forward"] = {"channel": channel}
         flow = {"name": "download", "from": "server", "to": "client", "tcp": "tcp",
                 "app": {"kind": "transfer", "bytes": 1_500_000}}  # fmt: skip
@@ -133,12 +134,12 @@ class RandomCase(Case):
 
 
 LATENESS_S = 0.02
-"""Lateness up to which an emulation is used; what happened in it is known however late it was."""
+"""Maximum lateness of an emulation that is used. Its truth is known however late packets were."""
 
 
 @dataclass(frozen=True)
 class KernelCase(RandomCase):
-    """Random download that this machine's kernel sends and receives."""
+    """Random download with this machine's kernel as sender and receiver."""
 
     def run(self, capture: Path) -> Result:
         """Emulates the case, with captures at all places."""
@@ -156,28 +157,28 @@ class KernelCase(RandomCase):
 
 
 def kernel_cases(count: int, *, first: int = 0) -> Iterator[Case]:
-    """Random cases for the kernel, numbered from this one, half of them with timestamps."""
+    """Random cases for the kernel, numbered from `first`; half of them have timestamps."""
     for number in range(first, first + count):
         preset = Random(number + 1_000_000).choice(PRESETS_OF_LINUX)
         yield KernelCase(preset, "random", number % 2 == 0, number)
 
 
 def random_cases(count: int, *, first: int = 0, ids: bool = True) -> Iterator[Case]:
-    """Random cases, numbered from this one, half of them with timestamps."""
+    """Random cases, numbered from `first`; half of them have timestamps."""
     for number in range(first, first + count):
         preset = Random(number + 1_000_000).choice(PRESETS)
         yield RandomCase(preset, "random", number % 2 == 0, number, ids)
 
 
 def cases(draws: int, *, ids: bool = True) -> Iterator[Case]:
-    """Every case, with this many draws of each."""
+    """Every case, with `draws` draws of each."""
     for preset, channel, timestamps in product(PRESETS, CHANNELS, (True, False)):
         for draw in range(draws):
             yield Case(preset, channel, timestamps, draw, ids)
 
 
 def captured(folder: Path, case: Case) -> Iterator[tuple[str, list[Packet], Path]]:
-    """Capture of each place as a separate file, without comments that real captures lack."""
+    """Separate capture of each place, without the simulator's comments."""
     frames = list(_frames((folder / "whole.pcapng").read_bytes()))
     counted = _counted(frames) if case.ids else {}
     for index, place in enumerate(PLACES):
@@ -207,7 +208,7 @@ def captured(folder: Path, case: Case) -> Iterator[tuple[str, list[Packet], Path
 
 
 def _counted(frames: Sequence[tuple[int, int, bytes, str]]) -> dict[int, int]:
-    """IP identification of each packet as in Linux: one counter per connection and direction."""
+    """IP identification of each packet, by one counter per connection and direction as in Linux."""
     of_side: dict[bytes, set[int]] = {}
     for _, _, data, _ in frames:
         of_side.setdefault(data[20:22], set()).add(struct.unpack_from(">H", data, 4)[0])

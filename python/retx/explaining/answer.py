@@ -1,4 +1,4 @@
-"""The answer: shares, ranked remedies, bounds, and a paragraph to forward."""
+"""Answer of `retx why`: shares, ranked remedies, bounds, and a paragraph to forward."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ NOTHING = {"model": "bernoulli", "p": 0}
 class Answer:
     """Limits of a scenario's flows, and changes that would make one of them faster.
 
-    `remedies` and `combinations` hold dicts with `name`, `change` (overrides, as `--set` takes
-    them), `text`, `gain`, `gain_low`, `gain_high`, `draws`, `goodput_bit_s`, `price`, `apply`; best
-    first. The list `behind` in `content` holds changes that were run only over a short part of the
-    scenario, from `start_s` to `end_s`, and gained less than others there.
+    `remedies` and `combinations` contain dicts with `name`, `change` (overrides, as `--set` takes
+    them), `text`, `gain`, `gain_low`, `gain_high`, `draws`, `goodput_bit_s`, `price`, `apply`; the
+    best comes first. The list `behind` in `content` contains changes that were run only over a
+    short part of the scenario, from `start_s` to `end_s`, and gained less than others there.
     """
 
     content: Mapping[str, Any]
@@ -50,7 +50,7 @@ class Answer:
 
     @property
     def flows(self) -> Sequence[Mapping[str, Any]]:
-        """Each flow with its `limited_by`, in seconds."""
+        """Flows, each with its `limited_by` in seconds."""
         flows: Sequence[Mapping[str, Any]] = self.content["flows"]
         return flows
 
@@ -85,7 +85,7 @@ class Answer:
         return self.flow if self.flow in names else f"{self.flow}.0"
 
     def detailed(self, most_segments: int) -> Result:
-        """Makes draw 0 once more, with samples, and with segments if there are not too many.
+        """Runs draw 0 again, with samples, and with segments if there are not too many.
 
         Raises:
             UsageError: The answer does not come from a search.
@@ -149,10 +149,9 @@ def _measure(search: Search) -> str:
 
 
 def _got(runs: Sequence[Measured]) -> dict[str, float | None]:
-    """Goodput and response time: geometric means, so that their ratios are the gains.
+    """Goodput and response time, as geometric means, so that their ratios are the gains.
 
-    For a draw without any goodput the arithmetic mean is used, as the geometric mean is not
-    defined.
+    If a draw has no goodput, the arithmetic mean is used, since the geometric mean is not defined.
     """
     rates = [run.goodput_bit_s for run in runs]
     times = [run.response_s for run in runs if run.response_s is not None]
@@ -194,14 +193,14 @@ def _row(search: Search, trial: Trial) -> dict[str, Any]:
 
 
 def _behind(search: Search, trial: Trial) -> dict[str, Any]:
-    """Entry for a change that was tried only in short runs, with its gain there."""
+    """Entry for a change that was tried only in short runs, with its gain in these runs."""
     part = search.stretch
     bounds = {"start_s": part.start_s, "end_s": part.end_s} if part else {}
     return {"name": trial.name, "text": trial.text, "gain": trial.early_gain, **bounds}
 
 
 def _bounds(search: Search) -> list[dict[str, Any]]:
-    """The link's limit, and the gains if channels had no losses, and if they had no delays."""
+    """Bounds: the link's rate, and the gains if channels had no losses, or no delays."""
     situation = search.situation
     bounds: list[dict[str, Any]] = []
     limit = situation.link_limit_bit_s
@@ -247,10 +246,10 @@ def _bound(
 
 
 def _without(hops: Sequence[Hop], removed: Sequence[str], of_trace: str) -> dict[str, Any]:
-    """Overrides that remove all channel models of these names, and this quantity from traces.
+    """Overrides that remove channel models of these names, and `of_trace` from traces.
 
-    A removed model is replaced by one that does nothing, if another model follows: the draws of
-    that model depend on its position.
+    If another model follows a removed one, the removed model is replaced by one that does nothing,
+    because the draws of a model depend on its position.
     """
     overrides: dict[str, Any] = {}
     for hop in hops:
@@ -263,7 +262,7 @@ def _without(hops: Sequence[Hop], removed: Sequence[str], of_trace: str) -> dict
 
 
 def _mended(model: dict[str, Any], removed: Sequence[str], of_trace: str) -> dict[str, Any]:
-    """Channel model in place of this one, without its losses or its delays."""
+    """Channel model that replaces `model` and has no losses or no delays."""
     if model["model"] in removed:
         return NOTHING
     points = model.get("points") or ()
@@ -274,5 +273,5 @@ def _mended(model: dict[str, Any], removed: Sequence[str], of_trace: str) -> dic
 
 
 def _amount(value: float | str | None) -> float:
-    """A value in a trace: a share, or a duration in seconds."""
+    """Value of a trace as a number: a share, or a duration in seconds."""
     return seconds_of(value) if isinstance(value, str) else float(value or 0)

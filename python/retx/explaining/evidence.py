@@ -1,4 +1,4 @@
-"""Figures of a run that show why a limit binds."""
+"""Figures of a run that support a limit."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from retx.quantities import count, rate, seconds, share, size
 _BY_WINDOW = ("receive_window", "send_buffer", "slow_start", "window", "recovery")
 """Limits that bound the data in flight."""
 DEAD = 0.999
-"""Share of the handshake in a connection's life, from which the life has nothing else."""
+"""Minimum share of the handshake in the life of a connection that was never established."""
 
 
 def evidence(situation: Situation, key: str) -> str:
-    """A clause with the figures that speak for this limit."""
+    """Clause with the figures that support this limit."""
     kind, _, cause = key.partition(".")
     found = _LIMITS.get(kind)
     if found:
@@ -32,7 +32,7 @@ def _product(situation: Situation) -> str:
 
 
 def waiting_acks(situation: Situation, key: str) -> str:
-    """Sentence on acknowledgments that wait in a queue, where a window is the limit."""
+    """Sentence on acknowledgments that wait in a queue while a window is the limit."""
     if not situation.ack_wait_s or key.partition(".")[0] not in _BY_WINDOW:
         return ""
     hop = situation.queue_hop
@@ -75,7 +75,7 @@ def _bottleneck(situation: Situation) -> str:
 
 
 def _idle_bottleneck(situation: Situation) -> str:
-    """Clause on a flow that keeps a whole product in flight and yet does not fill the link."""
+    """Clause for a flow whose data in flight reach the product without filling the link."""
     path, hop = situation.path, situation.queue_hop
     text = (
         f"it keeps {size(path.product_bytes)} or more in flight, which fill the path when nothing "
@@ -106,7 +106,7 @@ def standing_queue(situation: Situation) -> str:
 
 
 def _most_through(situation: Situation, hop: Hop) -> str:
-    """Name of the other flow that sends most data through a hop; "" if there is none."""
+    """Name of the other flow that sends most data through a hop; "" if there is no other."""
     flows = {flow["name"]: flow for flow in situation.scenario["flow"]}
     sent: dict[str, int] = {}
     for row in situation.summary["flows"]:
@@ -146,7 +146,7 @@ def _opens_each(situation: Situation) -> bool:
 
 
 def is_dead(situation: Situation) -> bool:
-    """True if the flow never got beyond its handshake."""
+    """True if the flow's connection was never established."""
     rows = situation.rows
     none = all(not row["segments_sent"] and row["rtt_mean_s"] is None for row in rows)
     return none and situation.share("handshake") > DEAD

@@ -15,16 +15,16 @@ FLOOR = 1e-9
 
 @dataclass(frozen=True)
 class Measured:
-    """One run of one flow table.
+    """Measurements of one flow table in one run.
 
     Args:
-        speed: Larger is faster: bits per second, or exchanges per second of response time.
+        speed: Bits per second, or exchanges per second of response time; larger is faster.
         goodput_bit_s: Goodput of all connections together.
         response_s: Mean response time; None without exchanges, or before the last byte.
         rtt_s: Mean round-trip time; None if none was measured.
-        needless: Retransmissions that were not necessary, as a share of what was sent.
+        needless: Unnecessary retransmissions as a share of all transmissions.
         others_bit_s: Goodput of the other flows together.
-        seconds: Seconds by key of `limited_by`, of all connections together.
+        seconds: Seconds for each key of `limited_by`, summed over all connections.
     """
 
     speed: float
@@ -40,7 +40,7 @@ def measured(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Measured:
     """Measurements of the flow of this table in a run."""
     rows = own_rows(summary, flow)
     own = {row["name"] for row in rows}
-    # A split connection has a row for each leg beside the flow's own.
+    # A split flow has a row for each further leg in addition to its own row.
     others = [row for row in summary["flows"] if row["name"] not in own and "@" not in row["name"]]
     goodput = _goodput(rows, flow, summary["engine"]["simulated_s"])
     response = _response(rows, flow)
@@ -61,7 +61,7 @@ def measured(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Measured:
 
 
 def flow_in(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Table of the flow in a changed scenario, whose `count` may differ."""
+    """Table of the flow in a changed scenario, in which its `count` may differ."""
     found: Mapping[str, Any] = next(
         it for it in summary["scenario"]["flow"] if it["name"] == flow["name"]
     )
@@ -71,7 +71,7 @@ def flow_in(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> Mapping[str,
 def _goodput(
     rows: Sequence[Mapping[str, Any]], flow: Mapping[str, Any], simulated_s: float
 ) -> float:
-    """Goodput of all connections together; for a transfer, until the last one ends its part."""
+    """Goodput of all connections together; for a transfer, until the last one is complete."""
     if flow["app"]["kind"] != "transfer":
         return float(sum(row["goodput_bit_s"] or 0.0 for row in rows))
     ends = [simulated_s if row["finish_s"] is None else row["finish_s"] for row in rows]

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 MOST_FLOWS = 20
 MOST_SHOWN = 10
-"""Number of remedies that are shown unfolded."""
+"""Number of remedies that are shown without unfolding."""
 LONG_RUN_SEGMENTS = 300_000
-"""Longest run with a ladder diagram, in segments: a longer run does not record segments' fates."""
+"""Maximum length of a run with a ladder diagram, in segments. A longer run does not record the
+fates of segments."""
 LEAST_SHARE = 0.001
 PATTERNS = {"": "", "////": "striped", "xxxx": "crossed", "....": "dotted"}
-"""Class in the style sheet for each hatch of `--plot why`."""
+"""CSS class for each hatch of `--plot why`."""
 
 
 def page(answer: Answer) -> str:
@@ -102,7 +103,7 @@ class Scale:
         self._high = max([1.25, *values]) * 1.05
 
     def place(self, value: float) -> str:
-        """Position of a gain, in per cent of the width."""
+        """Position of a gain on the axis, in per cent of the width."""
         bounded = min(max(value, self._low), self._high)
         return f"{100 * log(bounded / self._low) / log(self._high / self._low):.2f}"
 

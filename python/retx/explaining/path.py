@@ -11,7 +11,8 @@ from typing import Any
 from retx.explaining.units import rate_of, seconds_of
 
 WLAN_EFFICIENCY = 0.5
-"""Approximate share of a cell's rate for data: contention, preambles and ACKs take the rest."""
+"""Approximate share of a cell's rate that is available for data. Contention, preambles and ACKs
+take the rest."""
 LOSING = (
     "bernoulli", "ber", "periodic", "script", "gilbert_elliott", "gilbert_elliott_time",
     "outage", "fading", "markov",
@@ -31,7 +32,7 @@ class Hop:
     name: str
     direction: str
     left: str
-    """The node at which data enter the hop."""
+    """Node at which data enter the hop."""
     table: Mapping[str, Any]
 
     @property
@@ -41,18 +42,18 @@ class Hop:
 
     @property
     def right(self) -> str:
-        """The node at which data leave the link."""
+        """Node at which data leave the link."""
         first, second = self.table["ends"]
         return str(second if self.left == first else first)
 
     def value(self, name: str) -> Any:  # noqa: ANN401
-        """The value of a key in this direction."""
+        """Value of a key of the hop in this direction."""
         own = self.table.get(self.direction) or {}
         return own.get(name, self.table.get(name))
 
     @property
     def rate_bit_s(self) -> float | None:
-        """The rate; the largest rate if it changes; None if only a file gives it."""
+        """Rate, or the largest rate if it changes; None if only a file contains it."""
         rates = [rate_of(self.value("rate"))] if self.value("rate") else []
         if self.kind == "wlan":
             return WLAN_EFFICIENCY * rates[0]
@@ -68,7 +69,7 @@ class Hop:
         return max(rates, default=None)
 
     def mean_rate_bit_s(self, begin_s: float, end_s: float) -> float | None:
-        """Mean rate over an interval, if a schedule or a trace sets the rate; else `rate_bit_s`."""
+        """Mean rate over an interval, if a schedule or trace sets it; else `rate_bit_s`."""
         steps = [] if self.kind == "wlan" else self._rates_until(end_s)
         if not steps or end_s <= begin_s:
             return self.rate_bit_s
@@ -80,7 +81,7 @@ class Hop:
         return bits / (end_s - begin_s)
 
     def _rates_until(self, end_s: float) -> list[tuple[float, float]]:
-        """Times at which the rate changes, with the rates from then on; empty without a table."""
+        """Times at which a schedule or trace changes the rate, with the new rates."""
         for model in self.channel:
             points = [it for it in model.get("points") or () if it.get("rate")]
             if points:
@@ -100,7 +101,7 @@ class Hop:
 
     @property
     def policer_bit_s(self) -> float | None:
-        """Rate at which its policer passes IP packets; None without a policer."""
+        """Rate at which the hop's policer admits IP packets; None without a policer."""
         rates = [rate_of(it["rate"]) for it in self.channel if it["model"] == "policer"]
         return min(rates, default=None)
 
@@ -151,7 +152,7 @@ class Path:
 
     @property
     def bottleneck(self) -> Hop:
-        """The hop with the lowest rate; of several, the first."""
+        """Hop with the lowest rate; the first one if several have it."""
         return min(self.forward, key=lambda hop: hop.rate_bit_s or float("inf"))
 
     @property

@@ -1,4 +1,4 @@
-"""Phrases for a limit of which the flow's settings and its path say more than the key."""
+"""Phrases for limits that the flow's settings and its path describe better than the key."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from retx.shares import PHRASES, phrases_of_marks
 NEAR_CLAMP = 0.7
 """Ratio of the mean congestion window to its clamp, from which the clamp counts as the limit."""
 BUSY = 0.9
-"""A link that is busy for less than this part of its share does not limit the flow."""
+"""A link that is busy for less than this fraction of its share is not what limits the flow."""
 
 
 def phrase(situation: Situation, key: str) -> str:
@@ -17,7 +17,7 @@ def phrase(situation: Situation, key: str) -> str:
 
 
 def phrases_of(situation: Situation) -> dict[str, str]:
-    """Phrases for those keys of which the situation says more than the key does."""
+    """Phrases for the keys that the situation can describe more precisely."""
     found: dict[str, str] = {}
     for row in situation.rows:
         found |= phrases_of_marks(row)
@@ -40,7 +40,7 @@ def _mean_window(situation: Situation) -> float | None:
 
 
 def is_clamped(situation: Situation) -> bool:
-    """True if the congestion window stays near its clamp, which is below the path's product."""
+    """True if the congestion window stays near a clamp that is below the path's product."""
     clamp, mean = situation.window("max_cwnd"), _mean_window(situation)
     if clamp is None or mean is None or clamp >= situation.path.product_bytes:
         return False
@@ -56,7 +56,7 @@ def leaves_slow_start_early(situation: Situation) -> bool:
 
 
 def is_idle_at_bottleneck(situation: Situation) -> bool:
-    """True if the bottleneck is busy for much less than the share in which it limits the flow."""
+    """True if the bottleneck is busy for much less time than it limits the flow."""
     busy = situation.busy
     return busy is not None and busy < BUSY * situation.shares.get("bottleneck", 0.0)
 

@@ -18,7 +18,7 @@ from retx.shares import per_cent
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A remedy that was not tried.
+    """Remedy that was not tried.
 
     Args:
         name: Name on the command line.
@@ -30,11 +30,11 @@ class LeftOut:
 
 
 def proposals(situation: Situation, on: Trial | None = None) -> tuple[list[Trial], list[LeftOut]]:
-    """Trials; first come those that users can apply and that act on the largest share.
+    """Trials; those that users can apply, and that act on the largest share, come first.
 
     Args:
         situation: The flow.
-        on: A trial to which further changes are added; None for single remedies.
+        on: Trial to which further changes are added; None for single remedies.
     """
     trials, left_out = [], []
     for remedy in remedies():
@@ -65,14 +65,14 @@ def _shown(key: str) -> str:
 
 
 def _meet(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """True if two changes set the same key, or if one sets a key inside the other's."""
+    """True if two changes set the same key, or if one sets a key within that of the other."""
     return any(a == b or a.startswith(f"{b}.") or b.startswith(f"{a}.") for a in one for b in other)
 
 
 def fitting(
     runs: Runs, trials: list[Trial], overrides: Mapping[str, Any] | None = None
 ) -> tuple[list[tuple[Trial, Parsed]], list[LeftOut]]:
-    """Trials with their scenarios under these overrides, except those that the scenario refuses."""
+    """Trials, with their changed scenarios; trials that the scenario refuses are left out."""
     found, left_out = [], []
     for trial in trials:
         try:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 WORTH = 1.03
-"""Smallest gain for which a change is worth its effort."""
+"""Smallest gain that is worth a change."""
 NEARLY = 0.9
-"""Part of the best gain that an easier change must reach to be preferred."""
+"""Fraction of the best gain that an easier change must reach to be preferred."""
 WHERE = ("end", "application", "router", "link", "path")
-"""Places of a change, from the easiest to the hardest: a setting at a host, a program, the queue of
-a router, the link's own repair, a new device on the path.
+"""Places of a change, from the easiest to the hardest: a setting of a host, a program, the queue of
+a router, repair by the link, a new device on the path.
 """
 
 Item = TypeVar("Item")
@@ -25,7 +25,7 @@ def is_worth(gain: float, low: float | None) -> bool:
 def easiest(
     items: Sequence[Item], gain: Callable[[Item], float], ease: Callable[[Item], Any]
 ) -> Item | None:
-    """The easiest of those remedies whose gain is close to the best; None of an empty list."""
+    """Easiest of the remedies whose gain is close to the best; None for an empty list."""
     if not items:
         return None
     least = NEARLY * max(map(gain, items))

@@ -1,4 +1,4 @@
-"""A remedy, and the changes to a scenario that it proposes."""
+"""Remedy, and the changes to a scenario that it proposes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from retx.explaining.situation import NIL, Situation
 
 @dataclass(frozen=True)
 class Change:
-    """One change of a scenario.
+    """Change of a scenario.
 
     Args:
         overrides: Values by key, as for `retx run --set`.
         text: The change, as the end of a sentence.
         apply: Instructions for Linux: commands, or sentences if there is no command.
-        tag: Tells several changes of one remedy apart, such as a size.
+        tag: Distinguishes several changes of one remedy, such as by a size.
     """
 
     overrides: Mapping[str, Any]
@@ -35,14 +35,15 @@ class Remedy:
 
     Args:
         name: Name on the command line.
-        matters_for: Keys of `limited_by`; the remedy is left out while all their shares are nil.
-        propose: Changes that a flow could make; none if it has made them already.
+        matters_for: Keys of `limited_by` on which the remedy acts; it is left out if all their
+            shares are nil.
+        propose: Function from a situation to changes; none if the flow already has them.
         price: Possible cost, as a sentence.
-        where: Where the change is made: one of `ranking.WHERE`.
+        where: Place of the change: one of `ranking.WHERE`.
         queues: True if the remedy also acts on a standing queue.
         undoes: True if the remedy undoes a setting of the flow that limits it.
         in_linux: False if no published kernel or tool offers the change.
-        is_seldom: True if few networks have made the change, so that its price is little known.
+        is_seldom: True if the change is rarely made in practice, so that its price is little known.
     """
 
     name: str
@@ -56,7 +57,7 @@ class Remedy:
     is_seldom: bool = False
 
     def weight(self, situation: Situation) -> float:
-        """Share of the flow's life on which the remedy may act; 0 if it is left out."""
+        """Share of the flow's life on which the remedy can act; 0 if the remedy is left out."""
         share = situation.share(*self.matters_for)
         if share < NIL:
             share = 0.0

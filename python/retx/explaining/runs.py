@@ -23,11 +23,11 @@ SAMPLES = 1000
 """Number of samples of the window over a run."""
 
 AHEAD = 4
-"""Number of runs that may start before the costs of earlier runs are known. It is the same for each
-number of cores, so the answer is, too.
+"""Number of runs that may start before the costs of earlier runs are known. It does not depend on
+the number of cores, so the answer does not either.
 """
 PER_RUN = 1000
-"""Fixed cost of a run, as the number of packets that take the same time."""
+"""Fixed cost of a run, given as the number of packets that take the same time."""
 
 Job = tuple[Parsed, int]
 """A scenario and the number of a draw."""
@@ -35,11 +35,11 @@ Job = tuple[Parsed, int]
 
 @dataclass(frozen=True)
 class Limit:
-    """Limit at which runs have to end.
+    """Limit on the time and the number of packets of all runs.
 
     Args:
         moment: Time of `time.monotonic` at which running jobs are cancelled.
-        packets: Number of packets of all runs so far, beyond which no further run is started.
+        packets: Number of packets of all runs beyond which no further run is started.
     """
 
     moment: float = inf
@@ -51,7 +51,7 @@ class Limit:
 
 
 def packets_of(summary: Mapping[str, Any]) -> int:
-    """Packets handled by the links and cells of a run, the measure of its cost."""
+    """Number of packets that the links and cells of a run handled, which measures its cost."""
     stages = (*summary["links"], *summary["wlans"])
     return PER_RUN + sum(int(stage["packets_in"]) for stage in stages)
 
@@ -79,7 +79,7 @@ class Runs:
         self.packets = 0
 
     def parse(self, overrides: Mapping[str, Any]) -> Parsed:
-        """The scenario with these changes.
+        """Scenario with these changes.
 
         Raises:
             ScenarioError: The changes do not fit the scenario.
@@ -113,7 +113,7 @@ class Runs:
     ) -> Iterator[tuple[int, dict[str, Any] | Exception]]:
         """Yields the index of each job that ends within the limit, with its summary or error.
 
-        Jobs that still run when the time is up are cancelled, and not returned.
+        Jobs that still run at the end of the time are cancelled, and not yielded.
         """
         control = _native.Control()
         costs: dict[int, int] = {}
@@ -143,7 +143,7 @@ class Runs:
                 control.cancel()
 
     def _may_start(self, index: int, costs: Mapping[int, int], spent: int, limit: Limit) -> bool:
-        """True if the budget permits a job, judged by the cost of jobs that began well before."""
+        """True if the budget permits a job, by the costs of jobs that began well before."""
         if limit.packets == inf:
             return not limit.is_reached(0)
         known = range(index - AHEAD + 1)

@@ -1,7 +1,8 @@
 """Tries remedies on the same draws until their ranks are clear or the budget is spent.
 
-Each remedy first gets one draw, over a part of the scenario if whole runs take long (`stretch.py`).
-More draws then go to those remedies whose gain is not clearly apart from that of the next in rank.
+Each remedy is first run with one draw, over a part of the scenario if whole runs take long
+(`stretch.py`). Further draws go to remedies whose gain is not clearly different from that of the
+next in rank.
 """
 
 from __future__ import annotations
@@ -28,20 +29,21 @@ TOP = 5
 """Number of ranks that have to be clear."""
 MOST_DRAWS = 30
 ALIKE = 1.02
-"""Difference of gains, intervals included, up to which two remedies count as equal."""
+"""Maximum ratio of gains, including intervals, up to which two remedies count as equal."""
 SAME = 1.01
-"""Factor by which a larger value of a remedy must gain more than a smaller one to be preferred."""
+"""A larger value of a remedy is preferred to a smaller one only if it gains more by this factor."""
 PHASES, LONG_PHASES = (0.6, 0.8, 0.9), (0.8, 0.95, 1.0)
-"""Shares of the budget at which each phase ends: the first draw of each remedy, single remedies,
-combinations. The second tuple is for long runs, where single remedies take most.
+"""Shares of the budget at which the phases end: the first draw of each remedy, single remedies,
+combinations. The second tuple is for long runs, in which single remedies take most of the budget.
 """
 PACKETS_PER_S = 1_500_000
-"""Packets that two cores simulate per second, about: tells when a time budget means long runs."""
+"""Approximate number of packets that two cores simulate per second. It converts a time budget to
+packets, to decide whether runs are long."""
 MOST_COMBINED = 12
 SHOWN, FEW_DRAWS = 3, 3
-"""Number of combinations that are kept, and of draws that each gets."""
+"""Number of combinations that are kept, and number of draws of each."""
 LEAST_LEFT = 0.03
-"""Smallest remaining share of a limit with which a further remedy can still gain `WORTH`."""
+"""Minimum remaining share of a limit with which a further remedy can still gain `WORTH`."""
 DEEPEST = 3
 """Largest number of remedies in a combination."""
 
@@ -52,7 +54,8 @@ class Plan:
 
     Args:
         budget_s: Seconds; None for no limit.
-        packets: Limit on the packets of all runs, the same on each machine; None for no limit.
+        packets: Limit on the packets of all runs, which is the same on every machine; None for no
+            limit.
         draws: Number of draws per remedy; None for as many as needed.
     """
 
@@ -63,7 +66,7 @@ class Plan:
 
 @dataclass
 class Search:
-    """Trials of one flow.
+    """Search for remedies of one flow.
 
     Args:
         runs: Runs scenarios.
@@ -79,7 +82,7 @@ class Search:
     singles: list[Trial] = field(default_factory=list)
     combined: list[Trial] = field(default_factory=list)
     behind: list[Trial] = field(default_factory=list)
-    """Remedies that ran only in short runs."""
+    """Trials that were made only in short runs."""
     stretch: Stretch | None = None
     fix: Trial | None = None
     """The single change to recommend."""
@@ -105,7 +108,7 @@ class Search:
 
     @property
     def has_all_draws(self) -> bool:
-        """True if each remedy has as many draws as were asked for."""
+        """True if each remedy has the requested number of draws."""
         draws = self.plan.draws or 0
         return self.untried == 0 and all(len(trial.runs) >= draws for trial in self.singles)
 
@@ -121,7 +124,7 @@ class Search:
         others = [it for it in trials if not it.in_linux]
         self.stretch = self._stretch((len(usable), len(others)))
         first, single, last = LONG_PHASES if self.stretch else PHASES
-        # Short runs come first, since they are cheap; remedies that no kernel has run whole last.
+        # Short runs come first, since they are cheap. Remedies that no kernel has run whole last.
         others = self._ahead(others, self._until(first))
         tried = self._try(self._ahead(usable, self._until(first)), self._until(first))
         self.singles = _best_of_each(tried, self._mean)
@@ -131,7 +134,7 @@ class Search:
         self._note_rest(trials)
         self._sharpen(self.singles, self._until(single))
         self._combine(single, last)
-        # All of them: a rank from three draws may be that of luck.
+        # Combinations also get further draws, because a rank from three draws may be due to chance.
         self._sharpen([*self.singles, *self.combined], self._until(1.0))
         self._sharpen_fix(self._until(1.0))
         self.fix = self.preferred(self.singles)
@@ -146,7 +149,7 @@ class Search:
         self.untried = sum(it.early_gain is None and not it.runs for it in trials)
 
     def preferred(self, trials: Sequence[Trial]) -> Trial | None:
-        """The easiest remedy with a gain close to the best; one in Linux, if there is any."""
+        """Easiest remedy with a gain close to the best; one in Linux if there is any."""
         worth = [it for it in self._ranked(trials) if self._is_worth(it)]
         usable = [it for it in worth if it.in_linux] or worth[:1]
 
@@ -169,15 +172,15 @@ class Search:
         trial = Trial((), (), 1.0)
         self._parsed[id(trial)] = self.runs.parse(overrides)
         limit = Limit() if self.plan.draws else self._until(1.5)
-        # Where runs are long, one draw has to do; else those of the unchanged flow, so that gains
-        # of bounds have one base.
+        # If runs are long, one draw must suffice. Otherwise the draws are those of the unchanged
+        # flow, so that all bounds are compared with the same runs.
         most = 1 if self.stretch else len(self.baseline)
         draws = sorted(self.baseline)[: self.plan.draws or most]
         self._run([(trial, draw) for draw in draws], limit)
         return trial if trial.runs else None
 
     def _until(self, part: float) -> Limit:
-        """Limit at which a part of the budget is spent."""
+        """Limit at which this part of the budget is spent."""
         plan = self.plan
         return Limit(
             inf if plan.budget_s is None else self._begun + part * plan.budget_s,
@@ -185,7 +188,7 @@ class Search:
         )
 
     def _fitting(self, trials: Sequence[Trial]) -> list[Trial]:
-        """Trials that the scenario accepts; the first few refused ones are reported."""
+        """Trials that the scenario accepts; the first few refused trials are recorded."""
         fit, refused = fitting(self.runs, list(trials))
         if not self.singles:
             self.left_out += refused
@@ -199,7 +202,7 @@ class Search:
         return [trial for trial in trials if trial.runs.keys() & self.baseline]
 
     def _stretch(self, counts: tuple[int, int]) -> Stretch | None:
-        """Part of the scenario to compare this many changes over; None if all are run whole."""
+        """Part of the scenario for short runs of these changes; None if all are run whole."""
         plan = self.plan
         if plan.draws:
             return None
@@ -217,7 +220,7 @@ class Search:
         return [*front(_best_of_each(known, _early)), *(it for it in trials if it not in known)]
 
     def _run(self, wanted: Sequence[tuple[Trial, int]], limit: Limit) -> int:
-        """Makes draws of trials, the unchanged scenario's draws first; returns how many ended."""
+        """Makes draws of trials, first those of the unchanged scenario; returns how many ended."""
         missing = sorted({draw for _, draw in wanted} - self.baseline.keys())
         labels: list[tuple[Trial | None, int]] = [(None, draw) for draw in missing]
         labels += [(it, draw) for it, draw in wanted if draw not in it.runs]
@@ -264,8 +267,8 @@ class Search:
             if not unclear or self.is_exhausted:
                 return
             behind = [trial for trial in unclear if len(trial.runs) == least]
-            # A variance from two draws says little: the second and the third come together, and
-            # first those of the best, for the budget may not reach all.
+            # Two draws do not yield a useful variance, so the second and the third are made
+            # together. The best trials come first, because the budget may not suffice for all.
             steps = 2 if least == 1 else 1
             wanted = [
                 (it, draw) for it in behind for step in range(steps) for draw in _next(it, step)
@@ -277,7 +280,7 @@ class Search:
         return limit.is_reached(self.runs.packets)
 
     def _unclear(self, ranked: Sequence[Trial]) -> list[Trial]:
-        """The best remedies in Linux whose order is open, because their intervals overlap."""
+        """Best remedies in Linux whose order is undecided, because their intervals overlap."""
         usable = [trial for trial in ranked if trial.in_linux][: TOP + 1]
         found: list[Trial] = []
         for one, other in pairwise(usable):
@@ -302,7 +305,7 @@ class Search:
             best = self.preferred(better)
 
     def _has_room(self, trial: Trial) -> bool:
-        """False if the change fills the link, so that a further remedy is not worth a try."""
+        """False if the change already fills the link, so that no further remedy can help."""
         limit = self.situation.link_limit_bit_s
         if not limit or self.flow["app"]["kind"] != "bulk":
             return True
@@ -328,7 +331,7 @@ def _after(trial: Trial, flow: Mapping[str, Any]) -> Situation:
 
 
 def _apart(one: Trial, other: Trial) -> bool:
-    """True if the first trial gains more on common draws, or if the difference does not matter."""
+    """True if the first trial gains more on common draws, or the difference is irrelevant."""
     ratio = one.over(other)
     if ratio is None or ratio.low is None or ratio.high is None:
         return False
@@ -336,7 +339,7 @@ def _apart(one: Trial, other: Trial) -> bool:
 
 
 def _best_of_each(trials: Sequence[Trial], gain: Callable[[Trial], float]) -> list[Trial]:
-    """One trial for each remedy: of several values the one that gains more."""
+    """One trial for each remedy: among several values, the one that gains most."""
     best: dict[str, Trial] = {}
     for trial in trials:
         other = best.get(trial.name)

@@ -14,9 +14,10 @@ from retx.explaining.units import bytes_of, seconds_of
 NIL = 0.005
 """Share of the flow's life below which a limit is ignored."""
 STANDING = 0.5
-"""Ratio of queueing delay to the least round-trip time, above which a queue counts as standing."""
+"""A queue counts as standing if queueing delay exceeds this multiple of the least round-trip
+time."""
 LEAST_QUEUED = 0.1
-"""Part of the delay above the least round-trip time that queues must cause to be blamed for it."""
+"""Minimum part of the delay above the least round-trip time that queues must cause."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Situation:
 
     @property
     def queueing_s(self) -> float:
-        """Mean round-trip time minus the least one."""
+        """Mean round-trip time minus the least round-trip time."""
         times = [row["rtt_mean_s"] for row in self.rows if row["rtt_mean_s"] is not None]
         return max(0.0, sum(times) / len(times) - self.path.rtt_s) if times else 0.0
 
@@ -91,7 +92,7 @@ class Situation:
     def has_standing_queue(self) -> bool:
         """True if data wait long in queues, compared with the round-trip time.
 
-        A long round trip with empty queues is that of delayed ACKs or of a channel's delays.
+        A long round trip with empty queues is due to delayed ACKs or to delays of a channel.
         """
         if any(hop.kind == "wlan" for hop in self.hops):
             in_queues = inf
@@ -123,13 +124,13 @@ class Situation:
         return float(row["queue_mean_packets"] or 0.0) if row else 0.0
 
     def queue_wait_s(self, hop: Hop) -> float:
-        """Time that the link takes to send the mean queue before a hop, if its packets are full."""
+        """Time to transmit the mean queue before a hop, if its packets have full size."""
         rate = hop.rate_bit_s or 0.0
         return self.queue_packets(hop) * hop.packet_bits / rate if rate else 0.0
 
     @property
     def busy(self) -> float | None:
-        """Share of the time in which the bottleneck sends; None for a cell."""
+        """Share of the time in which the bottleneck transmits; None for a cell."""
         row = self.link_row(self.path.bottleneck)
         return row["utilisation"] if row else None
 
@@ -154,22 +155,22 @@ class Situation:
         hop = self.queue_hop
         if hop in self.path.forward or hop.kind == "wlan":
             return 0.0
-        # The queue holds small packets, too: it takes no longer than round trips show.
+        # The queue may contain small packets, so the wait is at most what round trips show.
         return min(self.queue_wait_s(hop), self.queueing_s)
 
     @property
     def product_bytes(self) -> float:
-        """Bytes in flight that fill the path while acknowledgments wait as long as they do now."""
+        """Bytes in flight that fill the path, with the present waiting time of acknowledgments."""
         return self.path.rate_bit_s * (self.path.rtt_s + self.ack_wait_s) / 8
 
     def queue_place(self, hop: Hop) -> str:
-        """Name of the link at whose queue to act; with the direction if only ACKs pass it."""
+        """Name of the link whose queue is to change; with the direction if only ACKs pass it."""
         if hop in self.path.forward or hop.kind != "link":
             return hop.name
         return f"{hop.name} from {hop.left} to {hop.right}"
 
     def router_place(self, hop: Hop) -> str:
-        """Place at which to give a command for a queue; with the direction if only ACKs pass it."""
+        """Place for the command of a queue; with the direction if only ACKs pass it."""
         if hop in self.path.forward or hop.kind != "link":
             return "at the router"
         return f"at {hop.left}, where DEV is the interface to {hop.right}"
@@ -178,7 +179,7 @@ class Situation:
     def link_limit_bit_s(self) -> float:
         """Payload rate of the bottleneck if it were never idle, in bit/s.
 
-        For a schedule of rates it is the mean over the run; for a policer, the rate that it passes.
+        For a schedule of rates it is the mean over the run; for a policer, the rate that it admits.
         """
         return min((limit for _, limit in self._limits()), default=0.0)
 
@@ -208,13 +209,13 @@ class Situation:
         return float(self.summary["engine"]["simulated_s"])
 
     def window(self, name: str) -> int | None:
-        """A buffer or window of the flow's TCP in bytes; None if it is unbounded."""
+        """Buffer or window of the flow's TCP in bytes; None if it is unlimited."""
         value = self.tcp.get(name)
         return None if value in (None, "none") else bytes_of(value, self.mss)
 
 
 def own_rows(summary: Mapping[str, Any], flow: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Rows of a flow in a summary: the numbered ones, if its `count` is above 1."""
+    """Rows of a flow in a summary; several numbered ones if its `count` is above 1."""
     name = flow["name"]
     if flow["count"] == 1:
         return [row for row in summary["flows"] if row["name"] == name]

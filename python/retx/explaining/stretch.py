@@ -1,13 +1,13 @@
 """A short part of a scenario, over which changes are compared before they run over the whole.
 
 *Reason.* A change that fills a fast link takes a second to simulate. Changes that Linux offers are
-run over the whole scenario while the budget allows it. Among changes that no kernel offers, only
-the best one matters, so short runs choose it.
+run over the whole scenario if the budget allows it. Among changes that no kernel offers, only the
+best one is shown, so short runs select it.
 
 *Bias.* A short run ends early, and counts from half of its time on: effects of the start, such as a
-queue filled by slow start, would weigh more in it than in a long run. So short runs only decide
-which changes are run over the whole, with a wide margin, and their gain is never shown as that of a
-whole run. A short part does not judge a remedy for a limit that does not occur in it.
+queue filled by slow start, have more weight in it than in a long run. Short runs therefore only
+decide, with a wide margin, which changes are run over the whole. Their gain is never shown as that
+of a whole run. A remedy for a limit that does not occur in the part is not judged by it.
 """
 
 from __future__ import annotations
@@ -29,34 +29,36 @@ from retx.explaining.units import seconds_of
 from retx.shares import shares
 
 WITHOUT = 0.55
-"""Share of the budget: while one run of each change takes at most this much, all are run whole."""
+"""If one run of each change takes at most this share of the budget, all are run over the whole."""
 WITHOUT_OTHERS = 0.95
-"""Share of the budget for whole runs of changes in Linux, if short runs choose among others."""
+"""Share of the budget for whole runs of changes in Linux, if short runs select among other
+changes."""
 COST, COST_OF_ALL = 0.15, 0.4
-"""Shares of the budget for short runs at most: for changes in no kernel, and for all changes."""
+"""Maximum shares of the budget for short runs: for changes in no kernel, and for all changes."""
 PARTS = (2, 4, 8, 16)
-"""Short runs end at these fractions of the duration, given by their denominators."""
+"""Denominators of the fractions of the duration at which short runs end."""
 LEAST_TRIPS = 20
 """Least length of a part, in round trips."""
 UNLIKE = 0.2
-"""Largest permitted difference of a limit's share between the part and the whole."""
+"""Maximum difference of a limit's share between the part and the whole."""
 LEAST_PART = 0.5
-"""Least ratio of the share of a remedy's limits in the part to that in the whole."""
+"""Minimum ratio of the share of a remedy's limits in the part to that in the whole."""
 FIRST, FIRST_OTHERS = 6, 1
-"""Number of remedies that are run over the whole in any case, and the most from no kernel."""
+"""Number of remedies that are always run over the whole, and maximum number of those in no
+kernel."""
 FIFTH = 5
-"""The rank with which other remedies are compared, as the five best have to be told apart."""
+"""Rank with which other remedies are compared, because the five best must be distinguished."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Part of a scenario, and the result of the unchanged flow there.
+    """Part of a scenario, and the result of the unchanged flow in this part.
 
     Args:
         start_s: Start; earlier events are simulated, but not counted.
         end_s: End.
-        base: Draw 0 without a change.
-        for_all: True if it also chooses among changes that Linux offers.
+        base: Measurement of draw 0 without a change.
+        for_all: True if short runs also select among changes that Linux offers.
     """
 
     start_s: float
@@ -66,7 +68,7 @@ class Stretch:
 
     @property
     def overrides(self) -> dict[str, Any]:
-        """Overrides that bound a run to this part."""
+        """Overrides that limit a run to this part."""
         return _between(self.start_s, self.end_s)
 
     @property
@@ -75,7 +77,7 @@ class Stretch:
         return shares(self.base.seconds)
 
     def is_like(self, whole: Situation) -> bool:
-        """True if the limits have about the same shares as in the whole scenario."""
+        """True if the limits have about the same shares in the part as in the whole scenario."""
         here = self.shares
         keys = {*here, *whole.shares}
         apart = sum(abs(here.get(key, 0.0) - whole.shares.get(key, 0.0)) for key in keys) / 2
@@ -103,9 +105,9 @@ class Stretch:
 def stretch_for(
     runs: Runs, whole: Situation, counts: tuple[int, int], budget: float
 ) -> Stretch | None:
-    """The longest part that the budget allows; None if all changes can be run whole.
+    """Longest part that the budget allows; None if all changes can be run whole.
 
-    Parts in which the limits differ from those in the whole are left out.
+        Parts in which the limits differ from those in the whole are not used.
 
     Args:
         runs: Runs the scenario.
@@ -137,7 +139,7 @@ def stretch_for(
 
 
 def _packets(whole: Situation) -> float:
-    """Packets of a run with a change: geometric mean of the unchanged run's and a full link's."""
+    """Expected packets of a changed run: geometric mean for the unchanged run and a full link."""
     packets = packets_of(whole.summary)
     goodput = measured(whole.summary, whole.flow).goodput_bit_s
     if whole.flow["app"]["kind"] != "bulk" or not goodput:
@@ -150,9 +152,9 @@ def _between(start_s: float, end_s: float) -> dict[str, Any]:
 
 
 def front(trials: Sequence[Trial]) -> list[Trial]:
-    """Changes to run over the whole scenario: the first ones, and those not far behind.
+    """Changes to run over the whole scenario: the first ones, and others with a similar gain.
 
-    A change is far behind if its gain, as a logarithm, is less than half of the fifth best gain.
+    The logarithm of their gain must be at least half of that of the fifth best gain.
     """
     ranked = sorted(trials, key=lambda trial: -(trial.early_gain or 0.0))
     usable = [it for it in ranked if it.in_linux]

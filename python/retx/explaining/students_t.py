@@ -1,7 +1,7 @@
 """Quantiles of Student's t.
 
-They are computed here, because an import of `scipy` takes a quarter of the time of `retx why`. For
-whole degrees of freedom the distribution is a finite sum (Abramowitz & Stegun 1964, 26.7.3 and
+They are computed here, because importing `scipy` would take a quarter of the time of `retx why`.
+For whole degrees of freedom the distribution is a finite sum (Abramowitz & Stegun 1964, 26.7.3 and
 26.7.4).
 """
 
@@ -11,12 +11,12 @@ from functools import cache
 from math import atan, cos, pi, sin, sqrt, tan
 
 STEPS = 60
-"""Number of times that a right angle is halved, after which only rounding is left."""
+"""Number of bisections of a right angle after which only rounding errors are left."""
 
 
 @cache
 def two_sided(freedom: int, level: float) -> float:
-    """The t within which a share `level` of the distribution lies.
+    """Value t for which a share `level` of the distribution lies between −t and t.
 
     Args:
         freedom: Degrees of freedom, at least 1.
@@ -38,12 +38,13 @@ def share_within(freedom: int, t: float) -> float:
 
 
 def _within(freedom: int, angle: float) -> float:
-    """The share, from the angle whose tangent is t over the root of the degrees of freedom."""
+    """The share for an angle whose tangent is t divided by the root of the degrees of freedom."""
     is_odd = freedom % 2 == 1
     square = cos(angle) ** 2
     term = sin(angle) * (cos(angle) if is_odd else 1.0)
     total = 0.0
-    # Terms of the sum: 2/3, 4/5, … of the one before for odd degrees, 1/2, 3/4, … for even ones.
+    # Each term is the previous one times 2/3, 4/5, … for odd degrees, and 1/2, 3/4, … for even
+    # ones.
     for step in range(freedom // 2):
         total += term
         term *= square * (2 * step + (2 if is_odd else 1)) / (2 * step + (3 if is_odd else 2))

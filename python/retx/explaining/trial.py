@@ -1,4 +1,4 @@
-"""Runs with one change, compared draw by draw with runs without it."""
+"""Runs with a change, compared draw by draw with runs without it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Gain:
 
     @property
     def is_certain(self) -> bool:
-        """True when the interval lies above 1."""
+        """True if the interval lies above 1."""
         return self.low is not None and self.low > 1
 
 
@@ -60,7 +60,7 @@ class Trial:
     """Change of a scenario, with the measurements of its runs.
 
     Args:
-        remedies: The remedies that propose the change; several for a combination.
+        remedies: Remedies that propose the change; several for a combination.
         changes: One change for each remedy.
         weight: Share of the flow's life on which the change may act.
     """
@@ -97,7 +97,7 @@ class Trial:
 
     @property
     def in_linux(self) -> bool:
-        """True if users can apply the whole change."""
+        """True if users can apply all parts of the change."""
         return all(remedy.in_linux for remedy in self.remedies)
 
     @property
@@ -117,8 +117,8 @@ class Trial:
     def ease(self) -> tuple[int, bool, bool, int]:
         """Sorting key, smaller for easier changes.
 
-        Changes are sorted by place, then by whether they are seldom made, then by whether they
-        only undo settings, then by the number of keys.
+        The criteria are the place, whether the change is rarely made, whether it does more than
+        undo settings, and the number of keys.
         """
         adds = not all(remedy.undoes for remedy in self.remedies)
         seldom = any(remedy.is_seldom for remedy in self.remedies)

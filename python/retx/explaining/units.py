@@ -29,7 +29,7 @@ def rate_of(text: str) -> float:
 
 
 def bytes_of(value: int | str, mss: int) -> int:
-    """Bytes of a window: a number, a multiple of the MSS, or a bound on the initial window."""
+    """Bytes of a window that is given as a number, a multiple of the MSS, or an initial window."""
     if isinstance(value, int):
         return value
     if value == "rfc5681":
@@ -47,5 +47,5 @@ def _number(text: str, units: dict[str, float]) -> float:
 
 
 def power_of_two(value: float) -> int:
-    """The least power of two that is at least this value."""
+    """Smallest power of two that is at least this value."""
     return 1 << max(0, int(-(-value // 1)) - 1).bit_length()

@@ -1,4 +1,4 @@
-"""Tells why a flow is slow, and what would make it faster."""
+"""Finds out why a flow is slow, and what would make it faster."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def why(
     Args:
         scenario: Scenario, as for `retx.run`.
         flow: A flow's name in the scenario; the first over TCP by default.
-        budget: Time limit, as `"10 s"` or in seconds; by default the search stops after five
+        budget: Time limit, as `"10 s"` or in seconds; by default the search stops after seven
             million simulated packets, so that the answer does not depend on the machine. The first
             run is made in any case.
-        replications: Number of draws of each remedy, which are made however long they take, or
-            until `budget` is spent; by default as many as are needed to tell the five best apart.
+        replications: Number of draws of each remedy, however long they take, or as many of them as
+            `budget` allows; by default as many as are needed to rank the five best remedies.
         seed: Seed, in place of the scenario's.
         overrides: Values by their key in the scenario, as for `retx.run`.
         threads: Number of concurrent runs; by default the number of cores.
-        code: Whether a scenario may name its own code; if False, such a scenario is refused.
+        code: If False, a scenario that names Python code is refused.
         files_anywhere: Data files may lie outside the scenario's folder.
 
     Raises:
@@ -94,7 +94,7 @@ def _chosen(scenario: Mapping[str, Any], name: str | None) -> Mapping[str, Any]:
 
 
 def _shares_tcp(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> bool:
-    """True if other flows share the TCP settings, so that a change would affect them, too."""
+    """True if other flows share its TCP settings, so that a change would also affect them."""
     same = [it for it in scenario["flow"] if it.get("tcp") == flow["tcp"]]
     return len(same) > 1
 

@@ -20,13 +20,13 @@ MOST_ROWS = 12
 LEAST_SECOND = 0.1
 """Share below which a second limit is not mentioned."""
 LEAST_APART = 0.1
-"""Relative difference of two speeds from which a paragraph explains it."""
+"""Minimum relative difference of two speeds that the paragraph explains."""
 FROM_NOTHING = 1e6
-"""Factor that only a flow which delivered nothing can exceed: no number is given then."""
+"""Gain above which no number is given. Only a flow that delivered nothing can exceed it."""
 
 
 def stopped(search: Search) -> dict[str, Any]:
-    """The rule that ended the search, and the cost of the search."""
+    """Rule that ended the search, and cost of the search."""
     plan, took = search.plan, search.took_s
     if search.is_separated and not plan.draws and search.untried == 0:
         rule, text = "separated", "the intervals tell the five best apart, or differ by under 2 %"
@@ -59,7 +59,7 @@ def interval(row: Mapping[str, Any]) -> str:
 
 
 def price(row: Mapping[str, Any]) -> str:
-    """Costs of a remedy in figures, without those that round to zero."""
+    """Costs of a remedy in figures, except those that round to zero."""
     prices, paid = [], row["price"]
     if paid["rtt_s"] is not None and abs(paid["rtt_s"]) >= 1e-4:
         prices.append(f"RTT {'+' if paid['rtt_s'] > 0 else '−'}{seconds(abs(paid['rtt_s']))}")
@@ -72,12 +72,12 @@ def price(row: Mapping[str, Any]) -> str:
 
 
 def fix(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Row of the change to recommend; None if there is none."""
+    """Row of the recommended change; None if there is none."""
     return next((row for row in content["remedies"] if row["name"] == content["fix"]), None)
 
 
 def combined_fix(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Combination to recommend: few and easy remedies with a gain close to the best."""
+    """Recommended combination: few and easy remedies with a gain close to the best."""
     return easiest(content["combinations"], _gain, _ease)
 
 
@@ -91,12 +91,12 @@ def _gain(row: Mapping[str, Any]) -> float:
 
 
 def _ease(row: Mapping[str, Any]) -> tuple[int, int, int]:
-    """Sorting key, smaller for fewer remedies, then easier places, then fewer keys."""
+    """Sorting key: fewer remedies come first, then easier places, then fewer keys."""
     return row["name"].count(" + "), WHERE.index(row["where"]), len(row["change"])
 
 
 def _second(rows: Sequence[Mapping[str, Any]], best: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The easiest change in another place: on the path after one at a host, or vice versa."""
+    """Easiest change at another place: on the path if the best is at a host, or vice versa."""
     mine = ("end", "application")
     others = [
         row for row in rows if helps(row) and row["in_linux"] and row["where"] != best["where"]
@@ -123,7 +123,7 @@ def _cause(search: Search, content: Mapping[str, Any]) -> str:
 
 
 def _unmeasured(situation: Situation) -> str:
-    """Clause on a flow that was not alive between the warm-up and the end of the run."""
+    """Clause for a flow that did not exist between the warm-up and the end of the run."""
     ends = [row["finish_s"] for row in situation.rows]
     warmup = str(situation.scenario.get("warmup", "0 s"))
     if ends and None not in ends and max(ends) <= seconds_of(warmup):
@@ -132,7 +132,7 @@ def _unmeasured(situation: Situation) -> str:
 
 
 def _of_answers(situation: Situation) -> str:
-    """Limit of the response times: queues on the path, or TCP while the application is busy."""
+    """Clause on what limits the response times: queues, or TCP while the application is busy."""
     if situation.has_standing_queue:
         return standing_queue(situation)
     pause = situation.shares.get("application", 0.0)
@@ -146,7 +146,7 @@ def _of_answers(situation: Situation) -> str:
 
 
 def _limits(situation: Situation, of_life: Mapping[str, float], whole: str) -> str:
-    """Sentences on the largest limit with its evidence, and on the next one above a tenth."""
+    """Sentences on the largest limit with its evidence, and on a second one that is large."""
     (first, most), (second, part) = ranked(of_life)[:2]
     sentence = f"For {per_cent(most)} {whole} it is limited {phrase(situation, first)}"
     sentence += _because(evidence(situation, first))
@@ -154,7 +154,7 @@ def _limits(situation: Situation, of_life: Mapping[str, float], whole: str) -> s
     if waiting:
         sentence += f" {waiting}"
     if part >= LEAST_SECOND:
-        # Limits with one cause have the same figures.
+        # Limits with the same cause have the same figures.
         alike = "." in first and first.rpartition(".")[2] == second.rpartition(".")[2]
         sentence += f" Another {per_cent(part)} is limited {phrase(situation, second)}"
         sentence += _because("" if alike else evidence(situation, second))
@@ -217,7 +217,7 @@ def _cure(search: Search, content: Mapping[str, Any]) -> list[str]:
 
 
 def _beyond(row: Mapping[str, Any], best: Mapping[str, Any]) -> str:
-    """The part of a combination that is not in the recommended change."""
+    """Part of a combination that the recommended change does not contain."""
     return str(row["text"].removeprefix(best["text"]).removeprefix(", and "))
 
 
@@ -258,7 +258,7 @@ def _none(content: Mapping[str, Any]) -> str:
 
 
 def _delay(content: Mapping[str, Any]) -> str:
-    """The remedy that shortens the round trip most, if no remedy increases the speed."""
+    """Sentence on the remedy that shortens the round trip most, if none increases the speed."""
     shorter = [
         row
         for row in content["remedies"]
@@ -275,12 +275,12 @@ def _delay(content: Mapping[str, Any]) -> str:
 
 
 def plain_text(content: Mapping[str, Any]) -> str:
-    """The answer as plain lines, without a table."""
+    """The answer as plain text, without a table."""
     lines = [f"{flow['name']}: {limits_line(flow)}" for flow in content["flows"][:MOST_ROWS]]
     lines += [f"{factor(row['gain']):>7}  {row['text']}" for row in content["remedies"][:MOST_ROWS]]
     return "\n".join([*lines, content["summary"]])
 
 
 def limits_line(flow: Mapping[str, Any]) -> str:
-    """`limited 63 % by …` of a flow."""
+    """Line about a flow: `limited 63 % by …`."""
     return line(flow["limited_by"], flow.get("phrases")) or "no life was measured"

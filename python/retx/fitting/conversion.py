@@ -30,7 +30,7 @@ EXAMPLES = (
 
 
 def convert(text: str) -> dict[str, Any]:
-    """Converts losses from one notation to all notations that can express them.
+    """Converts a loss model from one notation to all others that can express it.
 
     Args:
         text: netem's `loss gemodel …` or `loss state …`; or keys: p, r, k and h; loss with
@@ -51,7 +51,7 @@ def convert(text: str) -> dict[str, Any]:
 
 
 def _shares(words: list[str], most: int) -> list[float]:
-    """Numbers of netem, which are percentages with or without the sign."""
+    """Numbers of netem: percentages, with or without the sign."""
     try:
         shares = [float(word.rstrip("%")) / 100 for word in words]
     except ValueError as error:
@@ -115,7 +115,7 @@ def _states(given: list[float]) -> dict[str, Any]:
 
 
 def _of_states(p13: float, p31: float, p32: float, p23: float, p14: float) -> tuple[float, float]:
-    """Loss rate and mean burst, from balance equations: π₁ = 1 before scaling, so π₃ = p13/p31."""
+    """Loss rate and mean burst, from the balance equations with π₁ = 1 (π₃ = p13/p31)."""
     if p31 == 0 or (p23 == 0 and p32 > 0):
         raise UsageError("the chain never comes back to the gap: p31 or p23 is 0")
     lost_alone, lost = p14, p13 / p31

@@ -1,10 +1,11 @@
 """Losses counted in intervals, and the burst length inferred from their variance.
 
-*Equations.* For a two-state chain with all lost in the bad state, L = p/(p + r), ρ = 1 − p − r, the
-number lost of n packets has the variance nL(1 − L)·D with
-D = 1 + 2ρ/(1 − ρ)·(1 − (1 − ρⁿ)/(n(1 − ρ))); independent losses have D = 1. Pearson's X² over m
-intervals, divided by m − 1, estimates D; (m − 1)·D̂/D follows χ² with m − 1 degrees of freedom,
-nearly, which gives the interval. Then r = (1 − L)(1 − ρ), and the mean burst is 1/r.
+*Equations.* Consider a two-state chain in which all packets are lost in the bad state. With L =
+p/(p + r) and ρ = 1 − p − r, the number of losses among n packets has the variance nL(1 − L)·D,
+where D = 1 + 2ρ/(1 − ρ)·(1 − (1 − ρⁿ)/(n(1 − ρ))); independent losses have D = 1. Pearson's X² over
+m intervals, divided by m − 1, estimates D. The interval follows from (m − 1)·D̂/D, whose
+distribution is approximately χ² with m − 1 degrees of freedom. Then r = (1 − L)(1 − ρ), and the
+mean burst is 1/r.
 
 *Limits.* The counts reveal only the sum of all correlations, not their course: a Gilbert chain, a
 chain in time and a slow change of the loss rate have the same effect on the counts.
@@ -21,7 +22,7 @@ from retx.fitting.series import Counts
 
 LEVEL = 0.05
 LEAST = 5
-"""Fewest intervals that show how much counts vary."""
+"""Minimum number of intervals from which the variance of counts is estimated."""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
 """Distribution of the delay in excess of the shortest: families and an empirical table.
 
-*Equations.* With d₀ just below the shortest delay, x = d − d₀ follows a gamma, lognormal or Weibull
-law, fitted by maximum likelihood. The Anderson–Darling statistic A² = −n − Σ (2i − 1)/n·(ln F(xᵢ) +
-ln(1 − F(xₙ₊₁₋ᵢ))) weighs the tails; its p-value comes from series drawn from the fitted law and
-fitted again. d₀ is the shortest delay minus (mean − shortest)/n: the expected excess of the
-smallest of n values over the location of an exponential distribution.
+*Equations.* Let d₀ be slightly below the shortest delay. A gamma, lognormal or Weibull distribution
+is fitted to x = d − d₀ by maximum likelihood. The Anderson–Darling statistic A² = −n − Σ (2i −
+1)/n·(ln F(xᵢ) + ln(1 − F(xₙ₊₁₋ᵢ))) emphasises the tails. Its p-value comes from series that are
+drawn from the fitted distribution and fitted again. d₀ is the shortest delay minus (mean −
+shortest)/n, the expected excess of the smallest of n values over the location of an exponential
+distribution.
 
 *Reference.* Anderson & Darling 1954; Stute, González Manteiga & Presedo Quindimil 1993 for the
 bootstrap.
@@ -22,10 +23,11 @@ from retx.fitting.series import Numbers
 FAMILIES = {"gamma": "gamma", "lognormal": "lognorm", "weibull": "weibull_min"}
 LEVEL = 0.01
 MOST, DRAWN = 2000, 99
-"""Number of delays that a fit uses at most, evenly spaced, and of series drawn for a p-value."""
+"""Maximum number of delays that a fit uses (evenly spaced), and number of series drawn for a
+p-value."""
 QUANTILES = (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 LEAST = 30
-"""Fewest delays to which a law is fitted."""
+"""Minimum number of delays to which a distribution is fitted."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class DelayFit:
 
 
 def fit_delays(delays_s: Numbers) -> DelayFit | None:
-    """Fits distributions to delays; NaN stands for a missing delay. None without any delay."""
+    """Fits distributions to delays; NaN stands for a missing delay. None if all are missing."""
     known = delays_s[~np.isnan(delays_s)]
     if not len(known):
         return None
@@ -96,7 +98,7 @@ def _family(name: str, excess: Numbers, offset: float) -> dict[str, Any]:
     for _ in range(DRAWN):
         drawn = law.rvs(shape, 0, scale, size=min(len(excess), 300), random_state=random)
         again = _fitted(law, drawn)
-        # The statistic's law hardly depends on the number of delays.
+        # The distribution of the statistic hardly depends on the number of delays.
         as_far += _anderson_darling(law.cdf(drawn, *again)) >= statistic
     return {
         "name": name,

@@ -26,7 +26,7 @@ class Fit:
     """Fit of the losses; None if the input does not show which packets were lost."""
     delays: DelayFit | None
     counts: CountFit | None = None
-    """Losses that are only counted in intervals."""
+    """Fit of losses that are known only as counts in intervals."""
 
     @property
     def content(self) -> dict[str, Any]:
@@ -52,9 +52,8 @@ class Fit:
 
         Args:
             replay: Losses and delays as recorded, instead of fitted models.
-            beside: File name of the table of replayed values next to the scenario, as `table`
-                writes it;
-                without it the scenario contains all points.
+            beside: Name of a file next to the scenario with the table of replayed values, as
+                `table` writes it. Without this file the scenario contains all points.
         """
         from retx.fitting.scenario import written
 
@@ -88,7 +87,7 @@ def fit(
     Args:
         ping: Log of `ping -D` (Linux), `ping` (BSD, macOS, Windows).
         iperf3: Report of `iperf3 --json`.
-        trace: CSV with `time_s`, and `lost`, `delay_s` or both.
+        trace: CSV with the column `time_s`, and with `lost`, `delay_s` or both.
         mahimahi: Packet-delivery trace.
 
     Raises:

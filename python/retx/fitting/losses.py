@@ -21,8 +21,8 @@ class LossFit:
     content: Mapping[str, Any]
     """Models, tests and change points, as `retx fit --json` prints them under `loss`."""
     prefers_time: bool = False
-    """True to take a law in time if the data do not tell laws apart, as from probes at a low rate,
-    which show how long a burst lasts.
+    """True if a model in continuous time is preferred among models that the data do not
+    distinguish. This is so for probes at a low rate, which show how long a burst lasts.
     """
 
     @property
@@ -53,7 +53,7 @@ class LossFit:
         raise UsageError(f"{name}: not among the fitted models, {names}")
 
     def channels(self, name: str | None = None) -> list[dict[str, Any]]:
-        """Channels of a scenario for a model, in the keys of a scenario."""
+        """Channels for a model, with the keys of a scenario."""
         model = self.model(name) if name else self.used
         channel = model["channel"]
         return list(channel) if isinstance(channel, list) else [channel]
@@ -75,7 +75,7 @@ def fit_losses(
         times_s: Time at which each packet was sent, ascending.
         lost: 1 if the packet was lost, otherwise 0; or a probability; NaN if unknown.
         sizes_bytes: IP packet lengths; 1500 by default.
-        tested: Names of models to test besides the best one.
+        tested: Names of models to test in addition to the best one.
         laws: Names of the models to compare; all by default.
         prefers_time: Prefer a model in time among models that the data do not distinguish.
         drawn_series: Number of series that a test draws.

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from retx.fitting.fit import Fit
 
 POINTS_MOST = 400
-"""Number of points that a scenario contains itself; more points are written to a file beside it."""
+"""Maximum number of points in a scenario; more points are written to a file next to it."""
 Point = tuple[float, "float | None", "float | None"]
 """Time, loss, delay above the shortest; None if the table has no such column."""
 
 
 def points(fit: Fit, *, replay: bool) -> list[Point]:
-    """Points of the table; each holds until the next. Without `replay` they contain only delays."""
+    """Points of the table; each holds until the next. Without `replay` only delays are given."""
     packets = fit.series.packets
     if packets is None:
         return []

@@ -1,4 +1,4 @@
-"""Scenario of a fit: each value has its interval and its evidence as a comment above it."""
+"""Scenario of a fit. A comment above each value gives its interval and its evidence."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def quoted(text: str) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """A time as a scenario writes it, to the nanosecond."""
+    """Time in the notation of a scenario, rounded to nanoseconds."""
     text = f"{seconds:.9f}".rstrip("0").rstrip(".")
     return f"{text} s"
 
@@ -109,7 +109,7 @@ def _rate(fit: Fit) -> list[str]:
 
 
 def _queue(wait_s: float | None, bit_s: float) -> list[str]:
-    """Drop-tail queue that a full packet waits in for this long at most."""
+    """Drop-tail queue in which a full-sized packet waits at most `wait_s`."""
     if not wait_s:
         return []
     packets = max(1, round(wait_s * bit_s / 8 / FRAME_BYTES))

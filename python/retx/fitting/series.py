@@ -31,7 +31,7 @@ class Counts:
     seconds: Numbers
     packets: Numbers
     lost: Numbers
-    """Number of lost packets; NaN if the input does not say."""
+    """Number of lost packets; NaN if the input does not contain it."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ class Series:
     counts: Counts | None = None
     rates: Rates | None = None
     rtts_s: Numbers | None = None
-    """RTTs measured by a transport, if packets are not seen one by one."""
+    """RTTs measured by a transport protocol, if the input does not list single packets."""
     queue_wait_s: float | None = None
-    """Longest wait in the queue: longest less shortest RTT of a transport that fills the link."""
+    """Longest wait in the queue: longest minus shortest RTT of a transport that fills the link."""
     findings: tuple[str, ...] = ()
-    """Faults and oddities of the file, each once."""
+    """Faults and peculiarities of the file, each mentioned once."""
     unknown: tuple[str, ...] = field(default=())
-    """Quantities that an input of this kind cannot tell."""
+    """Quantities that an input of this kind cannot reveal."""

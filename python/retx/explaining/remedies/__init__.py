@@ -1,4 +1,4 @@
-"""Remedies, one file for each family; a new file is added to `FAMILIES`."""
+"""Remedies, one file for each family. A new file must be added to `FAMILIES`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FAMILIES = (
     "loss_cause",
     "proposals",
 )
-"""Modules of this package, each with its `REMEDIES`; modules that help most often come first."""
+"""Modules of this package, each with its `REMEDIES`. Those that help most often come first."""
 
 
 @cache

@@ -13,7 +13,8 @@ LEAST = 1 << 18
 RECEIVE_DEFAULT, SEND_DEFAULT = 33_554_432, 4_194_304
 """Default maximum buffers of Linux 6.18; lower maxima would restrict other connections."""
 ROOM = 4
-"""A larger buffer in bandwidth-delay products: it has room for a queue and retransmissions."""
+"""Size of the larger buffer in bandwidth-delay products, with room for a queue and
+retransmissions."""
 
 
 def _sizes(situation: Situation) -> list[int]:

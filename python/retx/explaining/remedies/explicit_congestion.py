@@ -10,7 +10,7 @@ from retx.explaining.situation import Situation
 
 MARKING = ("codel", "fq_codel", "pie", "red")
 RED = "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth"
-"""RED has no defaults: thresholds of 20 and 60 packets are proposed; the link's rate is added."""
+"""Parameters of RED, which has no defaults: thresholds of 20 and 60 packets. The rate is added."""
 
 
 def _propose(situation: Situation) -> list[Change]:

@@ -1,4 +1,4 @@
-"""Repair at the link that loses: frames sent again (ARQ), or parity frames (FEC)."""
+"""Repair by the lossy link: retransmission of frames (ARQ), or parity frames (FEC)."""
 
 from __future__ import annotations
 

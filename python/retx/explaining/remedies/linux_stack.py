@@ -17,7 +17,7 @@ WHOLE = (
     *TIMERS, "congestion_control", "initial_window", "slow_start_after_idle", "idle_restart",
     "cwnd_validation", "pacing", "delayed_ack",
 )  # fmt: skip
-"""Keys of a whole stack, except its buffers, for which there is a remedy of its own."""
+"""Keys of a whole stack, except its buffers, for which there is a separate remedy."""
 DEFAULTS = (
     "sysctl -w net.ipv4.tcp_sack=1 net.ipv4.tcp_timestamps=1 net.ipv4.tcp_recovery=1 "
     "net.ipv4.tcp_early_retrans=3 net.ipv4.tcp_frto=2"
@@ -44,7 +44,7 @@ def _propose(preset: str, keys: tuple[str, ...], text: str, apply: tuple[str, ..
             for key in keys
             if situation.tcp.get(key) != wanted.get(key) and key in wanted
         }
-        # A congestion control alone is another remedy.
+        # Changing only the congestion control is another remedy.
         alone = {f"{situation.tcp_key}.{key}" for key in ("congestion_control", "pacing")}
         return [Change(differing, text, apply)] if differing.keys() - alone else []
 

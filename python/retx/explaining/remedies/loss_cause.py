@@ -1,4 +1,4 @@
-"""Senders that tell corruption from congestion, and do not reduce the window after corruption."""
+"""Senders that distinguish corruption from congestion and reduce the window only for the latter."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def _propose(situation: Situation) -> list[Change]:
             overrides[f"{situation.flow_key}.app.bytes"] = -(-whole // count)
         read = situation.flow.get("read_rate")
         if read:
-            # One program reads all connections: its rate is shared, not multiplied.
+            # One program reads from all connections, so they share its rate.
             overrides[f"{situation.flow_key}.read_rate"] = f"{rate_of(read) / count:.0f} bit/s"
         changes.append(
             Change(

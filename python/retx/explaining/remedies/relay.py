@@ -18,7 +18,7 @@ def _with(situation: Situation, relay: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lossy(situation: Situation) -> tuple[str, Hop] | None:
-    """A node between the two hosts, and the lossy hop beyond it."""
+    """Node between the two hosts, and the lossy hop behind it."""
     if situation.scenario.get("relay"):
         return None
     return next(((node, hop) for node, hop in situation.path.nodes_between if hop.loses), None)

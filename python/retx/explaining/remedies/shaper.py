@@ -11,13 +11,13 @@ from retx.explaining.situation import Situation
 SHORT = 0.5
 """Queue length, as a share of the bandwidth-delay product, below which bursts are dropped."""
 PART = 0.95
-"""Ratio of the shaper's rate to the bottleneck's, at which the queue forms before the shaper."""
+"""Ratio of the shaper's rate to that of the bottleneck, so that the queue forms at the shaper."""
 
 
 def _propose(situation: Situation) -> list[Change]:
     policer = situation.path.policer
     if policer:
-        # The policer stands behind the link's own transmitter, so that link can be shaped itself.
+        # A policer is behind the transmitter of its link, so this link itself can be shaped.
         before = policer if policer.kind == "link" else None
         rate_bit_s = PART * (policer.policer_bit_s or 0.0)
     else:

@@ -10,9 +10,9 @@ LOW_MS, HIGH_MS, CAP_S, SYN_MS = (50, 200), 1000, 2, 300
 SLOW_SYN_S = 3
 """Initial timeout of RFC 2988, for paths whose round trip is longer than the timeout of Linux."""
 LEAST_CAP_S = 60
-"""Least maximum of the timeout in RFC 6298 §2.5."""
+"""Smallest maximum of the timeout that RFC 6298 §2.5 permits."""
 ROOM = 1.5
-"""Mean round trips in the maximum timeout, below which it may expire before an ACK comes."""
+"""A maximum timeout below this number of mean round trips may expire before an ACK arrives."""
 
 
 def _floor(situation: Situation) -> list[Change]:
@@ -56,7 +56,7 @@ def _cap(situation: Situation) -> list[Change]:
 
 
 def _higher_cap(situation: Situation) -> Change:
-    """A maximum timeout above the round trip; below it a segment is sent again before its ACK."""
+    """Maximum timeout above the round trip, so that no segment is resent before its ACK."""
     return Change(
         {f"{situation.tcp_key}.max_rto": f"{LEAST_CAP_S} s"},
         f"a largest retransmission timeout of {LEAST_CAP_S} s, the least that RFC 6298 allows",

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit
 
 PAUSED = 0.05
-"""Part of the flow's life that pauses must take to count."""
+"""Minimum part of the flow's life that pauses must take to count."""
 LEAST_BURSTS = 3
 SHAPES = (2.1, 5.0)
-"""Range of exponents of a Pareto law; below it, the variance would be infinite."""
+"""Range of exponents of a Pareto distribution. Below it, the variance would be infinite."""
 EQUAL = 0.1
-"""Coefficient of variation up to which values count as equal."""
+"""Maximum coefficient of variation of values that count as equal."""
 
 
 def has_pauses(fit: CaptureFit) -> bool:
@@ -76,14 +76,14 @@ def law(values: Sequence[float]) -> float | dict[str, Any]:
 
 
 def in_bytes(found: float | dict[str, Any]) -> int | dict[str, Any]:
-    """Distribution of bytes as a scenario writes it."""
+    """Distribution of bytes in the notation of a scenario."""
     if not isinstance(found, dict):
         return max(1, round(found))
     return {**found, "mean": max(1, round(found["mean"]))}
 
 
 def in_time(found: float | dict[str, Any]) -> str | dict[str, Any]:
-    """Distribution of seconds as a scenario writes it."""
+    """Distribution of seconds in the notation of a scenario."""
     if not isinstance(found, dict):
         return time_text(found)
     return {**found, "mean": time_text(found["mean"])}

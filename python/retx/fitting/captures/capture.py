@@ -18,9 +18,9 @@ from retx.fitting.captures.policing import Policing, policing
 from retx.fitting.losses import LossFit, fit_losses
 
 LEAST_COPIES = 20
-"""Fewest segments from which a path can be measured."""
+"""Minimum number of segments from which a path can be measured."""
 LOST = 0.5
-"""Probability from which a segment counts as lost."""
+"""Minimum probability with which a segment counts as lost."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class CaptureFit:
 
     files: tuple[Path, ...]
     measured: Mapping[str, Any]
-    """`capture`, `flow` as `retx diagnose` has it, and `path`: the measurements."""
+    """`capture` and `flow` as in `retx diagnose`, and `path`, the measurements."""
 
     @property
     def flow(self) -> Mapping[str, Any]:
@@ -45,7 +45,7 @@ class CaptureFit:
 
     @cached_property
     def policer(self) -> Policing | None:
-        """Policer that explains the losses; None if a queue or a channel does."""
+        """Policer that explains the losses; None if a queue or a channel explains them."""
         return policing(self.path)
 
     @cached_property
@@ -57,7 +57,7 @@ class CaptureFit:
         # Packets that a queue drops never reach the channel.
         reaches = ~(np.nan_to_num(lost) * by_queue > LOST)
         by_channel = (lost * (1.0 - by_queue))[reaches]
-        # Losses of the queue that are left are none of the channel, however many there are.
+        # The remaining losses are uncertain losses of the queue, so the channel has none.
         if not (np.nan_to_num(by_channel) > LOST).any():
             return None
         times = np.array(copies["times_s"])[reaches]
@@ -83,7 +83,7 @@ class CaptureFit:
         """Scenario as TOML.
 
         Args:
-            replay: Drop the segments that the channel dropped in the capture, instead of a fitted
+            replay: Drop the same segments as the channel in the capture, instead of using a fitted
                 model.
         """
         from retx.fitting.captures.scenario import written
@@ -109,7 +109,7 @@ def fit_capture(
     Args:
         capture: The file.
         other: A second capture of the same flow, from its other end.
-        flow: Number of the flow, from 1; by default the one that carries most bytes.
+        flow: Number of the flow, from 1; by default the flow with most bytes.
 
     Raises:
         OSError: The file cannot be read.
@@ -127,9 +127,9 @@ def fit_capture(
 
 
 def measured(files: tuple[Path, ...], flow: int) -> dict[str, Any]:
-    """Measurements of the flow of this number."""
+    """Measurements of the flow with this number."""
     for file in files:
-        # Python names the file in its error, and refuses a directory.
+        # Opening the file first gives Python's error, which names the file and refuses a directory.
         file.open("rb").close()
     try:
         found: dict[str, Any] = json.loads(_native.measure_path(files[0], flow, *files[1:]))

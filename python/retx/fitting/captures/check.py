@@ -25,7 +25,7 @@ CONFIDENCE = 0.95
 Z = 1.96
 """Half of a 95 % interval, in standard deviations."""
 AT = {"receiver": "bottleneck@receiver"}
-"""Place at which a simulation is captured, by that of the capture; by default the sender."""
+"""Place of the simulation's capture, by that of the original capture; by default the sender."""
 AT_SENDER = "access@sender"
 
 
@@ -38,21 +38,22 @@ def _square(root: float) -> float:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the capture, and those of the simulations."""
+    """Figure of the capture, and the same figure of each simulation."""
 
     name: str
     unit: str
     captured: float
     simulated: Sequence[float]
     left_out: float = 0.0
-    """Part of the value that the scenario does not model; it widens the interval upwards."""
+    """Part of the value that the scenario does not model. It extends the interval upwards."""
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Prediction interval of one more simulation: Student's t, on a suitable scale."""
+        """Prediction interval of a further simulation (Student's t), on a suitable scale."""
         from scipy.stats import t
 
-        # Rates and round trips vary by factors; counts and idle time as Poisson's, and may be 0.
+        # The scale is logarithmic for rates and round trips. Counts and idle time vary like Poisson
+        # variables and may be 0, so their scale is the square root.
         is_factor = all(it > 0 for it in self.simulated) and self.name not in COUNTED
         to, back = (math.log, math.exp) if is_factor else (math.sqrt, _square)
         values = [to(it) for it in self.simulated]
@@ -61,7 +62,7 @@ class Figure:
         spread = math.sqrt(sum((it - mean) ** 2 for it in values) / (n - 1))
         half = float(t.ppf((1 + CONFIDENCE) / 2, n - 1)) * spread * math.sqrt(1 + 1 / n)
         low, high = back(mean - half), back(mean + half) + self.left_out
-        # A count next to the interval is inside, as it has no fractions.
+        # The bounds of a count are rounded outwards, because counts have no fractions.
         return (math.floor(low), math.ceil(high)) if self.unit == "" else (low, high)
 
     @property
@@ -137,7 +138,7 @@ def check(
 def simulated(
     text: str, overrides: Mapping[str, Any], number: int, where: tuple[Path, str]
 ) -> dict[str, Any]:
-    """Measurements of a simulation, captured in a folder at a place."""
+    """Measurements of a simulation that is captured at `place`, into a file in `folder`."""
     from retx.running import run
 
     folder, at = where
@@ -206,7 +207,7 @@ QUANTILES = ("RTT, 5 %", "RTT, median", "RTT, 95 %")
 
 def _figures(fit: CaptureFit, simulated: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     own = fit.path["figures"]
-    # Delay beyond the queue that is too small for a channel of its own.
+    # The delay beyond the queue may be too small for a separate channel.
     has_trace = any(channel["model"] == "trace" for channel in channels(fit))
     delays = sorted(fit.path["beyond_queue"]["delays_s"])
     left_out = delays[len(delays) * 19 // 20] if delays and not has_trace else 0.0
@@ -221,7 +222,7 @@ def _figures(fit: CaptureFit, simulated: Sequence[Mapping[str, Any]]) -> Iterato
 def _reasons(
     fit: CaptureFit, figures: Sequence[Figure], flows: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
-    """Differences between the limits of the captured flow and of the simulated ones."""
+    """Differences between the limits of the captured flow and those of the simulated flows."""
     from retx.diagnosing.wording import shares
 
     outside = [figure for figure in figures if not figure.is_inside]

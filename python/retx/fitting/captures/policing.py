@@ -1,15 +1,16 @@
 """Policer as an explanation of a captured flow's losses.
 
-*What it does.* A policer drops a packet when its token bucket is empty, and delays none. Measured
-from one end, its losses look like those of a queue or a channel, but a scenario with a queue or a
-channel predicts a goodput above that of the policer.
+*What it does.* A policer drops a packet when its token bucket is empty, and delays none. Seen from
+one end, its losses look like those of a queue or a channel. But a scenario with a queue or a
+channel predicts a higher goodput than a policer permits.
 
-*Equations.* Tokens x grow at rate r up to the bucket B, and each packet that passed takes its size
-s. With the captured fates a policer predicts a loss wherever x < s. The pair of r and B with the
-highest F₁ = 2·hits/(predicted + lost) on a grid is chosen; tokens are taken when packets leave the
-bottleneck. *Limits.* A drop-tail queue acts as a bucket too, filled at the rate of its link, or at
-the rate that other flows leave. It is distinguished from a policer only if r is clearly below the
-link's rate, and packets do not wait for the time 8B/r in which such a queue drains.
+*Equations.* The number of tokens x grows at rate r up to the bucket size B, and each packet that
+passed takes tokens for its size s. Given the captured fates, a policer predicts a loss if x < s.
+The pair of r and B with the highest F₁ = 2·hits/(predicted + lost) on a grid is chosen. Tokens are
+taken when packets leave the bottleneck. *Limits.* A drop-tail queue also acts like a bucket, which
+is filled at the rate of its link, or at the rate that other flows leave. A policer is therefore
+assumed only if r is clearly below the link's rate, and packets wait much less than 8B/r, the time
+in which such a queue would drain.
 """
 
 from __future__ import annotations
@@ -23,15 +24,17 @@ import numpy as np
 from retx.quantities import rate, size
 
 LEAST_LOST = 10
-"""Fewest losses from which a bucket can be inferred."""
+"""Minimum number of losses from which a bucket can be inferred."""
 LOST = 0.5
-"""Probability from which a segment counts as lost."""
+"""Minimum probability with which a segment counts as lost."""
 LEAST_SCORE = 0.7
-"""F₁ from which a policer explains the losses: random losses of a TCP flow reach less than half."""
+"""Minimum F₁ with which a policer explains the losses. Random losses of a TCP flow reach less than
+half."""
 BELOW_LINK = 0.8
-"""Part of the link's rate below which the policer's rate must lie."""
+"""The policer's rate must be below this fraction of the link's rate."""
 MOST_WAIT = 0.3
-"""Part of 8B/r that the median packet of a policed flow may wait; CUBIC fills most of a queue."""
+"""Maximum wait of the median packet of a policed flow, as a fraction of 8B/r. With a queue instead,
+CUBIC would fill most of it."""
 RATES, BUCKETS = 60, 14
 MOST_COPIES = 40_000
 
@@ -87,7 +90,7 @@ def policing(path: Mapping[str, Any]) -> Policing | None:
 
 
 def _departures(times: Any, sizes: Any, link_bit_s: float) -> Any:  # noqa: ANN401
-    """Times at which packets leave a link without losses, which spreads bursts."""
+    """Times at which packets leave a link without losses, which spreads bursts over time."""
     left = np.empty_like(times)
     free = -np.inf
     for index, (time, length) in enumerate(zip(times, sizes, strict=True)):
@@ -97,10 +100,10 @@ def _departures(times: Any, sizes: Any, link_bit_s: float) -> Any:  # noqa: ANN4
 
 
 def _best(times: Any, sizes: Any, is_lost: Any) -> Policing:  # noqa: ANN401
-    """The pair of rate and bucket with the highest score, from a grid and a finer one around it."""
+    """Pair of rate and bucket with the highest score, from a coarse and a fine grid."""
     passed = float(sizes[~is_lost].sum())
     mean = passed / max(float(times[-1] - times[0]), 1e-9)
-    # The mean rate is below the policer's by what the sender leaves unused.
+    # The grid begins at the mean rate, which is at most the policer's rate.
     least = 2 * float(sizes.max())
     rates = np.geomspace(0.8 * mean, 3 * mean, RATES)
     found = _scored(times, sizes, is_lost, (rates, np.geomspace(least, 100 * least, BUCKETS)))
@@ -115,7 +118,7 @@ def _scored(
     is_lost: Any,  # noqa: ANN401
     grid: tuple[Any, Any],
 ) -> Policing:
-    """The pair of the grid with the highest score."""
+    """Pair of rate and bucket with the highest score on a grid."""
     growth, bucket = (it.ravel() for it in np.meshgrid(*grid))
     tokens = bucket.copy()
     predicted, hits = np.zeros(len(growth)), np.zeros(len(growth))
@@ -128,7 +131,7 @@ def _scored(
         if lost:
             hits += is_empty
         else:
-            # A packet that passed had its tokens, so that an empty bucket was misjudged.
+            # A packet that passed had enough tokens, even if the model's bucket has fewer.
             tokens = np.maximum(tokens - length, 0.0)
     lost = int(np.count_nonzero(is_lost))
     at = int(np.argmax(2 * hits / (predicted + lost)))

@@ -1,7 +1,7 @@
 """One simulation of a fit, whose goodput is compared with that of its capture.
 
-A fit describes the path and what a capture shows of the ends. Limits of the programs that the
-capture does not show are missing in the scenario, which is then faster.
+A fit describes the path, and the endpoints as far as the capture shows them. Limits by programs
+that the capture does not show are missing in the scenario, which is then faster.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit
 
 MOST = 1.5
-"""Factor between two goodputs from which they differ."""
+"""Goodputs count as different if their ratio is at least this."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Reproduction:
 
 
 def reproduction(fit: CaptureFit, *, replay: bool = False) -> Reproduction | None:
-    """Simulates a fit once, as it is written; None if the capture carried no data."""
+    """Simulates the scenario of a fit once; None if the capture contains no data."""
     captured = float(fit.path["figures"]["goodput_bit_s"])
     if captured <= 0:
         return None

@@ -22,16 +22,17 @@ PLACES = {
 LEAST_DURATION_S, TIMES_LIFE = 60.0, 10.0
 ASSUMED_DELAY_S = 0.020
 ROOM = 2.0
-"""Ratio of the size assumed for a queue to its longest measured length, if none was seen full."""
+"""Ratio of the assumed size of a queue to its longest measured length, if it was never full."""
 LEAST_OVERTAKEN = 3
 LEAST_BEYOND, LEAST_BEYOND_S = 0.02, 0.0005
-"""Delay beyond the queue, relative to the round trip and in seconds, below which it is left out."""
+"""Delay beyond the queue is left out if it is smaller than this, relative to the round trip and in
+seconds."""
 LEAST_DELAYS, INTERVALS, FEW = 30, 400, 3
 LIMITED = 0.02
-"""Part of the life from which a window counts as a limit."""
+"""Minimum share of the flow's life with which a window counts as a limit."""
 NEAR_WINDOW = 0.5
 LEAST_OTHERS = 0.02
-"""Part of the bottleneck's rate from which other traffic is simulated."""
+"""Minimum share of the bottleneck's rate with which other traffic is simulated."""
 OTHERS_BYTES = 1500
 IPV4_HEADER_BYTES = 20
 
@@ -83,7 +84,7 @@ def written(fit: CaptureFit, *, replay: bool = False) -> str:
 
 
 def bracketed(estimate: Mapping[str, Any], shown: Any) -> str:  # noqa: ANN401
-    """A value with its interval: `5.95 Mbit/s [5.94, 5.96]`."""
+    """Value with its interval: `5.95 Mbit/s [5.94, 5.96]`."""
     if estimate["value"] is None:
         return "not known"
     low, high = estimate["low"], estimate["high"]
@@ -198,7 +199,7 @@ def channels(fit: CaptureFit, *, replay: bool = False) -> list[dict[str, Any]]:
 
 
 def is_reordered(path: Mapping[str, Any]) -> bool:
-    """True if data overtook other data more often than a few times."""
+    """True if data were reordered more than a few times."""
     return bool(path["reordered"]["value"] * len(path["copies"]["lost"]) >= LEAST_OVERTAKEN)
 
 
@@ -354,7 +355,7 @@ def beyond(path: Mapping[str, Any], life_s: float) -> Iterator[tuple[float, floa
     delays, times = np.array(found["delays_s"]), np.array(found["times_s"])
     least = max(LEAST_BEYOND_S, LEAST_BEYOND * (path["round_trip_s"]["value"] or 0.0))
     if path["rate_bit_s"]["value"]:
-        # The queue is known to a few packets only.
+        # The length of the queue is known only to within a few packets.
         least = max(least, FEW * path["segment_wire_bytes"] * 8 / path["rate_bit_s"]["value"])
     if len(delays) < LEAST_DELAYS or np.quantile(delays, 0.9) < least:
         return

@@ -1,4 +1,4 @@
-"""Fit of a capture in words, for the terminal."""
+"""Text about the fit of a capture, for the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers of measured series. A new reader is a file and a line here."""
+"""Readers of measured series. A new reader needs a file, and a line in `READERS`."""
 
 from __future__ import annotations
 

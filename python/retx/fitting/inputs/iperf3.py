@@ -1,7 +1,7 @@
 """Reports of iperf3 (`--json`): UDP with losses per interval, TCP with retransmissions and RTTs.
 
-Only the receiver of UDP counts the losses of each interval: use its report, or the client's with
-`--get-server-output`. Intervals that iperf3 omits (`-O`) are left out.
+With UDP only the receiver counts the losses of each interval. Use its report, or that of the client
+with `--get-server-output`. Intervals that iperf3 omits (`-O`) are left out.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from retx.fitting.series import Counts, Rates, Series
 
 OVERHEAD_BYTES = 20 + 32 + 38
-"""Bytes of a frame besides its payload: IPv4, TCP with timestamps, and Ethernet as links have it
-by default."""
+"""Bytes of a frame in addition to its payload: IPv4, TCP with timestamps, and Ethernet as by
+default on links."""
 UDP_UNKNOWN = (
     "which packets of an interval were lost: bursts show only in how much the counts vary",
     "a law of loss with more than two parameters",
@@ -92,7 +92,8 @@ def _counts(rows: list[dict[str, Any]]) -> Counts:
         return np.array([float(row.get(key, 0)) for row in rows])
 
     packets, lost = column("packets"), column("lost_packets")
-    # A late packet is taken off the losses again, which can make an interval's count negative.
+    # iperf3 subtracts a late packet from the losses, which can make the count of an interval
+    # negative.
     return Counts(column("start"), column("seconds"), packets, np.clip(lost, 0, packets))
 
 
@@ -120,7 +121,7 @@ def _tcp(report: dict[str, Any], name: str) -> Series:
     shortest, longest = _rtts(report)
     wait_s = None
     if shortest is not None:
-        # The shortest RTT lies between the ends of two intervals, where `rtt` is read.
+        # The shortest RTT may occur between the ends of intervals, at which `rtt` is read.
         smallest = np.append(smallest, shortest)
         wait_s = None if longest is None else max(longest - shortest, 0.0)
     return Series(

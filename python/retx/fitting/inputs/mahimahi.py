@@ -1,4 +1,4 @@
-"""Packet-delivery traces of Mahimahi: one line for each opportunity to send 1500 bytes, in ms."""
+"""Packet-delivery traces of Mahimahi: the time, in ms, of each opportunity to send 1500 bytes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ UNKNOWN = (
 def read(text: str, name: str) -> Series:
     """Reads a trace.
 
-    Raises:
-        ValueError: A line is not a whole number, or decreases; the message has the line.
+    Raises: ValueError: A line is not a whole number, or is less than the previous one; the message
+        names the line.
     """
     stamps: list[int] = []
     for number, line in enumerate(text.splitlines(), start=1):

@@ -1,10 +1,10 @@
 """Logs of ping: Linux (iputils), BSD and macOS, BusyBox, Windows.
 
-Replies are recognised in every language, since all keep `icmp_seq=` or `TTL=`. Other lines about a
-request that are not understood are counted, and the fate of their requests is unknown.
-If the log has time stamps (`ping -D`), a request was sent at the reply's stamp minus its RTT.
-Without stamps, requests are one second or `interval_s` apart. A request without a reply is lost;
-the last one may still be in flight. 16-bit sequence numbers wrap.
+Replies are recognised in every language, since all contain `icmp_seq=` or `TTL=`. Lines about a
+request that are not understood are counted, and the fate of the request is unknown. If the log has
+time stamps (`ping -D`), a request was sent at the reply's stamp minus its RTT. Without stamps,
+requests are one second or `interval_s` apart. A request without a reply is lost; the last one may
+still be in flight. 16-bit sequence numbers wrap.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ CLOCK = re.compile(r"^\s*(\d\d):(\d\d):(\d\d\.\d+)")
 STAMPS = re.compile(r"^\s*(?:\[[\d.]+\]|\d\d:\d\d:\d\d\.\d+)")
 SEQUENCE = re.compile(r"\b(?:icmp_seq|seq|icmp_req)[= ](\d+)")
 RTT = re.compile(r"[=<]\s?(\d+(?:[.,]\d+)?)\s?(?:ms\b|мс|毫秒|ミリ秒)")
-# “64 bytes from”, “64 Bytes von”, “64 字节”: a number and a word, after a time if there is one.
+# “64 bytes from”, “64 Bytes von”, “64 字节”: an optional time, a number, and a word.
 BYTES = re.compile(r"^\s*(?:\[[\d.]+\]\s*|\d\d:\d\d:\d\d\.\d+\s+)?(\d+) [^\W\d]")
-# An address and a colon; then size, RTT and TTL over IPv4, and the RTT alone over IPv6.
+# An address and a colon, then size, RTT and TTL for IPv4, or only the RTT for IPv6.
 WINDOWS_REPLY = re.compile(r"^\S.*[:：].*?=\s?(\d+)\b.*TTL=\d+\s*$", re.MULTILINE)
 WINDOWS_REPLY_IPV6 = re.compile(r"^\S.*:[0-9a-fA-F:.%]* ?: ?\S+[=<]\d+ ?\S+\s*$", re.MULTILINE)
 SENT = re.compile(r"(\d+) packets transmitted")
 WINDOWS_HEAD = re.compile(r"(?:Pinging|Ping wird ausgef|ping sur|Haciendo ping)")
 NOT_YET, TIMED_OUT = "no answer yet", "Request timeout for icmp_seq"
 WINDOWS_LOST = re.compile(
-    # Letters with accents are in the console's code page, which the file does not name.
+    # Accented letters depend on the console's code page, which is unknown, so any character
+    # matches.
     r"(?:Request timed out|Zeit.berschreitung|D.lai d.attente|Tiempo de espera agotado"
     r"|Richiesta scaduta|Esgotado o tempo limite|General failure|Allgemeiner Fehler"
     r"|[Dd]estination (?:host|net|port) unreachable|nicht erreichbar)"
 )
 UNREACHABLE = re.compile(r"(?:Destination .* Unreachable|Time to live exceeded|Packet filtered)")
-# Windows says of each request without a reply one sentence; headings end with a colon.
+# Windows prints one sentence for each request without a reply; headings end with a colon.
 SENTENCE = re.compile(r"^\S.*[.。]\s*$")
 WRAP = 1 << 16
 WINDOWS_BYTES = 32
@@ -60,7 +61,7 @@ class _Log:
     left: dict[int, float] = field(default_factory=dict)
     reported_lost: set[int] = field(default_factory=set)
     not_understood: dict[int, str] = field(default_factory=dict)
-    """The first line that was not understood, by the request that it is about."""
+    """First line that was not understood, for each request."""
     duplicates: int = 0
     reordered: int = 0
     unreachable: int = 0
@@ -72,7 +73,7 @@ class _Log:
     stamped: bool = False
 
     def unwrapped(self, number: int) -> int:
-        """Unwrapped sequence number: the nearest to the last one that is equal modulo 2¹⁶."""
+        """Unwrapped sequence number: of those equal modulo 2¹⁶, the nearest to the last one."""
         if self.last < 0:
             return number
         turns = round((self.last - number) / WRAP)
@@ -130,7 +131,8 @@ def _read_lines(log: _Log, text: str) -> None:
             log.not_understood.setdefault(number, line.strip())
             log.last = max(log.last, number)
         else:
-            # A line about a request without size and RTT is no reply: an error, or none yet.
+            # A line about a request without size and RTT is not a reply: it reports an error, or no
+            # reply yet.
             log.reported_lost.add(number)
             log.last = max(log.last, number)
 
@@ -193,7 +195,8 @@ def _is_ipv6(line: str) -> bool:
 
 def _series(log: _Log, name: str, interval_s: float, *, spaced: bool) -> Series:
     first = min([*log.rtts, *log.reported_lost, *log.not_understood])
-    # Numbers begin at 0 (BSD, BusyBox) or 1 (iputils); earlier ones were sent, too.
+    # Numbers begin at 0 (BSD, BusyBox) or 1 (iputils), so requests before the first reply are
+    # added.
     first = min(first, 1) if first <= 1 else (1 if log.sent and log.sent >= log.last else first)
     last = max(log.last, first + log.sent - 1 if log.sent else log.last)
     numbers = np.arange(first, last + 1)

@@ -1,9 +1,9 @@
 """Tables of packets: CSV with a header, with the columns `time_s`, `lost`, `delay_s`, `bytes`.
 
-The first column is required, and one of the next two. `lost` is 0, 1 or a probability; it is empty
-where unknown. Names of other tools are accepted: `time`, `loss`, `delay`, `rtt_s`, `rtt_ms`,
-`delay_ms`, `size`. With an RTT instead of a delay, losses may have occurred in either direction.
-Tables of the channel `trace`, with `rate_bit_s`, are also accepted.
+`time_s` is required, and so is `lost` or `delay_s`. `lost` is 0, 1 or a probability; it is empty if
+unknown. Names of other tools are accepted: `time`, `loss`, `delay`, `rtt_s`, `rtt_ms`, `delay_ms`,
+`size`. With an RTT instead of a delay, losses may have occurred in either direction. Tables of the
+channel `trace`, with `rate_bit_s`, are also accepted.
 """
 
 from __future__ import annotations
@@ -37,9 +37,8 @@ UNKNOWN = (
 def read(text: str, name: str) -> Series:
     """Reads a table.
 
-    Raises:
-        ValueError: A column is missing, an entry is not a number, or a delay is negative; the
-            message has the line.
+    Raises: ValueError: A column is missing, an entry is not a number, or a delay is negative; the
+        message names the line.
     """
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=_delimiter(lines)))
