@@ -67,7 +67,7 @@ _HOME = {
     "ScenarioError": "retx._native",
     "Sweep": "retx.sweeps.result",
     "Sent": "retx._native",
-    "UnexplainedLoss": "retx._native",
+    "UnexplainedLoss": "retx.decisions",
     "UsageError": "retx.errors",
     "UserCodeError": "retx._native",
     "Window": "retx._native",

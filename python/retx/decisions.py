@@ -12,6 +12,9 @@ from abc import ABC, abstractmethod
 from typing import Any, Literal, TypeVar
 
 from retx._native import Ack, Loss, Sent, UnexplainedLoss, Window
+from retx.renamed import accept_attribute
+
+accept_attribute(UnexplainedLoss, "noticed", "notified")
 
 Class = TypeVar("Class", bound="type[Any]")
 
@@ -45,8 +48,7 @@ class CongestionControl(ABC):
         """Handles the expiry of the retransmission timer.
 
         `repeated` is true if the previous timeout was for the same segment; `ssthresh` has then
-        been
-        set already (RFC 5681 §3.1).
+        been set already (RFC 5681 §3.1).
         """
 
     def observe(self, ack: Ack, smss: int) -> None:  # noqa: B027
@@ -97,7 +99,7 @@ class LossCause(ABC):
         """Cause of a loss."""
 
     def on_ack(self, ack: Ack, window: Window) -> None:  # noqa: B027
-        """Handles every acknowledgment, including duplicates; `window` is that at its arrival."""
+        """Handles every acknowledgment, including duplicates; `window` is the current one."""
 
     def on_sent(self, sent: Sent) -> None:  # noqa: B027
         """Handles transmitted data."""

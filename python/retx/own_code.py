@@ -8,25 +8,26 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class OwnCode:
-    """User code that ran or is to run."""
+    """User code that has run or will run."""
 
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """The text of each file that was named, by its full path."""
+    """Text of each named file, by its full path."""
     classes: Mapping[str, str | None] = field(default_factory=dict)
-    """A hash of each class that is in no file, by its name; None if it cannot be hashed."""
+    """Hash of each class that is not defined in a file, by its name; None if it cannot be
+    hashed."""
     imported: Mapping[str, str] = field(default_factory=dict)
-    """A hash of each module of the user that the files import, by its full path."""
+    """Hash of each user module that the files import, by its full path."""
 
     @property
     def hashes(self) -> dict[str, str | None]:
-        """Hash of each content, by file, class or module."""
+        """Hashes of all user code, by file, class or module."""
         import hashlib
 
         files = {path: hashlib.sha256(text).hexdigest() for path, text in self.files.items()}
         return {**files, **self.classes, **self.imported}
 
     def digests(self, scenario: str) -> list[str]:
-        """Files, modules and classes that a scenario's text names, each with its hash."""
+        """The files, modules and classes named in the text of a scenario, each with its hash."""
         return [
             f"{name} {content}"
             for name, content in sorted(self.hashes.items())
@@ -35,12 +36,12 @@ class OwnCode:
 
     @property
     def unknown(self) -> list[str]:
-        """Classes without a hash, which may differ at the next run."""
+        """Classes without a hash: changes to them before the next run cannot be detected."""
         return [name for name, content in self.classes.items() if content is None]
 
 
 def unknown_code(names: list[str]) -> str:
-    """Message that results cannot be stored for runs with these classes."""
+    """Error message: results of runs with these classes cannot be stored."""
     return (
         f"the class {names[0]} uses what cannot be compared with another time, such as a lock or "
         "an open file: put it into a file of its own"

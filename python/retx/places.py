@@ -12,7 +12,7 @@ from retx.errors import UsageError
 from retx.source import Scenario, override_pairs, read
 
 NAMED = re.compile(r"""\bfile["']?\s*[=:]\s*(?:"([^"\n]+)"|'([^'\n]+)')""")
-"""Pattern of a key in TOML or JSON that names a trace or the user's own code."""
+"""Pattern of a key in TOML or JSON whose value is a trace file or a file of user code."""
 
 
 def check_places(
@@ -53,14 +53,14 @@ def check_places(
 
 
 def _inputs(scenario: Scenario, overrides: Mapping[str, Any] | None) -> Iterator[tuple[Path, str]]:
-    """Files that are read, each with its description for messages."""
+    """The files that are read, each with a description for messages."""
     if isinstance(scenario, os.PathLike) or (isinstance(scenario, str) and "\n" not in scenario):
         yield Path(scenario), "the scenario that is read"
         if not Path(scenario).is_file():
             return  # what is no file, such as a pipe, can be read once only
     source = read(scenario)
     pairs = override_pairs(overrides)
-    # Texts that are set need no quotes.
+    # Texts given by `--set` may be unquoted.
     names = [value.strip("\"'") for key, value in pairs if key.endswith(".file")]
     for text in (source.text, *(value for _, value in pairs)):
         names += ["".join(quoted) for quoted in NAMED.findall(text)]

@@ -20,19 +20,19 @@ Progress = bool | Callable[[float], None] | None
 
 TICK_S = 0.1
 DISPLAY_DELAY_S = 1.0
-"""Work that is done sooner shows no bar."""
+"""The bar appears after this time."""
 GRACE_S = 1.0
-"""Cancelled work ends within milliseconds, unless it is in code of the user's own."""
+"""Time for cancelled work to end: it takes milliseconds unless user code is running."""
 
 LEAVE_S = 0.05
-"""Time for cancelled work that may be left to itself."""
+"""Time after which cancelled work may be abandoned."""
 
 
 def watched(work: Callable[[Control], T], progress: Progress = None, *, leave: bool = False) -> T:
-    """Runs `work(control)` in a separate thread, and returns its result.
+    """Runs `work(control)` in a separate thread and returns its result.
 
-    An exception in the main thread, especially Ctrl-C, cancels the work and waits for its end. User
-    code that does not return is interrupted.
+    After an exception in the main thread, such as Ctrl-C, the work is cancelled, and its end is
+    awaited. User code that does not return is interrupted.
 
     Args:
         work: Function that does the work.
@@ -45,7 +45,7 @@ def watched(work: Callable[[Control], T], progress: Progress = None, *, leave: b
     outcome: Future[T] = Future()
     worker = Thread(target=_work, args=(work, control, begun, outcome), daemon=True)
     try:
-        # Inside, as Ctrl-C may come before `start` has returned.
+        # The thread is started within the block, because Ctrl-C may occur before `start` returns.
         worker.start()
         with _reporter(progress) as report:
             while not wait([outcome], timeout=TICK_S).done:
@@ -70,8 +70,8 @@ def interrupt_user_code(worker: Thread) -> bool:
     interrupted = False
     known = {thread.ident for thread in threading.enumerate()} - {worker.ident}
     for ident, frame in sys._current_frames().items():
-        # Threads of the simulation are not `threading`'s; what is in a function of retx is in the
-        # simulation, not in the user's code.
+        # Threads of the simulation are unknown to `threading`. A thread inside a function of retx
+        # is in the simulation, not in user code.
         ours = Path(__file__).parent in Path(frame.f_code.co_filename).parents
         if ident not in known and not ours:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(

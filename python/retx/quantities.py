@@ -4,7 +4,7 @@ from __future__ import annotations
 
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 NEXT_PREFIX = 0.9995
-"""Share of a prefix from which three digits round up to it: 999.6 k is 1 M."""
+"""Fraction of the next prefix above which three digits round up to it: 999.6 k becomes 1 M."""
 
 
 def rate(bit_s: float | None) -> str:
@@ -18,7 +18,7 @@ def rate(bit_s: float | None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """Time: `50.2 s`, `44.1 ms`, `0.93 µs`."""
+    """Text of a time: `50.2 s`, `44.1 ms`, `0.93 µs`."""
     if value is None:
         return "–"
     if value != 0 and abs(value) < 1e-3:
@@ -29,7 +29,7 @@ def seconds(value: float | None) -> str:
 
 
 def count(value: float | None) -> str:
-    """Whole number with thin spaces between groups: `6 853`; a mean with one decimal."""
+    """Text of a whole number with thin spaces between groups: `6 853`; means have one decimal."""
     if value is None:
         return "–"
     if isinstance(value, int) or float(value).is_integer():
@@ -38,7 +38,7 @@ def count(value: float | None) -> str:
 
 
 def mean_count(value: float | None) -> str:
-    """Mean of whole numbers, with three digits: `0.43`, `12.6`, `4 953`."""
+    """Text of a mean of whole numbers, with three digits: `0.43`, `12.6`, `4 953`."""
     if value is None:
         return "–"
     if 0 < value < 0.01:
@@ -47,7 +47,7 @@ def mean_count(value: float | None) -> str:
 
 
 def size(value: float | None) -> str:
-    """Number of bytes with three digits: `65.5 kB`."""
+    """Text of a number of bytes, with three digits: `65.5 kB`."""
     if value is None:
         return "–"
     for scale, prefix in PREFIXES:

@@ -1,8 +1,8 @@
-"""Removal of files that retx wrote; nothing else is ever removed.
+"""Removes files that retx wrote, and no others.
 
-All code that removes a folder calls `remove_own`. The caller identifies retx's own paths; links,
-special files, all other paths and the folders that contain them are kept. Damaged files may still
-be useful to their owner: `move_aside` keeps them.
+All code that removes a folder calls `remove_own`. The caller identifies the paths that belong to
+retx. All other paths, links and special files are kept, as are the folders that contain them.
+Damaged files may still be useful to their owner: `move_aside` keeps them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 IsOwn = Callable[[PurePosixPath], bool]
-"""True for a file, given by its path below the folder, that retx wrote."""
+"""Function that is true for files written by retx; the path is relative to the folder."""
 
 
 def foreign_in(folder: Path, is_own: IsOwn, empty: Collection[str] = ()) -> str | None:
@@ -32,7 +32,7 @@ def foreign_in(folder: Path, is_own: IsOwn, empty: Collection[str] = ()) -> str 
 
 
 def remove_own(folder: Path, is_own: IsOwn) -> bool:
-    """Removes a folder's own files, the folders below that contained them, and the folder itself.
+    """Removes the files of retx in a folder, the subfolders that contained them, and the folder.
 
     Returns:
         True if the folder is gone. False if it contains other files, which are kept.
@@ -69,7 +69,7 @@ def move_aside(path: Path, into: Path) -> Path:
 
 
 def _walk(folder: Path) -> Iterator[tuple[Path, bool]]:
-    """Every path below a folder, except folders with contents, with a flag for regular files."""
+    """All paths below a folder except non-empty folders, each with a flag for regular files."""
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if entry.is_dir(follow_symlinks=False):
             inside = list(_walk(Path(entry.path)))

@@ -1,6 +1,6 @@
-"""Former names in results: accepted for one more version, with one notice.
+"""Support for former names in results: accepted for one more version, with one notice.
 
-Columns are renamed where a user names them and where a stored table or summary is read.
+Names are replaced in requests by the user, and in stored tables and summaries when they are read.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 KINDS = {"frr": "fast_retransmit"}
 """Kinds of episodes: the old name, the new one."""
 COLUMN = re.compile(r"(?P<before>|episodes_|inferred_)frr(?P<after>_count|_\w+)")
-"""Columns that were named after a kind."""
+"""Columns whose names contain a kind of episode."""
 SAID = re.compile(r"said(?P<after>|_cause|_(?:frr|fast_retransmit|rto)_\w+)")
-"""Columns, and the key of a summary, that hold the causes that a sender inferred."""
+"""Columns, and a key of summaries, with the causes that senders inferred."""
 KEYS = {"packets_in_air": "packets_in_transit"}
 """Columns and keys of links: the old name, the new one."""
 BY_KIND = ("episodes", "inferred")
@@ -30,12 +30,27 @@ _noticed = set[str]()
 
 
 def current(column: str) -> str:
-    """Current name of a column; a former name is reported once in a process."""
+    """Current name of a column; each former name is reported once per process."""
     found = _column(column)
-    if found != column and column not in _noticed:
-        _noticed.add(column)
-        warn(f"{column} is called {found} now; the old name is read until version {UNTIL}")
+    if found != column:
+        _notice(column, found)
     return found
+
+
+def accept_attribute(cls: type, old: str, new: str) -> None:
+    """Lets an attribute of a class be read under its former name."""
+
+    def read(self: object) -> object:
+        _notice(old, new)
+        return getattr(self, new)
+
+    setattr(cls, old, property(read))
+
+
+def _notice(old: str, new: str) -> None:
+    if old not in _noticed:
+        _noticed.add(old)
+        warn(f"{old} is called {new} now; the old name is read until version {UNTIL}")
 
 
 def current_table(table: pl.DataFrame) -> pl.DataFrame:
@@ -50,7 +65,7 @@ def current_table(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def current_summary(summary: dict[str, Any]) -> dict[str, Any]:
-    """Stored summary with current names; its scenario is the user's and stays unchanged."""
+    """Stored summary with current names; the user's scenario in it is unchanged."""
     return {key: value if key == "scenario" else _renamed(value) for key, value in summary.items()}
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from retx.plots.sweeps import SweepPlot
 
 PER_RUN = ("flows", "links", "wlans", "relays", "engine")
-"""Parts of a single run's summary besides its scenario."""
+"""Parts of the summary of a single run, except its scenario."""
 
 
 class Replications:
@@ -109,7 +109,7 @@ class Replications:
         return self._joined("limits")
 
     def confusion(self) -> pl.DataFrame:
-        """Reported and true causes, with rows for each replication; see `Result.confusion`."""
+        """Inferred and true causes, with rows for each replication; see `Result.confusion`."""
         from retx.analysis.confusion import confusion
 
         return confusion(self.flows)
@@ -121,7 +121,7 @@ class Replications:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Scenario, version and seed once; under `runs` flows, links, … and engine of each run."""
+        """Scenario, version and seed, and in `runs` the flows, links, … and engine of each run."""
         shared = {key: self._runs[0].summary[key] for key in ("scenario", "version", "seed")}
         each = [
             {"replication": number} | {key: result.summary[key] for key in PER_RUN}
@@ -131,7 +131,7 @@ class Replications:
 
     @property
     def are_equal(self) -> bool:
-        """True if there are several runs, and random draws make no difference to their flows."""
+        """True if there are several runs and their flows are equal in spite of different draws."""
         rows = self.flows.drop("replication").n_unique()
         return len(self) > 1 and rows == len(self._runs[0].summary["flows"])
 
@@ -179,7 +179,7 @@ class Replications:
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Every table that was recorded, by name."""
+        """All recorded tables, by name."""
         return {name: getattr(self, name) for name in self._runs[0].tables}
 
     def _joined(self, name: str) -> pl.DataFrame:

@@ -36,13 +36,14 @@ HOW_TO_RECORD = {
 
 
 class NotRecordedError(LookupError):
-    """A table that the run did not record; the message names the option that records it."""
+    """Use of a table that the run did not record; the message names the option to record it."""
 
 
 class Result:
     """One run: tables as data frames, a summary, and plots.
 
-    Columns are described in docs/how-to/read-the-results.md. A table is converted at its first use.
+    Columns are described in docs/how-to/read-the-results.md. Each table is converted at its first
+    use.
     """
 
     def __init__(self, raw: _native.RawResult, code: OwnCode | None = None) -> None:
@@ -59,14 +60,14 @@ class Result:
         """Scenario, seed, flows, links, wlans, relays, …: what `retx run --json` prints."""
         summary: dict[str, Any] = json.loads(self._raw.head())
         summary["scenario"] = json.loads(self._raw.scenario_json())
-        # A few rows at a time: a million take long enough for a Ctrl-C.
+        # Rows are converted in small groups, so that Ctrl-C is handled also with a million rows.
         return summary | {table: list(rows) for table, rows in rows_of_raw(self._raw).items()}
 
     @cached_property
     def outline(self) -> dict[str, Any]:
         """Summary like `summary`, for code that iterates over it only once.
 
-        `flows` and `links` are created lazily during iteration; the scenario lacks its lists.
+        `flows` and `links` are created lazily during iteration; the scenario is without its lists.
         """
         return outline(self._raw)
 
@@ -161,10 +162,10 @@ class Result:
 
     @cached_property
     def limits(self) -> pl.DataFrame:
-        """One row per stretch of a flow's life under one limit; recorded together with the samples.
+        """One row per period of a flow's lifetime under one limit; recorded with the samples.
 
         Columns: `flow start_s end_s limit`, where `limit` is a key of `limited_by`, such as
-        `window.congestion`. The rows of a flow cover its life without gaps.
+        `window.congestion`. The rows of a flow cover its lifetime without gaps.
 
         Raises:
             NotRecordedError: The scenario has no `sample_interval`.
@@ -172,10 +173,10 @@ class Result:
         return self._table("limits")
 
     def confusion(self) -> pl.DataFrame:
-        """Reported and true causes: how well each sender distinguished corruption from congestion.
+        """Inferred and true causes: how well each sender distinguished corruption from congestion.
 
-        Columns: `flow kind inferred_cause congestion wireless spurious`; the last three count the
-        episodes with the reported cause `inferred_cause` by their true cause.
+        Columns: `flow kind inferred_cause congestion wireless spurious`; the last three contain the
+        number of episodes with this `inferred_cause`, by true cause.
         """
         from retx.analysis.confusion import confusion
 
@@ -183,7 +184,7 @@ class Result:
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Every table that was recorded, by name."""
+        """All recorded tables, by name."""
         return {name: getattr(self, name) for name in TABLES if self._has(name)}
 
     @property
@@ -271,7 +272,7 @@ def rows_of(summary: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def write_code(directory: Path, code: OwnCode) -> dict[str, str]:
-    """Writes user code next to the scenario; returns its file names there."""
+    """Writes user code next to the scenario; returns the file names."""
     if code.classes:
         warn(
             f"{next(iter(code.classes))} is in no file: the scenario that is saved can be run "

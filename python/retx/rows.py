@@ -37,5 +37,5 @@ def outline(raw: _native.RawResult) -> dict[str, Any]:
 
 
 def rows_of_raw(raw: _native.RawResult) -> dict[str, Rows]:
-    """Tables of a summary that may have many rows."""
+    """The tables of a summary that may have many rows."""
     return {table: Rows(raw, table) for table in ("flows", "links")}

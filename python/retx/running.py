@@ -33,7 +33,7 @@ def resolve(
     code: bool = True,
     files_anywhere: bool = False,
 ) -> dict[str, Any]:
-    """Checked scenario with every value written out, as in `Result.scenario`.
+    """Checks a scenario; returns it with every value written out, as in `Result.scenario`.
 
     `code` and `files_anywhere` are those of `run`.
 
@@ -113,7 +113,7 @@ def run(
     with trusting(code=code, files_anywhere=files_anywhere):
         parsed = parsed_scenario(scenario, seed, overrides)
     with ExitStack() as files:
-        # Opened before the run: a place that cannot be written should not cost a simulation.
+        # Opened before the run, so that an unwritable directory is reported before the simulation.
         directory = files.enter_context(new_directory(target, replace=force)) if target else None
         result = run_parsed(
             parsed,
@@ -241,7 +241,7 @@ def parsed_scenario(
         pairs.append(("seed", str(seed)))
     parsed, finder = _parsed(source, pairs)
     if finder.plain:
-        # The result is to name the class that ran, whatever is registered later.
+        # The result must name the class that ran, whatever is registered later.
         parsed, finder = _parsed(source, pairs + _whole_names(parsed, finder.plain))
     return Parsed(parsed, finder.code)
 
@@ -266,7 +266,7 @@ def _whole_names(scenario: _native.Scenario, names: Mapping[str, str]) -> list[t
 
 
 class CodeFinder:
-    """Files that a scenario names: code, through a `user_code.Finder` created on demand, and data.
+    """Finds the files that a scenario names: data, and code (`user_code.Finder`, on demand).
 
     Args:
         source: The scenario.
@@ -277,7 +277,7 @@ class CodeFinder:
         self._source = source
         self._named = {value.strip("\"'") for key, value in overrides if key.endswith(".file")}
         self._finder: Finder | None = None
-        # Points of a sweep are read by threads without this one's context.
+        # Other threads, which lack the context of this thread, read the points of a sweep.
         self._trust = current()
 
     def data(self, file: str) -> str:

@@ -1,4 +1,4 @@
-"""Limits of a flow: the keys of `limited_by`, in the words of a sentence."""
+"""Limits of a flow: the keys of `limited_by`, and phrases for them in sentences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEYS = (
     "nagle",
     "delayed_ack",
 )
-"""Every key, nested keys with a dot, in the order in which the limits apply."""
+"""All keys, with dots in nested keys, in the order in which the limits apply."""
 
 _LOSSES = {
     "congestion": "after losses in a queue",
@@ -45,11 +45,11 @@ PHRASES = {
     "delayed_ack": "by delayed acknowledgments",
     "unknown": "by something unknown",
 }
-"""Phrases that complete "limited 63 % …", by key."""
+"""Phrase for each key that completes a sentence such as "limited 63 % …"."""
 
 
 def phrases_of_marks(flow: Mapping[str, Any]) -> dict[str, str]:
-    """Words by key for a flow whose window ECN marks have reduced; empty without such reductions.
+    """Phrases by key for a flow whose window ECN marks have reduced; empty for other flows.
 
     `limited_by` counts the response to a mark as congestion, although nothing is lost.
     """
@@ -84,7 +84,7 @@ def flat(limited_by: Mapping[str, Any] | None) -> dict[str, float]:
 
 
 def shares(seconds: Mapping[str, float]) -> dict[str, float]:
-    """Shares of the life; all 0 if the life has no duration."""
+    """Shares of the flow's lifetime; all 0 if its duration is zero."""
     life = sum(seconds.values())
     return {key: value / life if life > 0 else 0.0 for key, value in seconds.items()}
 
@@ -124,7 +124,7 @@ def sentence(
 
 
 def line(limited_by: Mapping[str, Any] | None, phrases: Mapping[str, str] | None = None) -> str:
-    """Sentence for a flow's `limited_by`, as from `sentence`; "" if it was not recorded."""
+    """Result of `sentence` for a flow's `limited_by`; "" if it was not recorded."""
     try:
         return sentence(shares(flat(limited_by)), phrases=phrases)
     except NoAccountingError:
@@ -132,7 +132,7 @@ def line(limited_by: Mapping[str, Any] | None, phrases: Mapping[str, str] | None
 
 
 def per_cent(share: float) -> str:
-    """`63 %`; `0.4 %` for small shares; never 100 % for a share below 1."""
+    """Text of a share: `63 %`; `0.4 %` for small shares; never 100 % for a share below 1."""
     if 0 < share < 0.01:
         return f"{100 * share:.1g} %"
     if 0.99 <= share < 1:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 Scenario = str | os.PathLike[str] | Mapping[str, Any]
 
 LIMIT_BYTES = 16 << 20
-"""Size limit of a scenario, far above any need: stops at endless files such as /dev/zero."""
+"""Size limit of a scenario: far above any need, it stops the reading of endless files such as
+/dev/zero."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Source:
     base: Path = field(default_factory=Path)
     """Directory to which relative paths in the scenario refer."""
     classes: dict[Place, type] = field(default_factory=dict)
-    """Classes that a scenario given as a dict contains."""
+    """Classes in a scenario that is given as a dict."""
 
 
 def read(scenario: Scenario) -> Source:
@@ -67,7 +68,7 @@ def _from_mapping(scenario: Mapping[str, Any]) -> Source:
 
 
 def with_names(value: Any, classes: dict[Place, type]) -> Any:  # noqa: ANN401
-    """Value with names in place of classes; the classes are collected."""
+    """Value with names in place of classes, which are added to `classes`."""
     if isinstance(value, type):
         from retx.user_code import named
 
@@ -84,7 +85,7 @@ def with_names(value: Any, classes: dict[Place, type]) -> Any:  # noqa: ANN401
 
 
 def plain(value: Any) -> object:  # noqa: ANN401
-    """A NumPy number as Python's own type; an array, or a column of polars, as a list."""
+    """Plain Python value: NumPy numbers as int or float, arrays and polars columns as lists."""
     for name in ("item", "tolist", "to_list"):
         with suppress(ValueError, AttributeError):  # an array is no single item
             return getattr(value, name)()
@@ -111,7 +112,7 @@ def _from_file(path: Path) -> Source:
 def override_pairs(
     overrides: Mapping[str, Any] | None, classes: dict[Place, type] | None = None
 ) -> list[tuple[str, str]]:
-    """Overrides in the form of `--set`: key and TOML value; collects the classes in them.
+    """Overrides in the form of `--set`: keys and TOML values; classes in them are collected.
 
     Raises:
         ScenarioError: TOML cannot represent the value.
@@ -133,7 +134,7 @@ def override_pairs(
 
 
 class TomlText(str):
-    """Text that is already TOML, as from `--set`."""
+    """Text that is already TOML, such as a value of `--set`."""
 
     __slots__ = ()
 
@@ -168,5 +169,5 @@ def _toml_key(key: str) -> str:
 
 
 def _toml_text(text: str) -> str:
-    # TOML's basic strings are JSON's, but for DEL, which TOML wants escaped.
+    # Basic strings of TOML equal those of JSON, except that DEL must be escaped.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from retx.sweeps.result import Sweep
 
 PLAN = "sweep.json"
-"""The file that makes a directory one of a sweep (see `sweeps.place`)."""
+"""File that identifies the directory of a sweep (see `sweeps.place`)."""
 
 
 def load(directory: str | os.PathLike[str]) -> Result | Replications | Sweep:
-    """Result in a directory, of `run`, `replicate`, `emulate` or `sweep`.
+    """Loads the result of `run`, `replicate`, `emulate` or `sweep` from a directory.
 
     Tables are read at their first use. A sweep may be incomplete.
 
@@ -59,7 +59,7 @@ def load(directory: str | os.PathLike[str]) -> Result | Replications | Sweep:
 
 
 class StoredResult(Result):
-    """A run read back; tables that were not stored raise `NotRecordedError`.
+    """Result of a run from a directory; tables that were not stored raise `NotRecordedError`.
 
     Args:
         directory: Directory of its files.
@@ -133,7 +133,7 @@ class StoredResult(Result):
 
 
 class StoredReplications(Replications):
-    """Several replications of one scenario read back.
+    """Several replications of one scenario from a directory.
 
     Args:
         directory: Directory of their files.
@@ -207,7 +207,7 @@ def _summary(path: Path) -> dict[str, Any]:
 
 
 def _hint(path: Path) -> str:
-    """Hint that names result directories within a directory that is not one."""
+    """Hint for a directory that is not a result, with the names of results within it."""
     try:
         inside = sorted(
             entry.name

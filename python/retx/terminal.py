@@ -1,4 +1,4 @@
-r"""Output without control characters from foreign texts.
+r"""Protects the output from control characters in foreign texts.
 
 Scripts, file names, scenarios and stores may contain escape sequences, which move the cursor,
 change the title or the colours of a terminal, or hide text. `protect` makes the standard streams
@@ -16,7 +16,7 @@ from typing import TextIO, cast
 WIDTH = 120
 """Width in columns of output to a file or pipe, where no terminal gives a width."""
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""All control characters but tab and line feed; marks that change the direction of text."""
+"""All control characters except tab and line feed; marks that change the direction of text."""
 
 
 def clean(text: str) -> str:

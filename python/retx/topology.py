@@ -1,8 +1,8 @@
 """Network topologies as scenarios: plain dicts that can be modified and passed to `retx.run`.
 
 Each function returns the links and flows of a topology from the literature as the content of a
-scenario file; keys of links and flows can be set for all of them. Scenario files have the same
-topologies under `[topology]`; both use the same code.
+scenario file; keys can be set for all of its links or flows. The table `[topology]` of scenario
+files provides the same topologies by the same code.
 
     scenario = retx.topology.dumbbell(n=4, bottleneck={"rate": "10 Mbit/s"}, duration="60 s")
     scenario["flow"][0]["tcp"] = "cubic"
@@ -54,13 +54,14 @@ def dumbbell(
 
     Args:
         n: Number of pairs, at least 1.
-        bottleneck: Keys of the link in the middle; else 10 Mbit/s, 10 ms, 100 packets of queue.
-        access: Keys of the links of hosts; else 100 Mbit/s and 1 ms.
-        flow: Keys of all flows; else `newreno` and `bulk`.
+        bottleneck: Keys for the link in the middle. Defaults: 10 Mbit/s, 10 ms, a queue of 100
+            packets.
+        access: Keys for the links of hosts. Defaults: 100 Mbit/s, 1 ms.
+        flow: Keys for all flows. Defaults: `newreno` and `bulk`.
         reverse: Number of pairs, from the first, that also have a flow from right to left.
         cross: Additional UDP flows: `forward` from left to right, `reverse` from right to left,
             assigned to the pairs in turn.
-        scenario: Keys of the scenario itself; without `duration`, 60 s.
+        scenario: Keys of the scenario itself; `duration` is 60 s by default.
 
     Returns:
         Nodes `left0` …, `r1`, `r2`, `right0` …; links `bottleneck`, `left0` …, `right0` …;
@@ -81,10 +82,10 @@ def chain(
 
     Args:
         hops: Number of links, at least 1.
-        link: Keys of all links; else 10 Mbit/s, 10 ms, 100 packets of queue.
-        flow: Keys of the flow; else `newreno` and `bulk`.
+        link: Keys for all links. Defaults: 10 Mbit/s, 10 ms, a queue of 100 packets.
+        flow: Keys for the flow. Defaults: `newreno` and `bulk`.
         cross: Additional UDP flows over all links, in either direction.
-        scenario: Keys of the scenario itself; without `duration`, 60 s.
+        scenario: Keys of the scenario itself; `duration` is 60 s by default.
 
     Returns:
         Nodes `n0` … `nHOPS`; links `hop0` …; the flow `flow`; `udp0` … and `udp_reverse0` ….
@@ -103,10 +104,10 @@ def parking_lot(
 
     Args:
         hops: Number of bottlenecks, at least 1.
-        link: Keys of all links; else 10 Mbit/s, 10 ms, 100 packets of queue.
-        flow: Keys of all flows; else `newreno` and `bulk`.
+        link: Keys for all links. Defaults: 10 Mbit/s, 10 ms, a queue of 100 packets.
+        flow: Keys for all flows. Defaults: `newreno` and `bulk`.
         cross: Additional UDP flows, assigned to the bottlenecks in turn.
-        scenario: Keys of the scenario itself; without `duration`, 60 s.
+        scenario: Keys of the scenario itself; `duration` is 60 s by default.
 
     Returns:
         Nodes `n0` … `nHOPS`; links `hop0` …; flows `long`, `cross0` …, `udp0` … and
@@ -125,13 +126,13 @@ def satellite(
     """A flow from a server through a gateway over a geostationary satellite to a terminal.
 
     Args:
-        space: Keys of the link from gateway to terminal; else 2 Mbit/s, 250 ms each way
-            (RFC 2488 §2: 239.6 ms below the satellite, 279 ms at the edge of its view), 100
-            packets of queue.
-        ground: Keys of the link from server to gateway; else 100 Mbit/s and 10 ms.
-        flow: Keys of the flow; else `newreno` and `bulk`.
+        space: Keys for the link from gateway to terminal. Defaults: 2 Mbit/s, 250 ms each way (RFC
+            2488 §2: 239.6 ms below the satellite, 279 ms at the edge of its view), a queue of 100
+            packets.
+        ground: Keys for the link from server to gateway. Defaults: 100 Mbit/s, 10 ms.
+        flow: Keys for the flow. Defaults: `newreno` and `bulk`.
         cross: Additional UDP flows from the server to the terminal or back.
-        scenario: Keys of the scenario itself; without `duration`, 60 s.
+        scenario: Keys of the scenario itself; `duration` is 60 s by default.
 
     Returns:
         Nodes `server`, `gateway`, `terminal`; links `ground` and `space`; the flow `download`;

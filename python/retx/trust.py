@@ -19,7 +19,7 @@ from pathlib import Path
 from retx._native import CodeRefusedError
 
 LIMIT_BYTES = 64 << 20
-"""Size of the largest data file that is read."""
+"""Maximum size of a data file."""
 
 
 Refuse = Callable[[], Exception]
@@ -28,10 +28,10 @@ Refuse = Callable[[], Exception]
 
 @dataclass(frozen=True)
 class Trust:
-    """Limits for the scenarios that are read."""
+    """Limits that apply to scenarios when they are read."""
 
     refuse_code: Refuse | None = None
-    """Makes the error for a scenario that names code; None if code may run."""
+    """Function that returns the error for a scenario that names code; None if code may run."""
     files_anywhere: bool = False
 
 
@@ -57,7 +57,7 @@ def trusting(*, code: bool = True, files_anywhere: bool = False) -> Iterator[Non
 
 @contextmanager
 def without_code(refuse: Refuse) -> Iterator[None]:
-    """Refuses scenarios that name code, with this error, while the block runs."""
+    """Refuses scenarios that name code with this error, within the block."""
     token = _TRUST.set(replace(current(), refuse_code=current().refuse_code or refuse))
     try:
         yield
@@ -90,7 +90,7 @@ def read_data(trust: Trust, base: Path, file: str, named_by_user: Collection[str
         trust: The limits.
         base: The scenario's folder.
         file: Path as in the scenario.
-        named_by_user: Files that the user named in overrides, which may lie anywhere.
+        named_by_user: Files that the user named in overrides, which are permitted in any folder.
 
     Raises:
         DataFileError: The file may not be read, or is not text; the message says why.
@@ -103,7 +103,7 @@ def read_data(trust: Trust, base: Path, file: str, named_by_user: Collection[str
             "(files_anywhere=True)"
         )
     try:
-        # A FIFO or a device would block, or never end.
+        # Reading from a FIFO or a device could block, or never end.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(handle, "rb") as opened:
             if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
@@ -120,4 +120,4 @@ def read_data(trust: Trust, base: Path, file: str, named_by_user: Collection[str
 
 
 class DataFileError(Exception):
-    """A data file may not be read; the scenario's error says why."""
+    """Refusal to read a data file; the error about the scenario gives the reason."""

@@ -18,13 +18,13 @@ from retx._native import CodeRefusedError, UserCodeError
 from retx.fingerprint import fingerprint, is_found
 
 LIMIT_BYTES = 16 << 20
-"""More than any module has; stops the reading of an endless file such as /dev/zero."""
+"""Size limit above that of any module; stops the reading of endless files such as /dev/zero."""
 
 Place = tuple[str | None, str]
-"""The full path of a file, if there is one, and the name of a class."""
+"""Full path of a file (None if there is none), and name of a class."""
 
 Found = tuple[str | None, Callable[[], object], list[str]]
-"""The file's full path, a function that makes instances, and the methods to be called."""
+"""Full path of the file, a function that creates instances, and the methods to call."""
 
 _BASES: dict[str, type] = {
     "congestion_control": decisions.CongestionControl,
@@ -33,7 +33,7 @@ _BASES: dict[str, type] = {
 _registered: dict[str, type] = {}
 _numbers: dict[type, str] = {}
 NAME_DIGITS = 10
-"""Digits of the hash at the end of the name of a class that is in no file."""
+"""Number of digits of the hash at the end of the name of a class without a file."""
 
 
 def register(cls: type, name: str | None = None) -> None:
@@ -60,7 +60,7 @@ def place_of(cls: type) -> Place:
 
 
 def _number(cls: type) -> str:
-    """Number that distinguishes classes for which no hash can be computed."""
+    """Number that distinguishes classes whose hash cannot be computed."""
     return _numbers.setdefault(cls, str(len(_numbers) + 1))
 
 
@@ -68,7 +68,7 @@ def named(cls: type, classes: dict[Place, type]) -> dict[str, str]:
     """Class as a scenario names it; it is added to the classes given in the scenario."""
     file, first = place_of(cls)
     name, number = first, 1
-    # The code is loaded twice, each time with its own objects.
+    # The same code may be loaded twice, with different objects.
     while classes.get((file, name), cls) is not cls:
         number += 1
         name = f"{first}.{number}"
@@ -83,7 +83,7 @@ class Finder:
 
     Args:
         base: Base of relative paths.
-        given: Classes given in the scenario itself, which are used unchanged.
+        given: Classes in the scenario itself, which are used directly.
     """
 
     def __init__(self, base: Path, given: Mapping[Place, type]) -> None:
@@ -92,20 +92,19 @@ class Finder:
         self._modules: dict[str, ModuleType] = {}
         self._unedited: set[type] = set()
         self.sources: dict[str, bytes] = {}
-        """The text of each file that was named, by its full path."""
+        """Text of each named file, by its full path."""
         self.plain: dict[str, str] = {}
-        """The whole name of each class that was named as the decorator has registered it."""
+        """Qualified name of each class, by the name under which a decorator registered it."""
         self.nameless: dict[str, str | None] = {}
-        """A hash of each class that is in no file, by its name."""
+        """Hash of each class without a file, by its name."""
         self.classes: dict[Place, type] = {}
-        """Each class that was found, by its file and name."""
+        """Each found class, by file and name."""
 
     def __call__(self, kind: str, file: str | None, name: str, parameters: str) -> Found:
-        """The class after its checks.
+        """Finds and checks the class.
 
-        Raises:
-            CodeRefusedError: The class is missing, or does not take these parameters.
-            UserCodeError: The user's code failed.
+        Raises: CodeRefusedError: The class is missing, or does not take these parameters.
+            UserCodeError: User code failed.
         """
         path = os.path.normpath((self._base / file).absolute()) if file else None
         cls = self.classes[path, name] = self._class(path, name)
@@ -176,7 +175,7 @@ class Finder:
         """The file as a separate module, compiled anew each time, so that no stale code is run."""
         module = ModuleType(f"retx_user_code.{Path(path).stem}")
         module.__file__ = path
-        # Dataclasses and others look the module up here.
+        # Dataclasses and other code look up the module here.
         sys.modules[module.__name__] = module
         try:
             exec(compile(self.sources[path], path, "exec", dont_inherit=True), vars(module))
@@ -189,7 +188,7 @@ class Finder:
 
 
 def constructor(kind: str, cls: type, parameters: str) -> tuple[Callable[[], object], list[str]]:
-    """Function that makes instances with these parameters (JSON), and the methods to be called.
+    """Function that creates instances with these parameters (JSON), and the methods to call.
 
     Raises:
         CodeRefusedError: The constructor refuses a value by `ValueError`.
@@ -197,7 +196,7 @@ def constructor(kind: str, cls: type, parameters: str) -> tuple[Callable[[], obj
     """
 
     def make() -> object:
-        # Lists and tables are each instance's own.
+        # Each instance has separate lists and tables.
         return cls(**json.loads(parameters))
 
     _try(cls, make)
@@ -215,7 +214,7 @@ def _of_this_process(name: str) -> type:
 
 
 _LATE = (inspect.iscoroutinefunction, inspect.isasyncgenfunction, inspect.isgeneratorfunction)
-"""A call of these runs nothing yet."""
+"""Kinds of functions whose call does not run their body."""
 
 
 def fault_of(kind: str, cls: type) -> str | None:
@@ -282,7 +281,7 @@ _TYPES = {int: "a whole number", float: "a number", bool: "true or false", str: 
 
 
 def _types(cls: type) -> dict[str, type]:
-    """Parameters with a plain type; the class checks others itself."""
+    """Parameters with a plain type; other types are checked by the class."""
     constructor: Any = cls.__init__  # type: ignore[misc]
     try:
         hints = typing.get_type_hints(constructor)
@@ -298,7 +297,7 @@ def _is_a(value: object, wanted: type) -> bool:
 
 
 def _try(cls: type, make: Callable[[], object]) -> None:
-    """Creates an instance only to check that this is possible.
+    """Creates an instance as a check.
 
     Raises:
         CodeRefusedError: The constructor refuses a value by `ValueError`.
@@ -310,7 +309,7 @@ def _try(cls: type, make: Callable[[], object]) -> None:
         raise CodeRefusedError("", f"{cls.__qualname__} refuses its parameters: {error}") from None
     except Exception as error:
         tail = error.__traceback__
-        # Below this function and `make`, all frames are the user's.
+        # All frames below this function and `make` belong to user code.
         for _ in range(2):
             tail = tail.tb_next if tail else None
         raise UserCodeError(f"{cls.__qualname__} failed as it was made: {_one_line(error)}") from (
@@ -319,7 +318,7 @@ def _try(cls: type, make: Callable[[], object]) -> None:
 
 
 def _since(path: str, traceback: TracebackType | None) -> TracebackType | None:
-    """Part of a traceback that begins in the user's file."""
+    """Part of a traceback from the first frame in the user's file."""
     while traceback and traceback.tb_frame.f_code.co_filename != path:
         traceback = traceback.tb_next
     return traceback

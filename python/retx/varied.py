@@ -1,10 +1,8 @@
-"""`--vary KEY=VALUES`, as `sweep` and `tune` take it.
+"""Parses `--vary KEY=VALUES` of `sweep` and `tune`.
 
-KEY=A,B,C                values, as for `--set`
-KEY=[1, 2]               the same in TOML
-KEY=5..100               numbers from 5 to 100; whole numbers, since both ends are
-KEY=5..100 ms:log:4      with a unit; 4 values at equal ratios
-KEY={ from = 5, to = 100, steps = 4 }    a range as in `[sweep]`
+KEY=A,B,C                values, as for `--set` KEY=[1, 2]               the same in TOML KEY=5..100
+numbers from 5 to 100; whole numbers if both ends are KEY=5..100 ms:log:4      with a unit; 4 values
+at equal ratios KEY={ from = 5, to = 100, steps = 4 }    a range as in `[sweep]`
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ else:
     import tomli as tomllib
 
 CHOSEN_BY = ("model", "name", "discipline", "kind")
-"""Keys that name the choice of a table."""
+"""Keys whose value is the choice of a table, such as a model."""
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 RANGE = re.compile(
     rf"\s*({NUMBER})\s*\.\.\s*({NUMBER})\s*([A-Za-zµ/%]*)\s*(:log)?\s*(?::(\d+))?\s*"
@@ -43,11 +41,11 @@ class Span:
     unit: str = ""
     log: bool = False
     steps: int | None = None
-    """Number of values; without it, all values in between are meant."""
+    """Number of values; None for all values in between."""
 
     @property
     def whole(self) -> bool:
-        """True if only whole numbers are meant."""
+        """True for whole numbers only."""
         return isinstance(self.low, int) and isinstance(self.high, int)
 
     @property
@@ -67,7 +65,7 @@ class Span:
 
 
 Varied = list[Any] | Span | dict[str, Any]
-"""Values, a range, or a range as `[sweep]` has it."""
+"""A list of values, a range, or a range in the form of `[sweep]`."""
 
 
 def read_vary(word: str) -> tuple[str, Varied]:
@@ -101,7 +99,7 @@ def read_vary(word: str) -> tuple[str, Varied]:
 
 
 def plain_value(value: object) -> object:
-    """Value as Python has it; text that is not TOML stays text, as for `--set`."""
+    """Python value; text that is not TOML remains text, as for `--set`."""
     if not isinstance(value, TomlText):
         return value
     try:
@@ -124,7 +122,7 @@ def value_name(value: object) -> str:
 
 
 def quantity(value: object) -> tuple[float, str] | None:
-    """Number and unit of an end of a range; None if it is not a quantity."""
+    """Number and unit of an end of a range; None if the value is not a quantity."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value, ""
     found = QUANTITY.fullmatch(value) if isinstance(value, str) else None
@@ -132,7 +130,7 @@ def quantity(value: object) -> tuple[float, str] | None:
 
 
 def number(text: str) -> float:
-    """Whole numbers as int, others as float."""
+    """Number in a text: int if whole, otherwise float."""
     return int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
 
 

@@ -93,6 +93,32 @@ def test_an_old_key_of_links_is_read(
         assert "packets_in_transit now" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("notified", [True, False])
+def test_an_old_attribute_of_a_loss_is_noticed_once(
+    notified: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(renamed, "_noticed", set())
+    loss = retx.UnexplainedLoss(retx.Window(1000, 2000, 1000), notified=notified)
+    for _ in range(2):
+        assert getattr(loss, "noticed") is notified  # noqa: B009
+    assert capsys.readouterr().err.count("warning: noticed is called notified now") == 1
+
+
+def test_a_loss_cause_of_before_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(renamed, "_noticed", set())
+    (tmp_path / "cause.py").write_text(
+        "class Cause:\n"
+        "    def cause(self, loss):\n"
+        "        return 'corruption' if loss.noticed else 'congestion'\n"
+    )
+    cause = {"name": "python", "file": f"{tmp_path}/cause.py", "class": "Cause"}
+    found = retx.run(SCENARIO, overrides={"tcp.newreno.loss_cause": cause})
+    assert found.episodes["inferred_cause"].unique().to_list() == ["congestion"]
+    assert capsys.readouterr().err.count("noticed is called notified now") == 1
+
+
 @pytest.mark.parametrize(
     "name",
     ["frr", "frr_each", "my_frr_count", "said_so", "episodes_rto_wireless", "my_packets_in_air"],

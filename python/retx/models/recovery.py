@@ -1,4 +1,4 @@
-"""Time that the window takes to grow back after one halving.
+"""Time in which the window grows back after one halving.
 
 *Equation.* rt = bandwidth · RTT² / (2 · packet size): half a pipe of packets, one more per round
 trip, every segment acknowledged.

@@ -1,4 +1,4 @@
-"""At most one window per round trip.
+"""Throughput limit of a sender: at most one window per round trip.
 
 *Equation.* T ≤ W / RTT.
 

@@ -1,1 +1,1 @@
-"""Pure functions from table to figure, in one style (`retx.plots.style`)."""
+"""Plots: pure functions from tables to figures in a common style (`retx.plots.style`)."""

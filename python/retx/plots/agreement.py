@@ -13,7 +13,8 @@ SIDE_INCHES = 5.2
 BAND = 0.15
 NEEDED = [f"{side}{part}" for side in ("simulated", "emulated") for part in ("", "_low", "_high")]
 TWO_DECADES = 100.0
-"""Ratio of largest to smallest value above which axes are logarithmic, if no value is zero."""
+"""Axes are logarithmic if the ratio of the largest to the smallest value exceeds this and no value
+is zero."""
 
 
 def agreement(

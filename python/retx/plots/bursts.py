@@ -21,7 +21,7 @@ from retx.plots.style import (
 
 MOST_TICKS = 20
 LEAST_DECADE = 0.1
-"""The vertical axis reaches down to at least this share."""
+"""The vertical axis begins at this share or lower."""
 
 
 def bursts(

@@ -1,4 +1,4 @@
-"""Plots of one result: selects the tables and draws."""
+"""The plots of one result: chooses the tables for each plot and draws it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ NEEDS = {
     "confusion": (),
     "why": ("samples",),
 }
-"""The plots, and the tables without which there is nothing to draw."""
+"""The plots, each with the tables that it requires."""
 
 
 class Plotted(Protocol):
-    """Tables that plots show: a run's, or those of a flow in a capture."""
+    """Source of the tables that plots show: a run, or a flow in a capture."""
 
     @property
     def samples(self) -> pl.DataFrame:
@@ -182,7 +182,7 @@ class Plot:
         return why(result.samples, episodes, limits, limits=spans, flow=flow, span=span, ax=ax)
 
     def confusion(self, *, flow: str | None = None, ax: Ax = None) -> Figure:
-        """Causes that senders reported for losses, compared with the true causes."""
+        """Causes of losses inferred by the senders, compared with the true causes."""
         from retx.plots.confusion import confusion
 
         return confusion(self._result.confusion(), flow=flow, ax=ax)

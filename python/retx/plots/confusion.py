@@ -1,4 +1,4 @@
-"""Causes that senders reported for losses, compared with the true causes, as a matrix."""
+"""Causes of losses inferred by the senders, compared with the true causes, as a matrix."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def confusion(table: pl.DataFrame, *, flow: str | None = None, ax: Ax = None) ->
 def _matrix(axes: Any, counts: Any) -> None:  # noqa: ANN401
     totals = counts.sum(axis=0)
     shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
-    # Light enough for black numbers, also where all is of one colour.
+    # The colours stay light enough for black numbers even if one cause has all losses.
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=2.0, aspect="auto")
     for (row, column), count in np.ndenumerate(counts):
         text = f"{count:.0f}" + (f"\n{100 * shares[row, column]:.0f} %" if totals[column] else "")

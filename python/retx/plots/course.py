@@ -25,7 +25,7 @@ from retx.shares import PHRASES, per_cent, ranked, shares
 
 LINE_INCHES = 0.2
 BINS = 480
-"""Number of columns of the band; each is divided by the shares of the limits in its time."""
+"""Number of columns of the band; each is divided in proportion to the time under each limit."""
 BAND, GAP = 0.12, 0.03
 """Height of the band and of the gap above it, in heights of the window's course."""
 
@@ -46,7 +46,7 @@ def course(
         samples: The `samples` table.
         limits: The `limits` table.
         episodes: The `episodes` table.
-        phrases: Words of some keys that take the place of those in `PHRASES`.
+        phrases: Phrases for some keys, instead of those in `PHRASES`.
         flow: Name of the flow; required if there are several.
         span: Start and end, in seconds of the run.
         ax: Axes to draw into, instead of a new figure.
@@ -117,7 +117,8 @@ def shares_over_time(limits: pl.DataFrame, edges: np.ndarray[Any, Any]) -> dict[
     found = {}
     for (key,), rows in limits.group_by(pl.col("limit").cast(pl.String)):
         start, end = rows["start_s"].to_numpy(), rows["end_s"].to_numpy()
-        # The time under this limit up to a moment grows along each span and stands still between.
+        # The time spent under this limit so far increases within each span and is constant between
+        # spans.
         moments = np.column_stack([start, end]).ravel()
         total = np.concatenate([[0.0], np.cumsum(end - start)])
         grown = np.column_stack([total[:-1], total[1:]]).ravel()
@@ -137,7 +138,7 @@ def _draw_band(
     found = shares_over_time(limits, edges)
     totals = {key: float(part.sum()) for key, part in found.items()}
     bottom = np.full(BINS, -(BAND + GAP) * top)
-    # The largest share lies at the bottom of the band, so that its edge is the quietest.
+    # The largest share lies at the bottom of the band, where its edge varies least.
     for key, _ in ranked(totals):
         colour, hatch = look(key)
         above = bottom + found[key] * BAND * top

@@ -26,10 +26,11 @@ from retx.plots.style import (
 THRESHOLD, FLIGHT = "ssthresh", "flight size"
 RECEIVE_WINDOW = {"color": GREEN, "ls": "--", "zorder": 2.2, "label": "receive window"}
 FAR = 4
-"""Multiple of the largest flight size up to which the receive window of a capture is drawn."""
+"""The receive window of a capture is drawn up to this multiple of the largest flight size."""
 KIND_LABEL = {"fast_retransmit": "fast retransmit", "rto": "timeout"}
 KIND_HEIGHT = {"fast_retransmit": 1.02, "rto": 1.07}
-"""Height of the marks, in heights of a panel; timeouts, which are fewer, must not be covered."""
+"""Height of the marks, as a fraction of the panel height; timeouts are higher: they are rarer and
+must not be covered."""
 
 
 def cwnd(
@@ -87,14 +88,16 @@ def draw_window(
     samples, timeouts = within(samples, "time_s", span), within(timeouts, "time_s", span)
     if samples.is_empty():
         return
-    # A threshold that no loss has set yet is larger than any window; it would flatten the rest.
+    # Until the first loss the threshold is larger than any window and would compress the other
+    # curves.
     largest = samples.select(pl.max_horizontal("cwnd_bytes", "flight_size_bytes").max()).item()
     threshold = pl.col("ssthresh_bytes")
     known = samples.with_columns(pl.when(threshold <= 1.5 * largest).then(threshold))
     window = pl.concat([samples.select(timeouts.columns), timeouts]).sort("time_s")
     of_capture = samples["cwnd_bytes"].null_count() == samples.height
     if of_capture:
-        # A capture shows the receiver's window instead; one far above the flight is no limit.
+        # Captures contain the receiver's window instead; a window far above the flight size limits
+        # nothing.
         peer = pl.col("rwnd_bytes")
         known = known.with_columns(rwnd_bytes=pl.when(peer <= FAR * largest).then(peer))
     peers = [("rwnd_bytes", known, RECEIVE_WINDOW)] if of_capture else []
@@ -112,7 +115,7 @@ def draw_window(
 
 
 def _after_timeouts(episodes: pl.DataFrame | None) -> pl.DataFrame:
-    """Window after each timeout, which no sample shows until an acknowledgment arrives."""
+    """Window after each timeout; samples contain it only once an acknowledgment arrives."""
     columns = pl.Schema({"time_s": pl.Float64, "cwnd_bytes": pl.Int64})
     if episodes is None or "cwnd_after_bytes" not in episodes.columns:
         return pl.DataFrame(schema=columns)

@@ -22,7 +22,7 @@ from retx.plots.style import (
 def distribution_function(
     table: pl.DataFrame, quantity: str, *, by: str | None = None, ax: Ax = None
 ) -> Figure:
-    """Share of rows with at most each value.
+    """Cumulative distribution function: share of rows with at most each value.
 
     Args:
         table: Any table: flows of replications, a sweep's tidy frame, segments, samples.
@@ -38,7 +38,7 @@ def distribution_function(
     found = distribution(table, quantity, [] if by is None else [by])
     if found.is_empty():
         raise PlotError(f"{quantity} has no value in any row")
-    # In the order of `metric`, so that a name has the same colour in both.
+    # The same order as in `metric`, so that a name has the same colour in both plots.
     named = table if quantity in UNFINISHED else found
     names = [None] if by is None else named[by].unique().sort(nulls_last=True).to_list()
     if len(names) > MOST_CURVES:

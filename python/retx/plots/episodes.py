@@ -52,7 +52,7 @@ def episodes(
     flows = [str(name) for name in shown["flow"].unique(maintain_order=True)]
     if len(flows) > MOST_STRIPS:
         raise PlotError(f"{len(flows)} flows are too many for strips: {CHOOSE}")
-    # An episode that the run's end cut short has no end of its own.
+    # An episode that was still open at the end of the run has no end time.
     ends = np.maximum(shown["end_s"].fill_null(0.0), shown["start_s"])
     start, end = span or (0.0, float(ends.max()))
     with styled():

@@ -1,4 +1,4 @@
-"""Fairness of flows that share a path, over time."""
+"""Fairness over time of flows that share a path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def fairness(
     span: tuple[float, float] | None = None,
     ax: Ax = None,
 ) -> Figure:
-    """Goodputs above, their Jain's index below.
+    """Goodputs of the flows (upper panel) and their Jain's index (lower panel).
 
     Args:
         samples: The `samples` table.

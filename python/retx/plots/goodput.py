@@ -13,7 +13,7 @@ from retx.plots.style import COLOURS, GREY, LINES, Ax, Figure, new_figure, share
 
 MOST_NAMED = 8
 INTERVALS = 60
-"""Number of intervals in a run, unless an interval is asked for."""
+"""Default number of intervals in a run."""
 
 
 def goodput(
@@ -83,5 +83,5 @@ def draw_goodputs(axes: Any, each: pl.DataFrame, step: float) -> None:  # noqa: 
 def from_the_start(
     ends: pl.Series, values: pl.Series, step: float
 ) -> tuple[list[float], list[float]]:
-    """Points of a step line, from ends of intervals; the first begins one step before its end."""
+    """Points of a step line from ends of intervals; the first begins one step before its end."""
     return [ends[0] - step, *ends], [values[0], *values]

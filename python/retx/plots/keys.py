@@ -13,18 +13,18 @@ from retx.plots.labels import Label, axis
 from retx.varied import CHOSEN_BY
 
 TABLES = {"link": "LinkTable", "flow": "FlowTable", "wlan": "WlanTable"}
-"""Definitions of the schema that describe the keys of a section."""
+"""Schema definitions that describe the keys of a section."""
 KINDS = {"app": "application", "arq": "repair", "fec": "repair"}
-"""Keys whose choices `retx list` has under another name."""
+"""Keys whose choices have another name in `retx list`."""
 SHORT = {
     "case": "case", "name": "flow", "seed": "seed", "tcp": "TCP", "app": "application",
     "retry_limit": "retry limit", "start": "start", "count": "number of flows", "queue": "queue",
     "channel": "channel", "mss": "MSS", "min_rto": "least RTO", "max_rto": "largest RTO",
     "initial_rto": "first RTO",
 }  # fmt: skip
-"""Keys with a name of their own."""
+"""Keys with a special short name."""
 LIMITS = {("queue", "packets"): "packets", ("queue", "bytes"): "bytes"}
-"""Limits of a queue, which have another wording in each discipline."""
+"""Limits of a queue, whose descriptions differ between disciplines."""
 UNIT = re.compile(r",? in (packets|bytes|segments|dB|Hz)$")
 EACH = re.compile(r" of (?:both|each) directions?$")
 
@@ -77,12 +77,12 @@ def _meaning(
     else:
         texts = [text for name, text in _properties(section).items() if name == last and text]
     found = {_clause(text) for text in texts}
-    # In several models one name stands for several things: then it is said itself.
+    # If the name has different meanings in several models, the label is the name itself.
     return found.pop() if len(found) == 1 else (_words(" ".join([*inner[-1:], last])), "")
 
 
 def _inner(rest: Sequence[str]) -> list[str]:
-    """Parts of a key between the name of a link or flow and the last part."""
+    """The parts of a key between the name of the link or flow and the last part."""
     return [it for it in rest[1:-1] if it not in ("forward", "reverse") and not it.isdigit()]
 
 
@@ -97,7 +97,7 @@ def _texts_of_choice(inner: str, last: str, chosen: str | None) -> list[str]:
 
 
 def _chosen(scenario: Mapping[str, Any] | None, section: str, rest: Sequence[str]) -> str | None:
-    """Name of the model that a key belongs to, if the scenario determines it."""
+    """Name of the model to which a key belongs, if the scenario determines it."""
     found: Any = (scenario or {}).get(section)
     for part in rest[:-1]:
         if isinstance(found, list):
@@ -125,7 +125,7 @@ def _properties(section: str) -> dict[str, str]:
 
 
 def _clause(text: str) -> tuple[str, str]:
-    """First clause of a description, in lower case, and the unit that it names."""
+    """First clause of a description, in lower case, and the unit stated in it."""
     clause = re.split(r"[;:.(]|, at least|, as ", text, maxsplit=1)[0].strip()
     clause = clause.replace("`", "")
     unit = UNIT.search(clause)

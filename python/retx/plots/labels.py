@@ -52,7 +52,7 @@ def in_one_unit(values: pl.Series) -> tuple[dict[str, float], str] | None:
     if len(kinds) != 1:
         return None
     scale, label = axis(f"_{kinds.pop()}", numbers.values())
-    # Without the last digits, which come from the division.
+    # Twelve digits, to remove rounding errors of the division.
     return {text: float(f"{it / scale:.12g}") for text, it in numbers.items()}, label[2:-1]
 
 
@@ -66,7 +66,7 @@ def axis(name: str, values: Iterable[float | None]) -> tuple[float, str]:
     for suffix, scales in UNITS.items():
         if name.endswith(f"_{suffix}"):
             largest = max((abs(value) for value in values if value and isfinite(value)), default=1)
-            # The largest unit that leaves the largest value above one.
+            # The largest unit in which the largest value is at least 1.
             scale, unit = next((one for one in scales if largest >= one[0]), scales[-1])
             return scale, f"{_words(name.removesuffix(f'_{suffix}'))} ({unit})"
     return 1.0, name if "." in name else _words(name)

@@ -25,7 +25,7 @@ from retx.plots.style import (
 MOST_PACKETS = 300
 FEW_PACKETS = 40
 READABLE_PACKETS = 100
-"""Maximum number of packets, unless a time is asked for."""
+"""Maximum number of packets, unless a time span is requested."""
 INCHES_PER_PACKET, LEAST_INCHES, MOST_INCHES = 0.16, 4.0, 18.0
 SENDER, RECEIVER = 0.0, 1.0
 ARRIVED = ("delivered", "refused", "on_its_way")
@@ -138,7 +138,7 @@ def _packets(segments: pl.DataFrame, acks: pl.DataFrame) -> tuple[pl.DataFrame, 
         first=pl.col("seq"),
         last=pl.col("seq") + pl.col("length_bytes"),
     )
-    # RFC 5681 §2: with another window it is an update, not a duplicate.
+    # RFC 5681 §2: an ACK with another window is a window update, not a duplicate.
     same_window = (pl.col("window_bytes") == pl.col("window_bytes").shift()).fill_null(value=False)
     again = (pl.col("ack") == pl.col("ack").shift()).fill_null(value=False)
     back = acks.with_columns(
@@ -191,7 +191,7 @@ def _draw_acks(axes: Any, acks: pl.DataFrame) -> None:  # noqa: ANN401
 
 
 def _transit(packets: pl.DataFrame) -> float:
-    """Typical transit time of packets; an arbitrary value if none arrives."""
+    """Typical transit time of packets; an arbitrary value if no packet arrives."""
     times = (packets["arrived_s"] - packets["sent_s"]).drop_nulls()
     return float(np.median(times)) if times.len() else 0.02
 
@@ -204,7 +204,10 @@ def _arrow(
     colour: str,
     label: str | None,
 ) -> None:
-    """Draws one packet. A lost packet ends half-way; one in flight has no arrow head."""
+    """Draws one packet.
+
+    The arrow of a lost packet ends half-way; a packet in flight has no arrowhead.
+    """
     start, end = way
     arrival = packet["arrived_s"]
     style = {"color": colour, "lw": 1.6 if packet["marked"] else 1.0, "label": label}

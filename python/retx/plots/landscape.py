@@ -33,7 +33,7 @@ PANEL_INCHES = 2.4
 def over_each(
     trials: pl.DataFrame, keys: Mapping[str, str], objective: str, *, ax: Ax = None
 ) -> Figure:
-    """One panel for each key with a dot for each trial, early trials in pale colours.
+    """One panel per key with one dot per trial; early trials are paler.
 
     Args:
         trials: The `trials` of a tuning.
@@ -89,7 +89,7 @@ def over_two(
     *,
     ax: Ax = None,
 ) -> Figure:
-    """A dot for each trial over two keys, coloured by the objective.
+    """One dot per trial over two keys, coloured by the objective.
 
     Args:
         trials: The `trials` of a tuning.
@@ -181,7 +181,7 @@ def _known(trials: pl.DataFrame, objective: str) -> pl.DataFrame:
 
 
 def _places(axes: Any, values: pl.Series, which: str) -> Any:  # noqa: ANN401
-    """Coordinates of values: names are equidistant, wide ranges get a logarithmic scale."""
+    """Coordinates of values: names are equidistant; wide ranges have a logarithmic scale."""
     if not values.dtype.is_numeric():
         names = values.unique(maintain_order=True).sort().to_list()
         getattr(axes, f"set_{which}ticks")(range(len(names)), names)

@@ -1,4 +1,4 @@
-"""Limits of a flow: a bar of shares, alone or below the course of its window."""
+"""Limits of a flow: a bar of their shares, alone or below the curve of its window."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from retx.shares import PHRASES, flat, per_cent, ranked, shares
 
 BAR_INCHES, LINE_INCHES = 0.75, 0.18
 LEAST_LABELLED = 0.06
-"""Smallest share with a figure in the bar."""
+"""Smallest share whose number is written in the bar."""
 
 
 def why(
@@ -41,7 +41,7 @@ def why(
     span: tuple[float, float] | None = None,
     ax: Ax = None,
 ) -> Figure:
-    """Window of one flow over time with a band of its limits, and their shares of its whole life.
+    """Window of one flow over time with a band of its limits, and their shares of its lifetime.
 
     Args:
         samples: The `samples` table.
@@ -102,7 +102,7 @@ def draw_shares(
     phrases: Mapping[str, str] | None = None,
     within: bool = False,
 ) -> None:
-    """Draws one bar of the flow's life; its legend lies below it, or `within` the axes.
+    """Draws one bar of the flow's lifetime; the legend is below it, or `within` the axes.
 
     Args:
         axes: Axes of the bar.

@@ -6,7 +6,7 @@ from retx.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
 
 MOST_NAMED = 6
 LEAST_NAMED = 0.001
-"""Largest number of limits in a legend, and the smallest share of one."""
+"""Smallest share of a limit that is in a legend, and the maximum number of limits there."""
 
 LOOKS: dict[str, tuple[str, str]] = {
     "handshake": (SKY, "...."),

@@ -28,10 +28,11 @@ MOST_CURVES = 12
 HEADROOM = 1.3
 """Factor by which a closed form may at most enlarge the vertical range of the data."""
 WIDE_RANGE = 10.0
-"""Ratio of the largest to the least value above which a parameter has a logarithmic axis."""
+"""The axis of a parameter is logarithmic above this ratio of its largest to its smallest value."""
 HEIGHT_INCHES = 3.4
 SPREAD = 0.07
-"""Horizontal offset between several curves, in places, if the axis shows names."""
+"""Horizontal offset between curves on an axis of names, as a fraction of the distance of two
+names."""
 MODEL_GREYS = ("0.25", "0.5")
 MODEL_DASHES = ("-", (0, (6, 2)), (0, (2, 2)), (0, (6, 2, 1, 2)), (0, (1, 1)), (0, (9, 3)))
 
@@ -86,7 +87,8 @@ def metric(
         least, top = axes.get_ylim()
         highest = HEADROOM * top
         for number, (name, form) in enumerate((models or {}).items()):
-            # The data say how high the picture is: closed forms may leave it, for infinity too.
+            # The data determine the height of the axes; closed forms may leave them, also towards
+            # infinity.
             top = max(top, min(1.04 * _model(axes, places, form, scale, number, name), highest))
         places.frame(axes, label_of(x, labels))
         axes.set_ylabel(label)
@@ -139,7 +141,7 @@ class Places:
             axes.set_xticks(range(len(self.names)), short_names(self.names.to_list()))
             axes.set_xlim(-0.5, len(self.names) - 0.5)
         elif self.zero:
-            # Linear between zero and a third of a decade below the least, logarithmic from there.
+            # The scale is linear from zero to half of the smallest value, and logarithmic above.
             axes.set_xscale("symlog", linthresh=self.least / 2, linscale=0.3)
             axes.set_xlim(left=-self.least / 10)
             decades = range(ceil(log10(self.least) - 1e-9), floor(log10(self.most) + 1e-9) + 1)
@@ -153,7 +155,7 @@ class Places:
 
 
 def short_names(values: Sequence[object]) -> list[str]:
-    """Values as names: numbers with three digits, or six where three do not distinguish them."""
+    """Values as names: numbers have three digits, or six if three do not distinguish them."""
     for digits in (3, 6):
         names = [f"{it:.{digits}g}" if isinstance(it, float) else value_name(it) for it in values]
         if len(set(names)) == len(set(values)):
@@ -178,7 +180,7 @@ def _curve(
 ) -> None:
     beside = look.pop("beside")
     if places.names is not None:
-        # A line between names would say that there is something between them.
+        # Lines between names would suggest values between them.
         look["ls"] = "none"
     middle = curve["mean"].cast(pl.Float64).fill_null(float("nan")).to_numpy() / scale
     low = (curve["mean"] - curve["low"]).fill_null(0.0).to_numpy() / scale

@@ -1,4 +1,4 @@
-"""Differences of runs that share their draws."""
+"""Differences between runs with the same random draws."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from retx.plots.metric import HEIGHT_INCHES, Places, short_names
 from retx.plots.style import BLUE, GREY, ORANGE, Ax, Figure, one_panel, shared_legend, styled
 
 SPREAD = 0.16
-"""Horizontal offset of dots from their place, in places."""
+"""Horizontal offset of dots, as a fraction of the distance of two values."""
 
 
 def paired(
@@ -55,7 +55,8 @@ def paired(
     with styled():
         figure, axes = one_panel(HEIGHT_INCHES, ax)
         axes.axhline(0, color=GREY, lw=1.0)
-        # Side by side in the order of the replications, so that the same draw stands alike.
+        # Dots are in the order of the replications, so that a replication is at the same position
+        # for each value.
         order = shown["replication"].to_numpy().astype(float)
         beside = SPREAD * (2 * (order - order.min()) / max(np.ptp(order), 1) - 1)
         axes.plot(

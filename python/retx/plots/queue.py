@@ -21,7 +21,7 @@ def queue(
     span: tuple[float, float] | None = None,
     ax: Ax = None,
 ) -> Figure:
-    """One panel for each queue that ever held packets; its drops are marked.
+    """One panel for each queue that held packets at some time, with its drops marked.
 
     Args:
         link_samples: The `link_samples` table.

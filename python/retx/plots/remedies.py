@@ -21,11 +21,11 @@ BOUNDS = {
 MOST_REMEDIES, LEAST_REMEDIES, MOST_COMBINED = 12, 6, 2
 ROW_INCHES, AROUND_INCHES = 0.31, 1.0
 LABEL_CHARACTERS = 46
-"""Length of a line of a label, which has two at most."""
+"""Maximum length of a line of a label; labels have at most two lines."""
 
 
 def remedies(content: Mapping[str, Any], *, ax: Ax = None) -> Figure:
-    """Figure of an answer.
+    """Figure of an answer: limits of the flow, and gains of the remedies.
 
     Args:
         content: Content of a `retx.Answer`.
@@ -48,7 +48,7 @@ def remedies(content: Mapping[str, Any], *, ax: Ax = None) -> Figure:
 
 
 def _shown(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Combinations and the single remedies that help, with a few others for comparison."""
+    """The combinations and single remedies that help, and a few others for comparison."""
     singles = content["remedies"]
     helping = sum(is_worth(row["gain"], row["gain_low"]) for row in singles)
     singles = singles[: max(helping, LEAST_REMEDIES)]

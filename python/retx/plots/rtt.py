@@ -66,7 +66,7 @@ def rtt(
 
 
 def _draw_round_trips(axes: Any, segments: pl.DataFrame) -> None:  # noqa: ANN401
-    # Karn: the acknowledgment of a segment sent twice does not say which copy it is for.
+    # Karn's algorithm: the acknowledgment of a retransmitted segment is ambiguous.
     resent = segments.filter(pl.col("retransmission"))["seq"].implode()
     once = segments.filter(~pl.col("seq").is_in(resent)).drop_nulls("acked_s")
     trips = once.select("acked_s", trip=(pl.col("acked_s") - pl.col("sent_s")) * 1e3)

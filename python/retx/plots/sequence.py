@@ -23,7 +23,7 @@ from retx.plots.style import (
 
 DRAWN = ("sent_s", "low", "high")
 RASTER_ROWS = 5_000
-"""Number of rows above which marks are rasterised: a vector file would show no more."""
+"""Number of rows above which marks are rasterised: a vector drawing would show no more detail."""
 
 
 def sequence(
@@ -74,7 +74,7 @@ def _draw(axes: Any, segments: pl.DataFrame, unit: float) -> None:  # noqa: ANN4
     gone = ~segments["fate"].cast(pl.String).is_in(["delivered", "refused", "on_its_way"])
     rows = segments.select("sent_s", "retransmission", low=low, high=high, lost=gone)
     raster = rows.height > RASTER_ROWS
-    # Retransmissions and losses have marks of their own, which are never left out.
+    # Retransmissions and losses have separate marks, which are never left out.
     marked = rows["retransmission"] | rows["lost"]
     kept = [distinct(rows.filter(~marked), DRAWN), rows.filter(marked)]
     rows = pl.concat(kept).sort("sent_s", maintain_order=True)

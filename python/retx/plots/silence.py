@@ -9,12 +9,13 @@ import numpy as np
 import polars as pl
 
 LONG_SHARE, SHOWN_SHARE = 0.25, 0.12
-"""A silence longer than the first share of the busy time is drawn as long as the second share."""
+"""A silence longer than the first share of the busy time is drawn with the length of the second
+share."""
 
 
 @dataclass(frozen=True)
 class Silence:
-    """Time without packets, and its extent on the compressed axis."""
+    """Period without packets, and its extent on the compressed axis."""
 
     start_s: float
     end_s: float
@@ -60,7 +61,7 @@ class Clock:
 
 
 def _busy(packets: list[pl.DataFrame], transit_s: float) -> list[tuple[float, float]]:
-    """Periods during which some packet is in flight, in order."""
+    """Periods during which at least one packet is in flight, in order."""
     spans = sorted(
         (sent, sent + transit_s if arrived is None else arrived)
         for frame in packets

@@ -19,11 +19,11 @@ from retx.plots.style import MAP, Ax, Figure, label_decades, one_panel, styled
 from retx.plots.ticks import LINE_LABEL
 
 MOST_NUMBERED = 120
-"""Number of cells up to which each cell shows its value."""
+"""Maximum number of cells for which values are written into the cells."""
 LEVELS = 10
 HEIGHT_INCHES = 4.2
 LUMINANCE, BRIGHT = (0.299, 0.587, 0.114), 0.6
-"""Weights of red, green and blue, and the luminance from which text is black."""
+"""Weights of red, green and blue in the luminance, and the luminance above which text is black."""
 
 
 def heat_map(
@@ -35,7 +35,7 @@ def heat_map(
     labels: Mapping[str, Label] | None = None,
     ax: Ax = None,
 ) -> Figure:
-    """One cell for each pair of values, coloured by the mean of `z` over the replications.
+    """One cell per pair of values, coloured by the mean of `z` over the replications.
 
     Args:
         table: One row per point and replication, as a sweep's tidy frame.
@@ -124,12 +124,12 @@ def contour(
 
 
 def _label_lines(axes: Any, lines: Any, areas: Any) -> None:  # noqa: ANN401
-    """Writes its value onto each line, except where there is no room."""
+    """Writes its value onto each line that has enough space."""
     _add_middles(axes, lines)
     behind = areas.cmap(areas.norm(lines.levels))
     bright = behind[:, :3] @ LUMINANCE > BRIGHT
-    # A gap in the line would stay where it is when the figure gets another width; an outline in
-    # the colour behind it moves with its text.
+    # Gaps in the lines would not move when the width of the figure changes; an outline of the text
+    # in the background colour does.
     texts = axes.clabel(
         lines,
         fontsize=7,
@@ -145,10 +145,10 @@ def _label_lines(axes: Any, lines: Any, areas: Any) -> None:  # noqa: ANN401
 
 
 def _add_middles(axes: Any, lines: Any) -> None:  # noqa: ANN401
-    """Adds a vertex in the middle of each line that has none but its ends.
+    """Adds a vertex in the middle of each line that has no vertices other than its ends.
 
-    A value is written at a vertex. Lines across a grid of two columns or rows may end at the frame
-    of the axes and have no other vertices, so that their values would find no room.
+    Values are written at vertices. In a grid of two columns or rows the only vertices of a line
+    may be its ends at the frame of the axes, where there is no space for the value.
     """
     shown, kept = axes.transData, axes.transData.inverted()
     paths = []
@@ -156,7 +156,7 @@ def _add_middles(axes: Any, lines: Any) -> None:  # noqa: ANN401
         parts = []
         for piece in pieces:
             if len(piece) == 2:
-                # On a logarithmic axis the middle is that of the drawn line.
+                # The middle of the line as drawn, also on logarithmic axes.
                 middle = kept.transform(shown.transform(piece).mean(axis=0))
                 piece = np.insert(piece, 1, middle, axis=0)
             parts.append(Path(piece))

@@ -1,4 +1,4 @@
-"""The plots of many runs: sweeps and replications."""
+"""Plots of sweeps and replications."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from retx.source import Scenario
 
 BETWEEN = 40
-"""Number of points at which a closed form is calculated for its curve."""
+"""Number of points at which the curve of a closed form is calculated."""
 
 
 class SweepPlot:
@@ -114,14 +114,14 @@ class SweepPlot:
         flow: str | None = None,
         ax: Ax = None,
     ) -> Figure:
-        """Differences of runs that share their draws: first value of `key` minus the second."""
+        """Differences between runs with the same draws: first value of `key` minus second value."""
         from retx.plots.paired import paired
 
         table, shown = self._of_flow(flow), self._labels([x or key])
         return paired(table, key, values, quantity, x=x, labels=shown, ax=ax)
 
     def _labels(self, keys: Sequence[str]) -> dict[str, Label]:
-        """Labels of axes for keys, with descriptions from the scenario's models if it is known."""
+        """Axis labels for keys; if the scenario is known, with the descriptions of its models."""
         from retx.plots.keys import labels
         from retx.running import resolve
 
@@ -182,6 +182,6 @@ def _points(values: pl.Series) -> list[object]:
     positive = known[known > 0]
     if len(positive) > 1:
         between = np.geomspace(positive[0], positive[-1], BETWEEN)
-        # Rounding must not lead out of the range.
+        # Rounded values must not lie outside the range.
         known = np.unique([*known, *np.clip(between, positive[0], positive[-1])])
     return [float(value) for value in known]

@@ -1,4 +1,4 @@
-"""Labels of ticks and of lines without overlaps."""
+"""Prevents overlaps between labels of ticks and of lines."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 GAP_POINTS = 2.0
 """Minimum distance between two labels."""
 LINE_LABEL = "value of a line"
-"""Mark (`Text.set_label`) of texts on contour lines, of which those without room are hidden."""
+"""Mark (`Text.set_label`) of the texts on contour lines, which are hidden if they overlap."""
 TURNS = (30.0, 90.0)
-"""Degrees by which names are turned, one after the other, until they are apart."""
+"""Rotations of names in degrees, tried in this order until no names overlap."""
 
 
 def untangled(figure: Any, renderer: Any) -> bool:  # noqa: ANN401
-    """Rotates or thins labels that overlap; true if anything has changed.
+    """Rotates or removes labels that overlap; returns true if anything was changed.
 
     Names along the x axis are rotated; of numbers, and along the y axis, every second label is
     removed, those between the decades of a logarithmic axis first.
@@ -33,7 +33,7 @@ def _is_axes(artist: Any) -> bool:  # noqa: ANN401
 
 
 def _on_lines(axes: Any, renderer: Any) -> bool:  # noqa: ANN401
-    """Hides values of lines that reach out of the axes or over another; true if any was hidden."""
+    """Hides values of lines that leave the axes or overlap another; true if any was hidden."""
     frame = axes.get_window_extent(renderer)
     shown: list[Any] = []
     hidden = False
@@ -94,7 +94,7 @@ def _overlap(labels: list[Any], renderer: Any, *, horizontal: bool) -> bool:  # 
     turned = horizontal and 0 < labels[0].get_rotation() < 90
     gap = GAP_POINTS * renderer.points_to_pixels(1.0)
     if turned:
-        # Turned text takes a line's height along the axis.
+        # Rotated text occupies the height of one line along the axis.
         heights = labels[0].get_fontsize() * renderer.points_to_pixels(1.0) * 1.2
         places = sorted(it.get_window_extent(renderer).x1 for it in labels)
         return any(b - a < heights for a, b in pairwise(places))

@@ -76,14 +76,15 @@ __all__ = [
 
 
 def describe() -> list[dict[str, Any]]:
-    """The studies that come with retx, as `retx list` shows them."""
+    """The studies that are included in retx, as shown by `retx list`."""
     from retx.study.shipped import described
 
     return described()
 
 
 def __getattr__(name: str) -> object:
-    # Deferred: `retx --help` imports this package, and must not wait for tables and figures.
+    # Imports are deferred: `retx --help` imports this package, and must not load tables and
+    # figures.
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'retx.study' has no attribute {name!r}")

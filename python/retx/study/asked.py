@@ -1,4 +1,4 @@
-"""Runs only those points of a study that a function asks for, in the trials of a calibration.
+"""Runs only the points of a study that a function requests, for the trials of a calibration.
 
 The function is called twice: first with 1.0 in place of every number, to record its requests, then
 with the results. Points that an earlier trial requested are not run again.
@@ -21,7 +21,7 @@ Point = tuple[str, int]
 
 @dataclass
 class Known:
-    """Quantities of points that were run, and the requested cases."""
+    """Known quantities of points that have been run, and the requested cases."""
 
     values: dict[tuple[Point, str], Values | None] = field(default_factory=dict)
     cases: dict[str, set[str]] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Asked(Runs):
         self.asked: set[tuple[Point, str]] = set()
 
     def sweep(self, experiment: str) -> Sweep:
-        """Raises an error: while quantities are listed there is no table.
+        """Raises an error: no tables exist while requests are recorded.
 
         Raises:
             StudyError: Always.
@@ -77,7 +77,7 @@ class Asked(Runs):
         return super().point(experiment, case, at)
 
     def values(self, key: str, count: int, quantity: str) -> Values | None:
-        """A quantity of each run of a point."""
+        """Values of a quantity in each run of a point."""
         wanted = ((key, count), quantity)
         self.asked.add(wanted)
         return self._known.values.get(wanted, [1.0] * count)

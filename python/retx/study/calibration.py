@@ -1,10 +1,10 @@
-"""Searches the open parameters of a study together, and freezes the set-up that fits most claims.
+"""Searches all open parameters of a study jointly, and freezes the set-up that fits most claims.
 
 Trials come in this order: the default, every variant of it with one change, a Latin hypercube over
 all parameters, proposals of Optuna's sampler, single changes of the best set-ups, and the best
-set-ups with single parameters reset to their defaults. Each trial is stored as one line beside the
-report as soon as it is judged, and proposals depend only on earlier trials: an interrupted search
-continues, with the same result.
+set-ups with single parameters reset to their defaults. Each trial is stored as one line in a file
+next to the report as soon as it is judged. Proposals depend only on earlier trials, so that an
+interrupted search continues with the same result.
 """
 
 from __future__ import annotations
@@ -45,14 +45,16 @@ from retx.study.verdicts import Finding
 FRONT = "front.csv"
 FRONT_ROWS = 100
 SEED_AHEAD = 1000
-"""Offset of the seed: with the same draws as the report, luck in the search would be reported."""
+"""Offset of the seed from that of the report, so that lucky draws of the search do not recur in the
+report."""
 LEADERS = 3
 ATTEMPTS = 16
-"""Number of repeated proposals after which one that was tried is accepted. A list of few values has
-no other neighbours, and the sampler stays near the best.
+"""Number of proposals after which an already tried one is accepted.
+
+A short list of values has few neighbours of the best trial, and the sampler stays near it.
 """
 PROMISING = 2
-"""Distance from the best score, up to which a trial with few draws gets more draws."""
+"""Maximum distance from the best score at which a trial with few draws gets more draws."""
 
 Progress = Callable[[Trial], None]
 
@@ -80,7 +82,7 @@ class Search:
         return cls(study.in_form(form), openings, form, seed, home / TRIALS / name, threads)
 
     def trials(self) -> list[Trial]:
-        """Stored trials, without a line that an interruption cut off."""
+        """Stored trials, without a line that was truncated by an interruption."""
         found: list[Trial] = []
         if self.file.is_file():
             for line in self.file.read_text(encoding="utf-8").splitlines():
@@ -93,7 +95,7 @@ class Search:
         return found
 
     def run(self, progress: Progress | None = None) -> list[Trial]:
-        """Makes all missing trials.
+        """Runs all missing trials.
 
         Raises:
             UsageError: Optuna is not installed.
@@ -103,7 +105,7 @@ class Search:
             raise UsageError(f"--calibrate needs Optuna: {install_command('tune')}")
         self.file.parent.mkdir(parents=True, exist_ok=True)
         done = self.trials()
-        # Cut off what an interruption left half-written.
+        # Removes a line that was truncated by an interruption.
         with new_file(self.file) as file:
             file.write_text("".join(_line(trial) for trial in done), encoding="utf-8")
         proposals = self._proposals(done)
@@ -120,7 +122,7 @@ class Search:
         return done
 
     def _proposals(self, done: list[Trial]) -> Iterator[tuple[str, Values]]:
-        """Set-ups in their order; `done` grows while they are judged."""
+        """Proposed set-ups in their order; `done` grows while they are judged."""
         default = self.openings.default
         yield "default", default
         for name, parameter in self.openings.parameters.items():
@@ -146,8 +148,8 @@ class Search:
     def _around(self, done: Sequence[Trial]) -> list[Values]:
         """Untried single changes of the best trial and of the trial with most claims.
 
-        The sampler draws each parameter independently, and seldom leaves a good single change for a
-        good combination.
+        They are needed because the sampler draws each parameter independently, and seldom moves
+        from a good single change to a good combination.
         """
         tried = {repr(trial.values) for trial in done}
         admitted = [trial for trial in done if not trial.broken] or done
@@ -161,7 +163,7 @@ class Search:
         return [values for key, values in changed.items() if key not in tried]
 
     def _proposed(self, done: Sequence[Trial], number: int) -> Values:
-        """Untried proposal of Optuna's sampler, if it finds one."""
+        """An untried proposal of Optuna's sampler; the last proposal if all were tried."""
         tried = {repr(trial.values) for trial in done}
         for again in range(ATTEMPTS):
             found = self._asked(done, self.seed + number + SEED_AHEAD * again)
@@ -263,7 +265,7 @@ class Search:
         return said
 
     def _left_out(self, trials: Sequence[Trial]) -> tuple[int, int]:
-        """Number of claims that agree if the base is chosen without their own figure or table."""
+        """Number of claims that agree at bases chosen without their own figure or table."""
         figures: dict[str, list[str]] = {}
         for claim, source in self._sources().items():
             figures.setdefault(source, []).append(claim)

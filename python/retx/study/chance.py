@@ -1,4 +1,4 @@
-"""Effect of chance on the verdicts of a report, which are many.
+"""Effect of chance on the many verdicts of a report.
 
 Of k true claims that are each tested at the level 5 %, 0.05 k fail by chance. Bonferroni's
 correction tests each at 5 % / k instead: then all true claims hold simultaneously with a
@@ -69,7 +69,7 @@ def _unsettled(line: Judged, tests: int) -> bool:
 
 
 def sentences(chance: dict[str, Any]) -> Sequence[str]:
-    """Sentences for readers about the role of chance."""
+    """Sentences of the report about the role of chance."""
     said = []
     tests = chance["single_runs"]
     if tests:

@@ -1,4 +1,4 @@
-"""The part of a study's report that says how the set-up was chosen."""
+"""Description, for a study's report, of how the set-up was chosen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from retx.study.front import Trial, conflicts, costs, out_of_reach
 from retx.study.openings import Openings, Values
 
 CONFLICTS = 12
-"""Number of pairs of conflicting claims that are kept at most."""
+"""Maximum number of stored pairs of conflicting claims."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Chosen:
     searched: dict[str, Any] = field(default_factory=dict)
     """Findings of the search in `base.toml`; empty if the set-up is not the base."""
     looked_at: frozenset[str] = frozenset()
-    """Ids of the claims that the search looks at."""
+    """Ids of the claims that the search uses."""
 
     @classmethod
     def of(
@@ -53,7 +53,7 @@ class Chosen:
             openings: Open parameters of the study.
             values: Their values.
             searched: Findings of the search.
-            looked_at: Ids of the claims that the search looks at.
+            looked_at: Ids of the claims that the search uses.
         """
         bent = openings.bent(values)
         listed = "; ".join(f"{it}: {values[it]}" for it in bent)
@@ -72,7 +72,7 @@ class Chosen:
         return cls(said, parameters, dict(searched), frozenset(looked_at))
 
     def sentences(self) -> list[str]:
-        """Sentences on the findings of the search, for readers."""
+        """Sentences of the report on the findings of the search."""
         if not self.searched:
             return []
         it = self.searched
@@ -89,7 +89,7 @@ class Chosen:
         return said
 
     def reach(self, claim: str) -> str:
-        """Says whether another set-up reaches a claim that this one misses; empty if unknown."""
+        """Sentence on whether another set-up satisfies a claim missed here; empty if unknown."""
         looked = self.searched.get("held_out", {}).get(claim)
         if looked is not None:
             return _held_out(looked)

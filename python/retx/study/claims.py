@@ -12,8 +12,8 @@ from retx.study.rules import FORMER, Criterion
 USES = ("", "calibrate", "held out")
 """Uses of a claim in a joint calibration."""
 NOT_COUNTED = ("", "fitted", "definition")
-"""Reasons to show a claim and not to count it: its number was used up by a fit, or it follows from
-how the model was written."""
+"""Reasons to show a claim without counting it: a fit has used its number, or it follows from the
+definition of the model."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class Number:
     unit: str
     source: str
     about: bool = False
-    """True for “about”: the last digit itself is uncertain by one, not by a half."""
+    """True for “about”: the last digit is uncertain by one unit instead of half a unit."""
     step: float = 0.0
-    """Unit of the last digit, if it is not that of the number as written."""
+    """Size of one unit of the last digit, if it differs from that of the number as written."""
     step_why: str = ""
     """Reason for a step that is wider than the last digit."""
 
@@ -77,7 +77,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Rows:
-    """Claims of one table: a number for each case of an experiment."""
+    """Claims of one table, with a number for each case of an experiment."""
 
     id: str
     statement: str
@@ -92,7 +92,7 @@ class Rows:
     because: dict[str, str] = field(default_factory=dict)
     """Reasons for differences, by case (`"1"`, several as `"1, 2"`, all others as `"*"`). Jinja."""
     switched: dict[str, list[str]] = field(default_factory=dict)
-    """Runs that `because` rests on, by case, each one switch away; as in a `Claim`."""
+    """Runs that support `because`, by case, each with one change; as in a `Claim`."""
     published_is: str = "run"
     """`run`: each number is one run of the paper; `mean`: a mean of many."""
     scale: float = 0.0
@@ -120,15 +120,16 @@ class Claim:
     measured: str = ""
     """Name of a value that the study's `values` computes."""
     published: float | str | None = None
-    """The paper's number: itself, or where it stands in `published.toml`: the name of a `number`,
-    or `SERIES/CASE`."""
+    """The paper's number, or its place in `published.toml`: the name of a `number`, or
+    `SERIES/CASE`."""
     tolerance: float = 0.0
     why: str = ""
     """Reason for this tolerance, bound or direction."""
     because: str = ""
-    """Reason why it differs, if it does, or why it cannot be decided. Jinja."""
+    """Reason why the measured value differs, if it does, or why the claim cannot be decided.
+    Jinja."""
     switched: list[str] = field(default_factory=list)
-    """The runs that `because` rests on, each one switch away: `EXPERIMENT/CASE`."""
+    """Runs that support `because`, each with one change: `EXPERIMENT/CASE`."""
     remark: str = ""
     """Remark that is shown even if the claim agrees. Jinja."""
     unit: str = ""
@@ -143,14 +144,14 @@ class Claim:
     published_is: str = "run"
     """Kind of published value, for `number`: `run` for a run of the paper, `mean` for a mean."""
     scale: float = 0.0
-    """Size that relative limits refer to, where the published number is smaller: 0.2 for a share,
-    whose 25 % then are 0.05."""
+    """Reference value of relative limits if the published number is smaller: 0.2 for a share, of
+    which 25 % are 0.05."""
     use: str = ""
     """One of `USES`."""
     counts: str = ""
     """One of `NOT_COUNTED`; empty for a claim that counts."""
     part_of: str = ""
-    """Id of the claim or the rows that this one follows from: it is shown and not counted."""
+    """Id of the claim or rows from which this one follows, so that it is shown but not counted."""
 
     def __post_init__(self) -> None:
         name, published_is = FORMER.get(self.rule, (self.rule, self.published_is))

@@ -125,7 +125,7 @@ def command(
     if every:
         check_index(place)
     reports = []
-    # Read before the first is run: a wrong file should not cost an hour.
+    # All studies are read before the first is run, so that an invalid file is reported at once.
     for study in [load(one) for one in (names() if every else [name])]:
         home = place if out and not every else place / study.name
         try:

@@ -1,4 +1,4 @@
-"""Rules for values at several points, judged together by seeded resamples of the replications.
+"""Rules that judge values at several points together, by seeded resamples of the replications.
 
 - `curve`: rank correlation, slope and distance of the measured and the published curve. It agrees
   if all three are within their limits in 95 % of the resamples, and differs if one of them is

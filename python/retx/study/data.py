@@ -20,11 +20,11 @@ T = TypeVar("T")
 
 
 class StudyError(UsageError):
-    """A file of a study is wrong; the message says where and what."""
+    """A file of a study is invalid; the message says where and why."""
 
 
 class Printed(float):
-    """A number with its text, whose last digit shows its rounding."""
+    """Number with its text, whose last digit determines the rounding."""
 
     text: str
 
@@ -41,7 +41,7 @@ class Target:
 
     value: float
     rounding: float = 0.0
-    """Largest distance of the number that was rounded."""
+    """Maximum distance of the unrounded number."""
 
 
 def last_digit(value: float) -> float:
@@ -110,7 +110,7 @@ def build(made: type[T], values: object, where: str) -> T:
 
 
 def check_address(url: object) -> None:
-    """Refuses an address that would run as code in a report, such as `javascript:`.
+    """Refuses addresses that would be run as code in a report, such as `javascript:`.
 
     Raises:
         StudyError: The value is neither empty nor a web address.

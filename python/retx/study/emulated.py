@@ -1,10 +1,10 @@
 """Emulations of a study's experiments: the kernel's own TCP next to the simulations.
 
-Results are stored beside the report, in a file for each point: emulations need real time, an idle
-machine and a kernel that permits them, and a report must be reproducible without these. A run whose
-packets left too late is repeated, then left out; if emulation is impossible and no results are
-stored, the report says why. Lateness does not show how long hosts waited for a busy machine, so
-that the load of the machine is reported, too.
+Results are stored next to the report, in one file per point, because emulations require real time,
+an idle machine and a kernel that permits them, and a report must be reproducible without these. A
+run whose packets left too late is repeated, then left out; if emulation is impossible and no
+results are stored, the report says why. Lateness does not show how long hosts waited for a busy
+machine, so that the load of the machine is reported, too.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ EMULATIONS = "emulations"
 """Name of the directory next to the report."""
 LEFT_OUT = "left out by --emulations 0"
 AT_ONCE = 4
-"""Number of points emulated at a time. Flows of studies are slow; a late run is repeated."""
+"""Number of points emulated simultaneously. This is possible because the flows of studies are slow
+and late runs are repeated."""
 IDLE_LOAD = 1.0
-"""Load per core up to which no process waits long; it includes the emulation's own processes."""
+"""Load per core up to which no process waits long, including the processes of the emulation."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Found:
     """Results of the emulations of a point."""
 
     summaries: list[dict[str, Any]] = field(default_factory=list)
-    """Flows, links and `emulation` of the valid emulations."""
+    """Summaries of the valid emulations: flows, links and `emulation`."""
     left_out: int = 0
     """Number of emulations that were not valid at any attempt."""
     repeated: int = 0
@@ -83,7 +84,7 @@ class Found:
 def emulate_all(
     study: Study, points: list[Point], seed: int, out: Path | None
 ) -> dict[tuple[str, str], Found]:
-    """Makes the missing emulations, point by point.
+    """Runs the missing emulations, point by point.
 
     Raises:
         OSError: The results cannot be stored.
@@ -155,7 +156,7 @@ def _keep(kept: Path | None, point: Point, runs: list[dict[str, Any]]) -> None:
 
 
 def account(found: Mapping[str, Found]) -> str:
-    """Text for the note of a table: how an experiment's emulations, given by case, were made."""
+    """Text for the note of a table on how the emulations of an experiment (by case) were made."""
     refusals = {one.refused for one in found.values() if one.refused}
     summaries = [summary for one in found.values() for summary in one.summaries]
     return " ".join([*(_done(list(found.values()), summaries)), *map(_not_done, refusals)])

@@ -20,7 +20,7 @@ class Interval:
     high: float
 
     def holds(self, value: float) -> bool:
-        """True if the value is inside or at an end."""
+        """True if the value lies inside the interval or at one of its ends."""
         return self.low <= value <= self.high
 
 
@@ -35,13 +35,13 @@ class Estimate:
     single: Interval | None = None
     """Range of 95 % of single runs: by Student's t, or by rank for any distribution."""
     missing: int = 0
-    """Runs that have no such value, such as transfers that did not end."""
+    """Number of runs without a value, such as unfinished transfers."""
     ranked: bool = False
     """True if `single` is determined by rank."""
 
     @property
     def bounds(self) -> Interval:
-        """The confidence interval; the value itself without chance."""
+        """The confidence interval; for an exact value, the value itself."""
         return self.interval or Interval(self.mean, self.mean)
 
 
@@ -70,7 +70,7 @@ def estimate(
         return Estimate(mean, len(known), missing=missing)
     deviation = stdev(known)
     half = half_width(deviation, len(known), CONFIDENCE)
-    # The next run varies around the true mean, which itself is known up to `half`.
+    # A further run varies around the true mean, which is known within `half`.
     wide = half * sqrt(len(known) + 1)
     single = Interval(mean - wide if least is None else max(least, mean - wide), mean + wide)
     return Estimate(
@@ -98,7 +98,7 @@ def by_rank(values: Sequence[float]) -> Interval:
 def _pairs(
     values: Sequence[float | None], reference: Sequence[float | None]
 ) -> list[tuple[float, float] | None]:
-    """Pairs of runs; a reference without chance is paired with every run."""
+    """Pairs of runs; a deterministic reference is paired with every run."""
     if len(reference) == 1:
         reference = list(reference) * len(values)
     if len(values) == 1:
@@ -112,14 +112,14 @@ def _pairs(
 def paired_difference(
     values: Sequence[float | None], reference: Sequence[float | None]
 ) -> Estimate | None:
-    """Mean difference of runs that share their draws."""
+    """Mean difference between runs with the same draws."""
     return estimate([pair and pair[0] - pair[1] for pair in _pairs(values, reference)])
 
 
 def paired_ratio(
     values: Sequence[float | None], reference: Sequence[float | None]
 ) -> Estimate | None:
-    """Mean ratio (geometric) of runs that share their draws; the interval is that of the logs."""
+    """Geometric mean ratio of runs with the same draws; the interval is that of the logarithms."""
     logs = estimate([pair and log(pair[0] / pair[1]) for pair in _pairs(values, reference)])
     if logs is None:
         return None
@@ -144,7 +144,7 @@ def widened(found: Estimate, interval: Interval, tests: int) -> Interval:
     )
     below, above = found.mean - interval.low, interval.high - found.mean
     if interval.low > 0 and not isclose(below, above, rel_tol=1e-6):
-        # A ratio: its interval is that of the logarithms.
+        # For a ratio, the interval is computed from the logarithms.
         middle = log(found.mean)
         return Interval(
             exp(middle - factor * (middle - log(interval.low))),

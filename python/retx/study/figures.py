@@ -15,7 +15,8 @@ WIDTH_INCHES = 5.2
 """Width at which text of 9 points stays legible if a phone scales the figure to its screen."""
 
 THUMBNAIL_DPI = 40
-"""About 210 pixels of width: twice what a page shows, for screens with small pixels."""
+"""Resolution of a width of about 210 pixels: twice the displayed width, for high-resolution
+screens."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Figure:
     drawn: Drawn
     caption: str
     alt: str
-    """Description of the drawing, for those who cannot see it."""
+    """Description of the drawing, for readers who cannot see it."""
 
     def source(self) -> str:
         """The figure as the `src` of an image."""
@@ -40,7 +41,7 @@ class Figure:
         return f"data:image/png;base64,{b64encode(buffer.getvalue()).decode('ascii')}"
 
     def svg(self) -> bytes:
-        """The figure as a file. Letters are outlines, because a page contains no fonts."""
+        """The figure as an SVG file. Letters are outlines, because a page contains no fonts."""
         buffer = io.BytesIO()
         with mpl.rc_context(style.RC | {"svg.fonttype": "path"}):
             self.drawn.savefig(buffer, format="svg", metadata={"Date": None})

@@ -23,7 +23,7 @@ class Trial:
     """Score of each claim; 1 where it agrees."""
     means: dict[str, float | None]
     broken: tuple[str, ...] = ()
-    """Facts that the set-up contradicts; it is admitted only if there are none."""
+    """Facts that the set-up violates; it is admitted only if there are none."""
     draws: int = 0
     """Runs of each random point."""
 
@@ -35,8 +35,9 @@ class Trial:
     def net(self, without: Iterable[str] = ()) -> tuple[float, int, float]:
         """Sort key for the choice of a base.
 
-        Claims minus bent parameters come first, then many claims, then small distances of the
-        remaining claims: a bent parameter must win a claim, and one that does is kept.
+        The criteria, in this order: claims minus bent parameters, number of claims, small distances
+        of the other claims. A bent parameter must therefore gain at least one claim, and is kept if
+        it does.
         """
         left_out = set(without)
         agree = sum(name not in left_out for name in self.agreeing)
@@ -45,7 +46,7 @@ class Trial:
 
 
 def best(trials: Sequence[Trial], without: Iterable[str] = ()) -> Trial:
-    """The trial to use as base: the best admitted trial, otherwise the default."""
+    """The trial to use as base: the best admitted trial, or the default if none is admitted."""
     admitted = [trial for trial in trials if not trial.broken] or list(trials[:1])
     left_out = tuple(without)
     return max(admitted, key=lambda trial: (*trial.net(left_out), -trial.number))
@@ -88,9 +89,9 @@ def out_of_reach(
 
 
 def costs(trials: Sequence[Trial], base: Trial) -> dict[str, frozenset[str]]:
-    """Claims that would be lost for each claim that the base misses and another trial satisfies.
+    """Claims lost by another trial, for each claim that it satisfies and the base misses.
 
-    Of these trials, the one that loses fewest claims counts.
+    If several trials satisfy the claim, the one that loses the fewest claims is used.
     """
     found: dict[str, frozenset[str]] = {}
     for trial in trials:
@@ -104,7 +105,7 @@ def costs(trials: Sequence[Trial], base: Trial) -> dict[str, frozenset[str]]:
 
 
 def conflicts(trials: Sequence[Trial]) -> list[tuple[str, str]]:
-    """Pairs of claims that admitted trials satisfy separately, but none together."""
+    """Pairs of claims that admitted trials satisfy separately but never together."""
     sets = [trial.agreeing for trial in trials if not trial.broken]
     reached = sorted(frozenset().union(*sets))
     return [
@@ -113,7 +114,7 @@ def conflicts(trials: Sequence[Trial]) -> list[tuple[str, str]]:
 
 
 def leave_one_out(trials: Sequence[Trial], figures: Mapping[str, Sequence[str]]) -> tuple[int, int]:
-    """Claims that agree if each figure is judged at a base that was chosen without it.
+    """Number of claims that agree if each figure is judged at a base chosen without it.
 
     Args:
         trials: All trials.

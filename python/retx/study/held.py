@@ -25,13 +25,13 @@ from retx.study.rules import judge
 from retx.study.verdicts import Finding
 
 FUNCTION = "held_out"
-"""Name of a study's function that computes the values of these claims from single points."""
+"""Name of the function of a study that computes the values of these claims from single points."""
 UNCOUNTED_RULES = ("arithmetic", "undecidable")
 
 
 @dataclass(frozen=True)
 class Look:
-    """A set-up, with the verdicts on all claims at it."""
+    """A set-up with the verdicts on all claims."""
 
     change: str
     """The parameter that differs from the base, with its value; empty for the base."""
@@ -127,7 +127,8 @@ def looks(
             plan,
             derive=getattr(module, "quantities", None),
         )
-        # The first call has ones in the place of all numbers: no scatter, no correlation.
+        # In the first call all numbers are 1, so that variances are zero and correlations
+        # undefined.
         with np.errstate(invalid="ignore", divide="ignore"):
             found.append(Look(change, measured.run_asked(judged, known)))
         if progress:
@@ -136,7 +137,11 @@ def looks(
 
 
 def reasons(study: Study, found: Sequence[Look]) -> dict[str, dict[str, Any]]:
-    """Reasons of the held-out claims that differ at the base, as stored in `base.toml`."""
+    """Reasons for the difference of each held-out claim that differs from the paper at the base.
+
+    An entry, as stored in `base.toml`, says whether a change of one parameter would make the claim
+    agree, or how near it comes.
+    """
     base, *others = found
     searched = frozenset(calibrating(study))
     published = targets(study)

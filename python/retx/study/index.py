@@ -17,12 +17,12 @@ from retx.study.verdicts import Verdict
 
 NAME = "index.html"
 MARK = '<meta name="generator" content="retx study">'
-"""Text by which an earlier page of retx is recognised."""
+"""Text that identifies a page written by retx."""
 MARK_WITHIN = 2000
 
 
 def check_index(folder: Path) -> None:
-    """Refuses a path with a page that no study has written.
+    """Refuses a directory whose page was not written by a study.
 
     Raises:
         OSError: Such a page exists.
@@ -38,7 +38,7 @@ def check_index(folder: Path) -> None:
 
 
 def write_index(folder: Path, reports: Sequence[Report]) -> Path:
-    """Writes the page, and replaces an earlier one.
+    """Writes the page; an earlier one is replaced.
 
     Args:
         folder: Directory of the page, from which its links to the reports start.

@@ -66,7 +66,7 @@ class Case:
     set: dict[str, Any] = field(default_factory=dict)
     """Values by key in the scenario, as for `--set`."""
     builds_on: str | None = None
-    """Case of the same experiment whose settings apply here, too."""
+    """Case of the same experiment whose settings also apply here."""
     random: bool = True
     """False if the result is deterministic, so that one run suffices."""
     note: str = ""
@@ -84,38 +84,38 @@ class Experiment:
     cases: dict[str, Case]
     replications: dict[str, int]
     set: dict[str, Any] = field(default_factory=dict)
-    """Values that all cases set; those of the case come after them."""
+    """Values set in all cases, before those of the case."""
     reference: str | None = None
     """Case with which others are compared."""
     ranked: bool = False
     """True to determine the range of single runs by rank, for quantities far from a normal law."""
     grid: dict[str, Any] = field(default_factory=dict)
-    """Keys that vary besides the cases, as in a scenario's `[sweep]`; where the forms differ,
-    `{ quick = […], full = […] }` in the place of a list."""
+    """Keys that vary in addition to the cases, as in a scenario's `[sweep]`; if the forms differ,
+    `{ quick = […], full = […] }` instead of a list."""
     tables: list[str] = field(default_factory=list)
-    """Tables of single events to keep of every run, as for `retx sweep --table`."""
+    """Tables of single events that are kept for every run, as for `retx sweep --table`."""
     derive_from: list[str] = field(default_factory=list)
-    """Tables that `quantities` in figures.py reads, and that are not kept."""
+    """Tables that are read by `quantities` in figures.py, and not kept."""
     emulations: dict[str, int] = field(default_factory=dict)
     """Number of emulations of each case with this machine's kernel, by form."""
     quick: dict[str, Any] = field(default_factory=dict)
-    """Values that only the quick form sets, such as a shorter download."""
+    """Values set only in the quick form, such as a shorter download."""
 
     def overrides(self, case: str) -> dict[str, Any]:
-        """The values that a case sets, in this order, including inherited ones."""
+        """Values set by a case, in this order, including inherited ones."""
         this = self.cases[case]
         before = self.overrides(this.builds_on) if this.builds_on else self.set
-        # A table that a case sets anew comes after parts of it that were set before.
+        # If a case sets a whole table, parts of it that were set before are removed.
         return {key: it for key, it in before.items() if key not in this.set} | this.set
 
     def in_form(self, form: str) -> Experiment:
-        """The experiment as it is run in this form."""
+        """The experiment in this form."""
         common = self.set | self.quick if form == "quick" else self.set
         return replace(self, set=common, grid=_of_form(self.grid, form))
 
 
 def _of_form(value: Any, form: str) -> Any:  # noqa: ANN401
-    """A part of a grid, with the list for this form if the forms have separate lists."""
+    """Part of a grid; if the forms have separate lists, the list of this form."""
     if isinstance(value, dict):
         if set(value) == set(FORMS) and all(isinstance(it, list) for it in value.values()):
             return value[form]
@@ -154,12 +154,12 @@ class Study:
     """Set-up of the runs, where parameters are open."""
 
     def in_form(self, form: str) -> Study:
-        """The study as it is run in this form."""
+        """The study in this form."""
         experiments = {name: it.in_form(form) for name, it in self.experiments.items()}
         return replace(self, experiments=experiments)
 
     def criterion(self, claim: Claim) -> Criterion:
-        """The rule of a claim with the paper's numbers.
+        """The rule of a claim, with the paper's numbers.
 
         Raises:
             KeyError: published.toml does not contain them.
@@ -274,7 +274,7 @@ def _published(path: Path) -> Published:
 
 
 def _check(study: Study) -> None:
-    """Checks that names refer to existing objects."""
+    """Checks that all names refer to existing objects."""
     for experiment in study.experiments.values():
         here = f"{study.folder / 'study.toml'}: experiment.{experiment.name}"
         if not (study.folder / experiment.scenario).is_file():

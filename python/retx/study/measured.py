@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from retx.tuning.result import Tuning
 
 SHOWN = 32
-"""Number of single runs kept in memory with all their tables."""
+"""Maximum number of single runs kept in memory with all their tables."""
 
 Answer = TypeVar("Answer")
 At = Mapping[str, Any] | None
@@ -77,7 +77,7 @@ class Measured:
     study: Study
     plan: Plan
     derive: Function | None = None
-    """A study's `quantities`: more numbers of one run, from its tables."""
+    """The function `quantities` of a study, which derives numbers from the tables of one run."""
     shown: dict[tuple[str, str, int], retx.Result] = field(default_factory=dict)
     """Single runs, made again for figures."""
     _runs: Runs | None = None
@@ -88,7 +88,7 @@ class Measured:
         self.study = self.study.in_form(self.plan.form)
 
     def run_all(self, out: Path | None = None, progress: Progress = None) -> None:
-        """Runs every case of every experiment as one queue, then emulates, then searches.
+        """Runs all cases of all experiments in one queue, then the emulations, then the searches.
 
         Args:
             out: Directory in which results are stored; stored runs are not repeated.
@@ -112,7 +112,7 @@ class Measured:
         return Whole.of(self.study, Draws(self.plan.seed, counts), self.derive)
 
     def run_asked(self, compute: Callable[[Measured], Answer], known: Known) -> Answer:
-        """Computes a function after running only the points that it asks for.
+        """Computes a function after running only the points that it requests.
 
         Args:
             compute: Function, which is called twice.
@@ -139,7 +139,7 @@ class Measured:
         return self._searches[name]
 
     def search_command(self, name: str) -> str:
-        """Command that makes a search again, in the report's directory."""
+        """Command that repeats a search, in the report's directory."""
         return self.study.searches[name].command(self.plan.form, self.plan.seed)
 
     @property
@@ -207,7 +207,7 @@ class Measured:
         """Mean and intervals of a quantity; None if no run has a value."""
         what = self._experiment(experiment)
         values = self.values(experiment, case, quantity or what.quantity, at=at)
-        # Times, rates, shares and counts: none is ever negative.
+        # Times, rates, shares and counts are never negative.
         return estimate(values, least=0.0, ranked=what.ranked)
 
     def _to_emulate(self) -> list[Point]:
@@ -225,7 +225,7 @@ class Measured:
         return estimate(found.values(quantity or what.quantity), least=0.0, ranked=what.ranked)
 
     def emulations(self, experiment: str) -> str:
-        """Text for the note of a table: how an experiment's emulations were made, or why not."""
+        """Text for the note of a table on how an experiment's emulations were made, or why not."""
         cases = self._experiment(experiment).cases
         none = Found(refused=LEFT_OUT)
         return account({case: self._emulated.get((experiment, case), none) for case in cases})
@@ -233,7 +233,7 @@ class Measured:
     def quotient(
         self, experiment: str, case: str, above: str, below: str, *, at: At = None
     ) -> Estimate | None:
-        """Mean of one quantity over another, run by run."""
+        """Mean over the runs of the quotient of two quantities."""
         pairs = zip(
             self.values(experiment, case, above, at=at),
             self.values(experiment, case, below, at=at),
@@ -257,7 +257,7 @@ class Measured:
         *,
         at: At = None,
     ) -> Estimate | None:
-        """Difference of a quantity from that in the reference case, draw by draw."""
+        """Difference of a quantity from the reference case, paired by draws."""
         quantity = quantity or self._experiment(experiment).quantity
         return paired_difference(
             self.values(experiment, case, quantity, at=at),
@@ -273,7 +273,7 @@ class Measured:
         *,
         at: At = None,
     ) -> Estimate | None:
-        """Ratio of a quantity to that in the reference case, draw by draw."""
+        """Ratio of a quantity to the reference case, paired by draws."""
         quantity = quantity or self._experiment(experiment).quantity
         return paired_ratio(
             self.values(experiment, case, quantity, at=at),
@@ -281,7 +281,7 @@ class Measured:
         )
 
     def typical(self, experiment: str, case: str, *, at: At = None) -> int:
-        """The replication nearest to the mean, to be shown in a figure."""
+        """The replication nearest to the mean, for a figure."""
         quantity = self._experiment(experiment).quantity
         values = self.values(experiment, case, quantity, at=at)
         mean = self.mean(experiment, case, at=at)
@@ -304,13 +304,13 @@ class Measured:
                 progress=False,
             )
         found = self.shown[key]
-        # A figure asks for the same few runs again; values may ask for hundreds, once.
+        # Figures request the same few runs repeatedly; values may request hundreds of runs once.
         while len(self.shown) > SHOWN:
             del self.shown[next(iter(self.shown))]
         return found
 
     def command(self, experiment: str, case: str, *, at: At = None) -> str:
-        """Command that runs a case again, in the report's directory."""
+        """Command that repeats a case, in the report's directory."""
         what = self._experiment(experiment)
         words = ["retx", "run", f"scenarios/{what.scenario}", "--seed", str(self.plan.seed)]
         count = self.plan.replications_of(what, case)

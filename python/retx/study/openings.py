@@ -17,10 +17,10 @@ FILE = "open.toml"
 BASE = "base.toml"
 """The frozen set-up, written by `--freeze`."""
 TRIALS = "calibration"
-"""Directory beside the report: trials, one file for each state of the study."""
+"""Directory of the trials next to the report, with one file per state of the study."""
 DIGEST_DIGITS = 16
 CLAIMS_EACH = 3
-"""Least number of calibrating claims for each searched parameter."""
+"""Minimum number of calibrating claims per searched parameter."""
 
 Values = dict[str, Any]
 """A set-up: a value by the name of each open parameter."""
@@ -34,14 +34,15 @@ class Opening:
     asks: str
     """Question that the paper leaves open."""
     into: list[str]
-    """Scenarios, experiments, cases (`EXPERIMENT/CASE`) or searches in which it is set."""
+    """Scenarios, experiments, cases (`EXPERIMENT/CASE`) or searches in which the parameter is
+    set."""
     sets: dict[str, Any] = field(default_factory=dict)
     """Keys of the scenario, with `{}` for the value."""
     also: list[dict[str, Any]] = field(default_factory=list)
-    """Other places `{ in, sets }`, where the keys have other names."""
+    """Further places `{ in, sets }` in which the keys have other names."""
     values: list[dict[str, Any]] = field(default_factory=list)
-    """Choices `{ is, source }`; the first is the default. One that stands for several keys has them
-    as `sets`, and one that sets something else in each case as `at`: places `{ in, sets }`."""
+    """Choices `{ is, source }`; the first is the default. A choice with several keys lists them as
+    `sets`; a choice that differs between cases has `at`, a list of places `{ in, sets }`."""
     range: dict[str, Any] = field(default_factory=dict)
     """`{ from, to, default, unit, whole, scale }`."""
     source: str = ""
@@ -101,7 +102,7 @@ class Opening:
         return float(min(max((found - low) / (high - low), 0.0), 1.0))
 
     def places(self, value: Any) -> list[tuple[list[str], dict[str, Any]]]:  # noqa: ANN401
-        """Files to change, each with its keys to set."""
+        """Places to change, each with the keys to set."""
         unit = self.range.get("unit")
         shown = f"{value} {unit}" if unit else value
         chosen: dict[str, Any] = next((it for it in self.values if it["is"] == value), {})
@@ -138,7 +139,8 @@ class Budget:
     """Extent of a search in one form."""
 
     space: int
-    """Number of space-filling trials, besides the default and its variants with one change."""
+    """Number of space-filling trials, in addition to the default and its variants with one
+    change."""
     guided: int
     """Trials that Optuna's sampler proposes."""
     climb: int = 0
@@ -153,7 +155,8 @@ class Openings:
     facts: list[Fact]
     budgets: dict[str, Budget]
     draws: tuple[int, ...]
-    """Draws of each point: in a first judgement, and in trials that may become the best."""
+    """Number of draws of each point: in the first judgement, and in trials that may become the
+    best."""
 
     @property
     def default(self) -> Values:
@@ -254,8 +257,8 @@ def _check(study: Study, made: Openings, path: Path) -> None:
 
 
 LOOKED_AT = ("", "fitted")
-"""Uses of claims that a search may see: claims that count, and numbers used up by a fit. Without
-those, a change that fits a number would gain nothing.
+"""Values of `counts` of the claims that a search uses: counted claims, and numbers used by a fit,
+since otherwise a change that fits a number would gain nothing.
 """
 
 

@@ -1,4 +1,4 @@
-"""Overview of a report, figure by figure: reproduced, of the same shape, or neither."""
+"""Overview of a report by figures: each is reproduced, of the same shape, or neither."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from retx.study.verdicts import Judged, Tally, Verdict
 PLACE = re.compile(r"\b(figure|table|equation)s? (\d+[a-z]?|[IVX]+\b)", re.IGNORECASE)
 _ONE = r"(?:\d+[a-z]?|[IVX]+\b)"
 SEVERAL = re.compile(rf"\b(figure|table)s? ({_ONE})((?:(?:, | and | to ){_ONE})*)", re.IGNORECASE)
-"""Pattern of several places in a caption: “figure 3”, “figures 5c and 5d”, “figures 5 to 9”."""
+"""Pattern of one or several places in a caption: “figure 3”, “figures 5c and 5d”, “figures 5 to
+9”."""
 JOINTS = re.compile(rf"(, | and | to )({_ONE})")
 TEXT = "text"
 SHAPES = ("curve", "trend", "order", "direction")
@@ -28,7 +29,7 @@ class Place:
     """`reproduced`, `same shape`, `in part`, `not`, or `not judged`."""
     tally: Tally
     picture: Figure | None = None
-    """The figure in this report that shows the same."""
+    """The corresponding figure in this report."""
 
 
 def with_pictures(places: Iterable[Place], figures: Mapping[str, Figure]) -> list[Place]:

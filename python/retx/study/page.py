@@ -1,4 +1,4 @@
-"""Writes the page: texts that contain measured values, tables, figures, verdicts."""
+"""Writes the page of a report: texts with measured values, tables, figures and verdicts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MARKS = {
     Verdict.CONTRADICTS: ("contradicts", "⚡"),
     Verdict.UNDECIDED: ("undecided", "?"),
 }
-"""Class in the style sheet, and a sign that is clear without colour."""
+"""Class in the style sheet, and a sign that is clear without colours."""
 
 
 class Writer:
@@ -138,7 +138,7 @@ def number(value: float | None, digits: int | None = None) -> str:
 
 
 def plain(value: float) -> str:
-    """A number with its original digits, such as a number of the paper."""
+    """Text of a number with its original digits, such as a number of the paper."""
     text = f"{value:.10g}"
     if "e" in text:
         return _scientific(text)
@@ -220,13 +220,13 @@ def doubt_text(value: Doubt, runs: int) -> str:
     said = f"The interval reaches across {plain(value.bound)}: these {runs} runs do not settle it"
     if value.runs is None or value.runs >= MANY_RUNS:
         return f"{said}, and no affordable number would."
-    # More digits than the interval itself is known to would say too much.
+    # The interval is not known to more digits.
     digits = max(0, floor(log10(value.runs)) - 1)
     return f"{said}; about {number(round(value.runs, -digits))} would."
 
 
 def verdict_mark(value: Verdict) -> Markup:
-    """The verdict as a coloured mark with its words."""
+    """The verdict as a coloured mark with a text."""
     style, sign = MARKS[value]
     return Markup(
         '<span class="verdict {}"><b aria-hidden="true">{}</b> <span>{}</span></span>'

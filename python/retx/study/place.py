@@ -1,4 +1,4 @@
-"""Directory of a report, which is written completely or not at all, and of its runs.
+"""Directory of a report and its runs. A report is written completely or not at all.
 
     DIR/report.html, summary.json, tables/, scenarios/
     DIR/runs/        results of the runs: a sweep's directory, kept when a report is replaced
@@ -7,8 +7,8 @@
     DIR/calibration/ trials of joint calibrations, likewise
 
 A report is written into `DIR/.partial`. When all files are on the disk, the old page is removed
-first and the new one is moved last: a page thus always matches the files beside it. Files that no
-report writes are never removed: `check_ours` refuses a directory that contains one.
+first and the new one is moved last: a page therefore always matches the other files. Foreign files
+are never removed: `check_ours` refuses a directory that contains one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ KINDS = {(TABLES, ".csv"), (SCENARIOS, ".toml")}
 
 
 def is_report_file(name: PurePosixPath) -> bool:
-    """True for a permitted path of a report's file, relative to the report's directory."""
+    """True if a report may write a file at this path, relative to its directory."""
     folder, kind = str(name.parent), (str(name.parent), name.suffix)
     return name.name in {PAGE, SUMMARY} if folder == "." else kind in KINDS
 
@@ -71,7 +71,7 @@ def _take_place(partial: Path, folder: Path) -> None:
 
 
 def check_ours(folder: Path) -> None:
-    """Refuses a directory with files that no study writes.
+    """Refuses a directory with files that are not written by studies.
 
     Raises:
         OSError: Such a file is there.
@@ -103,5 +103,5 @@ def _foreign(folder: Path) -> str | None:
 
 
 def _is_own_below(top: str) -> IsOwn:
-    """Check for a report's own files, by their paths below a folder of the report."""
+    """Function that recognises the files of a report by their paths below one of its folders."""
     return lambda name: is_report_file(PurePosixPath(top, name))

@@ -19,12 +19,12 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Points:
-    """One number of each run at each point; the n-th runs of all points share their draws."""
+    """One number for each run at each point; the n-th runs of all points have the same draws."""
 
     runs: Mapping[str, Sequence[float | None]]
-    """Numbers by point, in the order of the axis; None if a run has none."""
+    """Numbers by point, in the order of the axis; None for a run without a number."""
     geometric: bool = False
-    """True if means are geometric, as for ratios."""
+    """True to use geometric means, as for ratios."""
 
     @property
     def x(self) -> Array:

@@ -38,12 +38,12 @@ class Report:
     folder: Path
     tables: dict[str, Table]
     rows: dict[str, list[Judged]]
-    """Verdicts on rows, by the id of the claim of several rows."""
+    """Verdicts on rows, by the id of their claim."""
     claims: list[Judged]
 
     @property
     def everything(self) -> list[Judged]:
-        """All verdicts: on rows, then on claims."""
+        """All verdicts, first on rows, then on claims."""
         return [*(line for lines in self.rows.values() for line in lines), *self.claims]
 
     @property
@@ -59,7 +59,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Computed:
-    """Values, tables and figures that the study's own functions compute from the runs."""
+    """Values, tables and figures that functions of the study compute from the runs."""
 
     values: dict[str, Estimate | Points]
     tables: dict[str, Table]
@@ -69,8 +69,8 @@ class Computed:
 def reproduce(study: Study, plan: Plan, folder: Path) -> Report:
     """Runs every experiment and writes the report.
 
-    Results of runs are stored beside it, in `runs`: an interrupted reproduction continues, and with
-    more replications stored runs are not repeated.
+    Results of runs are stored next to it, in `runs`: an interrupted reproduction continues, and
+    stored runs are not repeated if more replications are requested.
 
     Args:
         study: The study to reproduce.
@@ -100,7 +100,7 @@ def reproduce(study: Study, plan: Plan, folder: Path) -> Report:
 
 
 def module_of(study: Study) -> ModuleType:
-    """The study's figures.py as part of a package, so that it can import files beside it."""
+    """The study's figures.py as part of a package, so that it can import neighbouring files."""
     path = study.folder / "figures.py"
     if not path.is_file():
         raise StudyError(f"{path}: a study needs this file")
@@ -112,7 +112,7 @@ def module_of(study: Study) -> ModuleType:
     for loaded in [key for key in sys.modules if key == name or key.startswith(f"{name}.")]:
         del sys.modules[loaded]  # of another folder of the same name
     sys.modules[name] = module
-    # The folder may be read-only, and is no place for caches.
+    # No caches are written into the folder, which may be read-only.
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         spec.loader.exec_module(module)
@@ -127,7 +127,7 @@ def module_of(study: Study) -> ModuleType:
 def computed_values(
     module: ModuleType, measured: Measured, function: str = "values"
 ) -> dict[str, Estimate | Points]:
-    """Named values of a study's function; of `values` if no function of that name exists."""
+    """Named values from a function of the study; from `values` if there is no such function."""
     compute = getattr(module, function, module.values)
     return {
         name: value if isinstance(value, Estimate | Points) else exact(value)
@@ -237,7 +237,7 @@ def _reach(study: Study, claim: str, finding: Finding) -> str:
 
 
 def _shown(claim: Claim | Rows, finding: Finding) -> str:
-    """Reason why a claim is shown, but not counted."""
+    """Reason why a claim is shown but not counted."""
     if claim.part_of:
         return f"part of {claim.part_of}"
     arithmetic = isinstance(claim, Claim) and claim.rule == "arithmetic"
@@ -247,7 +247,7 @@ def _shown(claim: Claim | Rows, finding: Finding) -> str:
 
 
 def _command(claim: Claim, measured: Measured) -> str:
-    """Command that runs a claim again; empty without runs."""
+    """Command that repeats the runs of a claim; empty without runs."""
     if not claim.experiment:
         return ""
     varied = measured.sweep(claim.experiment).keys

@@ -2,16 +2,16 @@
 
 - `number`: a published number. A single run of the paper (`published_is = "run"`) agrees if it is
   within the range of 95 % of our single runs and our mean is within 25 % of it; it differs if it is
-  far from all of our runs; otherwise single runs vary too much for a verdict. For a mean, or
-  without randomness, our interval must be within the tolerance.
+  outside this range; otherwise single runs vary too much for a verdict. For a mean, or without
+  randomness, our interval must be within the tolerance.
 - `at_least`, `at_most`: our interval is on the claimed side of a bound.
 - `direction`: above or below a neutral value, by at least a quarter of the published effect.
 - `order`, `trend`, `curve`: see `retx.study.curves`.
 - `arithmetic`: the paper's number is recomputed from other numbers of the paper.
 - `undecidable`: the paper does not state the necessary information.
 
-Every rule takes the rounding of a printed number into account; a bound typed into claims.toml is
-the study's own, and is exact.
+Every rule takes the rounding of a printed number into account; a bound that is written in
+claims.toml is set by the study, and is exact.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FORMER = {
     "within": ("number", "mean"),
     "undecided": ("undecidable", ""),
 }
-"""Names of rules in older studies, with what they are now."""
+"""Former names of rules, with the current names."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Criterion:
     published_is: str = "run"
     tolerance: float = 0.0
     scale: float = 0.0
-    """Size that relative limits refer to where the published number is smaller."""
+    """Reference value of relative limits if the published number is smaller."""
     claimed: str = ""
 
 
@@ -111,7 +111,7 @@ def _number(
     slack = limits.number * max(abs(target.value), criterion.scale)
     short = max(0.0, abs(measured.mean - target.value) - target.rounding)
     if measured.single is None or criterion.published_is == "mean":
-        # A tolerance of the study's own is never wider than that of all numbers.
+        # A tolerance set by the study cannot be wider than the general one.
         allowed = min(criterion.tolerance, slack) + target.rounding
         within = Interval(target.value - allowed, target.value + allowed)
         miss = max(0.0, abs(measured.mean - target.value) / allowed - 1) if allowed else short
@@ -131,8 +131,8 @@ def _number(
 
 
 def _by_interval(found: Interval, within: Interval) -> Verdict:
-    """Verdict by an interval: agrees inside, differs outside, otherwise not settled."""
-    # Rounding of binary fractions is no difference.
+    """Verdict by an interval: agrees if inside, differs if outside, otherwise not settled."""
+    # Rounding errors of binary fractions must not count as differences.
     least = 1e-9 * max(abs(within.low), abs(within.high))
     if within.low - least <= found.low and found.high <= within.high + least:
         return Verdict.AGREES

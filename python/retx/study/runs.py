@@ -1,8 +1,8 @@
-"""Runs all experiments of a study as one queue, and returns their results.
+"""Runs all experiments of a study in one queue, and returns the results.
 
 A study is a sweep whose points are its experiments' cases, crossed with their grids. Results are
-stored in a directory beside the report, under a key of everything that a run depends on: scenario,
-seed, recorded tables, code that derives quantities, and engine.
+stored in a directory next to the report, under a hash of everything that a run depends on:
+scenario, seed, recorded tables, code that derives quantities, and engine.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class Whole:
-    """All experiments as one plan, and the separate plan of each."""
+    """Joint plan of all experiments, and the separate plan of each."""
 
     prepared: Prepared
     plans: dict[str, Plan]
@@ -114,7 +114,7 @@ def _prepared(
 
 
 def _named(key: str, recording: Recording) -> str:
-    """Plan whose points are also named by their recordings."""
+    """Key of a point that also depends on its recorded tables."""
     digest = recording.derive.digest if recording.derive else ""
     if not (recording.tables or digest):
         return key
@@ -123,7 +123,7 @@ def _named(key: str, recording: Recording) -> str:
 
 
 def _joined(plans: Mapping[str, Plan]) -> Plan:
-    """One plan for all experiments; a key that an experiment does not vary has no value."""
+    """Joint plan of all experiments; keys that an experiment does not vary have no value."""
     varied = list(dict.fromkeys(key for plan in plans.values() for key in plan.grid.keys))
     points: list[tuple[Any, ...]] = []
     for name, plan in plans.items():
@@ -168,7 +168,7 @@ class Runs:
             table = self._read(name)
             if table is None:
                 return None
-            # More replications may be there from an earlier time.
+            # The store may contain more replications from earlier calls.
             kept = table.join(most, on="key", how="inner", maintain_order="left")
             chosen: pl.DataFrame = kept.filter(pl.col("replication") < pl.col("most")).drop("most")
             return chosen
@@ -202,7 +202,7 @@ class Runs:
         return key, plan.counts[plan.keys.index(key)] or 1
 
     def values(self, key: str, count: int, quantity: str) -> Values | None:
-        """A quantity of each run of a point; None when there is no such quantity."""
+        """Values of a quantity in each run of a point; None if the quantity does not exist."""
         own = self._parts(DERIVED, "quantity").get((key, quantity))
         if own is not None:
             return _in_order(own, "value", count)
@@ -215,7 +215,7 @@ class Runs:
         return None
 
     def _parts(self, table: str, *by: str) -> dict[tuple[Any, ...], pl.DataFrame]:
-        """A table in parts, one for each point and name."""
+        """A table, split by point and name."""
         if table not in self._series:
             whole = self._read(table)
             self._series[table] = (
@@ -244,13 +244,13 @@ def _places(kind: str, name: str) -> list[tuple[str, tuple[str, ...], tuple[str,
 
 
 def _same(there: object, wanted: object) -> bool:
-    """True if two values agree to nine digits, the precision of a range."""
+    """True if two values agree to nine digits, which is the precision of a range."""
     if isinstance(there, float) and isinstance(wanted, int | float):
         return isclose(there, wanted, rel_tol=1e-8)
     return there == wanted
 
 
 def _in_order(part: pl.DataFrame, column: str, count: int) -> Values:
-    """Values by replication; None if a run has none."""
+    """Values by replication; None for a run without a value."""
     values = dict(zip(part["replication"].to_list(), part[column].to_list(), strict=True))
     return [values.get(replication) for replication in range(count)]

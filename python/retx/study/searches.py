@@ -26,7 +26,7 @@ DIGEST_DIGITS = 16
 
 @dataclass(frozen=True)
 class Search:
-    """Values of scenario keys that serve an objective best."""
+    """Search for the values of scenario keys that optimise an objective."""
 
     name: str
     title: str
@@ -50,7 +50,7 @@ class Search:
         return dict(parsed(f"{key}={values}") for key, values in self.vary.items())
 
     def found(self, folder: Path, form: str, seed: int, out: Path | None) -> Tuning | None:
-        """Makes a search, or continues an earlier one; None if Optuna is not installed.
+        """Runs a search, or continues an earlier one; None if Optuna is not installed.
 
         Args:
             folder: Directory of the study.
@@ -83,7 +83,7 @@ class Search:
         digest = hashlib.sha256(text.encode()).hexdigest()[:DIGEST_DIGITS]
         own = out / f"{self.name}-{digest}.db"
         out.mkdir(parents=True, exist_ok=True)
-        # SQLite keeps a journal, and `tune` a lock, beside the file.
+        # SQLite writes a journal, and `tune` a lock, next to the file.
         ours = (
             rf"{re.escape(self.name)}-[0-9a-f]{{{DIGEST_DIGITS}}}\.db(\.lock|-journal|-wal|-shm)?"
         )
@@ -94,7 +94,7 @@ class Search:
         return own
 
     def command(self, form: str, seed: int) -> str:
-        """Command that makes the same search, in the report's directory."""
+        """Command that repeats the search, in the report's directory."""
         words = ["retx", "tune", f"scenarios/{self.scenario}"]
         for key, values in self.vary.items():
             words += ["--vary", f"{key}={values}"]

@@ -1,4 +1,4 @@
-"""The set-up of a report's runs: the default, the frozen base, or a trial."""
+"""Set-up of the runs of a report: the default, the frozen base, or a trial."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def at_set_up(study: Study, wanted: str | None, plan: Plan, home: Path) -> Study
         study: The study, as its files define it.
         wanted: `default`, `base`, the number of a trial, or None for the base where there is one.
         plan: Form and seed, which identify the trials.
-        home: Directory of the report, beside which trials are stored.
+        home: Directory of the report, in which trials are stored.
 
     Raises:
         UsageError: The set-up does not exist.

@@ -1,4 +1,4 @@
-"""Reasons by case, and the runs that support them, each with one change: `EXPERIMENT/CASE`."""
+"""Reasons by case, and the runs `EXPERIMENT/CASE` that support them, each with one change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of a report: with intervals for the page, as plain numbers for CSV."""
+"""Tables of a report: with intervals on the page, and as plain numbers in CSV."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def write_csv(table: Table, path: Path) -> None:
     flat: list[dict[str, Any]] = [{} for _ in table.rows]
     for column in table.columns:
         cells = [_flat(column, row.get(column.key)) for row in table.rows]
-        # The longest cell names all parts: an exact value has no interval.
+        # The longest cell has the names of all parts, since exact values have no interval.
         names += max(cells, key=len).keys()
         for line, cell in zip(flat, cells, strict=True):
             line |= cell
@@ -152,7 +152,7 @@ def by_case(
 
 
 def effects(measured: Measured, name: str, quantity: str | None = None) -> Table:
-    """Every case of an experiment compared with its reference, paired draw by draw."""
+    """All cases of an experiment compared with their reference, paired by draws."""
     experiment = measured.study.experiments[name]
     reference = experiment.reference
     if reference is None:

@@ -1,4 +1,4 @@
-"""Output of `retx study`: the tables, the verdicts, and where the report lies."""
+"""Output of `retx study`: tables, verdicts, and the path of the report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def print_report(report: Report) -> None:
 
 
 def print_index(page: Path) -> None:
-    """Prints the path of the page over all reports."""
+    """Prints the path of the page that lists all reports."""
     console().print(f"All reports: {page.resolve()}", soft_wrap=True)
 
 

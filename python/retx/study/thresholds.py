@@ -1,7 +1,6 @@
 """Thresholds of the verdict rules, in one place, each with its reason.
 
-They are conventions. `Thresholds.scaled` makes one of them wider or narrower, to see which verdicts
-depend on it.
+They are conventions. `Thresholds.scaled` changes one of them, to show which verdicts depend on it.
 """
 
 from __future__ import annotations
@@ -14,30 +13,32 @@ class Thresholds:
     """Limits within which measured and published numbers agree."""
 
     number: float = 0.25
-    """Relative distance of our mean from a published number. One run of a paper says little about
-    its mean; beyond a quarter a reader would call two numbers different. It also caps the
+    """Maximum relative distance of our mean from a published number. One run of a paper says little
+    about its mean; beyond a quarter a reader would call two numbers different. It also caps the
     tolerances that a study gives for itself.
     """
     effect: float = 0.25
-    """Part of a published effect that ours must reach: a smaller effect counts as another one, even
-    if its sign is settled.
+    """Minimum of our effect, as a fraction of the published one: a smaller effect does not count as
+    the same, even if its sign is settled.
     """
     least_effect: float = 0.05
-    """Least relative effect where the paper prints none: less cannot be read off a figure."""
+    """Minimum relative effect if the paper states none: smaller effects are not visible in a
+    figure."""
     level: float = 0.10
-    """Relative change over the whole range up to which a curve is level: in a printed figure such a
+    """Maximum relative change over the whole range of a level curve: in a printed figure such a
     line looks flat.
     """
     rank: float = 0.8
-    """Least rank correlation of two curves (Spearman). With five points one pair of neighbours may
-    be swapped, and hardly two.
+    """Minimum rank correlation of two curves (Spearman). Of five points, one pair of neighbours may
+    be swapped, but hardly two.
     """
     monotone: float = 0.6
-    """Least Kendall's tau of a curve that rises or falls: four of five pairs of points in order."""
+    """Minimum of Kendall's tau for a curve that rises or falls: four of five pairs of points are in
+    order."""
     slope: float = 2.0
-    """Largest factor between two slopes, up or down."""
+    """Maximum ratio of two slopes, in either direction."""
     distance: float = 0.25
-    """Largest distance of two curves: root mean square of ln(measured/published)."""
+    """Maximum distance of two curves: root mean square of ln(measured/published)."""
     reversed: float = 0.02
     """Relative difference from which the reverse of a claimed order counts as settled."""
 
@@ -57,9 +58,10 @@ class Thresholds:
 THRESHOLDS = Thresholds()
 NAMES = tuple(field.name for field in fields(Thresholds))
 SETTLED = 0.95
-"""Share of the resamples in which a test on a curve must hold, or fail, to be settled."""
+"""Share of the resamples in which a test on a curve must have the same outcome for a verdict."""
 RESAMPLES = 1000
 FLAT = 0.10
-"""Published curves whose range is less than this share of their mean have no order to compare."""
+"""Rank and slope are not tested if the range of the published curve is below this share of its
+mean."""
 LEAST_POINTS = 4
-"""Fewest points with which a curve has a shape: half of all random orders of three would agree."""
+"""Minimum number of points of a curve: of the random orders of three points, half would agree."""

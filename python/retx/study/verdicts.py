@@ -1,4 +1,4 @@
-"""Verdicts on claims, and how many of each a report has."""
+"""Verdicts on claims, and the number of each in a report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NEAR = 0.9
 
 @dataclass(frozen=True)
 class Finding:
-    """Verdict by one rule, with the deciding numbers."""
+    """Verdict by one rule, with the numbers that decide it."""
 
     verdict: Verdict
     measured: Estimate | None
@@ -42,7 +42,7 @@ class Finding:
     said: str = ""
     """Reason in words, if numbers alone do not show it."""
     unit: str = ""
-    """Unit of `measured`, if it is another one than the claim's."""
+    """Unit of `measured`, if it differs from the unit of the claim."""
 
     @property
     def score(self) -> float:
@@ -56,8 +56,8 @@ class Doubt:
 
     bound: float
     runs: int | None
-    """Number of runs with which the interval would end at the bound, if the mean stays; None if
-    the mean is the bound itself."""
+    """Number of runs at which the interval would end at the bound if the mean stayed the same; None
+    if the mean equals the bound."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Judged:
     why: str = ""
     because: str = ""
     switched: tuple[str, ...] = ()
-    """Labels of the runs that `because` rests on."""
+    """Labels of the runs that support `because`."""
     remark: str = ""
     rule: str = "number"
     command: str = ""
@@ -90,11 +90,12 @@ class Judged:
     use: str = ""
     """`calibrate`, `held out`, or neither."""
     shown: str = ""
-    """Reason why the claim is shown, not counted, such as `fitted`; empty for one that counts."""
+    """Reason why the claim is shown but not counted, such as `fitted`; empty for a counted
+    claim."""
     reach: str = ""
-    """Sentence on whether the search for the set-up reached a claim that the set-up misses."""
+    """Sentence on whether the search found a set-up that satisfies a claim missed by this one."""
     ours: bool = False
-    """The bound is the study's own, not the paper's."""
+    """True if the bound was set by the study, not by the paper."""
 
     @property
     def counted(self) -> bool:
@@ -108,9 +109,9 @@ class Tally:
 
     verdicts: dict[Verdict, int]
     shown: dict[str, int]
-    """Claims that are shown and not counted, by the reason."""
+    """Number of claims that are shown but not counted, by reason."""
     ours: int
-    """Counted claims whose bound is the study's own."""
+    """Number of counted claims whose bound was set by the study."""
 
     @classmethod
     def of(cls, everything: Iterable[Judged]) -> Tally:
@@ -128,7 +129,7 @@ class Tally:
         return cls(found, shown, ours)
 
     def __getitem__(self, kind: Verdict) -> int:
-        """Number of claims with this verdict, without those that are shown and not counted."""
+        """Number of counted claims with this verdict."""
         return self.verdicts[kind]
 
     @property
@@ -175,7 +176,7 @@ _PLURAL = {
 
 
 def doubt(bounds: tuple[float, ...], measured: Estimate | None) -> Doubt | None:
-    """Doubt about a verdict whose interval contains the bound that decides; None without doubt."""
+    """Doubt about a verdict whose interval contains the deciding bound; None without doubt."""
     if measured is None or measured.interval is None:
         return None
     inside = [bound for bound in bounds if across(measured.interval, bound)]
@@ -185,7 +186,7 @@ def doubt(bounds: tuple[float, ...], measured: Estimate | None) -> Doubt | None:
     distance = abs(measured.mean - bound)
     ends = measured.interval
     side = measured.mean - ends.low if bound < measured.mean else ends.high - measured.mean
-    # The interval shrinks with the root of the number of runs.
+    # The width of the interval is inversely proportional to the square root of the number of runs.
     return Doubt(bound, ceil(measured.n * (side / distance) ** 2) if distance > 0 else None)
 
 

@@ -29,12 +29,12 @@ FIRST_GUESS_S = 0.02
 """Assumed duration of a run, before one has ended."""
 RUNS_PER_BLOCK = 5000
 AHEAD = 2
-"""Number of blocks per thread of the cluster that run or wait there."""
+"""Number of blocks per thread of the cluster that are running or waiting there."""
 CONNECT_S = 15
 
 
 class ClusterError(_native.RunError):
-    """The cluster has failed; the message says why."""
+    """Failure of the cluster; the message says why."""
 
 
 class Cluster:
@@ -56,7 +56,7 @@ class Cluster:
         (recording,) = set(prepared.recordings.values())
         self._tables = recording.tables
         self._first: deque[tuple[int, int, int]] = deque()
-        """A first run of each point, which tells the cost of the others."""
+        """The first run of each point, which shows the cost of its other runs."""
         self._rest: list[tuple[int, int, int]] = []
         self._sorted = True
         self._costs: dict[int, float] = {}
@@ -102,7 +102,7 @@ class Cluster:
         self._client.close()
 
     def _fill(self) -> None:
-        """Submits work for the next seconds to the cluster."""
+        """Submits the work of the next seconds to the cluster."""
         threads = sum(self._client.nthreads().values()) or 1
         while len(self._under_way) < AHEAD * threads and (self._first or self._rest):
             orders = self._block()
@@ -113,7 +113,7 @@ class Cluster:
             future.add_done_callback(self._finished.put)
 
     def _block(self) -> list[Order]:
-        """Next runs: first one run of each point, then the most expensive runs."""
+        """The next runs: at first one run of each point, then the most expensive runs."""
         if not self._first and not self._sorted:
             self._rest.sort(key=lambda rest: self._cost(rest[0]))
             self._sorted = True
@@ -177,7 +177,8 @@ def _connected(address: str) -> Any:  # noqa: ANN401
     except ModuleNotFoundError:
         raise UsageError(f"--dask needs Dask: {install_command('dask')}") from None
     try:
-        # Before a client is made: one that cannot be connected waits for a loop that never runs.
+        # The address is checked before a client is created: a client that cannot connect would wait
+        # for a loop that never runs.
         parse_host_port(parse_address(address)[1])
         connect: Any = Client  # its types are not complete
         return connect(address, timeout=CONNECT_S, name="retx", set_as_default=False)

@@ -1,7 +1,7 @@
 """Quantities that a user function derives from each run when it is complete.
 
-The function gets the tables of one run, including those of single packets, and returns numbers by
-name. Only these are stored, so that even a sweep with a million segments per run stays small.
+The function receives the tables of one run, including those of single packets, and returns numbers
+by name. Only these are stored, so that even a sweep with a million segments per run stays small.
 """
 
 from __future__ import annotations
@@ -130,11 +130,11 @@ Function = Callable[[RunTables], Mapping[str, float | None]]
 
 @dataclass(frozen=True)
 class Derive:
-    """Function that derives quantities from each run, and the tables that it reads."""
+    """A function that derives quantities from each run, and the tables that it reads."""
 
     function: Function
     reads: tuple[str, ...] = ()
-    """Tables of single events that the function looks at."""
+    """Tables of single events that the function reads."""
 
     @cached_property
     def digest(self) -> str:
@@ -240,7 +240,7 @@ def _compiled(code: CodeType) -> tuple[object, ...]:
 
 
 def _files(first: Path) -> list[Path]:
-    """A file of code, and the files of its folder that it imports, recursively."""
+    """A file of code, and the files in its folder that it imports, recursively."""
     found, todo = [first], [first]
     while todo:
         path = todo.pop()

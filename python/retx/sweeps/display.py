@@ -1,4 +1,4 @@
-"""Display of a running sweep: progress, speed, and current estimates."""
+"""Display of a running sweep: progress, speed and current estimates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ METRIC = "goodput_bit_s"
 SHOWN = 8
 REFRESH_S = 0.5
 LOG_S = 60.0
-"""Interval between two lines if the output is no terminal."""
+"""Interval between lines if the output is not a terminal."""
 
 
 class Display:
@@ -50,7 +50,7 @@ class Display:
 
 
 class Log(Display):
-    """A line per minute, for log files."""
+    """Display for log files: one line per minute."""
 
     def __init__(self) -> None:
         self._started = self._printed = time.monotonic()
@@ -76,7 +76,7 @@ class _Callback(Display):
 
 
 class Terminal(Display):
-    """Bar with rate and remaining time, above the widest intervals."""
+    """Display on a terminal: a bar with rate and remaining time, above the widest intervals."""
 
     def __init__(self, plan: Plan) -> None:
         from rich.live import Live

@@ -1,4 +1,4 @@
-"""Figures of a sweep by the name of their kind; unspecified parts are derived from the sweep."""
+"""Figures of a sweep by kind; unspecified properties are derived from the sweep."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ METRIC = "goodput_bit_s"
 
 @dataclass(frozen=True)
 class Asked:
-    """Requested figure; None and empty values are derived from the sweep."""
+    """Request for a figure; None and empty values are derived from the sweep."""
 
     metric: str = METRIC
     x: str | None = None
@@ -36,7 +36,7 @@ class Asked:
     where: Sequence[str] = ()
     """`KEY=VALUE`: only these points."""
     models: Sequence[str] = ()
-    """Closed forms to draw beside the measured values."""
+    """Closed forms to draw in addition to the measured values."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def draw(found: Sweep, kind: str, asked: Asked) -> Figure:
 
 
 def axes_of(found: Sweep, kind: str, asked: Asked) -> Axes:
-    """Parameters on the axes, derived from the grid alone, before any run.
+    """Parameters on the axes, derived from the grid alone, before any runs.
 
     Raises:
         UsageError: The figure shows fewer keys than vary, or needs more.
@@ -202,7 +202,7 @@ def _two(varying: Sequence[str], asked: Asked) -> tuple[str, str]:
 
 
 def _numbers_first(grid: pl.DataFrame, keys: Sequence[str], by: str | None) -> str:
-    """Key for the axis: numbers before names, keys with more values first."""
+    """Key for the axis: numeric keys are preferred, then keys with more values."""
     from retx.plots.metric import Places
 
     free = [key for key in keys if key != by]
@@ -218,7 +218,7 @@ def _only_one(keys: Sequence[str]) -> str | None:
 
 
 def _of_flows(table: pl.DataFrame, asked: Asked) -> str | None:
-    """A curve for each flow if there are several."""
+    """The column `name`, for a curve per flow, if there are several flows."""
     return "name" if asked.flow is None and table["name"].n_unique() > 1 else None
 
 

@@ -1,4 +1,4 @@
-"""Conversion of the table `[sweep]` to the points of its grid."""
+"""Converts the table `[sweep]` to the points of its grid."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ CASE = "case"
 
 @dataclass(frozen=True)
 class Case:
-    """Named point: several keys with a value each, from `[[sweep.case]]`."""
+    """Named point: values of several keys, from `[[sweep.case]]`."""
 
     name: str
     set: Mapping[str, Any] = field(default_factory=dict)
     """Values by their key in the scenario."""
     replications: int | None = None
-    """Runs of this case, instead of the sweep's number: 1 if nothing is random."""
+    """Number of runs of this case, if it differs from that of the sweep: 1 if nothing is random."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Grid:
     """Cases; if there are any, the first key is `CASE`."""
 
     def changes(self) -> Iterator[list[tuple[str, str]]]:
-        """Settings of each point, as `--set` takes them; those of its case come first."""
+        """Settings of each point, in the form of `--set`; those of its case come first."""
         # Values come back again and again.
         texts: dict[int, str] = {}
         cases = {case.name: override_pairs(case.set) for case in self.cases}
@@ -74,7 +74,7 @@ class Grid:
             yield [*first, *((key, text(value)) for key, value in rest)]
 
     def own_replications(self) -> tuple[int | None, ...]:
-        """Number of runs set by the case of each point; None if it sets none."""
+        """Number of runs set by the case of each point; None if it sets no number."""
         said = {case.name: case.replications for case in self.cases}
         return tuple(said.get(point[0]) if said else None for point in self.points)
 
@@ -87,7 +87,7 @@ class Grid:
 
 
 def read_grid(table: Mapping[str, Any], cases: Sequence[Case] | None = None) -> Grid:
-    """Grid of a `[sweep]`; NumPy arrays and ranges of Python are lists, too.
+    """Grid of a `[sweep]`; NumPy arrays and Python ranges are accepted as lists.
 
     Args:
         table: Content of `[sweep]`.
@@ -146,10 +146,10 @@ def _side_by_side(axis: dict[str, list[Any]]) -> tuple[tuple[str, ...], list[Poi
 
 
 def _distinct(points: Iterable[Point]) -> tuple[Point, ...]:
-    """Points without duplicates, whose runs would have the same draws."""
+    """Points without duplicates, since their runs would have the same draws."""
 
     def seen_as(value: object) -> object:
-        # 1 and 1.0 are one number; to Python true is 1, too.
+        # 1 and 1.0 are the same number, but true, which equals 1 in Python, is not.
         number = isinstance(value, int | float) and not isinstance(value, bool)
         return value if value is None or number else toml_value(value)
 

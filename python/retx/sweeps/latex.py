@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from retx.sweeps.result import Sweep
 
 ALSO = ("name", "direction")
-"""Further columns that tell rows apart; left out if they do not."""
+"""Further columns that may distinguish rows; omitted if they do not."""
 
 
 def sweep_latex(
@@ -42,7 +42,7 @@ def sweep_latex(
 
 
 def _heads(found: Sweep) -> dict[str, str]:
-    """Heads of the columns of keys, equal to the labels of axes."""
+    """Headings of the columns of keys, equal to the labels of axes."""
     base = found.scenario_toml
     scenario = resolve(base) if base else None
     return {key: label.text() for key, label in labels(found.keys, scenario).items()}

@@ -21,7 +21,7 @@ class Executor(Protocol):
         """Adds replications of a point."""
 
     def take(self, timeout_s: float) -> tuple[Sequence[_native.Batch], bool, Sequence[Failed]]:
-        """Batches completed since the last call; true if nothing is left to do; failed runs.
+        """Batches completed since the last call; true if no runs remain; failed runs.
 
         The call waits until everything is done, a run has failed, or `timeout_s` has passed; it
         may return
@@ -39,7 +39,7 @@ class Local:
         self._scenarios = list(prepared.scenarios.values())
         recordings = [prepared.recordings[key] for key in prepared.scenarios]
         kinds = {recording: kind for kind, recording in enumerate(dict.fromkeys(recordings))}
-        # Samples come of themselves where the scenario has an interval.
+        # Samples are recorded whenever the scenario has an interval.
         self._recorded = [(list(it.tables), kinds[it]) for it in recordings]
         self._pool = _native.Pool(
             _native.Control(), threads=threads, user_code=prepared.has_user_code

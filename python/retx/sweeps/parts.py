@@ -1,7 +1,7 @@
-"""Parts of a sweep: a folder of Parquet files with a list of their runs and checksums.
+"""Parts of a sweep: each is a folder of Parquet files with a list of their runs and checksums.
 
-Parts are written atomically: under a temporary name, flushed to the disk, and renamed. The name is
-a hash of runs, tables and engine, so that damage to the list is also detected.
+Parts are written atomically: under a temporary name, flushed to the disk, and renamed. The name of
+a part is a hash of its runs, tables and engine, so that damage to the list is also detected.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 LIST = "part.json"
 NOT_AS_WRITTEN = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
-"""Errors from reading JSON that retx did not write, or that is damaged."""
+"""Errors from reading JSON that is damaged or was not written by retx."""
 RUNS_MAX = 10_000_000
-"""Far more runs than a part ever gets."""
+"""Limit for the number of runs of a part, far above any real one."""
 ASIDE = "aside"
 """Folder for damaged parts and foreign files, next to the folder of the parts."""
 NAME_DIGITS = 32
 NAME = re.compile(rf"[0-9a-f]{{{NAME_DIGITS}}}")
 """The name of a part."""
 LEFT_BEHIND = re.compile(rf"\.{NAME.pattern}\.[a-z0-9_]{{8}}\.(partial|old)")
-"""Name of a part that was being written or replaced when its process ended."""
+"""Pattern of the name of a part that was being written or replaced when its process ended."""
 
 Runs = dict[str, list[list[int]]]
 """Ranges of replications by the key of a point, each as its first replication and its length."""
@@ -92,14 +92,15 @@ def write_part(folder: Path, tables: Mapping[str, Table], engine: str) -> Part:
     names = sorted(tables)
     path = folder / _name(runs, names, engine)
     if path.exists():
-        # A part's name says which runs it holds, and in which order.
+        # The name of a part depends on its runs and their order.
         with suppress(DamagedPartError):
             return check_part(path)
         move_aside(path, folder.parent / ASIDE)
     with new_directory(path) as directory:
         files: dict[str, dict[str, Any]] = {}
         for name in names:
-            # Written to memory first, so that the checksum is that of the intended content.
+            # The file is written to memory first, so that the checksum belongs to the intended
+            # content.
             content = tables[name].parquet()
             (directory / f"{name}.parquet").write_bytes(content)
             checksum = hashlib.sha256(content).hexdigest()
@@ -111,7 +112,7 @@ def write_part(folder: Path, tables: Mapping[str, Table], engine: str) -> Part:
 
 
 def is_part(path: Path, name: re.Pattern[str] = NAME) -> bool:
-    """True for a folder that only retx can have created: not a link, and with a part's name."""
+    """True for a folder that only retx can have made: not a link, and with the name of a part."""
     return bool(name.fullmatch(path.name)) and path.is_dir() and not path.is_symlink()
 
 
@@ -191,7 +192,7 @@ def _check_rows(file: Path, count: int) -> None:
 
 
 def joined(parts: Sequence[Part], name: str) -> pl.DataFrame | None:
-    """A table of several parts, each run once; None if no part has the table."""
+    """A table of several parts, with each run once; None if no part has the table."""
     import polars as pl
 
     frames, seen = [], set[tuple[str, int]]()

@@ -13,7 +13,7 @@ from retx.sweeps.parts import ASIDE
 
 PLAN, SCENARIO, PARTS, LOCK = "sweep.json", "scenario.toml", "parts", "lock"
 TABULATED = "tables"
-"""The folder for tables of all runs with the columns of the grid."""
+"""Folder for the tables of all runs, with the columns of the grid."""
 PARTIAL = ".partial"
 
 
@@ -22,7 +22,7 @@ class StoreError(UsageError):
 
 
 def check_ours(path: Path) -> None:
-    """Refuses a directory with files that no sweep writes."""
+    """Refuses a directory with files that are not written by sweeps."""
     if not path.exists():
         return
     if not path.is_dir():
@@ -49,7 +49,7 @@ def is_left_behind(path: Path) -> bool:
 
 
 def locked(path: Path) -> IO[str]:
-    """Lock of a directory; the system releases it when this process ends for any reason."""
+    """Lock of a directory; the system releases it when this process ends, for any reason."""
     lock = (path / LOCK).open("a+", encoding="utf-8")
     if not _taken(lock):
         lock.seek(0)

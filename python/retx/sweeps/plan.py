@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from retx.user_code import Place
 
 REPLICATIONS = 30
-"""Runs of each point, if no number is given."""
+"""Default number of runs of each point."""
 FIRST_REPLICATIONS = 10
-"""Runs before the precision is first checked (`until`): an interval of fewer runs is unreliable."""
+"""Number of runs before the first check of the precision (`until`): the interval of fewer runs is
+unreliable."""
 KEY_DIGITS = 32
 WITHOUT_WARMUP = 'warmup = "0 s"\n'
-"""Line for no warm-up in a scenario with every value written out."""
+"""Line of a resolved scenario without warm-up."""
 TABLES = (
     "samples", "link_samples", "segments", "acks", "drops", "episodes", "exchanges", "limits",
 )  # fmt: skip
@@ -47,7 +48,7 @@ class Plan:
 
     grid: Grid
     keys: tuple[str, ...]
-    """Key of each point: a hash of the resolved scenario, its seed and code of the user's own."""
+    """Key of each point: a hash of its resolved scenario, seed and user code."""
     replications: int
     tables: tuple[str, ...] = ()
     engine: str = _native.ENGINE
@@ -56,9 +57,9 @@ class Plan:
     derived: str = ""
     """Digest of the code that derives quantities from each run; empty if there is none."""
     counts: tuple[int | None, ...] = ()
-    """Number of runs of each point with a number of its own; None for others."""
+    """Number of runs of each point whose case sets it; None for the other points."""
     single: bool = True
-    """False where points are of several scenarios, as a study's."""
+    """False if the points belong to several scenarios, as in a study."""
 
     @property
     def until(self) -> Until | None:
@@ -67,7 +68,7 @@ class Plan:
 
     @cached_property
     def _own(self) -> dict[str, int]:
-        """Replications of points with their own number, by key."""
+        """Number of runs of the points whose case sets it, by key."""
         said: dict[str, list[int | None]] = {}
         for key, count in zip(self.keys, self.counts, strict=bool(self.counts)):
             said.setdefault(key, []).append(count)
@@ -78,7 +79,7 @@ class Plan:
         }
 
     def first(self, key: str) -> int:
-        """Number of runs of a point; with `until`, of its first runs."""
+        """Number of runs of a point; with `until`, the number before the first check."""
         return self._own.get(key, self.replications)
 
     def most(self, key: str) -> int:
@@ -163,22 +164,22 @@ class Recording:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Tables that are recorded, to be kept or only for `derive`."""
+        """All recorded tables, including those that only `derive` reads."""
         wanted = {*self.keep, *(self.derive.reads if self.derive else ())}
         return tuple(name for name in TABLES if name in wanted)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Plan with its scenarios and recorded tables, by key."""
+    """A plan, with its scenarios and recorded tables by key."""
 
     plan: Plan
     scenarios: dict[str, _native.Scenario]
     recordings: dict[str, Recording]
     unknown: list[str] = field(default_factory=list)
-    """Classes that cannot be recognised as unchanged in a later process."""
+    """Classes of which a later process cannot know whether they have changed."""
     warms_up: bool = False
-    """True if a point has a warmup, within which a run may end."""
+    """True if a point has a warm-up, so that a run may end within it."""
     classes: Mapping[Place, type] = field(default_factory=dict)
     """User classes that the points name, by file and name."""
 
@@ -190,7 +191,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Request of a caller; None stands for the value of the scenario's `[sweep]`."""
+    """Request of a caller; None selects the value of the scenario's `[sweep]`."""
 
     grid: Mapping[str, Any] | None = None
     replications: int | None = None

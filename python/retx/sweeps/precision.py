@@ -33,7 +33,7 @@ NAMES = {"flows": flow_names, "links": link_names}
 
 @dataclass(frozen=True)
 class Metric:
-    """Quantity of a run: a column of one flow, of every flow, or of a link's direction."""
+    """Quantity of a run: a column of one flow, of every flow, or of one direction of a link."""
 
     table: str
     column: str
@@ -62,7 +62,7 @@ class Metric:
         )
 
     def check(self, scenarios: Iterable[_native.Scenario]) -> None:
-        """Refuses a name that no run will have.
+        """Refuses names that no run will have.
 
         Args:
             scenarios: Scenarios of all points.

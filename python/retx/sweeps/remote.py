@@ -25,11 +25,11 @@ class Order:
 
 
 class UnfitWorkerError(Exception):
-    """A worker would give other results, or none; the message says why."""
+    """A worker that would give other results, or none; the message says why."""
 
 
 class RunFailedError(Exception):
-    """A run failed: point, replication, reason, and where user code failed."""
+    """Failure of a run: point, replication, reason, and place of an error in user code."""
 
 
 def run_block(
@@ -69,12 +69,13 @@ def _parsed(order: Order, find: Loaded | None) -> _native.Scenario:
     try:
         return _native.parse(order.scenario, "", [], find)
     except (_native.UserCodeError, _native.ScenarioError) as error:
-        # The constructor of a class, which has succeeded where the sweep was started.
+        # Error in the constructor of a class, which had succeeded on the machine that started the
+        # sweep.
         raise _run_failed(order.point, order.first, error) from None
 
 
 def _run_failed(point: int, replication: int, error: Exception) -> RunFailedError:
-    """The error as plain data: the user's exceptions need not be known where they arrive."""
+    """The error as plain data, since exceptions of the user may be unknown to the receiver."""
     cause = error.__cause__ if isinstance(error, _native.UserCodeError) else None
     if cause is None:
         return RunFailedError(point, replication, str(error), None)
@@ -91,6 +92,6 @@ class RemoteUserError(Exception):
 
     @classmethod
     def of(cls, frames: list[tuple[str, int, str]], text: str) -> RemoteUserError:
-        """The exception, with the lines of the files on this machine."""
+        """The exception, with the lines of code from the files on this machine."""
         lines = StackSummary.from_list([FrameSummary(*frame) for frame in frames]).format()
         return cls("".join(["Traceback (in a worker, most recent call last):\n", *lines, text]))

@@ -40,7 +40,7 @@ class Sweep:
 
     @property
     def points(self) -> pl.DataFrame:
-        """Table like `grid`, with the number of each point and the key of its runs on the disk.
+        """Table like `grid`, with the number of each point and the key of its stored runs.
 
         Columns: `point`, the keys of the grid, `key`.
         """
@@ -172,13 +172,13 @@ class Sweep:
         *,
         confidence: float = 0.95,
     ) -> pl.DataFrame:
-        """Difference of `a` from `b`, run by run: runs of one replication share their draws.
+        """Difference between `a` and `b`, run by run: runs of one replication have the same draws.
 
         Columns: the other keys of the grid, `name`, `n`, `difference` (mean of a − b) with `low`
         and `high`, `ratio` (geometric mean of a / b) with `ratio_low` and `ratio_high`, and `p`
-        (two-sided, that the mean difference is 0; Student's t). Where several rows are compared,
-        some of them differ by chance alone: `comparisons` says how many there are, `p_holm` and
-        `low_all`, `high_all` (Bonferroni) hold for all rows at once.
+        (two-sided, that the mean difference is 0; Student's t). Of many compared rows, some differ
+        by chance alone: `comparisons` is the number of rows; `p_holm`, and `low_all` and `high_all`
+        (Bonferroni), hold for all rows simultaneously.
 
         Args:
             a: First setting: a value of a key, or values by their keys.
@@ -264,7 +264,7 @@ class Sweep:
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Every table that was kept, by name."""
+        """All tables that were kept, by name."""
         own = [DERIVED] if self._plan.derived else []
         names = ("runs", *SUMMARIES, *self._plan.tables, *own)
         return {name: getattr(self, name) for name in names if self._read(name) is not None}

@@ -1,4 +1,4 @@
-"""`retx.sweep`: plans a sweep, runs it, and continues an interrupted one."""
+"""`retx.sweep`: plans and runs a sweep, and continues an interrupted one."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ def sweep_prepared(
 ) -> Sweep:
     """Runs a sweep of resolved points; see `sweep`.
 
-    A `metric` that no run will have is refused before the first. `tabulate` writes the tables of
-    `tabulated` into the directory.
+    A `metric` that no run will have is refused before the first run. `tabulate` writes the tables
+    of `tabulated` into the directory.
     """
     threads, target = _checked_threads(threads, dask), place("out", out)
     plan = prepared.plan
@@ -150,11 +150,11 @@ def sweep_prepared(
 def run_study(
     prepared: Prepared, out: Path | None, threads: int | None, progress: Progress
 ) -> Reader:
-    """Runs the points of several scenarios as one queue; returns the reader of the tables.
+    """Runs the points of several scenarios in one queue; returns a reader of the tables.
 
     Args:
         prepared: All points.
-        out: Directory to keep the results in, also for later calls.
+        out: Directory in which results are kept, also for later calls.
         threads: As for `sweep`.
         progress: As for `sweep`.
     """
@@ -215,7 +215,7 @@ def _store(plan: Plan, path: Path | None, force: bool) -> Iterator[Store]:
 
 
 def tables_of(store: Store) -> Reader:
-    """Reader of the tables, for use once the store is closed."""
+    """Reader of the tables, for use after the store is closed."""
     if isinstance(store, Directory):
         parts = store.parts
         return lambda name: joined(parts, name)
@@ -306,14 +306,14 @@ class Execution:
     def _derived(self, batch: _native.Batch) -> _native.Batch:
         """Batch with the quantities derived from its runs."""
         first, *_ = batch.runs()
-        # All runs of a batch are recorded alike.
+        # All runs of a batch record the same tables.
         recording = self._recordings[first[0]]
         if recording.derive is None:
             return batch
         return recording.derive.applied(batch, recording.keep, self._scenarios, self._place)
 
     def _decide(self, point: int) -> None:
-        """Adds runs where a point is not precise enough."""
+        """Adds runs if a point is not yet precise enough."""
         until = None if self._fixed[point] else self._plan.until
         while until and self.precision and not self._left[point]:
             count = self._targets[point]

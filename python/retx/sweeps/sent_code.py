@@ -1,7 +1,7 @@
-"""User code on its way to the workers of a cluster.
+"""Sends user code to the workers of a cluster.
 
-The classes and the user's own modules that they use are sent by value, so that a worker needs no
-file of them. Installed packages are sent by name; a worker must have the same versions.
+Classes, and the user modules that they use, are sent by value, so that workers do not need their
+files. Installed packages are sent by name; workers must have the same versions.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from retx.user_code import Found, Place, constructor
 
 @dataclass(frozen=True)
 class SentCode:
-    """Classes, and what a worker needs to run them as this machine does."""
+    """Classes, with the information that a worker needs to run them like this machine."""
 
     classes: bytes
     """Pickled classes, by file and name."""
     versions: tuple[tuple[str, str], ...]
-    """Versions of Python and of the installed packages that the classes use, by name."""
+    """Versions, by name, of Python and of the installed packages that the classes use."""
 
     def load(self) -> Loaded:
-        """The classes, in a worker.
+        """Loads the classes in a worker.
 
         Raises:
             UnfitWorkerError: The worker lacks something that the classes need.
@@ -61,7 +61,7 @@ class Loaded:
         self._classes = classes
 
     def __call__(self, kind: str, file: str | None, name: str, parameters: str) -> Found:
-        """The class; its checks were made where the sweep was started."""
+        """Returns the class, which was checked on the machine that started the sweep."""
         return file, *constructor(kind, self._classes[file, name], parameters)
 
 
@@ -100,7 +100,7 @@ def sent_code(classes: Mapping[Place, type]) -> SentCode | None:
 
 
 def _pickler(content: io.BytesIO) -> Any:  # noqa: ANN401
-    """Pickler that sends the user's own modules by value, and notes the packages in use."""
+    """Pickler that sends user modules by value, and records the packages in use."""
     import cloudpickle
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
@@ -113,7 +113,7 @@ def _pickler(content: io.BytesIO) -> Any:  # noqa: ANN401
             if isinstance(value, ModuleType | type | FunctionType | BuiltinFunctionType):
                 self._note(value)
             if isinstance(value, CodeType):
-                # cloudpickle leaves out the file's name, which tracebacks show.
+                # cloudpickle omits the file name, which tracebacks need.
                 return marshal.loads, (marshal.dumps(value),)
             return super().reducer_override(value)
 
@@ -130,9 +130,9 @@ def _pickler(content: io.BytesIO) -> Any:  # noqa: ANN401
                 self._check_imports(value)
 
         def _check_imports(self, function: FunctionType) -> None:
-            """Notes packages that a function imports when it runs.
+            """Records packages that a function imports when it runs.
 
-            A module of the user's own would be missing on a worker, or be another one.
+            User modules are refused: on a worker they would be missing, or differ.
             """
             for name, is_relative in _imports(function.__code__):
                 top = name.partition(".")[0]
@@ -151,7 +151,7 @@ def _imports(code: CodeType) -> Iterator[tuple[str, bool]]:
     instructions = list(dis.get_instructions(code))
     for index, instruction in enumerate(instructions):
         if instruction.opname == "IMPORT_NAME":
-            # The level and the names to import are loaded before.
+            # The two instructions before load the level and the names to import.
             yield str(instruction.argval), instructions[index - 2].argval != 0
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -159,7 +159,7 @@ def _imports(code: CodeType) -> Iterator[tuple[str, bool]]:
 
 
 def _is_installed_top(top: str) -> bool:
-    """True for modules that are not the user's, also before they are imported."""
+    """True for modules that do not belong to the user, also before they are imported."""
     if is_installed(top):
         return True
     try:

@@ -42,7 +42,7 @@ class Status:
     plan: Plan
     parts: list[Part]
     damaged: list[str]
-    """Faults that were found, with the file's path."""
+    """Faults, each with the path of the file."""
     running: bool
 
     @property
@@ -52,7 +52,7 @@ class Status:
 
     @property
     def planned(self) -> int:
-        """Number of runs known to be needed: with `until`, the first ones of each point."""
+        """Number of runs known to be needed; with `until`, the first runs of each point."""
         return self.plan.planned
 
     @property
@@ -67,7 +67,7 @@ class Status:
 
 
 def sweep_status(directory: str | os.PathLike[str]) -> Status:
-    """Reads the state of a directory without changing it.
+    """Reads the state of a sweep's directory without changing it.
 
     Raises:
         OSError: The directory does not exist.
@@ -107,7 +107,7 @@ def read_plan(path: Path) -> Plan:
 
 
 def sound_parts(path: Path) -> list[Part]:
-    """All parts of a sweep.
+    """All parts of a sweep, after a check that they are intact.
 
     Raises:
         StoreError: A part is damaged.
@@ -144,14 +144,14 @@ def clear(path: Path) -> None:
 
 
 def _is_own(name: PurePosixPath) -> bool:
-    """True for a file of a sweep, by its path in the sweep's directory."""
+    """True for the path of a file of a sweep, relative to its directory."""
     match name.parts:
         case (first,):
             return first in {PLAN, SCENARIO, LOCK} or is_left_behind(Path(first))
         case (folder, file) if folder == TABULATED:
             return is_table_file(PurePosixPath(file))
         case (folder, part, file) if folder in {PARTS, ASIDE}:
-            # Damaged parts of one name are told apart by a number.
+            # A number distinguishes damaged parts with the same name.
             named = NAME.match(part) if folder == ASIDE else NAME.fullmatch(part)
             return bool(named or LEFT_BEHIND.fullmatch(part)) and is_part_file(PurePosixPath(file))
     return False

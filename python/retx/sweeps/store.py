@@ -1,4 +1,4 @@
-"""Storage for the results of a sweep: in memory, or in a directory that survives a crash.
+"""Storage of the results of a sweep: in memory, or in a directory that survives a crash.
 
     DIR/sweep.json      the plan: points, replications, tables, engine
     DIR/scenario.toml   the scenario, resolved
@@ -11,7 +11,7 @@
 At the end the parts are rewritten in the order of the plan, so that the files of a sweep depend
 neither on interruptions nor on the number of machines.
 
-Other files in `DIR/parts` are neither read nor removed (see `removal`).
+Foreign files in `DIR/parts` are neither read nor removed (see `removal`).
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ RUNS_PER_PART_WITH_TABLES = 500
 """Maximum number of runs in a part that has tables of single packets."""
 
 Done = dict[str, set[int]]
-"""Replications by the key of their point."""
+"""Completed replications by the key of their point."""
 
 Say = Callable[[str], None]
-"""Function that is called with messages for the user."""
+"""Function called with messages for the user."""
 
 
 class Memory:
-    """Keeps results in memory for the life of the process."""
+    """Store in memory, for the lifetime of the process."""
 
     def __init__(self, keys: Sequence[str]) -> None:
         self._keys = list(keys)
@@ -80,7 +80,7 @@ class Memory:
         """Completes the store after the last run."""
 
     def table(self, name: str) -> pl.DataFrame | None:
-        """A table of all runs, once complete; None if there is none."""
+        """A table of all runs, for a complete store; None if the table does not exist."""
         if self._pending:
             self._joined = _joined_batches(self._pending, self._keys)
             self._pending = []
@@ -93,7 +93,7 @@ class Memory:
 
 
 class Directory:
-    """Keeps results in a directory, for one sweep at a time.
+    """Store in a directory, for one sweep at a time.
 
     Args:
         path: New or existing directory of the sweep.
@@ -145,14 +145,14 @@ class Directory:
             _check_planned(self.path, parts, self._plan)
         else:
             parts = _usable(self.path, parts, self._plan, say)
-        # From here on the directory is this plan's.
+        # From this point the directory belongs to this plan.
         clear_tables(self.path)
         for stranger in strangers:
             say(f"{stranger}: retx did not write this; it is left alone")
         for path, fault in damaged:
             kept = move_aside(path, self.path / ASIDE)
             say(f"{fault}: the part is damaged and its runs are done again; it is kept in {kept}")
-        # A killed sweep leaves parts half written, and parts that were giving way to others.
+        # A killed sweep leaves incomplete parts, and parts that were being replaced.
         for path in self._parts_path.iterdir():
             if is_part(path, LEFT_BEHIND):
                 remove_own(path, is_part_file)
@@ -182,7 +182,7 @@ class Directory:
         self._parts = _merged(self._parts_path, self._parts, self._plan)
 
     def table(self, name: str) -> pl.DataFrame | None:
-        """A table of all runs; None if there is none."""
+        """A table of all runs; None if it does not exist."""
         return joined(self._parts, name)
 
     def close(self) -> None:
@@ -201,7 +201,7 @@ def _joined_batches(
 
 
 def _merged(folder: Path, parts: list[Part], plan: Plan) -> list[Part]:
-    """Redistributes the stored runs over parts in a way that depends on the plan alone."""
+    """Redistributes the stored runs over parts; the result depends on the plan alone."""
     order = {key: index for index, key in enumerate(dict.fromkeys(plan.keys))}
     size = RUNS_PER_PART_WITH_TABLES if plan.tables else RUNS_PER_PART
     if len(parts) == 1 and parts[0].count <= size:
@@ -222,7 +222,7 @@ def _merged(folder: Path, parts: list[Part], plan: Plan) -> list[Part]:
                 if name in part.tables
             ]
             table = _native.merged(files, list(order))
-            # Points may keep different tables, so that a part may lack some.
+            # Points may keep different tables, so that parts may lack some of them.
             if len(table) or name in plan.tables:
                 tables[name] = table
         merged.append(write_part(folder, tables, plan.engine))
@@ -267,7 +267,7 @@ def _survey(folder: Path) -> tuple[list[Part], list[tuple[Path, str]], list[Path
 
 
 def _needed(parts: list[Part]) -> list[Part]:
-    """Parts without those whose runs others contain, as after an interruption during merging."""
+    """Parts whose runs are not all in other parts, which is possible after an interrupted merge."""
     needed, seen = [], set[tuple[str, int]]()
     for part in sorted(parts, key=lambda part: (-part.count, part.path.name)):
         runs = set(part.each())
@@ -305,7 +305,7 @@ def _check_same(path: Path, earlier: Plan, plan: Plan) -> None:
 
 
 def _usable(path: Path, parts: list[Part], plan: Plan, say: Say) -> list[Part]:
-    """Parts made by this engine; others are reported."""
+    """Parts that were made by this engine; others are reported."""
     others = [part for part in parts if part.engine != plan.engine]
     if others:
         count = sum(part.count for part in others)
@@ -327,7 +327,7 @@ def _usable(path: Path, parts: list[Part], plan: Plan, say: Say) -> list[Part]:
 
 
 def _check_planned(path: Path, parts: list[Part], plan: Plan) -> None:
-    """Checks that every existing run belongs to the plan, so that none is dropped or mixed in."""
+    """Checks that all existing runs belong to the plan, so that no run is dropped or mixed in."""
     for part in parts:
         if part.engine != plan.engine:
             raise StoreError(

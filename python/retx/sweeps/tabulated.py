@@ -1,9 +1,10 @@
 """Tables of a complete sweep for other programs: `DIR/tables`, one Parquet file each.
 
-`points` has the grid: `point`, a column for each key, and `key`, by which the files in `DIR/parts`
-name a point. `runs`, `flows`, `links` and the other summaries have the columns of the grid already.
-Tables of single events, such as `segments`, are large: they remain in the parts, to be joined by
-`key`. A continued sweep first removes the tables, and writes them again when it is complete.
+`points` contains the grid: `point`, a column for each key, and `key`, which identifies points in
+the files of `DIR/parts`. `runs`, `flows`, `links` and the other summaries contain the columns of
+the grid. Tables of single events, such as `segments`, are large: they remain in the parts, and can
+be joined by `key`. A continued sweep first removes the tables, and writes them again when it is
+complete.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ NAMES = ("points", "runs", "flows", "links", "wlans", "stations", "relays", "der
 FILE = re.compile(
     rf"(?:({'|'.join(NAMES)})|\.({'|'.join(NAMES)})\.[a-z0-9_]{{8}}\.partial)\.parquet"
 )
-"""Pattern of a table's file, or of one that was being written when its process ended."""
+"""Pattern of the file of a table, including one that was being written when its process ended."""
 
 
 def is_table_file(name: PurePosixPath) -> bool:
-    """True for a file name that retx writes there."""
+    """True for the name of a file that retx writes there."""
     return bool(FILE.fullmatch(str(name)))
 
 

@@ -1,4 +1,4 @@
-"""Runs of a sweep that ended within their warmup."""
+"""Counts runs of a sweep that ended within their warm-up."""
 
 from __future__ import annotations
 

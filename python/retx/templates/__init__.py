@@ -17,7 +17,7 @@ def names() -> list[str]:
 
 
 def text(name: str) -> str:
-    """Text of a template, with `FILE` as the placeholder of its file name.
+    """Text of a template, with `FILE` as a placeholder for the file name.
 
     Raises:
         UsageError: The template is unknown.
@@ -42,5 +42,5 @@ def _files() -> Iterator[tuple[str, str]]:
 
 
 def _summary(found: str) -> str:
-    """First sentence of the comment at the top."""
+    """First sentence of the comment at the top of a template."""
     return found.splitlines()[0].removeprefix("# ").partition(". ")[0] + "."

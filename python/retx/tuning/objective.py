@@ -36,7 +36,7 @@ class Objective:
     maximise: bool
 
     def check(self, flows: Sequence[str]) -> None:
-        """Refuses an objective that no trial can have.
+        """Refuses an objective that no trial can have a value of.
 
         Args:
             flows: Names of all possible flows.
@@ -57,12 +57,12 @@ class Objective:
             raise UsageError(f"objective {self.name!r}: no flow {flow!r}; there is {listed(flows)}")
 
     def value(self, runs: Replications) -> float | None:
-        """Mean over the replications; None if a flow has no value, as when unfinished."""
+        """Mean over the replications; None if a flow has no value, such as an unfinished one."""
         flows = runs.flows
         each = flows.group_by("replication", maintain_order=True)
         if self.name == "goodput":
             goodput = pl.col("goodput_bit_s")
-            # A run in which nothing was measured has no sum.
+            # The sum is null for a run in which nothing was measured.
             sums = each.agg(pl.when(goodput.count() > 0).then(goodput.sum()))
             return _mean(sums["goodput_bit_s"])
         if self.name == "fairness":
@@ -83,7 +83,8 @@ class Objective:
 
 
 def _mean(values: pl.Series) -> float | None:
-    # A mean over those that ended would make a setting look good under which some never do.
+    # A mean over the finished flows alone would favour settings under which some flows never
+    # finish.
     return (
         None if values.null_count() or not values.len() else float(values.cast(pl.Float64).mean())
     )

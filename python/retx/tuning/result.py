@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Tuning:
-    """Trials, the best of them, and the objective over the varied values."""
+    """Result of a tuning: the trials, the best of them, and figures of the objective."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Tuning:
 
     @property
     def units(self) -> dict[str, str]:
-        """Units of the varied keys: `ms` if the table has milliseconds; empty without a unit."""
+        """Units of the varied keys, such as `ms` for a column in milliseconds; empty if none."""
         return {key: getattr(values, "unit", "") for key, values in self._space.items()}
 
     @cached_property
@@ -84,7 +84,7 @@ class Tuning:
         return front.head(1) if len(names) == 1 else front.sort(names)
 
     def overrides(self, trial: int | None = None) -> dict[str, Any]:
-        """Values of a trial as `retx.run` takes them; of the best trial by default.
+        """Values of a trial as overrides for `retx.run`; of the best trial by default.
 
         Raises:
             UsageError: No trial has a value, or the trial is unknown.

@@ -1,4 +1,4 @@
-"""The search: asks for values, runs the scenario, and reports the result."""
+"""The search: chooses values, runs the scenario, and records the results."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 from retx.source import Scenario
 
 STARTUP_TRIALS = 10
-"""Drawn at random before the sampler learns from what it has seen."""
+"""Number of random trials before the sampler uses earlier results."""
 SEEDS = 2**32
-"""The sampler of each trial takes the next one."""
+"""Number of seeds; the sampler of each trial uses the next seed."""
 
 Report = Callable[[int, int], None]
 
@@ -111,7 +111,7 @@ def tune(
         nonlocal made, unmeasured
         own = {key: one.written(one.suggest(trial, key)) for key, one in space.items()}
         with warnings.catch_warnings():
-            # These trials are reported together, at the end.
+            # The warnings of all trials are reported together at the end.
             warnings.simplefilter("ignore", NothingMeasuredWarning)
             runs = replicate(
                 scenario,
@@ -144,11 +144,12 @@ def _search(
 
     trials, seed = plan
     for stale in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-        # Cut short by the end of an earlier process. The sampler takes no notice of what failed.
+        # Trials interrupted by the end of an earlier process are marked as failed, and thus ignored
+        # by the sampler.
         study.tell(stale.number, state=TrialState.FAIL)
     while (done := len(judged(study))) < trials:
-        # A sampler of its own for each trial: what it draws depends on the trials before it, not
-        # on how many processes have drawn them.
+        # Each trial has a separate sampler, so that its draws depend only on the earlier trials,
+        # not on the number of processes that made them.
         study.sampler = optuna.samplers.TPESampler(
             seed=seed + done, n_startup_trials=STARTUP_TRIALS
         )
@@ -181,9 +182,9 @@ def _checked(
     objectives: Sequence[Objective],
     overrides: Mapping[str, Any],
 ) -> tuple[dict[str, Any], dict[str, str | None]]:
-    """The scenario without variation, and a hash of each piece of code that may run.
+    """The scenario without its `[sweep]`, and a hash of each piece of user code that may run.
 
-    Both ends of every range are checked in it beforehand, as are the objectives.
+    Both ends of every range are checked in the scenario, and the objectives are checked.
     """
     first = {key: _written(values, values.ends[0]) for key, values in space.items()}
     code: dict[str, str | None] = {}
@@ -200,5 +201,5 @@ def _checked(
 
 
 def _written(values: Range | Choice, end: Any) -> object:  # noqa: ANN401
-    """An end of a range, or a name of a choice, as written in the scenario."""
+    """An end of a range, or the name of a choice, as written in the scenario."""
     return values.written(end)

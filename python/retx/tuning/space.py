@@ -1,4 +1,4 @@
-"""Search space of a tuning: ranges of numbers, with a unit or without, and choices."""
+"""Search space of a tuning: ranges of numbers, with or without a unit, and choices."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Range:
 
     @property
     def ends(self) -> list[object]:
-        """Values with which the scenario is checked for the range."""
+        """Values to check in the scenario: both ends of the range."""
         return [self.low, self.high]
 
     def __str__(self) -> str:
@@ -68,12 +68,12 @@ class Choice:
         return trial.suggest_categorical(key, [str(value) for value in self.values])
 
     def written(self, value: object) -> object:
-        """Value of this name as written in the scenario."""
+        """Value with this name, as written in the scenario."""
         return next(one for one in self.values if str(one) == value)
 
     @property
     def ends(self) -> list[object]:
-        """Values with which the scenario is checked for the choice: all."""
+        """Values to check in the scenario: all choices."""
         return [str(value) for value in self.values]
 
     def __str__(self) -> str:
@@ -128,7 +128,7 @@ def parsed(word: str) -> tuple[str, Range | Choice]:
 
 
 def _span_of(word: str, table: Mapping[str, Any]) -> Span | None:
-    """A range as in `[sweep]` without a number of values in between; None for other values.
+    """A range as in `[sweep]`, but without a number of values; None for other values.
 
     Raises:
         UsageError: The ends are not numbers of one unit.

@@ -23,7 +23,7 @@ LOCK_CONTENT = b"held by retx tune\n"
 STUDY = "retx"
 SIGNATURE = "retx"
 WITHOUT_VALUE = "without value"
-"""Marks trials that ran to their end and had no value, in contrast to those cut short."""
+"""Marks trials that were completed without a value, to distinguish them from interrupted trials."""
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def locked(path: Path | None) -> Iterator[None]:
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a directory: name a file", str(path))
     lock = path.with_name(f"{path.name}.lock")
-    # An earlier tuning that was killed leaves its lock; an empty file may be anybody's.
+    # A tuning that was killed leaves its lock; the owner of an empty file is unknown.
     before = lock.read_bytes() if lock.exists() else None
     if before not in {None, b"", LOCK_CONTENT}:
         raise UsageError(f"{lock}: is in the way, and retx did not write it: name another file")
@@ -62,7 +62,7 @@ def _write_lock(handle: int, lock: Path) -> None:
         with writing(lock):
             os.write(handle, LOCK_CONTENT)
     except OSError:
-        # An empty lock would stay for ever: nobody knows whose it is.
+        # An empty lock file would never be removed, because its owner is unknown.
         lock.unlink(missing_ok=True)
         raise
 
@@ -70,7 +70,7 @@ def _write_lock(handle: int, lock: Path) -> None:
 def open_study(
     path: Path | None, directions: list[Direction], signature: Mapping[str, Any]
 ) -> optuna.Study:
-    """Study in the file, or a new one; without a file the study is kept in memory.
+    """The study in the file, or a new one; without a file it is kept in memory.
 
     Raises:
         UsageError: The file holds another tuning, or another kind of data.
@@ -78,7 +78,7 @@ def open_study(
     import optuna
     from sqlalchemy.exc import SQLAlchemyError
 
-    # Optuna logs every trial, and missing values; the result contains both.
+    # Optuna would log all trials and missing values, which are also in the result.
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     storage = None if path is None else f"sqlite:///{path}"
     try:
