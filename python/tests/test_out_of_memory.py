@@ -25,11 +25,17 @@ REMEDY = "fewer flows, shorter runs, fewer recorded tables or fewer processes at
 
 
 def limited(
-    folder: Path, *words: str, limit: int = 400 << 20, before: str = ""
+    folder: Path,
+    *words: str,
+    limit: int = 400 << 20,
+    before: str = "",
+    timeout_s: float | None = None,
 ) -> subprocess.CompletedProcess[str]:
     code = LIMITED.format(limit=limit, before=before)
     command = [sys.executable, "-c", code, *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=timeout_s
+    )
 
 
 def test_a_run_that_is_too_large_says_so_and_its_files_go(tmp_path: Path) -> None:
@@ -73,3 +79,17 @@ def test_a_library_that_does_not_load_for_want_of_memory(tmp_path: Path) -> None
 def test_errors_for_want_of_memory() -> None:
     assert _message_and_code(MemoryError()) == (memory.SENTENCE, 1)
     assert not memory.is_short_of_memory(ZeroDivisionError())
+
+
+def test_a_figure_without_room_for_its_libraries_says_so(tmp_path: Path) -> None:
+    """OpenBLAS would spin for ever where it gets no memory for its threads."""
+    (tmp_path / "lossy.toml").write_text(LOSSY)
+    command = [sys.executable, "-m", "retx", "sweep", "lossy.toml", "--replications", "2"]
+    command += ["--vary", "link.cloud.delay=5..50 ms:2", "--out", "sweep"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    sentence = f"error: out of memory; {REMEDY}"
+    for limit in range(450, 900, 50):
+        words = ("plot", "sweep", "metric=means.csv")
+        done = limited(tmp_path, *words, limit=limit << 20, timeout_s=60)
+        # Polars and its allocator may add lines.
+        assert done.returncode == 0 or (done.returncode == 1 and sentence in done.stderr), limit

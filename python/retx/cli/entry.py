@@ -18,6 +18,7 @@ from retx import _native
 from retx.cli import INTERRUPTED
 from retx.cli.encoding import print_plainly
 from retx.errors import NothingMeasuredWarning, UsageError
+from retx.memory import SENTENCE, guard_imports, is_short_of_memory
 
 BAD_INPUT, FAULT, KILLED, PIPE_CLOSED = 2, 70, 128, 141
 """Exit codes. The last one is that of a shell for SIGPIPE: 128 plus the number of the signal."""
@@ -93,6 +94,7 @@ def main() -> NoReturn:
     # If memory does not suffice to load polars, its own message would come first.
     warnings.filterwarnings("ignore", "Polars binary is missing")
     _native.catch_aborts()
+    guard_imports()
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number and signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
@@ -214,8 +216,6 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
         return f"{_users_traceback(error)}error: {error}", 1
     if isinstance(error, _native.RunError):
         return f"error: {error}", 1
-    from retx.memory import SENTENCE, is_short_of_memory
-
     if is_short_of_memory(error):
         return SENTENCE, 1
     from retx.cli.fault import report
