@@ -13,6 +13,7 @@ import pytest
 
 import retx
 from retx.explaining.proposals import proposals
+from retx.explaining.remedies.congestion_control import FURTHER, MODULES, use_command
 from retx.explaining.situation import Situation
 from retx.shares import KEYS
 
@@ -41,6 +42,11 @@ LACKS = (errno.ENOPROTOOPT, errno.ENOENT, errno.EPERM)
 OPTION = r'setsockopt\(fd, (\w+), (\w+), (?:"(\w+)", (\d+)|(\d+))\)'
 NUMBERS = {"TCP_THIN_LINEAR_TIMEOUTS": 16, "TCP_RTO_MAX_MS": 44}
 """Options without a name in Python's `socket` (include/uapi/linux/tcp.h)."""
+SHIPPED = {
+    "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv",
+    "reno", "scalable", "vegas", "veno", "westwood", "yeah",
+}  # fmt: skip
+"""Congestion controls of Linux 6.18 (`net/ipv4/Kconfig`)."""
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +96,14 @@ def test_the_kernel_takes_every_command(lines: set[str]) -> None:
 def test_every_module_to_load_is_one_of_linux(lines: set[str]) -> None:
     """Reno is part of TCP itself: `modprobe tcp_reno` fails."""
     modules = {name for line in lines for name in re.findall(r"modprobe (\w+)", line)}
-    known = "bbr bic cubic highspeed htcp hybla illinois scalable vegas veno westwood yeah"
-    assert "tcp_bbr" in modules <= {f"tcp_{name}" for name in known.split()}
+    assert modules == {f"tcp_{name}" for name in SHIPPED if name != "reno"}
+
+
+def test_every_congestion_control_of_linux_has_its_lines(lines: set[str]) -> None:
+    assert {*MODULES, *FURTHER, "dctcp"} == SHIPPED
+    for name in SHIPPED:
+        for wanted in (use_command(name), f"congctl {name}"):
+            assert any(line.endswith(wanted) for line in lines), wanted
 
 
 def test_the_kernel_takes_every_socket_option(lines: set[str]) -> None:

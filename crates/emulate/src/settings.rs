@@ -25,7 +25,7 @@ pub struct KernelTcp {
 }
 
 /// Kernel names of the congestion controls that retx models.
-const MODULES: [&str; 13] = [
+const MODULES: [&str; 17] = [
     "reno",
     "cubic",
     "bbr",
@@ -39,6 +39,10 @@ const MODULES: [&str; 13] = [
     "highspeed",
     "scalable",
     "yeah",
+    "dctcp",
+    "cdg",
+    "lp",
+    "nv",
 ];
 
 /// Kernel settings for this TCP.

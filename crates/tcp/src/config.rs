@@ -73,6 +73,7 @@ pub struct Config {
     /// Offer timestamps (RFC 7323 §3); with them every acknowledgment yields an RTT sample.
     pub timestamps: bool,
     /// Offer explicit congestion notification, and use it when the peer offers it too (RFC 3168).
+    /// The congestion control `dctcp` offers it in any case.
     pub ecn: bool,
     /// Hold a short segment back while data are unacknowledged (RFC 1122 §4.2.3.4).
     pub nagle: bool,

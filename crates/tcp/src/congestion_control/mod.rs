@@ -1,6 +1,7 @@
 //! Congestion control: `cwnd` and `ssthresh` (RFC 5681).
 
 use retx_units::{Duration, Rate, Time};
+use retx_wire::Timestamps;
 
 retx_units::registry! { $
     /// Congestion control: how fast data may be sent.
@@ -8,7 +9,8 @@ retx_units::registry! { $
     reno, reno_linux, tahoe, vegas boxed, vegas_linux boxed, veno boxed, veno_linux boxed,
     westwood boxed, westwood_plus boxed, westwood_linux boxed, westwood_bulk_repeat_like boxed,
     jtcp_like boxed, prairie_like boxed, dynamic boxed, hybla boxed, hybla_linux boxed, cubic boxed,
-    bbr, htcp boxed, illinois boxed, bic boxed, highspeed boxed, scalable, yeah boxed, python boxed
+    bbr, htcp boxed, illinois boxed, bic boxed, highspeed boxed, scalable, yeah boxed,
+    dctcp boxed, cdg boxed, lp boxed, nv boxed, python boxed
 }
 
 impl Config {
@@ -19,15 +21,19 @@ impl Config {
 mod ack_samples;
 mod bandwidth;
 pub(crate) mod delivery_rate;
+mod events;
 mod jiffies;
 mod number;
+mod path_model;
 mod segments;
 pub(crate) mod send_times;
 #[cfg(test)]
 mod testing;
 pub(crate) mod windowed;
 
+pub use events::{Ack, Loss, Sent, Start};
 pub use number::{Fraction, NotNegative, Positive};
+pub use path_model::{Delivery, Phase};
 
 /// The window of a sender, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,126 +61,6 @@ impl Window {
         let most = ((segments >> 1) + (segments >> 2)) * smss;
         if most > self.ssthresh { most } else { self.ssthresh }
     }
-}
-
-/// An acknowledgment.
-#[derive(Debug, Clone, Copy)]
-pub struct Ack {
-    /// Arrival time.
-    pub now: Time,
-    /// Bytes acknowledged for the first time; 0 for a duplicate ACK.
-    pub bytes_acked: u64,
-    /// Bytes newly delivered: acknowledged or selectively acknowledged for the first time. A
-    /// duplicate ACK without SACK counts as one SMSS.
-    pub delivered: u64,
-    /// Bytes in flight just before it arrived.
-    pub flight_size: u64,
-    /// Raw RTT sample, if any.
-    pub rtt: Option<Duration>,
-    /// Smoothed RTT, this sample included.
-    pub srtt: Option<Duration>,
-    /// First unacknowledged position after this ACK.
-    pub snd_una: u64,
-    /// Next position to send.
-    pub snd_nxt: u64,
-    /// True if the window is the limit according to `cwnd_validation`; otherwise growth is
-    /// reverted.
-    pub cwnd_limited: bool,
-    /// True in fast recovery and in the recovery after a timeout.
-    pub in_recovery: bool,
-    /// The receiver's timestamp clock when it acknowledged new data; `None` without timestamps.
-    /// Only differences are meaningful, in steps of the clock.
-    pub receiver_time: Option<Duration>,
-}
-
-/// Loss attributed to congestion.
-#[derive(Debug, Clone, Copy)]
-pub struct Loss {
-    /// Time of detection.
-    pub now: Time,
-    /// Data in flight at detection (FlightSize of RFC 5681 §2, without data sent by limited
-    /// transmit), at most `cwnd`.
-    pub flight_size: u64,
-    /// First unacknowledged position.
-    pub snd_una: u64,
-    /// Position after the last one ever sent.
-    pub snd_max: u64,
-    /// Smoothed RTT; `None` before the first sample.
-    pub srtt: Option<Duration>,
-}
-
-/// Data being sent.
-#[derive(Debug, Clone, Copy)]
-pub struct Sent {
-    /// Time of sending.
-    pub now: Time,
-    /// Position of the first byte.
-    pub position: u64,
-    /// Payload bytes.
-    pub bytes: u32,
-    /// Data in flight including these, bytes.
-    pub flight_size: u64,
-    /// True for a retransmission.
-    pub retransmission: bool,
-}
-
-/// End of the handshake.
-#[derive(Debug, Clone, Copy)]
-pub struct Start {
-    /// Time at which the handshake ended.
-    pub now: Time,
-    /// RTT of the handshake; `None` if it was not measured.
-    pub rtt: Option<Duration>,
-    /// True if [`CongestionControl::on_segments_acked`] will be called before each
-    /// [`CongestionControl::observe`]: the algorithm then need not time segments itself.
-    pub samples_segments: bool,
-    /// Both ends' initial sequence numbers, which distinguish a connection from others, for
-    /// algorithms that have to differ between connections.
-    pub identity: u64,
-}
-
-/// Loss recovery phase of a sender.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
-    /// No loss is being repaired.
-    Open,
-    /// Fast recovery.
-    Recovery,
-    /// Recovery after a timeout.
-    Loss,
-}
-
-/// Acknowledgment for congestion controls that model the path. Counts are in segments.
-#[derive(Debug, Clone, Copy)]
-pub struct Delivery {
-    /// Arrival time.
-    pub now: Time,
-    /// First unacknowledged position after this ACK.
-    pub snd_una: u64,
-    /// Segments newly delivered.
-    pub segments: u64,
-    /// True if both ends use SACK.
-    pub is_selective: bool,
-    /// End of the segment that was sent last among those newly delivered; known with SACK only.
-    pub newest: Option<u64>,
-    /// True if this ACK acknowledges less than a full segment.
-    pub is_short: bool,
-    /// Segments that this ACK marks lost.
-    pub lost: u64,
-    /// Segments marked lost since the start of the connection.
-    pub lost_total: u64,
-    /// Segments in flight before this ACK.
-    pub flight_before: u64,
-    /// Segments in flight after this ACK.
-    pub flight: u64,
-    /// Phase of the sender after this ACK.
-    pub phase: Phase,
-    /// Raw RTT sample of the connection.
-    pub rtt: Option<Duration>,
-    /// Smoothed RTT.
-    pub srtt: Option<Duration>,
-    /// Time for which pacing delays the next segment.
-    pub pacing_delay: Duration,
 }
 
 /// Congestion control. It receives raw samples and changes the window; it neither chooses the
@@ -211,6 +97,30 @@ pub trait CongestionControl {
     /// time after recovery.
     fn on_loss(&mut self, window: &mut Window, loss: &Loss);
 
+    /// True if the algorithm works only with explicit congestion notification: the connection then
+    /// offers it whatever the configuration says, and its receiver echoes each change of the marks
+    /// (RFC 8257 §3.2). Linux: `TCP_CONG_NEEDS_ECN`.
+    fn needs_ecn(&self) -> bool {
+        false
+    }
+
+    /// Handles any acknowledgment if both ends use ECN, before [`Self::observe`]. `echo` is true if
+    /// it carries ECN-Echo.
+    fn observe_echo(&mut self, ack: &Ack, smss: u32, echo: bool) {
+        let _ = (ack, smss, echo);
+    }
+
+    /// Handles the first ECN-Echo of a window of data, by default like a loss (RFC 3168 §6.1.2).
+    fn on_echo(&mut self, window: &mut Window, loss: &Loss) {
+        self.on_loss(window, loss);
+    }
+
+    /// Handles a loss detected while the window is being reduced by ECN-Echo, as in Linux; by
+    /// default the reduction continues unchanged. May set `ssthresh`, the target of the reduction.
+    fn on_loss_during_reduction(&mut self, window: &mut Window, loss: &Loss) {
+        let _ = (window, loss);
+    }
+
     /// Handles the expiry of the retransmission timer. `repeated` is true if the same segment has
     /// timed out before, so that `ssthresh` has been set already (RFC 5681 §3.1).
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool);
@@ -218,6 +128,34 @@ pub trait CongestionControl {
     /// Handles the end of fast recovery; `cwnd` is the window to continue with.
     fn on_recovery_end(&mut self, window: &mut Window, now: Time) {
         let _ = (window, now);
+    }
+
+    /// False if the algorithm needs the calls that only the general path through the connection
+    /// makes: [`Self::asks_for_reduction`] and [`Self::observe_timestamps`].
+    fn takes_fast_paths(&self) -> bool {
+        true
+    }
+
+    /// Called before an acknowledgment with timestamps is processed: they, and the own timestamp
+    /// clock. Only if [`Self::takes_fast_paths`] is false.
+    fn observe_timestamps(&mut self, received: Timestamps, clock: u32) {
+        let _ = (received, clock);
+    }
+
+    /// Called after an acknowledgment has been processed, if [`Self::takes_fast_paths`] is false.
+    /// Returns true to reduce the window as for ECN-Echo, by [`Self::on_echo`] (Linux
+    /// `tcp_enter_cwr`).
+    fn asks_for_reduction(&mut self) -> bool {
+        false
+    }
+
+    /// Handles the end of such a reduction, also of one by ECN-Echo.
+    fn on_reduction_end(&mut self) {}
+
+    /// Called before a window that was not in use for longer than the RTO is reduced
+    /// (`CA_EVENT_CWND_RESTART`).
+    fn on_idle_restart(&mut self, window: &Window) {
+        let _ = window;
     }
 
     /// Handles the undo of the last reduction, which was wrong.
@@ -311,12 +249,48 @@ impl CongestionControl for State {
         dispatch!(self, it => it.on_loss(window, loss));
     }
 
+    fn needs_ecn(&self) -> bool {
+        dispatch!(self, it => it.needs_ecn())
+    }
+
+    fn observe_echo(&mut self, ack: &Ack, smss: u32, echo: bool) {
+        dispatch!(self, it => it.observe_echo(ack, smss, echo));
+    }
+
+    fn on_echo(&mut self, window: &mut Window, loss: &Loss) {
+        dispatch!(self, it => it.on_echo(window, loss));
+    }
+
+    fn on_loss_during_reduction(&mut self, window: &mut Window, loss: &Loss) {
+        dispatch!(self, it => it.on_loss_during_reduction(window, loss));
+    }
+
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
         dispatch!(self, it => it.on_timeout(window, loss, repeated));
     }
 
     fn on_recovery_end(&mut self, window: &mut Window, now: Time) {
         dispatch!(self, it => it.on_recovery_end(window, now));
+    }
+
+    fn takes_fast_paths(&self) -> bool {
+        dispatch!(self, it => it.takes_fast_paths())
+    }
+
+    fn observe_timestamps(&mut self, received: Timestamps, clock: u32) {
+        dispatch!(self, it => it.observe_timestamps(received, clock));
+    }
+
+    fn asks_for_reduction(&mut self) -> bool {
+        dispatch!(self, it => it.asks_for_reduction())
+    }
+
+    fn on_reduction_end(&mut self) {
+        dispatch!(self, it => it.on_reduction_end());
+    }
+
+    fn on_idle_restart(&mut self, window: &Window) {
+        dispatch!(self, it => it.on_idle_restart(window));
     }
 
     fn on_undo(&mut self, window: &mut Window) {

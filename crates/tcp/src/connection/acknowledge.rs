@@ -25,6 +25,10 @@ impl Connection {
             return false;
         }
         sender.prepare_model();
+        if !sender.congestion_control.takes_fast_paths() {
+            self.observe_timestamps(now, segment);
+        }
+        let sender = &mut self.sender;
         let mut delivered = Delivered::default();
         if ack < sender.snd_una as i64 {
             self.ignore_echo();
@@ -55,6 +59,14 @@ impl Connection {
             self.take_old_or_duplicate(now, segment, selective, duplicate);
         }
         true
+    }
+
+    /// Passes the timestamps of an acknowledgment to the congestion control.
+    fn observe_timestamps(&mut self, now: Time, segment: &Segment) {
+        if let Some(received) = segment.options.timestamps.filter(|_| self.timestamps) {
+            let clock = self.timestamp(now);
+            self.sender.congestion_control.observe_timestamps(received, clock);
+        }
     }
 
     /// Window denoted by a window field, in bytes.
@@ -261,6 +273,7 @@ impl Connection {
         if let Some(delivered) = selective {
             self.notify_segments_acked(ack, delivered.timed_last());
         }
+        self.observe_echo(ack);
         let sender = &mut self.sender;
         sender.congestion_control.observe(ack, sender.window.smss);
         sender.loss_cause.on_ack(ack, &sender.window);
@@ -306,6 +319,9 @@ impl Connection {
             self.sender.grow(ack, sacked);
         }
         self.reduce(progress, self.sender.board.lost_bytes() <= lost_before);
+        if self.sender.congestion_control.asks_for_reduction() {
+            self.begin_reduction(now);
+        }
         self.update_model(ack, seen.bytes_acked, selective);
         if is_new {
             self.look_again(overdue);

@@ -148,7 +148,7 @@ impl Connection {
                     self.enter_closed(Event::Reset);
                     return;
                 }
-                self.take_mark(segment);
+                self.take_mark(now, segment);
                 self.receive(now, segment, position);
             } else {
                 self.receiver.ack_now = true;

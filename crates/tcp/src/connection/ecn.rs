@@ -1,7 +1,9 @@
 //! Explicit congestion notification: queues mark packets, the receiver echoes the marks, and the
 //! sender reduces its window as for a loss.
 //!
-//! *Reference.* RFC 3168 §6.1.
+//! *Reference.* RFC 3168 §6.1; with a congestion control that needs ECN (DCTCP), RFC 8257 §3.2 and
+//! Linux `tcp_dctcp.h`: the receiver echoes each change of the marks, and every packet is
+//! ECN-capable, also SYNs, pure ACKs and retransmissions.
 //!
 //! *Where we differ.* With the details of Linux, ECN-Echo reduces the window gradually, at each
 //! acknowledgment (`tcp_enter_cwr`), and does not stop a sender with a window of one segment. A
@@ -9,20 +11,44 @@
 //! Linux). A congestion control that models the path ignores ECN-Echo and answers with CWR alone,
 //! as Linux's BBR does.
 
+mod marks;
+
 use super::reduction::Reduction;
 use super::{Connection, Event};
-use crate::congestion_control::CongestionControl;
+use crate::Config;
+use crate::congestion_control::{self, Ack, CongestionControl};
 use crate::late::{Late, Nothing};
 use crate::loss_detection::LossDetection;
 use crate::spurious::Detector;
 use retx_units::Time;
 use retx_wire::{Ecn, Flags, PlainSegment, Segment, Timestamps};
 
+/// Demand for ECN of an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Demand {
+    /// ECN is off.
+    Off,
+    /// Offered, and used if the peer offers it, too.
+    Offered,
+    /// Likewise, for a congestion control that needs ECN.
+    Needed,
+}
+
+impl Demand {
+    /// Demand of an endpoint with this configuration and congestion control.
+    pub fn of(config: &Config, control: &congestion_control::State) -> Self {
+        match config.ecn {
+            _ if control.needs_ecn() => Self::Needed,
+            true => Self::Offered,
+            false => Self::Off,
+        }
+    }
+}
+
 /// ECN state of an endpoint.
 #[derive(Debug, Clone)]
 pub(super) struct Notification {
-    /// True if this end offers ECN.
-    offered: bool,
+    demand: Demand,
     /// True if both ends use ECN.
     enabled: bool,
     /// ECN field of the packet being handled; not set if ECN is off.
@@ -31,6 +57,8 @@ pub(super) struct Notification {
     markable: bool,
     /// Receiver: a packet was marked, and the sender has not sent CWR yet.
     echoes: bool,
+    /// Receiver that echoes each change: the last ECN-capable data were marked (`DCTCP.CE`).
+    marked: bool,
     /// Sender: the current acknowledgment carries ECN-Echo, and is not old (below `SND.UNA`).
     echoed: bool,
     /// Sender: the window was reduced; the next new data carry CWR.
@@ -58,13 +86,14 @@ impl Nothing for Reductions {
 }
 
 impl Notification {
-    pub const fn new(offered: bool) -> Self {
+    pub const fn new(demand: Demand) -> Self {
         Self {
-            offered,
+            demand,
             enabled: false,
             arriving: Ecn::NotEct,
             markable: false,
             echoes: false,
+            marked: false,
             echoed: false,
             reduced: false,
             held: false,
@@ -76,7 +105,7 @@ impl Notification {
     /// Flags of an opening SYN (RFC 3168 §6.1.1). A retransmitted SYN does not offer ECN, because
     /// the flags may have caused the loss of the first (§6.1.1.1).
     pub const fn opening(&self, retransmission: bool) -> Flags {
-        if self.offered && !retransmission {
+        if !matches!(self.demand, Demand::Off) && !retransmission {
             Flags::SYN.with(Flags::ECE).with(Flags::CWR)
         } else {
             Flags::SYN
@@ -95,7 +124,30 @@ impl Notification {
         // reflect both bits (RFC 3168 §6.1.1).
         let asks_or_agrees =
             flags.contains(Flags::ECE) && flags.contains(Flags::CWR) != flags.contains(Flags::ACK);
-        self.enabled = self.offered && asks_or_agrees;
+        // The marks of a peer whose SYN is ECN-capable itself have another meaning (Linux
+        // `tcp_ecn_create_request`).
+        let is_capable = !flags.contains(Flags::ACK) && !matches!(self.arriving, Ecn::NotEct);
+        self.enabled = asks_or_agrees
+            && match self.demand {
+                Demand::Off => false,
+                Demand::Offered => !is_capable,
+                Demand::Needed => true,
+            };
+    }
+
+    /// ECN field of an opening SYN.
+    pub const fn field_of_syn(&self) -> Ecn {
+        if self.is_needed() { Ecn::Ect0 } else { Ecn::NotEct }
+    }
+
+    /// ECN field of all other packets but new data: SYN/ACKs, pure ACKs, retransmissions and probes
+    /// of a closed window (RFC 3168 §6.1.5 and §6.1.6).
+    pub const fn field(&self) -> Ecn {
+        if self.enabled && self.is_needed() { Ecn::Ect0 } else { Ecn::NotEct }
+    }
+
+    const fn is_needed(&self) -> bool {
+        matches!(self.demand, Demand::Needed)
     }
 
     /// True if both ends use ECN.
@@ -163,22 +215,6 @@ impl Notification {
     pub const fn withdraw_reduction(&mut self) {
         self.reduced = false;
     }
-
-    /// Evaluates the ECN field of data within the window; data outside it do not count (§6.1.5).
-    /// Returns true for the first mark to echo, and for data that are not ECN-capable after others
-    /// that were.
-    const fn on_data(&mut self, flags: Flags) -> bool {
-        // CWR comes first: a mark on the packet that carries it is a new one, to be echoed
-        // (§6.1.3).
-        if flags.contains(Flags::CWR) {
-            self.echoes = false;
-        }
-        let unmarkable = matches!(self.arriving, Ecn::NotEct);
-        let after_others = unmarkable && self.markable;
-        self.markable |= !unmarkable;
-        let marked = matches!(self.arriving, Ecn::Ce);
-        after_others || marked && !std::mem::replace(&mut self.echoes, true)
-    }
 }
 
 impl Connection {
@@ -212,20 +248,13 @@ impl Connection {
         self.ecn.enabled
     }
 
-    /// Evaluates the ECN field and CWR of acceptable data.
+    /// Passes an acknowledgment to the congestion control, if both ends use ECN.
     #[inline]
-    pub(super) fn take_mark(&mut self, segment: &Segment) {
-        if !self.ecn.enabled || segment.payload_bytes == 0 {
-            return;
-        }
-        let unusual = self.ecn.on_data(segment.flags);
-        let receiver = &mut self.receiver;
-        if receiver.pending.is_linux() {
-            // Linux `__tcp_ecn_check_ce`, `tcp_ecn_accept_cwr`.
-            if unusual {
-                receiver.pending.on_mark(receiver.advertised());
-            }
-            receiver.ack_now |= segment.flags.contains(Flags::CWR);
+    pub(super) fn observe_echo(&mut self, ack: &Ack) {
+        if self.ecn.enabled {
+            let sender = &mut self.sender;
+            let smss = sender.window.smss;
+            sender.congestion_control.observe_echo(ack, smss, self.ecn.echoed);
         }
     }
 
@@ -270,17 +299,33 @@ impl Connection {
 
     #[cold]
     fn reduce_by_echo(&mut self, now: Time) {
+        let Some(cwnd_before) = self.begin_reduction(now) else { return };
+        // §6.1.2: a window of one segment cannot be halved; the sender waits for its timer instead.
+        self.ecn.held = cwnd_before <= u64::from(self.sender.window.smss)
+            && !self.sender.congestion_control.models_path()
+            && !self.sender.loss_detection.as_linux();
+        let sender = &self.sender;
+        let reducing = self.ecn.reducing;
+        let cwnd_after =
+            if reducing { sender.repair.cwnd_after_recovery } else { sender.window.cwnd };
+        self.events.push_back(Event::EchoTaken { cwnd_before, cwnd_after });
+    }
+
+    /// Reduces the window as for ECN-Echo (`tcp_enter_cwr`), unless a loss is being repaired, and
+    /// returns the window before.
+    #[cold]
+    pub(super) fn begin_reduction(&mut self, now: Time) -> Option<u64> {
         let sender = &mut self.sender;
         // In Linux this acknowledgment may have ended that recovery before ECN-Echo is evaluated.
         let repairs_timeout = sender.timeout_recovery_end > 0
             && !(sender.loss_detection.as_linux() && sender.timeout_recovery_is_over());
         if sender.loss_detection.in_recovery() || repairs_timeout {
-            return;
+            return None;
         }
         let cwnd_before = sender.window.cwnd;
         if !sender.congestion_control.models_path() {
             let loss = sender.loss(now);
-            sender.congestion_control.on_loss(&mut sender.window, &loss);
+            sender.congestion_control.on_echo(&mut sender.window, &loss);
             // ssthresh is two segments at least, which may exceed the window: an echo must not
             // raise it.
             sender.window.cwnd = sender.window.cwnd.min(cwnd_before);
@@ -296,20 +341,14 @@ impl Connection {
                 sender.repair.reduction =
                     Some(Reduction::whole_segments(cwnd_before, sender.window.smss));
                 self.ecn.reducing = true;
+            } else {
+                sender.congestion_control.on_reduction_end();
             }
         }
-        // §6.1.2: a window of one segment cannot be halved; the sender waits for its timer instead.
-        self.ecn.held = cwnd_before <= u64::from(self.sender.window.smss)
-            && !self.sender.congestion_control.models_path()
-            && !self.sender.loss_detection.as_linux();
         let sender = &self.sender;
         self.ecn.on_reduction(sender.snd_max);
         self.ecn.reductions.echo_recover = sender.snd_max;
-        let sender = &self.sender;
-        let reducing = self.ecn.reducing;
-        let cwnd_after =
-            if reducing { sender.repair.cwnd_after_recovery } else { sender.window.cwnd };
-        self.events.push_back(Event::EchoTaken { cwnd_before, cwnd_after });
+        Some(cwnd_before)
     }
 
     /// Ends a reduction once more than what was outstanding at its start is acknowledged (Linux
@@ -319,6 +358,7 @@ impl Connection {
             self.ecn.reducing = false;
             self.sender.end_reduction();
             self.sender.return_to_threshold();
+            self.sender.congestion_control.on_reduction_end();
         }
     }
 

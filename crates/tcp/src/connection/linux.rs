@@ -156,6 +156,7 @@ impl Sender {
         if pause <= rto || self.model.is_some() {
             return;
         }
+        self.congestion_control.on_idle_restart(&self.window);
         let window = &mut self.window;
         let restart = window.cwnd.min(initial);
         match parameters.idle_restart {

@@ -195,14 +195,16 @@ impl Connection {
 
     fn new(shared: &Prepared, initial_sequence: SeqNr, state: State) -> Self {
         let config = shared.config();
+        let sender = Sender::new(config, initial_sequence);
+        let ecn = ecn::Demand::of(config, &sender.congestion_control);
         Self {
             state,
-            sender: Sender::new(config, initial_sequence),
+            sender,
             receiver: Receiver::new(config),
             timers: Timers::OFF,
             parameters: shared.parameters(),
             timestamps: false,
-            ecn: ecn::Notification::new(config.ecn),
+            ecn: ecn::Notification::new(ecn),
             fast_paths: fast_path::FastPaths::default(),
             reply: None,
             events: Events::NONE,

@@ -170,6 +170,10 @@ impl Connection {
             let loss = sender.loss(now);
             sender.congestion_control.on_loss(&mut sender.window, &loss);
             self.ecn.on_reduction(sender.snd_max);
+        } else if inferred_cause == Cause::Congestion && self.ecn.is_reducing() {
+            let loss = sender.loss(now);
+            sender.congestion_control.on_loss_during_reduction(&mut sender.window, &loss);
+            sender.repair.cwnd_after_recovery = sender.window.ssthresh;
         }
         sender.limited_credit = 0;
         sender.limited_bytes = 0;

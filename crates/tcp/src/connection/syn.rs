@@ -2,7 +2,7 @@
 
 use super::{Connection, Sender, State, Transmit};
 use retx_units::Time;
-use retx_wire::{Ecn, Options, SackBlocks, Segment, Timestamps};
+use retx_wire::{Options, SackBlocks, Segment, Timestamps};
 
 impl Sender {
     /// Schedules a retransmission of the SYN or SYN/ACK.
@@ -56,6 +56,7 @@ impl Connection {
             },
         };
         self.receiver.acknowledged(&mut self.timers, edge);
-        Transmit { segment, ecn: Ecn::NotEct, position: 0, retransmission }
+        let ecn = if answering { self.ecn.field() } else { self.ecn.field_of_syn() };
+        Transmit { segment, ecn, position: 0, retransmission }
     }
 }

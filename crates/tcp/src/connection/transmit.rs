@@ -7,7 +7,7 @@ use crate::congestion_control::Sent;
 use crate::loss_detection::{self, LossDetection};
 use crate::spurious::{self, Detector};
 use retx_units::Time;
-use retx_wire::{Ecn, Flags, Options, Segment};
+use retx_wire::{Flags, Options, Segment};
 
 /// Part of the stream to send: payload, and possibly the FIN.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ impl Connection {
             }
             *to = Transmit {
                 segment: *segment,
-                ecn: Ecn::NotEct,
+                ecn: self.ecn.field(),
                 position: self.sender.snd_nxt,
                 retransmission: false,
             };
@@ -282,9 +282,7 @@ impl Connection {
         }
         let right = end + u64::from(fin);
         let retransmission = right > position && position < self.sender.snd_max;
-        let mut ecn = Ecn::NotEct;
-        // RFC 3168 §6.1.5 and §6.1.6: retransmissions and probes of a closed window are not
-        // ECN-capable.
+        let mut ecn = self.ecn.field();
         let inside = end <= self.sender.snd_una + self.sender.snd_wnd;
         if self.ecn.is_enabled() && length > 0 && !retransmission && inside {
             let (bits, field) = self.ecn.on_new_data();

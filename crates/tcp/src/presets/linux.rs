@@ -29,6 +29,10 @@ pub fn linux_module(name: &str) -> Option<Control> {
         "highspeed" => Control::highspeed(Default::default()),
         "scalable" => Control::scalable(Default::default()),
         "yeah" => Control::yeah(Default::default()),
+        "dctcp" => Control::dctcp(Default::default()),
+        "cdg" => Control::cdg(Default::default()),
+        "lp" => Control::lp(Default::default()),
+        "nv" => Control::nv(Default::default()),
         _ => return None,
     })
 }

@@ -36,6 +36,9 @@ enum SenderEvent {
     },
     Resend,
     Loss,
+    /// Marked data are acknowledged, and the window is reduced for it.
+    Echo,
+    LossDuringReduction,
     Timeout {
         repeated: bool,
     },
@@ -64,6 +67,8 @@ fn event() -> impl Strategy<Value = SenderEvent> {
         8 => (1..1461_u32).prop_map(|bytes| SenderEvent::Send { bytes }),
         2 => Just(SenderEvent::Resend),
         2 => Just(SenderEvent::Loss),
+        1 => Just(SenderEvent::Echo),
+        1 => Just(SenderEvent::LossDuringReduction),
         1 => any::<bool>().prop_map(|repeated| SenderEvent::Timeout { repeated }),
         1 => Just(SenderEvent::RecoveryEnd),
         1 => Just(SenderEvent::Undo),
@@ -195,6 +200,7 @@ impl Sender {
                     receiver_time: rtt,
                     ..before
                 };
+                self.control.observe_echo(&ack, smss, false);
                 self.control.observe(&ack, smss);
                 self.control.on_ack(&mut self.window, &ack);
                 self.deliver(&ack, 0);
@@ -218,6 +224,19 @@ impl Sender {
                 }
             }
             SenderEvent::Loss => self.lose(None),
+            SenderEvent::Echo => {
+                let ack = Ack { delivered: smss.into(), ..self.ack() };
+                self.control.observe_echo(&ack, smss, true);
+                self.control.observe(&ack, smss);
+                let loss = self.loss();
+                self.control.on_echo(&mut self.window, &loss);
+                let Window { ssthresh, smss, .. } = self.window;
+                assert!(ssthresh >= 2 * u64::from(smss), "{}: {ssthresh}", self.name);
+            }
+            SenderEvent::LossDuringReduction => {
+                let loss = self.loss();
+                self.control.on_loss_during_reduction(&mut self.window, &loss);
+            }
             SenderEvent::Timeout { repeated } => self.lose(Some(repeated)),
             SenderEvent::RecoveryEnd => self.control.on_recovery_end(&mut self.window, self.now),
             SenderEvent::Undo => self.control.on_undo(&mut self.window),
@@ -282,6 +301,7 @@ fn variants() -> Vec<(&'static str, Config)> {
         r#"{ "name": "jtcp_like", "k": 0 }"#,
         r#"{ "name": "dynamic", "alpha": 1e-300, "beta": 1, "estimator": "westwood" }"#,
         r#"{ "name": "dynamic", "cwnd_max": 1, "estimator": "westwood_plus", "abw": "least_rtt" }"#,
+        r#"{ "name": "lp", "clock_offset": "none" }"#,
         r#"{ "name": "hybla", "rtt0": "1 ns" }"#,
         r#"{ "name": "cubic", "slow_start": "standard", "c": 1e300, "beta": 0.999999 }"#,
         r#"{ "name": "cubic", "slow_start": "hystart", "c": 1e-300, "beta": 1e-300 }"#,

@@ -31,6 +31,7 @@ FAMILIES = (
     "pacing",
     "explicit_congestion",
     "further_congestion_control",
+    "dctcp",
     "backoff",
     "loss_cause",
     "proposals",

@@ -26,6 +26,9 @@ FURTHER: dict[str, tuple[str | dict[str, Any], str]] = {
     "highspeed": ("highspeed", "HighSpeed TCP"),
     "scalable": ("scalable", "Scalable TCP"),
     "yeah": ("yeah", "YeAH"),
+    "cdg": ("cdg", "CDG"),
+    "lp": ("lp", "TCP-LP"),
+    "nv": ("nv", "TCP-NV"),
 }
 """Modules that are seldom used, in the same form."""
 LARGE_SHARE = "Takes more than its share on fast and long paths."
@@ -39,6 +42,10 @@ PRICES = {
     "highspeed": LARGE_SHARE,
     "scalable": "Takes more than its share, and flows never reach equal shares.",
     "yeah": "Keeps up to 80 segments in the queue.",
+    "cdg": "Gives way where other flows make the delay rise.",
+    "lp": "Meant to give way, but Reno in most connections: the random offsets of Linux's "
+    "timestamps hide the delay from it.",
+    "nv": "For data centres in which all flows use it: gives way to other congestion controls.",
 }
 
 

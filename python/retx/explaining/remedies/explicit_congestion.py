@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from retx.explaining.path import Hop
@@ -13,26 +14,50 @@ RED = "red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth"
 """Parameters of RED, which has no defaults: thresholds of 20 and 60 packets. The rate is added."""
 
 
-def _propose(situation: Situation) -> list[Change]:
-    if situation.tcp["ecn"]:
-        return []
+@dataclass(frozen=True)
+class Marking:
+    """A queue that marks where the flow's packets wait.
+
+    Args:
+        overrides: Values by key that make it mark; none if it does.
+        text: Description of the queue.
+        apply: Commands for Linux.
+    """
+
+    overrides: dict[str, Any]
+    text: str
+    apply: tuple[str, ...]
+
+
+def marking(situation: Situation) -> Marking:
+    """Queue that marks, before the hop with the longest queue."""
     hop = situation.queue_hop
-    overrides: dict[str, Any] = {f"{situation.tcp_key}.ecn": True}
+    overrides: dict[str, Any] = {}
     discipline = (hop.value("queue") or {}).get("discipline")
     if discipline not in MARKING:
         discipline = "codel"
         overrides[f"{hop.key}.queue"] = {"discipline": discipline, "ecn": True}
     elif not hop.value("queue").get("ecn"):
         overrides[f"{hop.key}.queue.ecn"] = True
+    return Marking(
+        overrides,
+        f"a queue before {situation.queue_place(hop)} that marks",
+        (
+            f"{situation.router_place(hop)}: tc qdisc replace dev DEV root "
+            f"{_command(discipline, hop)} ecn",
+        ),
+    )
+
+
+def _propose(situation: Situation) -> list[Change]:
+    if situation.tcp["ecn"]:
+        return []
+    queue = marking(situation)
     return [
         Change(
-            overrides,
-            f"ECN at both ends, with a queue before {situation.queue_place(hop)} that marks",
-            (
-                "at both ends: sysctl -w net.ipv4.tcp_ecn=1",
-                f"{situation.router_place(hop)}: tc qdisc replace dev DEV root "
-                f"{_command(discipline, hop)} ecn",
-            ),
+            {f"{situation.tcp_key}.ecn": True, **queue.overrides},
+            f"ECN at both ends, with {queue.text}",
+            ("at both ends: sysctl -w net.ipv4.tcp_ecn=1", *queue.apply),
         )
     ]
 

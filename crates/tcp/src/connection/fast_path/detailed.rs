@@ -42,9 +42,9 @@ impl Connection {
         let sender = &self.sender;
         // Connections without any of these details use the plain paths.
         let has_more_to_do = !self.fast_paths.plain || sender.loss_detection.reads_times();
+        let permitted = sender.congestion_control.takes_fast_paths() && !self.ecn.is_enabled();
         let requests = sender.repair.requests.get().is_some();
-        self.fast_paths.detailed =
-            has_more_to_do && sender.selective && !self.ecn.is_enabled() && !requests;
+        self.fast_paths.detailed = has_more_to_do && sender.selective && permitted && !requests;
     }
 
     /// Recomputes which detailed fast paths of an established connection are open.

@@ -77,6 +77,7 @@ impl Connection {
         self.fast_paths.observed =
             timed || loss_cause_observes || sender.congestion_control.observes();
         self.fast_paths.plain = !self.timestamps
+            && sender.congestion_control.takes_fast_paths()
             && !self.ecn.is_enabled()
             && !own_pace
             && self.parameters.push == Push::End

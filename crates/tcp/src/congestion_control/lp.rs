@@ -1,0 +1,392 @@
+//! *What it does.* TCP-LP as in Linux: takes only what other flows leave, by giving way as soon as
+//! the one-way delay rises.
+//!
+//! *Reference.* Linux `net/ipv4/tcp_lp.c` (read as of 6.x), after Kuzmanovic & Knightly 2003,
+//! “TCP-LP: a distributed algorithm for low priority data transfer”.
+//!
+//! *Equations.* In ticks of the timestamp clock, with 32-bit arithmetic:
+//! - *Clock.* The rate h of the receiver's clock is smoothed by 1/64 from ⌊1000·ΔTSval/ΔTSecr⌋.
+//! - *Delay.* owd = |⌊1000/h⌋·TSval − TSecr|, and sowd = 7/8 sowd + 1/8 owd; owd_min is the least,
+//!   owd_max the largest but one. Once fast rises of the delay, or the clock's ticks, have lifted h
+//!   above 1000, ⌊1000/h⌋ is 0, and owd is a large number that has nothing to do with the delay,
+//!   until h has fallen.
+//! - *Early congestion:* sowd ≥ owd_min + ⌊15·(owd_max − owd_min)/100⌋. Then owd_min = sowd,
+//!   owd_max = 2 sowd, and cwnd = cwnd/2, or 1 if the last such decrease is less than three
+//!   (echoed) round trips ago. During these three round trips the window does not grow.
+//! - *Otherwise* as `reno_linux`.
+//!
+//! *Where it differs.* From the paper: the extremes are forgotten at each decrease. As in Linux,
+//! the receiver's clock has a random offset (`clock_offset`), unless `net.ipv4.tcp_timestamps` is
+//! 2. Of a large owd, sowd keeps the lower 29 bits only, which in seven of eight connections are
+//! below every threshold: TCP-LP then is Reno. Without timestamps it always is. From Linux: the
+//! offset is drawn for each connection, not for each pair of hosts; with timers other than Linux's,
+//! early congestion is looked for in acknowledgments outside recovery only.
+
+use super::segments::{self, Segments};
+use super::{Ack, CongestionControl, Loss, Start, Window};
+use retx_units::{Duration, StreamKey};
+use retx_wire::Timestamps;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// TCP-LP as in Linux: low priority, meant to give way as soon as the one-way delay rises.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Offset of the receiver's timestamp clock, which hides the delay in most connections.
+    pub clock_offset: ClockOffset,
+}
+
+/// Offset of the receiver's timestamp clock from the sender's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClockOffset {
+    /// Random, as with Linux's default of 1 for `net.ipv4.tcp_timestamps`.
+    #[default]
+    Random,
+    /// None, as with a value of 2 on hosts that were started together.
+    None,
+}
+
+/// Ticks of a second (`TCP_TS_HZ`), and the resolution of delays (`LP_RESOL`).
+const HZ: u32 = 1000;
+/// Binary logarithm of the weight of the smoothed clock rate.
+const RATE_SHIFT: u32 = 6;
+
+/// Estimate of the one-way delay (`struct lp`).
+#[derive(Debug, Clone)]
+struct OneWayDelay {
+    /// Eight times the smoothed delay.
+    smoothed: u32,
+    min: u32,
+    max: u32,
+    /// Largest delay of all; `max` is the one before.
+    max_reserved: u32,
+    /// Ticks per second of the receiver's clock; 0 before the first estimate.
+    remote_hz: u32,
+    /// Timestamps of the last sample.
+    reference: Timestamps,
+}
+
+/// State of TCP-LP.
+#[derive(Debug, Clone)]
+pub struct State {
+    segments: Segments,
+    delay: OneWayDelay,
+    /// Timestamps of the acknowledgment being processed, and the own clock; zero without them.
+    received: Timestamps,
+    clock: u32,
+    /// Time of the last decrease; 0 before the first.
+    last_drop: u32,
+    /// Time for which the window then rests.
+    inference: u32,
+    rests: bool,
+    /// True if `on_segments_acked` is called.
+    is_sampled: bool,
+    clock_offset: ClockOffset,
+    /// Offset in ticks.
+    offset: u32,
+}
+
+impl OneWayDelay {
+    const NONE: Self = Self {
+        smoothed: 0,
+        min: u32::MAX,
+        max: 0,
+        max_reserved: 0,
+        remote_hz: 0,
+        reference: Timestamps { value: 0, echo: 0 },
+    };
+
+    /// Updates the rate of the receiver's clock (`tcp_lp_remote_hz_estimator`).
+    fn update_remote_hz(&mut self, received: Timestamps) {
+        let reference = std::mem::replace(&mut self.reference, received);
+        let is_known = reference.value != 0 && reference.echo != 0;
+        if !is_known || received.value == reference.value || received.echo == reference.echo {
+            return;
+        }
+        let remote = received.value.wrapping_sub(reference.value);
+        let local = received.echo.wrapping_sub(reference.echo);
+        let sample = i64::from(HZ.wrapping_mul(remote) / local);
+        let scaled = i64::from(self.remote_hz << RATE_SHIFT);
+        let scaled = if scaled > 0 {
+            // Rounded down: the estimate falls at each lower sample, and rises only by samples that
+            // exceed it by 64.
+            scaled + sample - (scaled >> RATE_SHIFT)
+        } else {
+            sample << RATE_SHIFT
+        };
+        self.remote_hz = (scaled >> RATE_SHIFT) as u32;
+    }
+
+    /// Takes a sample (`tcp_lp_rtt_sample`).
+    fn sample(&mut self, received: Timestamps) {
+        self.update_remote_hz(received);
+        if self.remote_hz == 0 {
+            return;
+        }
+        // An estimate above 1000 gives the receiver's clock a weight of 0.
+        let remote = received.value.wrapping_mul(HZ / self.remote_hz);
+        let owd = remote.wrapping_sub(received.echo);
+        if owd == 0 {
+            return;
+        }
+        self.min = self.min.min(owd);
+        // The largest delay of all may be an outlier, so that `max` is the one before it.
+        if owd > self.max {
+            self.max = if owd <= self.max_reserved || self.max_reserved == 0 {
+                owd
+            } else {
+                self.max_reserved
+            };
+            self.max_reserved = self.max_reserved.max(owd);
+        }
+        self.smoothed = if self.smoothed == 0 {
+            owd << 3
+        } else {
+            self.smoothed.wrapping_add(owd).wrapping_sub(self.smoothed >> 3)
+        };
+    }
+
+    /// True if the delay has risen: early congestion.
+    const fn has_risen(&self) -> bool {
+        let range = self.max.wrapping_sub(self.min);
+        self.smoothed >> 3 >= self.min.wrapping_add(range.wrapping_mul(15) / 100)
+    }
+
+    fn forget_extremes(&mut self) {
+        self.min = self.smoothed >> 3;
+        self.max = self.smoothed >> 2;
+        self.max_reserved = self.max;
+    }
+}
+
+impl State {
+    /// Creates a controller.
+    pub fn new(config: &Config, _: &crate::Config) -> Self {
+        Self {
+            segments: Segments::default(),
+            delay: OneWayDelay::NONE,
+            received: Timestamps { value: 0, echo: 0 },
+            clock: 0,
+            last_drop: 0,
+            inference: 0,
+            rests: false,
+            is_sampled: false,
+            clock_offset: config.clock_offset,
+            offset: 0,
+        }
+    }
+
+    /// `tcp_lp_pkts_acked`.
+    fn on_sample(&mut self, window: &mut Window, rtt: Option<Duration>) {
+        if rtt.is_some_and(|rtt| rtt >= Duration::from_micros(1)) {
+            self.delay.sample(self.received);
+        }
+        let now = self.clock;
+        let trip = now.wrapping_sub(self.received.echo);
+        if trip as i32 > 0 {
+            self.inference = trip.wrapping_mul(3);
+        }
+        self.rests = self.last_drop != 0 && now.wrapping_sub(self.last_drop) < self.inference;
+        if !self.delay.has_risen() {
+            return;
+        }
+        self.delay.forget_extremes();
+        // A second sign within the inference phase means that another flow needs the link.
+        let left = if self.rests { 1 } else { (segments::cwnd(window) / 2).max(1) };
+        window.cwnd = segments::bytes(window, left).min(window.cwnd);
+        self.last_drop = now;
+    }
+}
+
+impl CongestionControl for State {
+    fn observes(&self) -> bool {
+        false
+    }
+
+    fn takes_fast_paths(&self) -> bool {
+        false
+    }
+
+    fn on_connected(&mut self, _: &mut Window, start: &Start) {
+        self.is_sampled = start.samples_segments;
+        self.offset = match self.clock_offset {
+            ClockOffset::Random => {
+                let key = StreamKey { seed: start.identity, replication: 0 };
+                key.stream("lp.offset").next_u64() as u32
+            }
+            ClockOffset::None => 0,
+        };
+    }
+
+    fn observe_timestamps(&mut self, received: Timestamps, clock: u32) {
+        let value = received.value.wrapping_add(self.offset);
+        (self.received, self.clock) = (Timestamps { value, ..received }, clock);
+    }
+
+    fn on_segments_acked(&mut self, window: &mut Window, _: &Ack, rtt: Option<Duration>) {
+        if self.is_sampled {
+            self.on_sample(window, rtt);
+        }
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
+        if !self.is_sampled {
+            self.on_sample(window, ack.rtt);
+        }
+        if !self.rests {
+            self.segments.reno(window, ack);
+        }
+    }
+
+    fn on_loss(&mut self, window: &mut Window, loss: &Loss) {
+        let half = segments::cwnd(window) / 2;
+        self.segments.reduce(window, loss, half);
+    }
+
+    fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
+        let half = (segments::cwnd(window) / 2).max(2);
+        if !self.segments.timed_out(window, loss, repeated) {
+            window.ssthresh = segments::bytes(window, half);
+        }
+    }
+
+    fn on_undo(&mut self, _: &mut Window) {
+        self.segments.undo();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{ack, at, loss, tcp, window};
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn lp() -> State {
+        of(ClockOffset::None, 0)
+    }
+
+    fn of(clock_offset: ClockOffset, identity: u64) -> State {
+        let mut lp = State::new(&Config { clock_offset }, &tcp());
+        let (now, rtt) = (at(0), None);
+        lp.on_connected(&mut window(1, 1), &Start { now, rtt, samples_segments: true, identity });
+        lp
+    }
+
+    /// Acknowledges a segment sent at `sent` ms after a one-way delay, 20 ms before now.
+    fn acknowledge(lp: &mut State, window: &mut Window, sent: u32, delay: u32) {
+        let (value, clock) = (sent + delay, sent + delay + 20);
+        lp.observe_timestamps(Timestamps { value, echo: sent }, clock);
+        lp.on_segments_acked(
+            window,
+            &ack(at(clock.into()), 1000),
+            Some(MS * u64::from(delay + 20)),
+        );
+    }
+
+    #[test]
+    fn the_delay_is_that_of_one_way() {
+        let (mut lp, mut window) = (lp(), window(40, 2));
+        for n in 1..100 {
+            acknowledge(&mut lp, &mut window, 10 * n, 30);
+        }
+        let delay = &lp.delay;
+        assert_eq!((delay.remote_hz, delay.smoothed >> 3, delay.min), (1000, 30, 30));
+        assert_eq!(lp.inference, 150, "three round trips of 50 ms");
+    }
+
+    /// The receiver's clock runs at half the rate: each of its ticks counts two.
+    #[test]
+    fn the_rate_of_the_receivers_clock_is_estimated() {
+        let mut delay = OneWayDelay::NONE;
+        for n in 1..50 {
+            delay.sample(Timestamps { value: 10 * n + 15, echo: 20 * n });
+        }
+        assert_eq!((delay.remote_hz, delay.smoothed >> 3), (500, 30));
+        // A rate of 1001 leaves the receiver's clock out.
+        let mut fast = OneWayDelay { remote_hz: 1001, ..OneWayDelay::NONE };
+        fast.sample(Timestamps { value: 1030, echo: 1000 });
+        assert_eq!(fast.min, 1000_u32.wrapping_neg());
+    }
+
+    #[test]
+    fn the_maximum_leaves_the_largest_out() {
+        let mut delay = OneWayDelay { remote_hz: 1000, ..OneWayDelay::NONE };
+        let mut take = |owd| {
+            delay.sample(Timestamps { value: owd, echo: 0 });
+            (delay.min, delay.max, delay.max_reserved)
+        };
+        assert_eq!(take(30), (30, 30, 30));
+        assert_eq!(take(90), (30, 30, 90));
+        assert_eq!(take(60), (30, 60, 90));
+        assert_eq!(take(95), (30, 90, 95));
+    }
+
+    /// Kuzmanovic & Knightly, eq. 2, with δ = 0.15: sowd above min + 0.15·(max − min).
+    #[test]
+    fn early_congestion_halves_then_leaves_a_segment() {
+        let (mut lp, mut window) = (lp(), window(40, 2));
+        (lp.delay.min, lp.delay.max, lp.delay.remote_hz) = (30, 130, 1000);
+        lp.delay.max_reserved = 130;
+        lp.delay.smoothed = 8 * 44;
+        lp.delay.reference = Timestamps { value: 1044, echo: 1000 };
+        acknowledge(&mut lp, &mut window, 2000, 44);
+        assert_eq!(window.cwnd, 40_000, "44 < 45");
+        acknowledge(&mut lp, &mut window, 3000, 60);
+        assert_eq!((window.cwnd, lp.last_drop), (20_000, 3080));
+        assert_eq!((lp.delay.min, lp.delay.max), (46, 92));
+        // 46 + 6: the next decrease at 52, within three round trips of 72 ms.
+        lp.delay.smoothed = 8 * 52;
+        acknowledge(&mut lp, &mut window, 3200, 52);
+        assert_eq!((window.cwnd, lp.last_drop), (1000, 3272));
+        lp.on_ack(&mut window, &ack(at(3272), 1000));
+        assert_eq!(window.cwnd, 1000, "rests");
+        acknowledge(&mut lp, &mut window, 3460, 52);
+        assert!(!lp.rests, "260 ms later, three round trips are over");
+        lp.on_ack(&mut window, &ack(at(3532), 1000));
+        assert_eq!(window.cwnd, 2000);
+    }
+
+    /// A sample of 2000, from a delay that rises by 10 ms in 10 ms, lifts the rate above 1000, and
+    /// the receiver's clock counts for nothing.
+    #[test]
+    fn a_fast_rise_breaks_the_estimate_as_in_linux() {
+        let mut delay = OneWayDelay::NONE;
+        for (value, echo) in [(1030, 1000), (1040, 1010), (1060, 1020)] {
+            delay.sample(Timestamps { value, echo });
+        }
+        assert_eq!((delay.remote_hz, delay.max_reserved), (1015, 1020_u32.wrapping_neg()));
+    }
+
+    /// P(offset ≥ 2^29) = 7/8: 1000 connections, within four standard deviations.
+    #[test]
+    fn a_random_offset_hides_the_delay_in_seven_of_eight() {
+        let gives_way = |identity| {
+            let (mut lp, mut window) = (of(ClockOffset::Random, identity), window(40, 2));
+            for n in 1..100_u32 {
+                acknowledge(&mut lp, &mut window, 1000 * n, 30 + 10 * n.saturating_sub(20));
+            }
+            window.cwnd < 40_000
+        };
+        let count = (0..1000).filter(|identity| gives_way(*identity)).count();
+        assert!((83..=167).contains(&count), "{count}");
+    }
+
+    #[test]
+    fn without_timestamps_it_is_reno() {
+        let (mut lp, mut window) = (lp(), window(10, 2));
+        for n in 0..10 {
+            let ack = ack(at(10 * n), 1000);
+            lp.on_segments_acked(&mut window, &ack, Some(MS * (10 + n)));
+            lp.on_ack(&mut window, &ack);
+        }
+        assert_eq!(window.cwnd, 11_000);
+        lp.on_loss(&mut window, &loss(at(100), 11));
+        assert_eq!((window.cwnd, window.ssthresh), (5000, 5000));
+        let later = Loss { snd_una: 90_000, snd_max: 99_000, ..loss(at(1), 9) };
+        lp.on_timeout(&mut window, &later, false);
+        assert_eq!((window.cwnd, window.ssthresh), (1000, 2000));
+    }
+}

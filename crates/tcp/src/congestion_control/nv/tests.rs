@@ -1,0 +1,145 @@
+use super::super::testing::{Path, SMSS, ack, at, loss, tcp, window};
+use super::*;
+
+const MS: Duration = Duration::from_millis(1);
+
+fn nv() -> State {
+    State::new(&Config {}, &tcp())
+}
+
+/// State before a decision: a rate that needs `needed` segments at an RTT of 100 ms.
+fn measured(needed: u64, rounds: u32, samples: u32) -> State {
+    let rate = needed * u64::from(SMSS) * BITS / 100_000;
+    let round = Round { rounds: rounds - 1, samples, rate, rtt: 100_000, ..Round::default() };
+    State { round, least: 100_000, next_least: 100_000, renewal: u64::MAX, ..nv() }
+}
+
+/// Decides with this window; returns it in segments, and whether it may grow.
+fn decided(nv: &mut State, window: &mut Window) -> (u64, bool) {
+    let ack = Ack { snd_una: 5001, snd_nxt: 105_001, ..ack(at(0), 1000) };
+    nv.end_round(window, &ack, 1000);
+    assert_eq!(nv.round.end, 105_001);
+    (window.cwnd / 1000, nv.may_grow)
+}
+
+#[test]
+fn falls_by_a_share_of_the_excess() {
+    // 90 segments needed, 10 more may queue: of 200, ⌊100·38/128⌋ = 29 go.
+    for (cwnd, left) in [(200, 171), (110, 108), (103, 101), (102, 100), (101, 100)] {
+        let (mut nv, mut window) = (measured(90, 2, 60), window(cwnd, 20));
+        assert_eq!(decided(&mut nv, &mut window), (left, false), "{cwnd}");
+        assert_eq!(window.ssthresh, 100_000);
+        assert_eq!((nv.round.samples, nv.round.rounds, nv.round.rate), (0, 0, 0));
+    }
+}
+
+#[test]
+fn falls_only_with_enough_samples() {
+    let infinite = u64::MAX / u64::from(SMSS);
+    for (rounds, samples, ssthresh, falls, grows) in [
+        (1, 60, 20, false, true),
+        (2, 59, 20, false, true),
+        (11, 59, 20, false, false),
+        (2, 29, infinite, false, true),
+        (11, 29, infinite, false, true),
+        (2, 30, infinite, true, false),
+    ] {
+        let (mut nv, mut window) = (measured(90, rounds, samples), window(200, ssthresh));
+        let (left, may_grow) = decided(&mut nv, &mut window);
+        assert_eq!((left < 200, may_grow), (falls, grows), "{rounds} rounds, {samples} samples");
+    }
+}
+
+#[test]
+fn grows_while_fewer_than_eight_segments_queue() {
+    for (cwnd, samples, grows) in [(98, 20, true), (99, 20, false), (98, 19, false)] {
+        let (mut nv, mut window) = (measured(90, 1, samples), window(cwnd, 20));
+        nv.may_grow = false;
+        assert_eq!(decided(&mut nv, &mut window), (cwnd, grows), "{cwnd}, {samples}");
+    }
+}
+
+#[test]
+fn grows_as_reno_and_slower_after_timeouts() {
+    let acks = |cwnd, slowness| {
+        let (mut nv, mut window) = (nv(), window(cwnd, 2));
+        nv.slowness = slowness;
+        let acks = (1..).find(|_| {
+            nv.on_ack(&mut window, &ack(at(0), 1000));
+            window.cwnd > cwnd * 1000
+        });
+        acks.expect("growth")
+    };
+    assert_eq!([acks(20, 0), acks(20, 1), acks(20, 3), acks(2, 0)], [20, 40, 160, 4]);
+    let (mut nv, mut window) = (nv(), window(20, 40));
+    nv.on_ack(&mut window, &ack(at(0), 3000));
+    assert_eq!(window.cwnd, 23_000, "slow start");
+    nv.may_grow = false;
+    nv.on_ack(&mut window, &ack(at(0), 3000));
+    assert_eq!(window.cwnd, 23_000);
+}
+
+#[test]
+fn nine_calm_decisions_quicken_growth() {
+    let mut nv = measured(90, 1, 20);
+    nv.slowness = 2;
+    for decision in 1..=9 {
+        let round = measured(90, 1, 20).round;
+        nv.round = Round { calm: nv.round.calm, ..round };
+        assert_eq!(decided(&mut nv, &mut window(50, 20)), (50, true));
+        assert_eq!(nv.slowness, if decision < 9 { 2 } else { 1 }, "{decision}");
+    }
+}
+
+#[test]
+fn losses_leave_four_fifths_and_stop_growth() {
+    let (mut nv, mut window) = (nv(), window(100, 200));
+    nv.round = Round { rtt: 7, snd_una: 1, ..Round::default() };
+    nv.on_loss(&mut window, &loss(at(0), 100));
+    assert_eq!((window.cwnd, window.ssthresh, nv.may_grow), (79_000, 79_000, false));
+    let during = Ack { snd_una: 50_001, ..ack(at(10), 1000) };
+    nv.observe(&during, SMSS);
+    assert_eq!(nv.round.rtt, 7);
+    let end = Ack { snd_una: 100_001, ..ack(at(20), 1000) };
+    nv.observe(&end, SMSS);
+    assert_eq!((nv.round.rtt, nv.round.end), (0, 100_001), "begins anew");
+    let later = Loss { snd_una: 200_001, snd_max: 300_001, ..loss(at(30), 79) };
+    nv.on_timeout(&mut window, &later, false);
+    assert_eq!((window.cwnd, window.ssthresh, nv.slowness), (1000, 63_000, 1));
+    nv.on_timeout(&mut window, &later, true);
+    assert_eq!((window.ssthresh, nv.slowness), (63_000, 2));
+}
+
+#[test]
+fn the_minimum_is_renewed() {
+    let mut nv = nv();
+    (nv.least, nv.next_least, nv.renewal, nv.burst) = (100, 150, 1000, 20);
+    nv.renew_least(999);
+    assert_eq!(nv.least, 100);
+    nv.renew_least(1000);
+    assert_eq!((nv.least, nv.next_least, nv.burst), (150, u64::MAX, 10));
+    // 5 s times 3/4 to 5/4, in ticks of 4 ms.
+    assert!((1937..2561).contains(&nv.renewal), "{}", nv.renewal);
+}
+
+#[test]
+fn a_window_acknowledged_at_once_is_a_burst() {
+    let (mut nv, mut window) = (measured(1, 1, 1), window(4, 20));
+    nv.may_grow = false;
+    let ack = Ack { snd_una: 4001, snd_nxt: 8001, ..ack(at(0), 3000) };
+    nv.end_round(&mut window, &ack, 3000);
+    assert_eq!((nv.burst, nv.round.end, nv.may_grow), (6, 8001 + 6000, true));
+}
+
+/// A path of 200 segments: the window ends with at most ten more, which queue. The minimum is not
+/// renewed; otherwise the standing queue would become a part of it.
+#[test]
+fn keeps_about_ten_segments_queued() {
+    for start in [50, 400] {
+        let mut nv = State { renewal: u64::MAX, ..nv() };
+        let mut path = Path::new(MS, MS * 200, window(start, 1));
+        path.rounds(&mut nv, 300);
+        let cwnd = path.window.cwnd / u64::from(SMSS);
+        assert!((200..=212).contains(&cwnd), "{start}: {cwnd}");
+    }
+}

@@ -1,0 +1,77 @@
+//! Marks of arriving data, and the receiver's echo of them.
+
+use super::Notification;
+use crate::connection::Connection;
+use retx_units::Time;
+use retx_wire::{Ecn, Flags, Segment};
+
+impl Notification {
+    /// Evaluates the ECN field of data within the window; data outside it do not count (§6.1.5).
+    /// Returns true for the first mark to echo, unless each change is echoed, and for data that are
+    /// not ECN-capable after others that were.
+    const fn on_data(&mut self, flags: Flags) -> bool {
+        // CWR comes first: a mark on the packet that carries it is a new one, to be echoed
+        // (§6.1.3).
+        if flags.contains(Flags::CWR) {
+            self.echoes = false;
+        }
+        let unmarkable = matches!(self.arriving, Ecn::NotEct);
+        let after_others = unmarkable && self.markable;
+        self.markable |= !unmarkable;
+        let marked = matches!(self.arriving, Ecn::Ce);
+        if self.is_needed() && !unmarkable {
+            self.marked = marked;
+            self.echoes = marked;
+        }
+        after_others || marked && !std::mem::replace(&mut self.echoes, true)
+    }
+
+    /// True if the data that arrive are marked and those before were not, or conversely, and each
+    /// change is echoed.
+    const fn changes(&self) -> bool {
+        let (marked, unmarkable) =
+            (matches!(self.arriving, Ecn::Ce), matches!(self.arriving, Ecn::NotEct));
+        self.is_needed() && !unmarkable && marked != self.marked
+    }
+}
+
+impl Connection {
+    /// Evaluates the ECN field and CWR of acceptable data.
+    #[inline]
+    pub(in crate::connection) fn take_mark(&mut self, now: Time, segment: &Segment) {
+        if !self.ecn.enabled || segment.payload_bytes == 0 {
+            return;
+        }
+        if self.ecn.changes() {
+            self.echo_change(now);
+        }
+        let unusual = self.ecn.on_data(segment.flags);
+        let receiver = &mut self.receiver;
+        if receiver.pending.is_linux() {
+            // Linux `__tcp_ecn_check_ce`, `tcp_ecn_accept_cwr`.
+            if unusual {
+                receiver.pending.on_mark(receiver.advertised());
+            }
+            receiver.ack_now |= segment.flags.contains(Flags::CWR);
+        }
+    }
+
+    /// Acknowledges at once data whose marks differ from those before. If an ACK is being delayed,
+    /// an ACK of the data before is sent first, with their echo (RFC 8257 §3.2; Linux
+    /// `dctcp_ece_ack_update`).
+    #[cold]
+    fn echo_change(&mut self, now: Time) {
+        if self.timers.delayed_ack != Time::NEVER && self.reply.is_none() {
+            let echo = if self.ecn.marked { Flags::ECE } else { Flags(0) };
+            self.reply = Some(Box::new(Segment {
+                seq: self.sequence(self.sender.ack_position()),
+                ack: self.acknowledgment(),
+                window: self.window_field().0,
+                flags: Flags::ACK.with(echo),
+                options: self.options(now),
+                ..Segment::default()
+            }));
+        }
+        self.receiver.ack_now = true;
+    }
+}
