@@ -118,14 +118,21 @@ app = { kind = "transfer", bytes = 10_000 }
 
 
 def test_names_with_an_equals_sign_can_be_set_and_varied(cli: Cli, tmp_path: Path) -> None:
-    path = tmp_path / "s.toml"
+    path, out = tmp_path / "s.toml", tmp_path / "out"
     path.write_text(NAMED)
     for key in ('link."a=b".delay', "link.'a=b'.delay"):
         done = cli("run", path, "--json", "--set", f'{key}="7 ms"')
         link = json.loads(done.stdout)["scenario"]["link"][0]
         assert link["delay"] == "7 ms"
-        varied = cli("sweep", path, "--vary", f'{key}=["1 ms", "2 ms"]', "--replications", "2")
+        vary = f'{key}=["1 ms", "2 ms"]'
+        varied = cli("sweep", path, "--vary", vary, "--replications", 2, "--out", out, "--force")
         assert varied.returncode == 0, varied.stderr
+    for drawing in (
+        ("metric=means.csv", "--where", f"{key}=2 ms"),
+        ("paired=pairs.csv", "--paired", f"{key}=1 ms,2 ms"),
+    ):
+        done = cli("plot", out, *drawing)
+        assert done.returncode == 0, done.stderr
     done = cli("run", path, "--json", "--set", 'flow."f=1".tcp="newreno"')
     assert json.loads(done.stdout)["flows"][0]["tcp"] == "newreno"
     assert "write KEY=VALUE" in cli("run", path, "--set", '"a=b"').stderr
