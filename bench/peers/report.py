@@ -69,11 +69,12 @@ def show(result: dict[str, Any], console: Console) -> None:
 def markdown(result: dict[str, Any]) -> str:
     """The tables for the documentation."""
     where = result["machine"]
-    versions = ", ".join(f"{NAMES[name]} {text}" for name, text in result["versions"].items())
+    versions = "; ".join(f"{NAMES[name]}: {text}" for name, text in result["versions"].items())
     parts = [
         f"Measured on {result['date'][:10]}: {where['cpu']}, {where['cores']} cores, "
-        f"{where['memory_gb']} GB, {where['system']}; {versions}. Runs of each: "
-        f"{result['repeat']}. CPU seconds that a peer had: {result['limit_s']:g}. {_loads(result)} "
+        f"{where['memory_gb']} GB, {where['system']}. Versions: {versions}. Runs of each scenario: "
+        f"{result['repeat']}. Limit for a run of a peer: {result['limit_s']:g} CPU seconds. "
+        f"{_loads(result)} "
         f"{result.get('note', '')}".strip()
     ]
     for title, head, rows in filled(result):
@@ -257,7 +258,7 @@ def _loads(result: dict[str, Any]) -> str:
         for found in each["measured"].values()
         for run in found["runs"]
     ]
-    return f"Load of the machine meanwhile: {min(loads):.1f} to {max(loads):.1f}." if loads else ""
+    return f"Load of the machine: {min(loads):.1f} to {max(loads):.1f}." if loads else ""
 
 
 def _read(path: str) -> str:

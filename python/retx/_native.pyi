@@ -1,4 +1,4 @@
-"""The Rust side of retx."""
+"""Types and functions of retx that are written in Rust."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -195,7 +195,7 @@ def measures() -> list[tuple[str, list[str]]]: ...
 
 @final
 class Batch:
-    """Tables of some runs, as a thread or a machine brings them."""
+    """Tables of several runs, as returned by a thread or a worker."""
 
     def __new__(cls, content: bytes) -> Batch: ...
     def to_bytes(self) -> bytes: ...
@@ -203,20 +203,20 @@ class Batch:
     def names(self) -> list[str]: ...
     def table(self, name: str) -> dict[str, _Column] | None: ...
     def runs(self) -> list[tuple[int, int, int, int]]:
-        """Point, number of runs, events of the last, events of all; a point may come again."""
+        """Point, number of runs, events of the last run, events of all runs; points may recur."""
     def series(
         self, table: str, measure: str, name: str | None = None, direction: str | None = None
     ) -> list[tuple[int, int, str, float]]:
-        """Point, replication, name, value."""
+        """Rows of a measure: point, replication, name, value."""
     def derived(self, without: list[str], values: list[tuple[int, int, str, float]]) -> Batch: ...
 
 @final
 class Table:
-    """A table of runs in order, whose rows begin with `key` and `replication`."""
+    """A table of runs in order, whose first columns are `key` and `replication`."""
 
     def __len__(self) -> int: ...
     def runs(self) -> list[tuple[str, list[tuple[int, int]]]]:
-        """By key: replications, each as the first and their number."""
+        """Ranges of replications by key, each as its first replication and its length."""
     def arrays(self) -> dict[str, _Column]: ...
     def parquet(self) -> bytes: ...
 
@@ -270,12 +270,12 @@ def play_drill(
 
 @final
 class Window:
-    """The window of a sender, in bytes. `cwnd` and `ssthresh` can be set, in calls that lend it."""
+    """Window of a sender, in bytes; methods that receive it may set `cwnd` and `ssthresh`."""
 
     cwnd: int
     """Congestion window."""
     ssthresh: int
-    """Slow start threshold; 2**64 - 1 while there is none."""
+    """Slow start threshold; 2**64 - 1 until one is set."""
     def __new__(cls, cwnd: int, ssthresh: int, smss: int) -> Window: ...
     @property
     def smss(self) -> int:
@@ -286,7 +286,7 @@ class Window:
 
 @final
 class Ack:
-    """An acknowledgment. Constructed only in tests of your own."""
+    """An acknowledgment. User code constructs it only in tests."""
 
     def __new__(
         cls,
@@ -306,44 +306,44 @@ class Ack:
     ) -> Ack: ...
     @property
     def now(self) -> float:
-        """When it came, in seconds since the run began."""
+        """Arrival time, in seconds since the start of the run."""
     @property
     def bytes_acked(self) -> int:
-        """Bytes that it acknowledges for the first time; 0 for a duplicate."""
+        """Newly acknowledged bytes; 0 for a duplicate."""
     @property
     def delivered(self) -> int:
-        """Bytes that it says have left the network, selectively acknowledged ones included."""
+        """Bytes that have left the network according to this ACK, including SACKed ones."""
     @property
     def flight_size(self) -> int:
-        """Data in flight just before it."""
+        """Bytes in flight immediately before this ACK."""
     @property
     def rtt(self) -> float | None:
-        """The raw RTT sample that it gives, if it gives one."""
+        """RTT sample of this ACK, unsmoothed; None without a sample."""
     @property
     def srtt(self) -> float | None:
-        """Smoothed RTT, this sample included."""
+        """Smoothed RTT, including this sample."""
     @property
     def min_rtt(self) -> float | None:
-        """The least RTT sample of the connection, this one included."""
+        """Smallest RTT sample of the connection, including this one."""
     @property
     def snd_una(self) -> int:
-        """First unacknowledged position, this ACK counted; the first byte of data is 1."""
+        """First unacknowledged position after this ACK; the first byte of data is 1."""
     @property
     def snd_nxt(self) -> int:
-        """Next position to send."""
+        """Next position to be sent."""
     @property
     def cwnd_limited(self) -> bool:
-        """The window was used up at some time since the last ACK."""
+        """True if the window was full at some time since the last ACK."""
     @property
     def in_recovery(self) -> bool:
-        """In fast recovery, or repairing what a timeout found."""
+        """True in fast recovery, and during the retransmissions after a timeout."""
     @property
     def receiver_time(self) -> float | None:
-        """The receiver's timestamp clock, where timestamps are in use."""
+        """Timestamp of the receiver's clock; None without timestamps."""
 
 @final
 class Loss:
-    """A loss that is put down to congestion. Constructed only in tests of your own."""
+    """A loss attributed to congestion. User code constructs it only in tests."""
 
     def __new__(
         cls,
@@ -356,23 +356,23 @@ class Loss:
     ) -> Loss: ...
     @property
     def now(self) -> float:
-        """When it was found, in seconds since the run began."""
+        """Time of its detection, in seconds since the start of the run."""
     @property
     def flight_size(self) -> int:
-        """Data in flight when it was found (FlightSize of RFC 5681 §2)."""
+        """Bytes in flight at its detection (FlightSize of RFC 5681 §2)."""
     @property
     def snd_una(self) -> int:
         """First unacknowledged position."""
     @property
     def snd_max(self) -> int:
-        """Position after the last ever sent."""
+        """Position after the last byte that was ever sent."""
     @property
     def srtt(self) -> float | None:
-        """Smoothed RTT, if there is one."""
+        """Smoothed RTT; None before the first sample."""
 
 @final
 class Sent:
-    """Data that leave. Constructed only in tests of your own."""
+    """Data being sent. User code constructs it only in tests."""
 
     def __new__(
         cls,
@@ -385,23 +385,23 @@ class Sent:
     ) -> Sent: ...
     @property
     def now(self) -> float:
-        """When, in seconds since the run began."""
+        """Time of the transmission, in seconds since the start of the run."""
     @property
     def position(self) -> int:
         """Position of the first byte; the first byte of data is 1."""
     @property
     def bytes(self) -> int:
-        """Payload bytes."""
+        """Number of payload bytes."""
     @property
     def flight_size(self) -> int:
-        """Data in flight, these included."""
+        """Bytes in flight, including these."""
     @property
     def retransmission(self) -> bool:
-        """They had been sent before."""
+        """True for a retransmission."""
 
 @final
 class UnexplainedLoss:
-    """A loss whose cause is to be told. Constructed only in tests of your own."""
+    """A loss whose cause is to be decided. User code constructs it only in tests."""
 
     def __new__(
         cls,
@@ -417,25 +417,25 @@ class UnexplainedLoss:
     ) -> UnexplainedLoss: ...
     @property
     def now(self) -> float:
-        """When it was found, in seconds since the run began."""
+        """Time of its detection, in seconds since the start of the run."""
     @property
     def by_timeout(self) -> bool:
-        """Found by the retransmission timer rather than by duplicate or selective ACKs."""
+        """True if the retransmission timer detected it, not duplicate or selective ACKs."""
     @property
     def srtt(self) -> float | None:
-        """Smoothed RTT, if there is one."""
+        """Smoothed RTT; None before the first sample."""
     @property
     def last_rtt(self) -> float | None:
-        """The raw RTT measured last, if any was."""
+        """Latest RTT sample, unsmoothed; None before the first sample."""
     @property
     def window(self) -> Window:
-        """The window before any reaction."""
+        """Window before any reaction to the loss."""
     @property
     def flight_size(self) -> int:
-        """Data in flight."""
+        """Bytes in flight."""
     @property
     def lost_segments(self) -> int:
-        """Segments taken for lost at this moment, at least 1."""
+        """Number of segments considered lost at this time, at least 1."""
     @property
     def notified(self) -> bool:
-        """A relay has told that the first unacknowledged segment was lost on a bad channel."""
+        """True if a relay has notified the sender that the channel lost the first segment."""

@@ -243,7 +243,7 @@ class Search:
         return sorted(trials, key=lambda trial: -self.gain(trial).mean)
 
     def _sharpen_fix(self, limit: Limit) -> None:
-        """Makes more draws of the recommended remedy until the recommendation stays the same."""
+        """Gives the recommended remedy `FEW_DRAWS` draws; repeats this if the remedy changes."""
         while not self.plan.draws:
             best = self.preferred(self.singles)
             if best is None or len(best.runs) >= FEW_DRAWS:

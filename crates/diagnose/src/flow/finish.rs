@@ -26,14 +26,15 @@ const RECEIVER_TIMEOUT: f64 = 0.7;
 /// Number of round trips within which two episodes count as recovery from the same losses (a
 /// convention).
 const SAME_RTTS: i64 = 2;
-/// Largest confidence in congestion as a cause: the precision of this verdict
+/// Maximum of the reported confidence in congestion as a cause: the precision of this verdict
 /// (tools/diagnose_truth.py).
 const CONGESTION_MAX: f64 = 0.8;
-/// Least probability with which congestion is named as the cause.
+/// Congestion is named as the cause only if its estimated probability is at least this. The
+/// confidence that is then reported is limited by `CONGESTION_MAX`.
 const SURE_CONGESTION: f64 = 0.87;
 /// Probability that the policer caused a loss, for a flow that passes a policer.
 const POLICED: f64 = 0.9;
-/// Least probability with which a loss of the channel is named as the cause.
+/// A loss of the channel is named as the cause only if its estimated probability is at least this.
 const SURE: f64 = 0.7;
 
 /// Retransmissions of an episode.

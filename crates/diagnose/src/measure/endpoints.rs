@@ -133,8 +133,8 @@ fn reduction(flow: &answer::Flow, observed: &Observed) -> Estimate {
         let until_s = end_s + AFTER * rtt_s;
         let before = most(episode.start_s - rtt_s, episode.start_s)?;
         let after = most(end_s, until_s)?;
-        // After another loss, or if the sender has few data, the bytes in flight do not show the
-        // window.
+        // After another loss, or without data in flight before the episode, the bytes in flight do
+        // not show the window.
         (next_s > until_s && before > 0).then(|| after as f64 / before as f64)
     };
     let mut parts: Vec<f64> = flow.episodes.iter().enumerate().filter_map(one).collect();

@@ -12,7 +12,7 @@ pub unsafe fn endpoint_at(at: *const sockaddr, length: socklen_t) -> Option<Endp
     if at.is_null() || (length as usize) < size_of::<sockaddr_in>() {
         return None;
     }
-    // SAFETY: there are enough bytes, and any bytes form a valid `sockaddr_in`.
+    // SAFETY: `length` covers a whole `sockaddr_in`, for which every bit pattern is valid.
     let address = unsafe { at.cast::<sockaddr_in>().read_unaligned() };
     (c_int::from(address.sin_family) == libc::AF_INET).then(|| Endpoint {
         address: Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)),

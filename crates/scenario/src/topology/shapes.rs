@@ -16,10 +16,10 @@ pub struct Chain {
     /// Number of links.
     #[schemars(range(min = 1, max = 255))]
     pub hops: u32,
-    /// Keys of all links; else 10 Mbit/s, 10 ms, 100 packets of queue.
+    /// Keys for all links. Defaults: 10 Mbit/s, 10 ms, a queue of 100 packets.
     #[serde(default)]
     pub link: LinkKeys,
-    /// Keys of the flow; else `newreno` and `bulk`.
+    /// Keys for the flow. Defaults: `newreno` and `bulk`.
     #[serde(default)]
     pub flow: FlowKeys,
     /// Flows of UDP over all links, `udp0` … with the flow, `udp_reverse0` … against it.
@@ -47,13 +47,13 @@ pub struct Dumbbell {
     /// Number of pairs.
     #[schemars(range(min = 1, max = 10_000))]
     pub n: u32,
-    /// Keys of the link in the middle; else 10 Mbit/s, 10 ms, 100 packets of queue.
+    /// Keys for the link in the middle. Defaults: 10 Mbit/s, 10 ms, a queue of 100 packets.
     #[serde(default)]
     pub bottleneck: LinkKeys,
-    /// Keys of the links of hosts; else 100 Mbit/s and 1 ms.
+    /// Keys for the links of hosts. Defaults: 100 Mbit/s, 1 ms.
     #[serde(default)]
     pub access: LinkKeys,
-    /// Keys of all flows; else `newreno` and `bulk`.
+    /// Keys for all flows. Defaults: `newreno` and `bulk`.
     #[serde(default)]
     pub flow: FlowKeys,
     /// Number of pairs, from the first, that also have a flow from right to left, `reverse0` ….
@@ -98,10 +98,10 @@ pub struct ParkingLot {
     /// Number of bottlenecks.
     #[schemars(range(min = 1, max = 255))]
     pub hops: u32,
-    /// Keys of all links; else 10 Mbit/s, 10 ms, 100 packets of queue.
+    /// Keys for all links. Defaults: 10 Mbit/s, 10 ms, a queue of 100 packets.
     #[serde(default)]
     pub link: LinkKeys,
-    /// Keys of all flows; else `newreno` and `bulk`.
+    /// Keys for all flows. Defaults: `newreno` and `bulk`.
     #[serde(default)]
     pub flow: FlowKeys,
     /// Flows of UDP, over each bottleneck in turn: `udp0` … with the flows, `udp_reverse0` …
@@ -131,14 +131,14 @@ impl ParkingLot {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Satellite {
-    /// Keys of the link from gateway to terminal; else 2 Mbit/s, 250 ms each way (RFC 2488 §2:
-    /// 239.6 ms below the satellite, 279 ms at the edge of its view), 100 packets of queue.
+    /// Keys for the link from gateway to terminal. Defaults: 2 Mbit/s, 250 ms each way (RFC 2488 §2:
+    /// 239.6 ms below the satellite, 279 ms at the edge of its view), a queue of 100 packets.
     #[serde(default)]
     pub space: LinkKeys,
-    /// Keys of the link from server to gateway; else 100 Mbit/s and 10 ms.
+    /// Keys for the link from server to gateway. Defaults: 100 Mbit/s, 10 ms.
     #[serde(default)]
     pub ground: LinkKeys,
-    /// Keys of the flow; else `newreno` and `bulk`.
+    /// Keys for the flow. Defaults: `newreno` and `bulk`.
     #[serde(default)]
     pub flow: FlowKeys,
     /// Flows of UDP: `udp0` … from the server to the terminal, `udp_reverse0` … back.
