@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Packets that `retx diagnose` reads and diagnoses in a second of CPU time, and its memory.
+"""Measures the packets per CPU second that `retx diagnose` reads and diagnoses, and its memory.
 
     .venv/bin/python bench/diagnose.py [--gigabytes 10]
 
-The capture is that of ten simulated downloads of 20 MB with losses, at the sender. It is given to
-the program again and again through a pipe, so that a large capture needs no disk: pcapng files may
-be concatenated. Peak memory of one copy and of all shows whether it grows with the file.
+The capture contains ten simulated downloads of 20 MB with losses, recorded at the sender. It is
+passed to the program repeatedly through a pipe, so that a large capture needs no disk space: pcapng
+files may be concatenated. The peak memory for one copy and for all copies shows whether it grows
+with the file.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def rate(command: list[str | Path]) -> float:
 
 
 def peak(speed: Path, capture: Path, copies: int) -> tuple[str, float]:
-    """Output of the diagnosis of so many copies, and its peak memory in megabytes."""
+    """Output of the diagnosis of this number of copies, and its peak memory in megabytes."""
     pipe = capture.with_name(f"{copies}.pcapng")
     os.mkfifo(pipe)
     started = subprocess.Popen([speed, pipe, "diagnose"], stdout=subprocess.PIPE, text=True)
@@ -108,7 +109,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--peak"]:
-        # A process of its own, since the system keeps the peak of all children together.
+        # A separate process, because the system reports only the joint peak of all children.
         _, _, speed, capture, copies = sys.argv
         printed, memory = peak(Path(speed), Path(capture), int(copies))
         size = Path(capture).stat().st_size * int(copies)

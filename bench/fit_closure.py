@@ -1,9 +1,9 @@
-"""Closure of `retx fit`: channels of retx lose packets, and the fit has to find them again.
+"""Closure test of `retx fit`: channels of retx lose packets, and the fit must identify them.
 
 For each kind of channel: how often its law is chosen, how often "cannot tell" is said, how often a
-95 % interval holds the parameter, and the error of the estimate. For Gilbert the error is relative
-to the bound that nobody can beat, se(p)/p = 1/√b and se(r)/r = √((1 − r)/b) with b bursts; for the
-others it is in standard errors of the reported interval.
+95 % interval contains the parameter, and the error of the estimate. For Gilbert the error is
+relative to the lower bound for any estimator, se(p)/p = 1/√b and se(r)/r = √((1 − r)/b) with b
+bursts; for the others it is in standard errors of the reported interval.
 
     python bench/fit_closure.py --channels 100 --packets 20000
 """
@@ -79,7 +79,7 @@ def gilbert_elliott_time(random: Random) -> tuple[list[Channel], list[float]]:
 
 
 def second_order(random: Random) -> tuple[list[Channel], list[float]]:
-    """Losses that depend on the two packets before."""
+    """Losses that depend on the two previous packets."""
     p = [log_uniform(random, 0.005, 0.03), *random.uniform([0.1, 0.1, 0.4], [0.5, 0.4, 0.8])]
     rows = [[1 - p[0], p[0], 0, 0], [0, 0, 1 - p[1], p[1]]]
     rows += [[1 - p[2], p[2], 0, 0], [0, 0, 1 - p[3], p[3]]]
@@ -112,7 +112,7 @@ def policer(random: Random) -> tuple[list[Channel], list[float]]:
 
 
 def text(seconds: float) -> str:
-    """A time as a scenario writes it."""
+    """Text of a time as in scenarios."""
     return f"{seconds:.9f} s"
 
 
@@ -151,7 +151,7 @@ def draw(kind: str, number: int, packets: int) -> tuple[LossFit, list[float]]:
 
 
 def note(tally: Tally, kind: str, fit: LossFit, truth: list[float]) -> None:
-    """Adds a fit to the results of its kind."""
+    """Adds a fit to the results for its kind of channel."""
     chosen = fit.content["chosen"]
     tally.right += chosen == kind
     tally.undecided += chosen is None
@@ -177,7 +177,7 @@ def note(tally: Tally, kind: str, fit: LossFit, truth: list[float]) -> None:
 
 
 def main() -> None:
-    """Runs the kinds and prints a line for each."""
+    """Runs all kinds of channels and prints a line for each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--channels", type=int, default=100, help="channels of each kind")
     parser.add_argument("--packets", type=int, default=20_000)

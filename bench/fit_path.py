@@ -1,8 +1,8 @@
-"""Judges `retx fit` of captures, by paths that are known.
+"""Tests `retx fit` with captures of known paths.
 
     python bench/fit_path.py path [--count 100] [--first 0]     simulated downloads of random paths
-    python bench/fit_path.py kernel [--count 10] [--first 0]    emulated ones (root, Linux)
-    python bench/fit_path.py captures FILE[:FLOW] …             real ones, whose path is not known
+    python bench/fit_path.py kernel [--count 10] [--first 0]    emulated ones (root, Linux) python
+    bench/fit_path.py captures FILE[:FLOW] …             real ones, with unknown paths
 
 `path` compares rate, round trip and queue with the truth, from the sender's end, from the
 receiver's, and from both. `kernel` fits a capture of the kernel's TCP, simulates the fit, and says
@@ -30,12 +30,13 @@ PRESETS = ("linux", "linux", "linux_reno", "sack", "newreno", "rack")
 BOUNDS = {"rate": 0.02, "round trip": 0.01, "queue": 0.1}
 ENDS = {"sender": ("first@server",), "receiver": ("last@client",), "both": ()}
 CLOSE = 0.01
-"""Emulations of a path without random losses differ by less than anything else is known."""
+"""Relative tolerance for paths without random losses, whose emulations differ by less than the
+other uncertainties."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A download over a path that is drawn by its number."""
+    """A download over a random path, determined by its number."""
 
     number: int
     rate_bit_s: float
@@ -81,7 +82,7 @@ class Case:
 
     @property
     def truth(self) -> dict[str, float]:
-        """The path's values; the access link adds a tenth of a millisecond each way."""
+        """True values of the path, including 0.1 ms of the access link in each direction."""
         return {
             "rate": self.rate_bit_s,
             "round trip": 2 * (self.delay_s + 1e-4),
@@ -132,7 +133,7 @@ def measured(fit: CaptureFit) -> dict[str, float | None]:
 
 
 def path_closure(count: int, first: int, times: float = 1.0) -> None:
-    """Prints how many paths were measured within the bounds, from each end."""
+    """Prints the number of paths that were measured within the bounds, from each end."""
     right = {end: dict.fromkeys([*BOUNDS, "all"], 0) for end in ENDS}
     unseen, blind = 0, 0
     for number in range(first, first + count):
@@ -156,7 +157,8 @@ def path_closure(count: int, first: int, times: float = 1.0) -> None:
                     value, truth = found[name], case.truth[name]
                     inside[name] = value is not None and abs(value / truth - 1) <= limit * bound
                     if name == "queue" and (not is_full or is_blind):
-                        # Nothing can show it: the right answer is that it is not known.
+                        # The capture cannot show the value, so that "not known" is the right
+                        # answer.
                         inside[name] = value is None
                     right[end][name] += inside[name]
                 right[end]["all"] += all(inside.values())
@@ -170,7 +172,7 @@ def path_closure(count: int, first: int, times: float = 1.0) -> None:
 
 
 def kernel_closure(count: int, first: int, repeats: int) -> None:
-    """Prints whether the simulated goodput of fits lies in the interval of emulations."""
+    """Prints whether the simulated goodput of fits lies within the interval of emulations."""
     from scipy.stats import t
 
     from retx.emulation import emulate
@@ -223,7 +225,7 @@ def kernel_closure(count: int, first: int, repeats: int) -> None:
 
 
 def outside(content: Mapping[str, Any]) -> str:
-    """Figures that lie outside, with the reasons."""
+    """Figures outside their intervals, with the reasons."""
     names = (
         f"{it['name']} {it['captured']:.4g} not in {it['low']:.4g} … {it['high']:.4g}"
         for it in content["figures"]

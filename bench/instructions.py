@@ -1,12 +1,12 @@
-"""Instructions per delivered data segment, beside those recorded in bench/results.
+"""Counts instructions per delivered data segment, and compares them with bench/results.
 
     python bench/instructions.py [--record] [--only PART] [--threshold PERCENT]
 
-Each scenario of crates/sim/benches/engine.rs runs once and short under callgrind, as a process of
-its own with all that it does. The counts are the same on every machine with the same compiler and
-profile, so a later change can be compared with them: more than the threshold (3 %) above the record
-ends with status 1, and is to be explained in CHANGELOG.md. `--record` writes the new counts down.
-Needs valgrind.
+Each scenario of crates/sim/benches/engine.rs runs once, shortened, under callgrind. All
+instructions of its process are counted. The counts are the same on every machine with the same
+compiler and profile, so that later changes can be compared: if a count exceeds the record by more
+than the threshold (3 %), the status is 1, and the increase must be explained in CHANGELOG.md.
+`--record` stores the new counts. Needs valgrind.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SCENARIOS = [
 
 
 def main() -> int:
-    """Counts, prints a table, and says by its status whether something has become dearer."""
+    """Counts instructions and prints a table; the status is 1 if a count has increased."""
     options = _options()
     if shutil.which("valgrind") is None:
         sys.exit("bench/instructions.py needs valgrind (on Debian: apt install valgrind).")

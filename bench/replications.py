@@ -1,10 +1,10 @@
-"""Speedup by a second core: replications of a dumbbell of 100 flows, on one core and on two.
+"""Measures the speedup by a second core, for replications of a dumbbell of 100 flows.
 
     python bench/replications.py [SECONDS]
 
-Times are those of the whole command, with what it does on one core, its start and its table. Each
-pair is taken in turn, as machines drift; the last column is two processes side by side, each with
-half of the replications, which share nothing.
+Times are those of the whole command, including the parts on one core: its start and its table. The
+two measurements of a pair alternate, because the speed of a machine drifts. The last column is for
+two simultaneous, independent processes with half of the replications each.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
     python bench/scale.py [--axis AXIS] [--figure FILE] [--record]
 
-Runs crates/sim/benches/scale.rs at each point, as a process of its own: once under callgrind, which
+Runs crates/sim/benches/scale.rs at each point in separate processes: once under callgrind, which
 counts its instructions, unless it is too long for that; once for the peak memory; and five times
-for the least CPU time, user's and system's, of as many runs of the same plan in one process as take
-half a second. `--record` writes what it measures into bench/results/scale.json and leaves the other
-axes there alone; `--figure` draws them all. Needs valgrind.
+for the minimum CPU time (user and system). A timed process repeats the run of the same plan for
+half a second. `--record` writes the results into bench/results/scale.json and keeps the other axes
+there; `--figure` draws all axes. Needs valgrind.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CALLGRIND = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
 
 
 class Axis(NamedTuple):
-    """Quantity that grows, its values, and the simulated seconds of each run."""
+    """A varied quantity, its values, and the simulated seconds of each run."""
 
     grows: str
     values: list[str]
@@ -46,9 +46,9 @@ AXES = {
     "segments": Axis("segments of a transfer", ["100000", "1000000", "10000000", "100000000"], 0),
 }
 REPEATS = 5
-# CPU seconds that a timed process should take at least: the system counts in hundredths.
+# Minimum CPU seconds of a timed process: the system counts in hundredths of a second.
 LONG_ENOUGH = 0.5
-# Segments of the longest run that callgrind, fifty times slower, is asked to count.
+# Maximum number of segments of a run under callgrind, which is fifty times slower.
 COUNTED = 20_000_000
 # Seconds that a segment takes on the link of the axes `window` and `lossy_window`.
 ON_THE_WIRE = 12_304e-9
@@ -131,7 +131,7 @@ class Point(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A process that has simulated a point so many times, and what it says of the last."""
+    """A process that has simulated a point several times, with its output for the last run."""
 
     cpu_s: float
     runs: int
@@ -179,7 +179,7 @@ def _instructions(point: Point) -> int:
 
 
 def _timed(points: list[Point]) -> list[Run]:
-    """The fastest of each point's processes, which take turns: others may use the machine."""
+    """The fastest process of each point; the points take turns, since the load may vary."""
     best = [_long_enough(point) for point in points]
     for _ in range(REPEATS - 1):
         for index, point in enumerate(points):
@@ -191,7 +191,7 @@ def _timed(points: list[Point]) -> list[Run]:
 def _long_enough(point: Point) -> Run:
     run = _run(point, runs=1)
     while run.cpu_s < LONG_ENOUGH:
-        # Twice as long: another process may be faster.
+        # Twice the necessary time, because another process may be faster.
         more = math.ceil(2 * LONG_ENOUGH / max(run.cpu_s, 0.01))
         run = _run(point, run.runs * more)
     return run
@@ -229,7 +229,7 @@ def _draw(rows: dict[str, list[dict[str, Any]]], file: Path) -> None:
         panel.set_xlabel("samples" if names == ["sampling"] else AXES[names[0]].grows)
         if len(names) > 1 and panel.lines:
             panel.legend(loc="upper left")
-    # 100,000 flows take twenty times what one takes.
+    # A segment of 100,000 flows costs twenty times as much as one of a single flow.
     axes[0].set_yscale("log")
     axes[0].set_ylim(bottom=700)
     axes[0].set_yticks(TICKS, [f"{tick:,}" for tick in TICKS])

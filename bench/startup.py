@@ -1,4 +1,4 @@
-"""Time until the command line and the module are ready."""
+"""Measures the time until the command line and the module are ready."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TARGETS = {
 
 
 def measure(command: list[str | Path]) -> float:
-    """The shortest of several runs, in seconds: the one that nothing else held up."""
+    """The shortest of several runs, in seconds: the one with the least disturbance."""
     times = []
     for _ in range(REPEATS):
         start = time.perf_counter()

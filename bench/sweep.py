@@ -1,4 +1,4 @@
-"""Cost of a sweep beyond its runs: 10,000 short runs of the high-ber download cut to 200 kB.
+"""Measures the cost of a sweep beyond its runs: 10,000 high-ber downloads, cut to 200 kB.
 
     python bench/sweep.py [POINTS]
 
@@ -22,7 +22,8 @@ import os, sys, time
 from pathlib import Path
 from retx import _native
 points, runs = int(sys.argv[1]), int(sys.argv[2])
-# As many workers as the sweep: two that share a processor's caches take longer than one.
+# The same number of workers as the sweep, because two that share the caches of a processor are
+# slower than one.
 threads = len(os.sched_getaffinity(0))
 text = Path(sys.argv[3]).read_text()
 pairs = lambda i: [("flow.download.app.bytes", "200000"), ("sample_interval", "9999 s"),
@@ -83,7 +84,7 @@ def main() -> None:
 
 
 def _sweep(points: int) -> tuple[float, float, float, float, float]:
-    """CPU times of a process's first sweep, of the process until then, and of another sweep.
+    """CPU times of the first sweep in a process, of the process before it, and of another sweep.
 
     The last two values are the wall time of the other sweep and the CPU time of the first look at
     a table. All are in seconds.

@@ -1,4 +1,4 @@
-"""Acknowledgments per second through a congestion control in Python, beside the same in Rust."""
+"""Measures acknowledgments per second of a congestion control in Python, compared with Rust."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REPEATS = 5
 
 
 class Reno(retx.CongestionControl):
-    """Shortest congestion control that does what Reno does."""
+    """Shortest congestion control that behaves like Reno."""
 
     def on_ack(self, window: retx.Window, ack: retx.Ack) -> None:
         """RFC 5681 §3.1."""
@@ -54,7 +54,7 @@ class Reno(retx.CongestionControl):
 
 
 def measure(choice: object) -> tuple[int, float]:
-    """Acknowledgments, and the shortest of several runs."""
+    """Number of acknowledgments, and the shortest duration of several runs."""
     times = []
     for _ in range(REPEATS):
         start = time.perf_counter()
@@ -70,7 +70,7 @@ def measure(choice: object) -> tuple[int, float]:
 
 
 def main() -> None:
-    """Prints both, and what a call costs."""
+    """Prints both speeds, and the cost of a call."""
     costs = []
     for name, choice in (("Rust", "reno"), ("Python", Reno)):
         acks, seconds = measure(choice)

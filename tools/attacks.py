@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Attacks the simulator with scenarios that nobody wrote.
+"""Attacks the simulator with random scenarios.
 
     .venv/bin/python tools/attacks.py extremes --count 20000 --seed 1
     .venv/bin/python tools/attacks.py mutants --count 20000 --seed 1
 
 `extremes` takes a small network and replaces some of its parts (queue, channel, rate, TCP,
-application, …) by what the JSON Schema allows: every choice, optional keys now and then, numbers
-from zero to the largest. Cases are drawn until `--count` of them were not refused. `mutants`
-damages the text of shipped scenarios: bytes, numbers, words and lines.
+application, …) by random values that the JSON Schema allows: every choice, some optional keys,
+numbers from zero to the largest. Cases are drawn until `--count` of them have been accepted.
+`mutants` damages the text of shipped scenarios: bytes, numbers, words and lines.
 
 A case is refused in a sentence, runs to its end, or is stopped after `--limit` seconds. An internal
-error, a crash or a stop that takes three seconds longer is a failure: its scenario is printed. The
-extension must be built with overflow checks, as `make test` builds it.
+error, a crash, or a stop that takes three seconds longer is a failure, whose scenario is printed.
+The extension must be built with overflow checks, as `make test` builds it.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from retx import _native
 UNIT = re.compile(r"\\s\*\((?P<units>[^)]*)\)\\s\*(?P<rest>[\w/]*)")
 """The units in the pattern of a number with its unit."""
 CODE = {"file", "python", "class", "path", "program", "command"}
-"""Keys that name files or code: other tests attack them."""
+"""Keys that name files or code, which other tests attack."""
 PARTS = ("queue", "channel", "link", "tcp", "app", "run", "flow")
 RUN = ("duration", "stop", "warmup", "seed", "sample_interval")
 GRACE_S = 3.0
-"""Time within which a stop must be answered on a machine that has other work, too."""
+"""Time within which a run must stop, also on a busy machine."""
 
 Node = dict[str, Any]
 
@@ -87,7 +87,7 @@ class Generator:
         return 0
 
     def table(self, node: Node, depth: int = 0, often: float = 0.3) -> Node:
-        """An object: keys that it requires, and others now and then."""
+        """An object with its required keys, and some of the others."""
         required = node.get("required", ())
         wanted = {
             key: child
@@ -206,7 +206,7 @@ DAMAGES = (_byte, _number, _word, _line)
 
 
 class StoppedError(BaseException):
-    """The case has had its time. Like KeyboardInterrupt, it is nobody's to catch on the way."""
+    """The time of a case is over. Like KeyboardInterrupt, this must not be caught on the way."""
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:
@@ -249,7 +249,7 @@ def cases(kind: str, seed: int) -> Case:
 
 
 def attack(first: int, count: int, asked: argparse.Namespace, report: int) -> None:
-    """Runs cases until `count` have counted; writes number and outcome of each to a pipe."""
+    """Runs cases until `count` were accepted; writes number and outcome of each to a pipe."""
     case = cases(asked.kind, asked.seed)
     signal.signal(signal.SIGALRM, _stop)
     number = first
@@ -265,7 +265,7 @@ def attack(first: int, count: int, asked: argparse.Namespace, report: int) -> No
 
 
 def main() -> int:
-    """Attacks with the cases of the command line; 1 if one has failed."""
+    """Runs the attacks requested on the command line; returns 1 if one failed."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("kind", choices=("extremes", "mutants"))
     arguments.add_argument("--count", type=int, default=20_000)
@@ -288,7 +288,7 @@ def main() -> int:
 def _attack_apart(
     at: int, left: int, asked: argparse.Namespace, found: Counter[str], failed: dict[int, str]
 ) -> int:
-    """Attacks in a process of its own, whose crash ends it alone; returns the next case."""
+    """Attacks in a separate process, so that a crash ends no other; returns the next case."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

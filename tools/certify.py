@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""Plays scripts of drills/linux on the kernel of this machine, with packetdrill.
+"""Runs scripts of drills/linux on the kernel of this machine, with packetdrill.
 
     tools/certify.py --packetdrill PATH [--runs 10] [SCRIPT or DIRECTORY]…
 
 PATH is google's packetdrill (github.com/google/packetdrill, built by `./configure && make` in
-gtests/net/packetdrill), or its checkout. Each run has a network namespace of its own, which is
-removed after it: no traffic leaves it. Needs Linux, root, /dev/net/tun, iproute2 and python3.
+gtests/net/packetdrill), or its checkout. Each run has a separate network namespace, which no
+traffic leaves and which is removed afterwards. Needs Linux, root, /dev/net/tun, iproute2 and
+python3.
 
-The scripts are played as they stand, but for retx's own flags. The preset says which congestion
-control the kernel takes: Reno for `linux_reno`, BBR for `linux_bbr`, else CUBIC. Timers of the
-kernel are late, by up to an eighth with HZ = 250: the scripts give ranges for that, and a machine
-that is busy with other work may miss them.
+The scripts are unchanged, except that flags of retx are removed. The preset determines the
+congestion control of the kernel: Reno for `linux_reno`, BBR for `linux_bbr`, else CUBIC. Timers of
+the kernel are late, by up to an eighth with HZ = 250. The scripts contain ranges for this, which a
+busy machine may miss.
 
-Exit code 0: every run of every script passed. 1: one failed. 2: nothing could be played.
+Exit code 0: every run of every script passed. 1: a run failed. 2: no script could be run.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def refuse(message: str) -> NoReturn:
 
 
 def packetdrill(path: Path) -> Path:
-    """The program, which everything that it needs is there for."""
+    """Path of packetdrill, after a check that all its requirements are met."""
     if platform.system() != "Linux" or os.geteuid() != 0 or not Path("/dev/net/tun").exists():
         refuse("needs Linux, root and /dev/net/tun")
     for candidate in (path, *(path / name for name in IN_CHECKOUT)):
@@ -88,7 +89,7 @@ def packetdrill(path: Path) -> Path:
 
 
 def found(paths: list[Path]) -> set[Path]:
-    """The scripts there, those of directories included."""
+    """The scripts at these paths, including those in directories."""
     scripts: set[Path] = set()
     for path in paths:
         if not path.exists():
@@ -115,7 +116,7 @@ def played(tool: Path, script: Path) -> str:
 
 
 def for_the_kernel(text: str, directory: Path) -> str:
-    """A script without retx's flags, whose first command prepares the namespace."""
+    """Text of a script without retx's flags, whose first command prepares the namespace."""
     control = next((it for it in ("reno", "bbr") if f"--retx-tcp=linux_{it}" in text), "cubic")
     prepare = directory / "prepare.sh"
     prepare.write_text(PREPARE.format(congestion_control=control))

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Lints and tests what changed: `make check`.
+"""Lints and tests changed files: `make check`.
 
     tools/changed.py [--base COMMIT] [--list]
 
-Changed is what differs from where the branch left `main` (or the branch that `origin/HEAD` names),
-and what is not committed. Of Rust, the crates with changed files are linted and tested; of Python,
-the tests run that changed or that name a changed module, and test_tidy.py; of a page of the
-documentation, its commands and code. The extension is built if a test may load it. Tests of the
-reports of studies are left to `make test` and `make test-slow`.
+Changed files are those that differ from the commit where the branch left `main` (or the branch of
+`origin/HEAD`), including uncommitted changes. Of Rust, the crates with changed files are linted and
+tested; of Python, the tests run that changed or that name a changed module, and test_tidy.py; of a
+page of the documentation, its commands and code. The extension is built if a test may load it.
+Tests of the reports of studies are left to `make test` and `make test-slow`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ DEVELOP = ("--profile", "develop", "--no-default-features", "--locked")
 SIDE_BY_SIDE = ("--numprocesses", "auto", "--no-loadscope-reorder")
 TIDY, READER = TESTS / "test_tidy.py", TESTS / "test_readme.py"
 READ = re.compile(r"README\.md|docs/(how-to/|questions/)?[^/]+\.md")
-"""Pages that the second of these tests reads, among others."""
+"""Pages that the second of these tests reads, in addition to others."""
 EXTENSION = ("-p", "retx-py")
-"""Selected beside changed crates: dependencies then have the features of `make test`, and are those
-that are compiled already. The crate has no tests."""
+"""Selected in addition to changed crates, so that dependencies have the features of `make test` and
+need not be compiled again. The crate has no tests."""
 NO_TESTS = 5
-"""Exit code of pytest where a page has nothing that could be run."""
+"""Exit code of pytest for a page without tests."""
 EVERYWHERE = {"errors", "names", "checks", "cli", "retx"}
-"""Modules that nearly every test names: what they hold has tests of its own, and `make test`."""
+"""Modules that nearly every test names. They have separate tests, and `make test` runs all."""
 
 
 def git(*words: str) -> list[str]:
@@ -43,7 +43,7 @@ def git(*words: str) -> list[str]:
 
 
 def base() -> str:
-    """The commit where this branch left the main one; HEAD on the main branch itself."""
+    """The commit where this branch left the main branch; HEAD on the main branch itself."""
     for main in ("origin/HEAD", "main", "master"):
         if found := git("merge-base", "HEAD", main):
             return found[0]
@@ -51,7 +51,7 @@ def base() -> str:
 
 
 def changed_files(since: str) -> list[Path]:
-    """Files that differ from a commit, those not yet added among them, in order."""
+    """Files that differ from a commit, including untracked ones, in order."""
     names = {*git("diff", "--name-only", since), *git("ls-files", "-o", "--exclude-standard")}
     return sorted(path for path in map(Path, names) if (ROOT / path).is_file())
 
@@ -76,7 +76,8 @@ def tests_of(files: Iterable[Path], tests: dict[Path, str]) -> list[Path]:
         if path.parts[:2] != ("python", "retx"):
             continue
         inside = path.with_suffix("").parts[2:]
-        # A package is named by itself, a file in it by both or by what imports it.
+        # Tests name a package by its name, and a file in it by both names or by an importing
+        # module.
         words = {inside[-1], ".".join(inside)} if len(inside) > 1 else {inside[0]}
         words = {word for word in words if word not in EVERYWHERE and word != "__init__"}
         if len(inside) > 1:

@@ -59,12 +59,12 @@ class Score:
     said: list[tuple[float, bool]] = field(default_factory=list)
     """Confidence of a retransmission, and whether kind and needless were right."""
     causes: list[tuple[float | None, str]] = field(default_factory=list)
-    """Probability of congestion that was said, and the true cause."""
+    """Reported probability of congestion, and the true cause."""
     named: list[tuple[str, float, str]] = field(default_factory=list)
-    """Cause that was said, with which confidence, and the true cause."""
+    """Reported cause, its confidence, and the true cause."""
 
     def add(self, packet: Packet, said: Mapping[str, Any] | None) -> None:
-        """A packet with data, and what was said about it."""
+        """Adds a packet with data, and the statement about it."""
         counts = self.counts
         if not packet.is_retransmission:
             counts["originals"] += 1
@@ -108,7 +108,7 @@ def said_by_retx(path: Path) -> tuple[dict[int, Any], Mapping[str, Any]]:
 
 
 def said_by_tshark(path: Path) -> dict[int, Any]:
-    """Marks of tshark by frame; fast stands for fast or recovery, as it has no other."""
+    """Marks of tshark by frame; its "fast" stands for fast retransmissions and recovery."""
     fields = ["retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order"]
     names = [name for it in fields for name in ("-e", f"tcp.analysis.{it}")]
     command = ["tshark", "-r", str(path), "-T", "fields", "-e", "frame.number", *names]
@@ -128,7 +128,7 @@ def judged(case: Case, folder: Path, *, tshark: bool) -> Iterator[tuple[str, str
     result = case.run(folder / "whole.pcapng")
     kinds: Kinds | None = None
     for place, truth, path in captured(folder, case):
-        # The sender's end comes first, and sees every packet.
+        # The sender's end comes first: it sees every packet.
         kinds = kinds or Kinds(truth, result)
         kinds.set(truth)
         said, flow = said_by_retx(path)
@@ -145,7 +145,7 @@ def judged(case: Case, folder: Path, *, tshark: bool) -> Iterator[tuple[str, str
 
 
 def judge_causes(score: Score, flow: Mapping[str, Any], truth: list[Packet], kinds: Kinds) -> None:
-    """Sets causes that were said beside the true ones."""
+    """Compares the reported causes with the true ones."""
     packets = {packet.frame: packet for packet in truth}
     for episode in flow["episodes"]:
         trigger = packets.get(episode["trigger"])
@@ -158,7 +158,7 @@ def judge_causes(score: Score, flow: Mapping[str, Any], truth: list[Packet], kin
 
 
 def area(causes: list[tuple[float | None, str]]) -> float:
-    """Area under the curve of congestion against losses of the channel."""
+    """Area under the ROC curve of congestion against losses of the channel."""
     groups = {
         cause: [0.5 if it is None else it for it, true in causes if true == cause]
         for cause in ("congestion", "wireless")
@@ -168,7 +168,7 @@ def area(causes: list[tuple[float | None, str]]) -> float:
 
 
 def causes_line(score: Score) -> str:
-    """Area, abstention, and how often a cause that was named is right."""
+    """Text with the area, the share of abstentions, and the precision of named causes."""
     named = [it for it in score.named if it[0] != "unknown"]
     right = sum(said == true for said, _, true in named)
     mean = sum(confidence for _, confidence, _ in named) / max(len(named), 1)
@@ -193,7 +193,7 @@ def calibration_line(said: list[tuple[float, bool]]) -> str:
 
 
 def share_error(flow: Mapping[str, Any], result: retx.Result) -> float:
-    """Largest difference of a share, causes of losses taken together."""
+    """Largest difference of a share, with all causes of losses together."""
     of = result.summary["flows"][0]["limited_by"]
     total = lambda value: sum(value.values()) if isinstance(value, Mapping) else value  # noqa: E731
     life = max(sum(total(value) for value in of.values()), 1e-9)

@@ -1,11 +1,11 @@
-"""Draws comments, paragraphs and names of this repository at random, for a reader to judge.
+"""Draws random comments, paragraphs and names of this repository for a reader to judge.
 
     python tools/draw_texts.py --seed 1 --comments 120 --paragraphs 40 --names 60
 
 A comment is a block of doc or explaining comments in `crates/*/src`, or a docstring in
-`python/retx`; it is printed with the code line that follows it. A paragraph is one of the README,
-`docs`, `ARCHITECTURE.md`, a study's texts, or a help text of the command line. A name is that of a
-`pub` or `pub(crate)` item. `docs/style.md` says how each should read.
+`python/retx`; it is printed with the next line of code. A paragraph is one of the README, `docs`,
+`ARCHITECTURE.md`, a study's texts, or a help text of the command line. A name is that of a `pub` or
+`pub(crate)` item. `docs/style.md` says how each should read.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def names() -> Iterator[Drawn]:
 
 
 def show(kind: str, found: list[Drawn], count: int, seed: int) -> None:
-    """Prints some of them, drawn by seed and kind."""
+    """Prints a random sample, which depends on the seed and the kind."""
     drawn = random.Random(f"{seed} {kind}").sample(found, min(count, len(found)))
     for number, (path, line, text) in enumerate(sorted(drawn), start=1):
         print(f"--- {kind} {number} of {len(found)}: {path}:{line}\n{text}")

@@ -1,4 +1,4 @@
-"""Scripts per second that `retx drill` plays: all of `drills`, repeatedly for two seconds."""
+"""Measures the scripts per second of `retx drill`: all of `drills`, repeated for two seconds."""
 
 from __future__ import annotations
 

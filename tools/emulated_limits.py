@@ -1,8 +1,8 @@
-"""Checks that an emulation finds the limit built into a scenario, as a simulation does.
+"""Checks that an emulation, like a simulation, finds the limit built into a scenario.
 
-The scenarios of python/tests/test_known_limits.py, with the TCP of Linux, in real time: the largest
-share of a life in the emulation beside that in a simulation of the same file, and how far the
-shares are from summing to the life.
+The scenarios of python/tests/test_known_limits.py, with the TCP of Linux, in real time: prints the
+largest share of a flow's lifetime in the emulation and in a simulation of the same file, and the
+difference between the sum of the shares and the lifetime.
 
     tools/emulated_limits.py --seconds 20
 """
@@ -23,15 +23,15 @@ sys.path.insert(0, str(ROOT / "python" / "tests"))
 from test_known_limits import BASE, KNOWN, NETWORK  # noqa: E402
 
 KERNEL: dict[str, dict[str, str]] = {
-    # Without autotuning, with which a kernel enlarges its buffers.
+    # Autotuning is off, because it would enlarge the kernel's buffers.
     "receive window": {"tcp": 'receive_buffer = 20000\nreceive_autotuning = "none"'},
-    # A small send buffer of a kernel holds a burst more: at 20 Mbit/s that would fill the link.
+    # A small send buffer of a kernel contains one more burst, which would fill a link of 20 Mbit/s.
     "send buffer": {
         "tcp": 'send_buffer = 20000\nsend_autotuning = "none"',
         "rate": "100 Mbit/s",
     },
-    # No kernel can be told to believe every timeout: short files, after each of which nothing is
-    # left of an undone one, and no queue that overflows.
+    # No kernel can be configured not to undo timeouts. The scenario therefore has short files,
+    # after which an undone timeout has no effect, and a queue that never overflows.
     "spurious timeouts": {
         "tcp": "",
         "app": '{ kind = "ftp", files = 1000, bytes = 100000 }',
@@ -39,13 +39,13 @@ KERNEL: dict[str, dict[str, str]] = {
         'delay = "3 s" }',
     },
 }
-"""Keys of the scenarios that differ on a kernel."""
+"""Keys of the scenarios that differ for a kernel."""
 SUM = 0.001
-"""Largest distance of the sum of all shares from the life, as a part of it."""
+"""Largest difference between the sum of all shares and the lifetime, as a fraction of it."""
 
 
 def scenario(changes: dict[str, str], seconds: float) -> str:
-    """The scenario with the TCP of Linux, and no longer than so many seconds."""
+    """The scenario with the TCP of Linux, limited to this number of seconds."""
     merged = BASE | changes
     merged["duration"] = f"{min(seconds, seconds_of(merged['duration'])):g} s"
     return NETWORK.format(**merged | {"like": "linux"})
@@ -58,7 +58,7 @@ def life_of(flow: dict[str, float | None], end: float) -> float:
 
 
 def main() -> None:
-    """Prints both shares of each scenario, and how many agree."""
+    """Prints both shares of each scenario, and the number of scenarios that agree."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

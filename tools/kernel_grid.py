@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Simulates conditions of which the kernel's figures are stored, and judges each figure.
+"""Simulates conditions for which figures of the kernel are stored, and judges each figure.
 
     .venv/bin/python tools/kernel_grid.py DIRECTORY [CONDITION]… [--all] [--emulate N]
 
@@ -10,11 +10,11 @@ DIRECTORY holds scenarios (`NAME.toml`) and `emulated.csv`: `scenario`, `preset`
 A figure agrees if the simulated mean lies in the kernel's interval (`inside`), or is within 3 % of
 its mean (`3 %`), or if Welch's interval of the difference holds zero (`Welch`). Scenarios without
 random draws are perturbed (retx.comparing.perturbed). `goodput`, `response`, `resent` and `rtt`
-decide; of `fast_retransmit` (`frr` in earlier tables), `rto`, `idle` and `exchange` it is only
-told. With `--emulate`, a scenario of which a figure that decides differs is emulated N times: the
-figure agrees if runs with the same draws do, by the paired t-test (`pairs`). That needs what `retx
-emulate` needs. Exit code 0: every figure that decides agrees. 1: one does not. 2: nothing could be
-judged.
+decide; `fast_retransmit` (`frr` in earlier tables), `rto`, `idle` and `exchange` are only reported.
+With `--emulate`, a scenario with a differing figure among those that decide is emulated N times:
+the figure agrees if runs with the same draws do, by the paired t-test (`pairs`). This has the
+requirements of `retx emulate`. Exit code 0: all figures that decide agree. 1: one does not. 2:
+nothing could be judged.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Kills sweeps at random moments, in directories that hold other people's files, too.
+"""Kills sweeps at random times, in directories that also contain foreign files.
 
     .venv/bin/python tools/kills.py --count 30 --seed 1
 
-Each sweep is killed by SIGKILL, up to `--repeated` times, and then run to its end. It is a failure
-if it does not end, if its tables differ from those of a sweep that was never killed, if a foreign
-file or link is changed or gone, or if a temporary file stays. A failure prints the seed of its
-case, and status 1 ends the program.
+Each sweep is killed by SIGKILL, up to `--repeated` times, and then run to its end. The case fails
+if the sweep does not end, if its tables differ from those of an undisturbed sweep, if a foreign
+file or link is changed or missing, or if a temporary file remains. For a failure the seed of the
+case is printed, and the status is 1.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ CODE = (
     "import sys; sys.argv[0] = 'retx'\n"
     "from retx.cli.entry import main; main()"
 )
-"""The command line, with a part each tenth of a second, so that kills meet parts being written."""
+"""The command line with a part every tenth of a second, so that kills occur during the writing of
+parts."""
 FOREIGN = {
     "parts/notes.txt": b"a plain file",
     "parts/mine/deep/thesis.tex": b"years of work",
@@ -57,7 +58,7 @@ WAIT_S = 300.0
 
 
 def main() -> int:
-    """Kills as often as the command line says; 1 if something was lost."""
+    """Kills as often as requested; returns 1 if something was lost."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--count", type=int, default=30, help="kills")
     arguments.add_argument("--repeated", type=int, default=3, help="kills of one sweep at most")
@@ -92,18 +93,17 @@ def _attack(
     lasts: float,
     seen: Counter[str],
 ) -> list[str]:
-    """Kills one sweep and lets it end.
+    """Kills a sweep several times, then lets it end.
 
     Args:
         scenario: The sweep.
         out: Its directory.
         tables: The files that it must have at its end, with their hashes.
-        kills: For each kill the source of its moment.
+        kills: Random source of the time of each kill.
         lasts: Duration of an undisturbed sweep in seconds.
-        seen: Counts of what the kills met, which are updated.
+        seen: Counters of the states at the kills, which are updated.
 
-    Returns:
-        What went wrong.
+    Returns: Descriptions of the faults; empty if there are none.
     """
     elsewhere = out.with_name(f"{out.name}-elsewhere")
     elsewhere.mkdir()
@@ -158,7 +158,7 @@ def _tables(out: Path) -> dict[str, str]:
 
 
 def _temporary(out: Path) -> list[Path]:
-    """Temporary files and folders of retx: the foreign ones look alike, and do not count."""
+    """Temporary files and folders of retx, without the foreign ones, which look similar."""
     mine = {(out / name).parent for name in FOREIGN} | {out / name for name in FOREIGN}
     found = [*out.rglob("*.partial*"), *out.rglob("*.old"), *out.rglob("*.tmp")]
     return [path for path in found if path not in mine]

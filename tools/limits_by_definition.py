@@ -1,9 +1,9 @@
-"""Limits of a flow, recomputed from the tables of a run, compared with the engine's account.
+"""Recomputes the limits of a flow from the tables of a run, and compares them with the engine.
 
-A second reading of docs/decisions/0018-what-limits-a-flow.md: at each sample (an acknowledgment or
-a timeout) the limit follows from the window, the peer's window, the segments sent and those that
-have arrived; episodes and acknowledgments give the causes, the silences of timers and the delayed
-acknowledgments. Nothing of the engine's own accounting is used. Scenarios are those of
+This is a second implementation of docs/decisions/0018-what-limits-a-flow.md: at each sample (an
+acknowledgment or a timeout) the limit follows from the window, the peer's window, the segments sent
+and those that have arrived; episodes and acknowledgments give the causes, the silences of timers
+and the delayed acknowledgments. The accounting of the engine is not used. Scenarios are those of
 removed_limits.py: one bulk flow over a path with several limits.
 
     tools/limits_by_definition.py --scenarios 300
@@ -26,16 +26,16 @@ from retx.explaining.units import rate_of, seconds_of
 from retx.shares import flat
 
 ALIKE = 0.02
-"""Shares that differ by less, of the life, agree: no table has what a sender takes for lost within
-a recovery."""
+"""Maximum difference of agreeing shares of the lifetime: no table shows which segments a sender
+considers lost within a recovery."""
 HEADERS, ACK, BUSY, THRESHOLD = 40, 52, 0.95, 3
 NOW = 1e-10
-"""Seconds; times of tables are nanoseconds written as seconds."""
+"""Tolerance of times in seconds: times in tables are nanoseconds converted to seconds."""
 
 
 @dataclass
 class Reading:
-    """Tables of one flow as lists, and what follows from them at a time."""
+    """Tables of one flow as lists, and the state at a time that follows from them."""
 
     tcp: Mapping[str, Any]
     link: Mapping[str, Any]
@@ -49,7 +49,7 @@ class Reading:
     end: float
     sent: list[float] = field(init=False)
     reach: list[int] = field(init=False)
-    """Position after the last one sent so far, for each of `sent`."""
+    """Position after the last byte sent so far, for each entry of `sent`."""
 
     def __post_init__(self) -> None:
         self.sent = [sent for sent, _, _ in self.segments]
@@ -57,7 +57,7 @@ class Reading:
         for _, to, _ in self.segments:
             most = max(most, to)
             self.reach.append(most)
-        # No acknowledgment comes with a timer, nor with the opening of the connection.
+        # Timeouts, and the opening of the connection, have no acknowledgment.
         for start, _, kind, _, cwnd in self.episodes:
             place = bisect_right(self.samples, start + NOW, key=lambda row: row[0])
             last, _, rwnd, _, acked = self.samples[place - 1]
@@ -75,7 +75,7 @@ class Reading:
         self.came = sorted((arrived, to) for _, to, arrived in self.segments if arrived is not None)
 
     def _add_probes(self) -> None:
-        """Rows for data that no acknowledgment let go: tail loss probes, beyond the window."""
+        """Adds rows for data sent without an acknowledgment: tail loss probes beyond the window."""
         times = [row[0] for row in self.samples]
         found: dict[float, int] = {}
         for sent in self.sent:
@@ -86,7 +86,7 @@ class Reading:
             self.samples.insert(place, (sent, *self.samples[place - 1][1:]))
 
     def _take_over(self) -> None:
-        """Gives a timeout the cause of the recovery that its timer measured.
+        """Assigns to a timeout the cause of the recovery during which its timer ran.
 
         Such a timer had been running since before the last partial acknowledgment.
         """
@@ -113,7 +113,7 @@ class Reading:
         return rate * rtt / 8 * mss / frame + mss * (self.tcp["delayed_ack"]["segments"] - 1)
 
     def sent_to(self, time: float) -> int:
-        """Position after the last one sent by then."""
+        """Position after the last byte sent until this time."""
         place = bisect_right(self.sent, time + NOW)
         return self.reach[place - 1] if place else 1
 
@@ -141,7 +141,7 @@ class Reading:
             episode is not None and episode[2] == "rto" and una < self.sent_to(episode[0] - 2 * NOW)
         )
         repairing = state == "fast_recovery" or after_timeout
-        # Lost data are not in the network. Without SACK the window bounds the data in it.
+        # Lost data are not in the network. Without SACK the window limits the data in the network.
         lost = self._lost(time, una) if repairing else set()
         if repairing:
             pipe = pipe - mss * len(lost) if self.tcp["sack"] else min(pipe, cwnd)
@@ -163,15 +163,15 @@ class Reading:
         return self.episodes[place - 1] if place else None
 
     def _lost(self, time: float, una: int) -> set[int]:
-        """Ends of segments that a recovery takes for lost and has not sent again."""
+        """Ends of segments that a recovery considers lost and has not retransmitted."""
         episode = self._episode(time)
         if episode is None:
             return set()
         begun = episode[0]
         outstanding = self._outstanding(time, una)
         heard = sorted(self._heard_beyond(time, una))
-        # A timeout takes all that was sent for lost, a recovery what lies before three segments, or
-        # with RACK before one.
+        # After a timeout all sent data are considered lost; in a recovery, the data below three
+        # received segments, or with RACK below one.
         needed = 1 if self.tcp["loss_detection"]["name"] == "rack" else THRESHOLD
         below = heard[-needed] if len(heard) >= needed else 0
         until = self.sent_to(begun - 2 * NOW) if episode[2] == "rto" else below
@@ -180,11 +180,11 @@ class Reading:
         return missing - resent
 
     def _beyond(self, time: float, una: int) -> int:
-        """Bytes beyond a gap of which an acknowledgment has told the sender."""
+        """Bytes beyond a gap that acknowledgments have reported to the sender."""
         return sum(min(self.tcp["mss"], to - una) for to in self._heard_beyond(time, una))
 
     def _heard_beyond(self, time: float, una: int) -> set[int]:
-        """Ends of segments beyond a gap of which an acknowledgment has told the sender."""
+        """Ends of segments beyond a gap that acknowledgments have reported to the sender."""
         heard = [sent for sent, arrived, _ in self.acks_before(time)]
         if not heard or not self.tcp["sack"]:
             return set()
@@ -192,14 +192,14 @@ class Reading:
         return {to for _, to, at in self._outstanding(time, una) if at is not None and at <= last}
 
     def _outstanding(self, time: float, una: int) -> list[tuple[float, int, float | None]]:
-        """Copies sent so far of segments that are not acknowledged."""
+        """Transmissions so far of unacknowledged segments."""
         # Earlier ones end before the gap.
         low = bisect_right(self.reach, una)
         sent = self.segments[low : bisect_right(self.sent, time + NOW)]
         return [it for it in sent if it[1] > una]
 
     def shares(self) -> dict[str, float]:
-        """Seconds by limit: the spans, the parts of them that timers and the receiver claim."""
+        """Seconds by limit, from the spans; timers and the receiver take parts of them."""
         claims = [(start, end, f"timeout.{cause}") for start, end, cause in self._silences()]
         held = list(self._held())
         found: dict[str, float] = {}
@@ -226,7 +226,7 @@ class Reading:
                 yield self.sent[place - 1], start, cause
 
     def _held(self) -> Iterator[tuple[float, float]]:
-        """Times for which the receiver delayed the acknowledgment of all that was sent."""
+        """Periods during which the receiver delayed the acknowledgment of all sent data."""
         arrivals = [time for time, _ in self.came]
         highest = 1
         reached = []
@@ -254,7 +254,7 @@ class Reading:
 
 
 def reading(data: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, float]]:
-    """Seconds by limit: the engine's, and those read from the tables."""
+    """Seconds by limit: from the engine, and from the tables."""
     result = retx.run({**data, "sample_interval": "every_ack"})
     link = result.scenario["link"][0]
     flow, end = result.summary["flows"][0], result.summary["engine"]["simulated_s"]

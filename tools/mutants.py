@@ -5,12 +5,11 @@
     tools/mutants.py --of channel --count 60 --seed 1
 
 A mutant is one small change of the code, such as `<` instead of `<=`; a test should fail on it. All
-mutants of `tcp` alone would take a day. cargo-mutants looks for files by `mod`, and therefore
-misses every module of a registry (`retx_units::registry!`): in the copy of the sources in which it
-works, each such module is named once more, by a `mod` that the compiler leaves out. Only the tests
-of the crate itself run, with 300 cases of each property; drills and the tests of `sim` and Python
-catch more. Prints the survivors, and the share of viable mutants that were caught with its 95 %
-interval (Wilson).
+mutants of `tcp` alone would take a day. cargo-mutants finds files by `mod`, and therefore misses
+the modules of a registry (`retx_units::registry!`). In its copy of the sources each such module is
+named again by a `mod` that the compiler ignores. Only the tests of the crate itself run, with 300
+cases of each property; drills and the tests of `sim` and Python catch more. Prints the survivors,
+and the share of viable mutants that were caught with its 95 % interval (Wilson).
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ Z95 = 1.959964
 
 
 def main() -> int:
-    """Draws, runs and reports; 1 if fewer than `--least` of the viable mutants were caught."""
+    """Draws, runs and reports; returns 1 if less than `--least` of viable mutants were caught."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--of", choices=AREAS, required=True)
     arguments.add_argument("--count", type=int, default=60)
@@ -115,7 +114,8 @@ def _run(tree: Path, crate: str, drawn: list[dict[str, Any]]) -> list[dict[str, 
     names = [f"--re=^{re.escape(it['name'])}$" for it in drawn]
     command = ["cargo", "mutants", "--in-place", "--package", f"retx-{crate}", "--jobs=1", *names]
     command += ["--test-package", f"retx-{crate}", "--minimum-test-timeout=60", "--no-shuffle"]
-    # Deletions of fields ignore `--re` (27.1): the others are left out by their files, and below.
+    # Deletions of fields ignore `--re` (version 27.1): the others are excluded by their files, and
+    # below.
     command += [f"--file={name}" for name in sorted({it["file"] for it in drawn})]
     command += ["--profile=develop", "--cargo-arg=--locked", "--", "--tests"]
     environment = os.environ | {"RETX_PROPERTY_CASES": "300"}

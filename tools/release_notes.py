@@ -5,8 +5,8 @@
     tools/release_notes.py v0.1.0     # of a tag, which must be that version
     tools/release_notes.py --version  # 0.1.0
 
-The version stands in Cargo.toml alone; a tag is `v` and the version. Until the changelog has a part
-with the version's name, its part *Unreleased* is printed only with `--draft`.
+The version is written in Cargo.toml alone; a tag is `v` and the version. Until the changelog has a
+part with the version's name, its part *Unreleased* is printed only with `--draft`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def notes(changelog: str, name: str) -> str:
 
 
 def main() -> None:
-    """Prints what the command line asks for, or ends with 1 and a sentence."""
+    """Prints the requested text, or ends with status 1 and a sentence."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

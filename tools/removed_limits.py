@@ -1,13 +1,14 @@
 """Checks that removing the limit with the largest share of a flow's life helps it most.
 
-Random scenarios of one bulk flow, each with several limits; one run as it is, and one without each
-limit. The shares are right in this sense when the largest gain comes from removing the limit that
-had the largest share. A faster link removes two limits at once, its rate and the losses in its
-queue, so these count as one, `link`. `spurious` is what the sender does about losses that never
-were: it goes if the sender detects them and takes its reaction back. Without the delays themselves
-more goes than that, since a late packet is awaited under any limit; this is counted apart. Each
-miss has a class, and the gain without both limits: if that exceeds the best gain alone, the largest
-share did bind. docs/how-to/why.md has the result.
+The scenarios are random, with one bulk flow and several limits each. Each is run unchanged, and
+without each of its limits. The shares are right in this sense when the largest gain comes from
+removing the limit that had the largest share. A faster link removes two limits at once, its rate
+and the losses in its queue, so these count as one, `link`. `spurious` is the reaction of the sender
+to losses that did not happen: it disappears if the sender detects this and undoes its reaction.
+Removing the delays themselves removes more than that, since a late packet is awaited under any
+limit; this is counted separately. Each miss has a class, and the gain without both limits: if that
+exceeds the best single gain, the limit with the largest share was effective. The result is in
+docs/how-to/why.md.
 
     tools/removed_limits.py --scenarios 500
 """
@@ -25,9 +26,9 @@ import retx
 from retx.shares import flat, shares
 
 EQUAL = 0.98
-"""Gains that differ by less are equal."""
+"""Gains whose ratio is above this are considered equal."""
 LITTLE = 1.05
-"""A smaller gain by any change tells nothing."""
+"""Smallest gain of a change that is significant."""
 SECONDS = 30
 
 
@@ -86,7 +87,7 @@ def without(data: dict[str, Any], limit: str) -> dict[str, Any]:
         case "send_buffer" | "receive_window":
             tcp[limit.replace("window", "buffer")] = 1 << 27
         case "link":
-            # Ten times the rate, and the round trip of before.
+            # Ten times the rate, with the same round-trip time.
             link["rate"] = f"{10 * rate:.3f} Mbit/s"
             delay_ms = float(link["delay"].split()[0]) + 0.9 * 12 / rate
             link["delay"] = f"{delay_ms:.3f} ms"
@@ -94,7 +95,7 @@ def without(data: dict[str, Any], limit: str) -> dict[str, Any]:
         case "slow_start":
             tcp["initial_window"] = max(10, int(product / 1460))
         case "wireless" | "delays":
-            # A model that does nothing stays, for the draws of a model depend on its place.
+            # Models without effect are kept, because the draws of a model depend on its position.
             for model in models:
                 if limit == "wireless" and model["model"] == "bernoulli":
                     model["p"] = 0
@@ -135,7 +136,7 @@ def kind_of_miss(top: str, best: str, gain: float) -> str:
 
 
 def goodput(data: dict[str, Any]) -> tuple[float, dict[str, float]]:
-    """Goodput of the flow, and its shares by limit, all kinds of one cause together."""
+    """Goodput of the flow, and its shares by limit, with all kinds of a cause together."""
     flow = retx.run(data, tables=False).summary["flows"][0]
     found = dict.fromkeys(LIMITS, 0.0)
     for key, share in shares(flat(flow["limited_by"])).items():
@@ -154,9 +155,11 @@ class Tally:
     wrong: Counter[tuple[str, str]] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     bound: Counter[str] = field(default_factory=Counter)
-    """Scenarios of a class in which both removals together gain more than the best alone."""
+    """Number of scenarios, by class, in which both removals together gain more than the best
+    one."""
     without_delays: int = 0
-    """Scenarios in which the largest share is right if `spurious` means no delays."""
+    """Number of scenarios in which the largest share is right if `spurious` is removed with the
+    delays."""
 
     def add(self, number: int, data: dict[str, Any]) -> None:
         """Runs a scenario without each limit."""
@@ -169,7 +172,7 @@ class Tally:
         }
         delays = gains.pop("delays")
         if not found["spurious"]:
-            # Nothing to take back: without a needless recovery only timestamps would differ.
+            # Nothing can be undone: without needless recoveries only the timestamps would differ.
             gains["spurious"] = 1.0
         others = gains | {"spurious": delays}
         self.without_delays += others[top] >= EQUAL * max(others.values())

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Compares `retx diagnose` with the labels of TCPRS (jswaro/tcprs) for public captures.
+"""Compares `retx diagnose` with labels of TCPRS (jswaro/tcprs) for public captures.
 
     .venv/bin/python tools/tcprs_labels.py DIRECTORY
 
-The directory holds captures NAME.trace and their labels labels/NAME.log. The labels are another
-tool's opinion, not truth: each difference is printed. Classes by `rtype`: 1, 14 and 15 are
-timeouts, the other ones fast retransmissions. Not compared are 0 (unknown) and 5, which TCPRS gives
-to all that is sent again in a recovery, whether a timeout began it or not.
+The directory holds captures NAME.trace and their labels labels/NAME.log. The labels are the verdict
+of another tool, not the truth: each difference is printed. Classes by `rtype`: 1, 14 and 15 are
+timeouts, the others are fast retransmissions. 0 (unknown) and 5 are not compared: TCPRS assigns 5
+to all retransmissions in a recovery, also if a timeout began it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OWN = {
     "timeout": "timeout", "syn": "timeout", "fin": "timeout",
     "fast": "fast", "recovery": "fast", "tail_loss_probe": "fast",
 }  # fmt: skip
-"""Class of each kind: SYN and FIN are sent again by the timer, too."""
+"""Class of each kind: SYN and FIN are also retransmitted by the timer."""
 
 
 def times_of(capture: Path) -> list[int]:

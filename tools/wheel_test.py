@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Installs a wheel where there is only Python, and uses the command as its manuals say.
+"""Installs a wheel in an environment with only Python, and uses the command as documented.
 
     tools/wheel_test.py WHEEL [--python python3.12] [--quick]
 
-Makes an empty virtual environment, with an environment of HOME and PATH alone and no Rust on that
-PATH. Fails if a command fails, or if the first answer of `retx why` takes longer than a minute from
-the beginning of the installation.
+Creates an empty virtual environment; the only environment variables are HOME and PATH, without Rust
+on the PATH. Fails if a command fails, or if the first answer of `retx why` takes longer than a
+minute from the beginning of the installation.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ COMMANDS = (
 )
 SLOW = ("retx study high-ber --quick --out study",)
 LEAVES = ("scenario.toml", "run/summary.json", "run/cwnd.png", "sweep")
-"""Files that must be there at the end."""
+"""Files that must exist at the end."""
 
 
 class Bare:
-    """A virtual environment in a directory of its own, and nothing else."""
+    """A virtual environment in a separate directory, and nothing else."""
 
     def __init__(self, home: Path, python: str) -> None:
         self.home = home
@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument("--python", default=getattr(sys, "_base_executable", sys.executable))
     parser.add_argument("--quick", action="store_true", help="without the study")
     options = parser.parse_args()
-    # pip's own settings, such as a mirror of the package index, are no part of what is tested.
+    # Settings of pip, such as a mirror of the package index, are not part of the test.
     settings = {key: value for key, value in os.environ.items() if key.startswith(("PIP_", "SSL_"))}
     for name in ("http_proxy", "https_proxy", "no_proxy"):
         settings |= {key: os.environ[key] for key in (name, name.upper()) if key in os.environ}

@@ -1,1 +1,1 @@
-"""retx beside ns-2 and ns-3: the same scenarios, the same machine, in turn."""
+"""Comparison of retx with ns-2 and ns-3: the same scenarios on the same machine, in turn."""

@@ -72,7 +72,7 @@ def main(
     docs: Docs = False,
     render: Render = None,
 ) -> None:
-    """Run retx, ns-2 and ns-3 on the same scenarios in turn, and compare what they take."""
+    """Run retx, ns-2 and ns-3 on the same scenarios in turn, and compare their costs."""
     console = Console()
     if render is None:
         scenarios, extras = chosen(only or [])
@@ -86,7 +86,7 @@ def main(
             result = head(plan, versions)
             file = report.new_file(out, result["date"])
             for part in measure(plan, scenarios, extras, console):
-                # Measured figures are kept, whatever happens later.
+                # Measured figures are kept even if a later part fails.
                 result |= part
                 report.write(result, file)
         console.print(f"Results: {file}")
@@ -109,7 +109,7 @@ def known(command: Path, ns3_prefix: Path | None) -> dict[str, Simulator]:
 def ready(
     names: list[str], known: dict[str, Simulator], console: Console
 ) -> tuple[list[Simulator], dict[str, str]]:
-    """The simulators that can be had here, and their versions; says of the others why not."""
+    """The available simulators and their versions; prints why the others are not available."""
     if unknown := [name for name in names if name not in known]:
         raise typer.BadParameter(f"{unknown[0]}: there are {', '.join(known)}")
     versions, simulators = {}, []
@@ -135,7 +135,7 @@ def head(plan: Plan, versions: dict[str, str]) -> dict[str, Any]:
 
 
 def chosen(only: list[str]) -> tuple[list[Scenario], list[str]]:
-    """The scenarios, and what is measured beside them."""
+    """The scenarios, and the additional measurements."""
     extras = [name for name in EXTRAS if not only or name in only]
     names = [name for name in only if name not in EXTRAS]
     if only and not names:
@@ -149,9 +149,9 @@ def chosen(only: list[str]) -> tuple[list[Scenario], list[str]]:
 def measure(
     plan: Plan, scenarios: list[Scenario], extras: list[str], console: Console
 ) -> Iterator[dict[str, Any]]:
-    """All that was asked for, part by part.
+    """Makes all requested measurements, one after the other.
 
-    What cannot be measured here is said, and the rest goes on.
+    Impossible ones are reported and skipped.
     """
 
     def say(line: str) -> None:

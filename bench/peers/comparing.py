@@ -1,4 +1,4 @@
-"""Runs the simulators in turn, and puts what they have done side by side."""
+"""Runs the simulators in turn and compares their results."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ __all__ = ["GRACE", "Plan", "compare", "count_instructions"]
 
 REFERENCE = "retx"
 GRACE = 1.2
-"""A peer that has not ended itself by then, as a multiple of its limit, is ended."""
+"""A peer that exceeds its limit by this factor is terminated."""
 
 COUNTED_S = {"ns2": 12.0, "ns2-lean": 12.0, "ns3": 4.0, "ns3-native": 4.0}
-"""Simulated seconds under valgrind, where all takes fifty times as long. retx runs the whole."""
+"""Simulated seconds under valgrind, which slows a program down by a factor of fifty. retx runs the
+whole scenario."""
 
 Say = Callable[[str], None]
 Measured = dict[str, Any]
@@ -31,9 +32,9 @@ class Plan:
     """Plan of a comparison.
 
     Attributes:
-        simulators: Those that are ready.
+        simulators: The available simulators.
         repeat: Runs of each scenario by each simulator; their seeds are 1, 2, …
-        limit_s: CPU seconds that a peer has for a run.
+        limit_s: Limit on the CPU seconds of a run of a peer.
         folder: For scenario files and sweeps.
     """
 
@@ -49,7 +50,7 @@ class Plan:
 
 
 def compare(plan: Plan, scenario: Scenario, say: Say) -> dict[str, Any]:
-    """All simulators in turn, as often as planned: figures of one scenario, ready for JSON."""
+    """Runs all simulators in turn, as often as planned; returns the figures of a scenario."""
     runs: dict[str, list[dict[str, Any]]] = {each.name: [] for each in plan.simulators}
     refused: dict[str, str] = {}
     for seed in range(1, plan.repeat + 1):
@@ -119,7 +120,7 @@ def _beside(plan: Plan, scenario: Scenario, measured: dict[str, Any]) -> dict[st
     retx = next(each for each in plan.simulators if each.name == REFERENCE)
     reference = measured[REFERENCE]
     if not isinstance(scenario, Sweep):
-        # Cost of starting, of reading the scenario, and of its set-up.
+        # Cost of starting retx, reading the scenario, and setting it up.
         start = replace(scenario, duration_s=1e-6)
         reference["median"]["setup_s"] = _run(plan, plan.job(start, 1, retx), retx)["user_s"]
     speed, delivered = {}, {}
@@ -137,7 +138,7 @@ def _delivered(
 ) -> float | None:
     """A peer's goodput as a multiple of retx's over the same simulated time; means over seeds.
 
-    None where nothing can be compared: of a sweep that a peer could not finish.
+    None if a comparison is impossible because a peer could not finish a sweep.
     """
     found, reference = measured
     if isinstance(scenario, Sweep) and not found["complete"]:
@@ -157,8 +158,9 @@ def _delivered(
 def count_instructions(plan: Plan, say: Say) -> dict[str, Any]:
     """Instructions per delivered segment on the dumbbell of ten flows.
 
-    The difference between two runs of different length, so that starting up does not count; what
-    the beginning takes beyond that is told apart. From both what the whole scenario takes follows.
+    They are the difference between two runs of different length, so that the start does not count.
+    The additional cost of the beginning is reported separately. Both together give the cost of the
+    whole scenario.
     """
     scenario = named(["dumbbell-10"])[0]
     assert isinstance(scenario, Wired)

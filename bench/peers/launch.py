@@ -1,7 +1,7 @@
-"""Runs one command and writes what it has used as JSON: launch.py REPORT CPU_LIMIT COMMAND...
+"""Runs a command and writes its resource usage as JSON: launch.py REPORT CPU_LIMIT COMMAND...
 
-A process of its own, and a small one: the peak memory that Linux reports of a child includes the
-memory of the process that started it.
+This is a separate, small process, because the peak memory that Linux reports for a child includes
+the memory of the process that started it.
 """
 
 import json

@@ -30,7 +30,7 @@ COLUMNS_S = 60
 def bare_event_loop() -> dict[str, Any]:
     """CPU time of the engine as a multiple of that of loops that do nothing but move events.
 
-    As many events are put into a binary heap and taken out, and of the engine's own queue.
+    The same number of events passes through a binary heap, and through the queue of the engine.
 
     Raises:
         PeerError: Without Rust, or when the benchmark fails.
@@ -52,7 +52,7 @@ def read_benchmark(text: str) -> dict[str, Any] | None:
     row = re.search(r"^dumbbell of 100 flows.*?((?:\s+[\d.]+){8})\s*$", text, re.MULTILINE)
     if row is None:
         return None
-    # The first two: segments and events a second.
+    # The first two columns are segments and events per second.
     _, _, events, engine, heap, times_heap, bare, times = map(float, row[1].split())
     return {
         "scenario": "dumbbell of 100 flows, NewReno, in the engine's benchmark",
@@ -91,7 +91,7 @@ def columns() -> dict[str, Any]:
         "each second": run("each second", "1 s"),
         "every ACK": run("every ACK", "every_ack"),
     }
-    # In turn, so that a change of the machine's pace meets all alike.
+    # The measurements take turns, so that changes in the machine's speed affect all of them.
     rounds = [{name: once() for name, once in measures.items()} for _ in range(ROUNDS)]
     bandwidth = statistics.median(_write_bandwidth() for _ in range(REPEAT))
     return {
@@ -109,7 +109,7 @@ def columns() -> dict[str, Any]:
 
 
 def _write_bandwidth() -> float:
-    """Bytes a second into memory that the process has not had before, as columns grow."""
+    """Bytes per second written into newly allocated memory, as when columns grow."""
     size = 1 << 28
     began = time.process_time()
     np.full(size // 8, 1.0)

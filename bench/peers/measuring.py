@@ -24,7 +24,7 @@ Command = Sequence[str | Path]
 
 
 class PeerError(Exception):
-    """A program did not do what it was to do: one sentence."""
+    """A program failed; the message is one sentence."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,13 @@ class Usage:
 
 
 def measured(command: Command, cpu_limit_s: float) -> tuple[str, Usage]:
-    """Runs a command; its standard output, and what it has used.
+    """Runs a command; returns its standard output and its resource usage.
 
-    Raises:
-        PeerError: It ended with an error, or was ended for taking more than this CPU time.
+    Raises: PeerError: The command failed, or was terminated because it exceeded this CPU time.
     """
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "usage.json"
-        # Isolated and without site-packages: the launcher has to stay small.
+        # The launcher runs isolated and without site-packages, so that it is small.
         launch = [sys.executable, "-I", "-S", str(LAUNCH), str(report), str(int(cpu_limit_s))]
         done = subprocess.run([*launch, *map(str, command)], capture_output=True, text=True)
         if not report.exists():
@@ -62,7 +61,7 @@ def costs_of_all(
 ) -> tuple[list[str], Usage]:
     """Runs several commands, `workers` at a time: CPU times are summed, memory is the highest.
 
-    Commands that would begin when all have taken more than the limit are left out.
+    No further commands are started once all together have exceeded the limit.
     """
     spent: list[float] = []
 
@@ -95,7 +94,7 @@ def instructions(command: Command) -> tuple[str, int]:
     if shutil.which("valgrind") is None:
         raise PeerError("instructions are counted by valgrind, which is not installed")
     prefix = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-    # Python's dicts and sets else differ from process to process.
+    # Otherwise dicts and sets of Python differ between processes.
     environment = os.environ | {"PYTHONHASHSEED": "0"}
     done = subprocess.run(
         [*prefix, "--trace-children=yes", *map(str, command)],

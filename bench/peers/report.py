@@ -39,7 +39,7 @@ def machine() -> dict[str, Any]:
 
 
 def new_file(folder: Path, date: str) -> Path:
-    """One for each day and machine run; an earlier one of the day gets company."""
+    """Path of a new file of results, named by the date, without replacing an earlier one."""
     folder.mkdir(parents=True, exist_ok=True)
     stem = f"peers-{date[:10]}"
     number = 1
@@ -49,7 +49,7 @@ def new_file(folder: Path, date: str) -> Path:
 
 
 def write(result: dict[str, Any], file: Path) -> None:
-    """Writes all that there is so far, in the place of what there was."""
+    """Writes all results so far, in place of the earlier ones."""
     whole = file.with_suffix(".partial")
     whole.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     whole.replace(file)
@@ -85,7 +85,7 @@ def markdown(result: dict[str, Any]) -> str:
 
 
 def put_into(page: Path, text: str) -> None:
-    """Replaces what stands between the page's marks."""
+    """Replaces the text between the two marks of a page."""
     begin, end = "<!-- measured: begin -->", "<!-- measured: end -->"
     before, mark, rest = page.read_text(encoding="utf-8").partition(begin)
     _, mark_too, after = rest.partition(end)

@@ -1,4 +1,4 @@
-"""Peers whose goodput differs from retx's under random losses: their arithmetic, run in retx."""
+"""Explains different goodputs of peers under random losses, by their arithmetic in retx."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ __all__ = ["RenoOfNs2", "RenoOfNs3", "rules", "share"]
 
 SEEDS = range(1, 5)
 LEAST_LIMIT_S = 100.0
-"""CPU seconds that a peer has here at least: a share is exact only after thousands of losses."""
+"""Minimum CPU limit of a peer here: ratios are precise only after thousands of losses."""
 
 
 class RenoOfNs2(retx.CongestionControl):
-    """Reno with ns-2's arithmetic where that is not RFC 5681's.
+    """Reno with the arithmetic of ns-2, where it differs from RFC 5681.
 
     - A loss halves the window with its fraction, `halfwin = windowd() / 2` in `TcpAgent::slowdown`,
-      where RFC 5681 §3.1 (eq. 4) halves what is in flight: whole segments, half a segment less on
-      average.
+      whereas RFC 5681 §3.1 (eq. 4) halves the flight size: whole segments, on average half a
+      segment less.
     - The acknowledgment that ends a recovery opens the window like any other
-      (`recv_newack_helper`), where RFC 6582 §3.2 (step 3) sets it.
+      (`recv_newack_helper`), whereas RFC 6582 §3.2 (step 3) sets the window.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class RenoOfNs2(retx.CongestionControl):
         self._open(window)
 
     def on_timeout(self, window: retx.Window, loss: retx.Loss, repeated: bool) -> None:
-        """Half of the window is the threshold, once."""
+        """Sets the threshold to half of the window, once."""
         if not repeated:
             window.ssthresh = self._half(window)
         window.cwnd = window.smss
@@ -65,13 +65,13 @@ class RenoOfNs2(retx.CongestionControl):
 
 
 class RenoOfNs3(retx.CongestionControl):
-    """Reno with ns-3's arithmetic under selective acknowledgments where that is not RFC 5681's.
+    """Reno with the arithmetic of ns-3 with SACK, where it differs from RFC 5681.
 
     - A loss halves what `BytesInFlight()` has once the loss is marked, `EnterRecovery` in
       `TcpSocketBase`: without the segment that is lost and the three that were selectively
       acknowledged, with the two of limited transmit. Two segments less than FlightSize.
     - The window opens by whole bytes, `static_cast<uint32_t>(adder)` in
-      `TcpNewReno::CongestionAvoidance`: what SMSS²/cwnd has beyond them is lost.
+      `TcpNewReno::CongestionAvoidance`: the fraction of SMSS²/cwnd is lost.
     """
 
     def on_ack(self, window: retx.Window, ack: retx.Ack) -> None:
@@ -82,7 +82,7 @@ class RenoOfNs3(retx.CongestionControl):
             window.cwnd += max(1, window.smss**2 // window.cwnd)
 
     def on_loss(self, window: retx.Window, loss: retx.Loss) -> None:
-        """Half of what is in the network."""
+        """Halves the number of bytes in the network."""
         half = (loss.flight_size - 2 * window.smss) // 2
         window.cwnd = window.ssthresh = max(half, 2 * window.smss)
 
@@ -95,7 +95,7 @@ class RenoOfNs3(retx.CongestionControl):
 
 @dataclass(frozen=True)
 class Question:
-    """A scenario, the peers that may answer, the first of which does, and their rules."""
+    """A scenario, the peers for it, of which the first available one is used, and their rules."""
 
     scenario: str
     peers: tuple[str, ...]
@@ -110,7 +110,7 @@ QUESTIONS = (
 
 
 def rules(plan: Plan) -> list[dict[str, Any]]:
-    """Goodput of a peer beside retx, and beside retx with the peer's rules; several seeds.
+    """Goodput of a peer relative to retx, and to retx with the peer's rules; several seeds.
 
     Raises:
         PeerError: A peer fails.
@@ -129,7 +129,7 @@ def rules(plan: Plan) -> list[dict[str, Any]]:
 def _answer(plan: Plan, question: Question, scenario: Wired, peer: Simulator) -> dict[str, Any]:
     own = {
         "tcp.peer.congestion_control": question.own,
-        # A window that the receiver does not grant is not halved.
+        # The receiver's window is the maximum, since a window beyond it is not halved.
         "tcp.peer.max_cwnd": scenario.tcp.window * SEGMENT,
     }
     theirs, ours = [], {"RFC 5681": [], "the peer's rules": []}
@@ -152,7 +152,7 @@ def _answer(plan: Plan, question: Question, scenario: Wired, peer: Simulator) ->
 
 
 def share(theirs: Sequence[float], ours: Sequence[float]) -> tuple[float, float]:
-    """The ratio of two means, and its standard error, where both have draws of their own."""
+    """Ratio of two means with independent draws, and its standard error."""
     ratio = statistics.mean(theirs) / statistics.mean(ours)
     return ratio, ratio * math.hypot(_relative_error(theirs), _relative_error(ours))
 

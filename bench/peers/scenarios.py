@@ -17,7 +17,7 @@ SEGMENT = 1460
 
 @dataclass(frozen=True)
 class Link:
-    """Both directions of a link; the loss is the forward direction's."""
+    """A link with both directions; losses occur in the forward direction."""
 
     mbit_s: float
     delay_ms: float
@@ -39,13 +39,13 @@ class Tcp:
 
 @dataclass(frozen=True)
 class Wired:
-    """Bulk flows, or one transfer, over a row of links.
+    """Bulk flows, or one transfer, over links in a row.
 
     Attributes:
         path: The links that all flows pass, one or two.
         access: The link of each host to the row's ends; without it the ends are the hosts.
         pairs: Pairs of hosts, over which the flows are spread in turn.
-        transfer: Segments to transfer; 0 is a flow that never ends.
+        transfer: Number of segments to transfer; 0 for a flow that never ends.
         stagger_s: The flows start evenly over this time.
     """
 
@@ -75,7 +75,7 @@ class Wlan:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Short transfers at several loss rates, so many runs at each."""
+    """Short transfers at several loss rates, with several runs at each."""
 
     name: str
     title: str
@@ -85,7 +85,7 @@ class Sweep:
 
     @property
     def duration_s(self) -> float:
-        """The longest that a run may last, in simulated seconds."""
+        """Maximum duration of a run, in simulated seconds."""
         return self.of.duration_s
 
     @property
@@ -108,7 +108,7 @@ def _dumbbell(flows: int, duration_s: float, pairs: int | None = None) -> Wired:
         duration_s=duration_s,
         tcp=Tcp(window=90),
         path=(Link(10.0 * flows, 10, 20 * flows),),
-        # Hosts that share a link get what theirs would have been together.
+        # Flows that share a host have a link with the sum of their rates.
         access=Link(1000.0 * flows / (pairs or flows), 1, 2000),
         flows=flows,
         pairs=pairs or flows,
@@ -128,9 +128,9 @@ _DOWNLOAD = Wired(
 _SATELLITE = Wired(
     name="satellite",
     title="satellite, 100 Mbit/s × 600 ms, SACK, 0.1 % loss",
-    # About as many segments as the single flow without loss delivers.
+    # The flow then delivers about as many segments as the single flow without loss.
     duration_s=218_000,
-    # One and a half times what the path holds: it never binds.
+    # One and a half times the capacity of the path, so that the window never limits the flow.
     tcp=Tcp(window=7500, min_rto_s=1.0, initial_rto_s=3.0),
     path=(Link(100, 300, 5000, loss=0.001),),
 )
@@ -174,10 +174,9 @@ ALL: tuple[Scenario, ...] = (
 
 
 def named(names: list[str]) -> list[Scenario]:
-    """The scenarios with these names, or of these families (`dumbbell`); all of them for none.
+    """The scenarios with these names, or of these families (`dumbbell`); all if no names are given.
 
-    Raises:
-        LookupError: A name that fits no scenario.
+    Raises: LookupError: A name matches no scenario.
     """
     families = {scenario.name: {scenario.name, scenario.name.split("-")[0]} for scenario in ALL}
     for name in names:

@@ -1,4 +1,4 @@
-"""The three programs that are compared: how each is installed, started and read."""
+"""The three compared programs: installation, commands and output of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PACKAGES = ROOT / "tools" / "packages.sh"
 NS3_WHEEL = "ns3==3.44.post0"
-# Any version of Python: the Python parts of the wheel are not used.
+# The tag for any version of Python, since the Python parts of the wheel are not used.
 NS3_TAG = [
     "--python-version=3.11",
     "--implementation=cp",
@@ -40,9 +40,9 @@ class Job:
 
     Attributes:
         scenario: What is simulated.
-        seed: The first run's.
-        limit_s: CPU seconds after which a peer ends itself and says how far it has got.
-        folder: Where files may be written.
+        seed: Seed of the first run.
+        limit_s: CPU seconds after which a peer stops and reports its simulated time.
+        folder: Folder for files.
     """
 
     scenario: Scenario
@@ -57,8 +57,8 @@ class Outcome:
 
     Attributes:
         segments: Data segments delivered in order.
-        simulated_s: Up to when; the sum over runs.
-        setup_s: User CPU seconds before the first event, where it tells.
+        simulated_s: Simulated time; the sum over runs.
+        setup_s: User CPU seconds before the first event, if reported.
     """
 
     segments: int
@@ -72,20 +72,23 @@ class Simulator(Protocol):
     name: str
 
     def prepare(self) -> str:
-        """Installs and builds it; its version. Raises `PeerError` with a sentence."""
+        """Installs and builds the simulator; returns its version.
+
+        Raises `PeerError` with a sentence.
+        """
 
     def commands(self, job: Job) -> list[list[str]]:
         """Commands to execute; several commands make one measurement."""
 
     def outcome(self, job: Job, outputs: list[str]) -> Outcome:
-        """Result, read from the output of the commands."""
+        """Result of the simulation, from the output of the commands."""
 
 
 class Ns2:
-    """ns-2 as Debian packages it.
+    """ns-2 as packaged by Debian.
 
-    Its packets have room for the headers of all its protocols, unless a script says which it needs:
-    then it is lean, and several times as fast. Few scripts say so.
+    Its packets have room for the headers of all its protocols, unless a script lists those that it
+    needs: then ns-2 is "lean", and several times as fast. Few scripts do this.
     """
 
     def __init__(self, name: str, *, lean: bool) -> None:
@@ -93,7 +96,7 @@ class Ns2:
         self.lean = lean
 
     def prepare(self) -> str:
-        """Installs it where that can be done."""
+        """Installs ns-2 if possible."""
         done = subprocess.run([PACKAGES, "ns=ns2"], capture_output=True, text=True)
         if done.returncode != 0:
             raise PeerError("ns-2 is missing, and only root on a machine with apt-get installs it")
@@ -103,7 +106,7 @@ class Ns2:
         return f"{asked.stdout.strip()} (Debian)"
 
     def commands(self, job: Job) -> list[list[str]]:
-        """One process for each run: there is no way back to an empty simulator."""
+        """One process per run, because ns-2 cannot be reset to an empty simulator."""
         if isinstance(job.scenario, Sweep):
             return [
                 self._command(point, job, job.seed + run)
@@ -127,11 +130,11 @@ class Ns2:
 
 
 class Ns3:
-    """ns-3 as PyPI has it, whose wheel carries the C++ headers and libraries, or one built here.
+    """ns-3 from PyPI, whose wheel contains the C++ headers and libraries, or built on this machine.
 
     Args:
-        folder: Where our programs are built, and the wheel is installed.
-        prefix: Where `cmake --install` has put an ns-3 of the user's own.
+        folder: Folder in which our programs are built and the wheel is installed.
+        prefix: Folder in which `cmake --install` has installed the user's ns-3.
     """
 
     def __init__(self, folder: Path, prefix: Path | None = None) -> None:
@@ -141,7 +144,7 @@ class Ns3:
         self.from_wheel = prefix is None
 
     def prepare(self) -> str:
-        """Installs the wheel if that is asked for, and compiles our programs; the version."""
+        """Installs the wheel if requested, and compiles our programs; returns the version."""
         compiler = shutil.which("g++")
         if compiler is None:
             raise PeerError("ns-3's programs need a C++ compiler: install g++")
@@ -215,7 +218,7 @@ class Ns3:
             )
 
     def commands(self, job: Job) -> list[list[str]]:
-        """A sweep's runs at one point go one after another in one process."""
+        """The runs at one point of a sweep share a process, one after the other."""
         if isinstance(job.scenario, Sweep):
             runs = f"--runs={job.scenario.runs}"
             return [[*self._command(point, job), runs] for point in job.scenario.points]
@@ -232,7 +235,7 @@ class Ns3:
 
 
 class Retx:
-    """retx by its command line, as a user has it."""
+    """retx by its command line, as for users."""
 
     name = "retx"
 
@@ -240,7 +243,7 @@ class Retx:
         self.command = command.absolute()
 
     def prepare(self) -> str:
-        """The version of the command, and what of the repository is checked out."""
+        """Version of the command, and the commit of the repository."""
         try:
             done = subprocess.run([self.command, "--version"], capture_output=True, text=True)
         except OSError as error:
@@ -253,7 +256,7 @@ class Retx:
         return f"{version} ({commit.stdout.strip()})" if commit.returncode == 0 else version
 
     def commands(self, job: Job) -> list[list[str]]:
-        """Writes the scenario file, which is no part of what is measured."""
+        """Writes the scenario file, which is not part of the measurement."""
         file = job.folder / f"{job.scenario.name}.toml"
         file.write_text(scenario_text(job.scenario, job.seed), encoding="utf-8")
         if isinstance(job.scenario, Sweep):
@@ -262,7 +265,7 @@ class Retx:
         return [[str(self.command), "run", str(file), "--json"]]
 
     def outcome(self, job: Job, outputs: list[str]) -> Outcome:
-        """Result, read from the run's JSON or from the sweep's directory."""
+        """Result of the simulation, from the run's JSON or the sweep's directory."""
         if isinstance(job.scenario, Sweep):
             import retx
 

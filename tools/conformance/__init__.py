@@ -1,1 +1,1 @@
-"""Plays other projects' packetdrill scripts against retx's TCP."""
+"""Runs packetdrill scripts of other projects against the TCP of retx."""

@@ -1,4 +1,4 @@
-"""Plays other projects' scripts, prints a table, fails when too few pass."""
+"""Runs scripts of other projects and prints a table; fails if too few pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conformance.scripts import Script
 
 @dataclass(frozen=True)
 class Outcome:
-    """Results of all scripts, played in one way."""
+    """Results of all scripts with one of the players."""
 
     way: str
     verdicts: list[players.Verdict]
@@ -38,7 +38,7 @@ def arguments() -> argparse.Namespace:
 
 
 def copies(all_scripts: Sequence[Script], settings: Path, folder: Path) -> list[Path]:
-    """Adapted copies of the scripts, beside what they call."""
+    """Adapted copies of the scripts, next to the files that they call."""
     files = []
     for script in all_scripts:
         file = folder / script.project / script.path
@@ -68,7 +68,7 @@ def play(
 
 
 def report(all_scripts: Sequence[Script], outcomes: Sequence[Outcome]) -> bool:
-    """Prints the table, and what failed why; true when enough have passed."""
+    """Prints the table and the failures with their reasons; true if enough scripts passed."""
     names = [f"{script.project} {script.path}" for script in all_scripts]
     width = max(map(len, names))
     print("".ljust(width), *(outcome.way for outcome in outcomes), sep="  ")
@@ -106,7 +106,7 @@ def counts(all_scripts: Sequence[Script], outcome: Outcome) -> tuple[int, int, i
 
 
 def main() -> int:
-    """Plays what the command line asks for; 1 when too few pass, 2 when something is missing."""
+    """Runs the requested scripts; returns 1 if too few pass, 2 if something is missing."""
     options = arguments()
     try:
         all_scripts = scripts.find({name: getattr(options, name) for name in scripts.FOLDERS})

@@ -1,6 +1,6 @@
-"""Scripts changed where today's Linux, or retx, differs from what they were written for.
+"""Changes scripts where today's Linux, or retx, differs from the system that they were written for.
 
-README.md says what is changed, and why.
+README.md lists the changes and their reasons.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def without_push(text: str) -> str:
 
 
 def without_restoring(text: str) -> str:
-    """Removes the restoring of settings: no setting of a machine was changed."""
+    """Removes commands that restore settings, because no setting of the machine was changed."""
     return re.sub(r"^`/tmp/sysctl_restore_\$\{PPID\}\.sh`\s*$", "", text, flags=re.MULTILINE)
 
 
 def with_defaults(text: str) -> str:
-    """Begins with the settings that google's scripts begin with, after the flags."""
+    """Inserts the initial settings of Google's scripts, after the flags."""
     lines = text.splitlines()
     flags = [number for number, line in enumerate(lines) if line.startswith("--")]
     after = flags[-1] + 1 if flags else 0
@@ -56,7 +56,7 @@ def with_defaults(text: str) -> str:
 
 
 def with_growth_after_undo(text: str) -> str:
-    """Linux 6.18 grows the window after it has undone the reduction, by what is acknowledged."""
+    """Adds growth of the window by acknowledged data after an undone reduction (Linux 6.18)."""
     before, after = text.split("// Receiver sends DSACK", maxsplit=1)
     after = after.replace("tcpi_snd_cwnd == 10", "tcpi_snd_cwnd == 18")
     after = after.replace("tcpi_unacked == 10", "tcpi_unacked == 11")
@@ -64,11 +64,11 @@ def with_growth_after_undo(text: str) -> str:
 
 
 def for_linux_receiver(text: str) -> str:
-    """A script about FreeBSD's receiver as Linux answers it."""
+    """Adapts a script for FreeBSD's receiver to the replies of Linux."""
     text = re.sub(r"^.*`sysctl [^`]*`\n", "", text, flags=re.MULTILINE)
     text = text.replace("--tolerance_usecs=10000", "--tolerance_usecs=50000")
     text = re.sub(r"(>\s+S\.\s.*)<mss 1460,sackOK,eol,eol>", r"\1<mss 1460,nop,nop,sackOK>", text)
-    # How much buffer a segment takes is each system's own affair.
+    # The buffer space of a segment differs between systems.
     text = re.sub(r"(>.*) win \d+", r"\1", text)
     return "\n".join(acknowledging_each(text.splitlines())) + "\n"
 
@@ -80,7 +80,7 @@ def acknowledging_each(lines: list[str]) -> list[str]:
     promised = ""
     for number, line in enumerate(lines):
         if promised and OUTBOUND.match(line) and f"ack {promised}" in re.sub(r"\s+", " ", line):
-            # The acknowledgment is expected as late as FreeBSD sends it.
+            # The acknowledgment may arrive as late as that of FreeBSD.
             promised = ""
             continue
         result.append(line)
@@ -99,7 +99,7 @@ def acknowledging_each(lines: list[str]) -> list[str]:
 
 
 def next_missing(received: set[int]) -> int:
-    """The first number from 1 on that has not arrived."""
+    """The smallest number, from 1, that has not been received."""
     number = 1
     while number in received:
         number += 1

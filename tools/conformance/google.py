@@ -1,10 +1,11 @@
-"""Google's scripts of TCP, all of them: which of them pass, and why the others do not.
+"""Runs all of Google's TCP scripts: shows which pass, and why the others do not.
 
     python -m conformance.google --google DIR [--retx FILE] [--write]
 
-Plays `gtests/net/tcp` of google/packetdrill by `retx drill` and compares what comes of it with the
-table in google.md beside this file; `--write` writes the table anew. REASONS says why a script does
-not pass. A script that fails without a reason, or that passes although there is one, is an error.
+Runs `gtests/net/tcp` of google/packetdrill with `retx drill` and compares the results with the
+table in google.md next to this file; `--write` rewrites the table. REASONS contains the reason why
+a script does not pass. A script that fails without a reason, or that passes although there is one,
+is an error.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from conformance.scripts import Script
 TABLE = Path(__file__).with_name("google.md")
 
 MUST_PASS = 70
-"""Scripts without Fast Open and zero copy that pass at least."""
+"""Minimum number of passing scripts, without those for Fast Open and zero copy."""
 
 KERNEL = "Linux 6.18 (HZ = 250) itself fails it: "
 
@@ -51,7 +52,8 @@ REASONS = {
     r"ts_recent/invalid_ack": KERNEL
     + "an acknowledgment of what was not sent is answered, as here",
 }
-"""Regular expressions of paths without `.pkt`, and why these scripts do not pass."""
+"""Regular expressions for paths without `.pkt`, each with the reason why these scripts do not
+pass."""
 
 HEADER = """\
 # Google's scripts
@@ -80,7 +82,7 @@ class Row:
 
     @property
     def is_other(self) -> bool:
-        """Neither about Fast Open nor about zero copy."""
+        """True if the script is neither about Fast Open nor about zero copy."""
         return not re.search(r"fastopen|zerocopy", str(self.path))
 
     @property
@@ -120,7 +122,7 @@ def play(all_scripts: Sequence[Script], retx: Path) -> list[Row]:
 
 
 def row_of(path: Path, verdict: players.Verdict) -> Row:
-    """A script with what came of it."""
+    """Row of a script with its result."""
     if verdict.passed:
         return Row(path, "passed", reason_of(path), "")
     name = "failed" if verdict.message.startswith("failed") else "not played"

@@ -1,4 +1,4 @@
-"""Two ways to play a script: `retx drill`, and packetdrill over retx's shared object."""
+"""Two players of scripts: `retx drill`, and packetdrill with the shared object of retx."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ TIME_LIMIT_S = 60
 """Far more than any script takes."""
 
 RECORDED = ("sysctl", "tc", "ip", "nstat", "set_sysctls.py")
-"""Programs that scripts run to set up a kernel. In their place stands one that writes down how it
-was called, for the shared object to read."""
+"""Programs that scripts run to set up a kernel. They are replaced by one that records its arguments
+for the shared object."""
 
 RECORDER = """\
 #!/bin/sh
@@ -86,14 +86,14 @@ class Packetdrill:
 
 
 def write_program(file: Path) -> None:
-    """A program that writes down how it was called."""
+    """Writes a program that records its arguments."""
     file.write_text(RECORDER, encoding="utf-8")
     file.chmod(0o755)
 
 
 @dataclass(frozen=True)
 class Drill:
-    """`retx drill`, all scripts in one go."""
+    """`retx drill`, with all scripts in one call."""
 
     program: Path
     tcp: str

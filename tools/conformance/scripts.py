@@ -1,4 +1,4 @@
-"""Scripts that are played, and their places in the projects' checkouts."""
+"""The scripts, and their places in the checkouts of their projects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FOLDERS = {
     "nplab": "gtests/net/packetdrill/tests/linux",
     "freebsd": "rcv-data-segments",
 }
-"""The projects, and the folder of their scripts: google/packetdrill, torvalds/linux,
+"""The projects, each with the folder of its scripts: google/packetdrill, torvalds/linux,
 nplab/packetdrill, freebsd-net/tcp-testsuite."""
 
 MUST_PASS = {
@@ -62,7 +62,7 @@ RECEIVER_COUNT, RECEIVER_MUST_PASS = 217, 215
 
 
 class MissingError(Exception):
-    """A checkout or a script that is not there."""
+    """A checkout or a script is missing."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ class Script:
     path: Path
     """Below the project's folder of scripts."""
     text: str
-    """Text of the script, as its project has it."""
+    """Original text of the script."""
 
     @property
     def is_receiver(self) -> bool:
-        """True for those of which not all must pass."""
+        """True for a receiver script; not all of these must pass."""
         return self.project == "freebsd"
 
 

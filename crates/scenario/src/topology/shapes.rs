@@ -131,8 +131,8 @@ impl ParkingLot {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Satellite {
-    /// Keys for the link from gateway to terminal. Defaults: 2 Mbit/s, 250 ms each way (RFC 2488 §2:
-    /// 239.6 ms below the satellite, 279 ms at the edge of its view), a queue of 100 packets.
+    /// Keys for the link from gateway to terminal. Defaults: 2 Mbit/s, 250 ms each way (RFC 2488
+    /// §2: 239.6 ms below the satellite, 279 ms at the edge of its view), a queue of 100 packets.
     #[serde(default)]
     pub space: LinkKeys,
     /// Keys for the link from server to gateway. Defaults: 100 Mbit/s, 10 ms.
