@@ -31,7 +31,7 @@ from .values import (
 )
 
 FINE = 6
-"""Number of loss rates from which cells are too small for figures of the usual size."""
+"""Number of loss rates above which cells are too small for numbers of the usual size."""
 WIDTH_INCHES = 5.2
 COLOURS = {
     "BBR": style.BLUE,

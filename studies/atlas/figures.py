@@ -1,4 +1,4 @@
-"""The atlas's named values, tables and figures."""
+"""Named values, tables and figures of the atlas."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Ranking of presets, only where runs with the same draws separate them.
+"""Ranking of presets, as far as runs with the same draws separate them.
 
 *Reference.* Hsu 1984, "Constrained simultaneous confidence intervals for multiple comparisons with
-the best", Annals of Statistics 12(3): the best is compared with each of the others at once, so each
-comparison has a share of the error (Bonferroni), and a test is of one side.
+the best", Annals of Statistics 12(3): the best is compared with all others simultaneously, so that
+each comparison has a share of the error (Bonferroni), and tests are one-sided.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from retx.study import Estimate, Interval
 
 ALPHA = 0.05
 LEAST_BIT_S = 8 * 1460 / 60
-"""A segment in a run: less has no logarithm."""
+"""Goodput of one segment per run, as a lower bound: zero has no logarithm."""
 
 FAMILIES = {
     "BBR": ("bbr", "linux_bbr"),
@@ -55,10 +55,10 @@ FAMILIES = {
         "newreno_trend",
     ),
 }
-"""Presets that send by the same idea: within a family no winner is told."""
+"""Presets based on the same idea: no winner is determined within a family."""
 FAMILY = {preset: family for family, presets in FAMILIES.items() for preset in presets}
 LINUX = ("linux", "linux_reno", "linux_bbr", "vegas_linux", "veno_linux")
-"""Presets that a Linux host can be set to."""
+"""Presets that are available on a Linux host."""
 DEFAULT = "linux"
 
 Logs = dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]
@@ -71,10 +71,10 @@ class Leader:
 
     best: str
     gain: Estimate
-    """Goodput over that of Linux's default, run by run. The interval is one of as many as there are
-    others to choose from (Bonferroni), and thus also holds for the one that turned out best."""
+    """Goodput over that of Linux's default, run by run. The interval is corrected for the number of
+    candidates (Bonferroni), and therefore also holds for the best of them."""
     rivals: tuple[str, ...]
-    """Families that it is not told apart from."""
+    """Families that are not significantly worse."""
 
     @property
     def family(self) -> str:
@@ -83,7 +83,7 @@ class Leader:
 
     @property
     def apart(self) -> bool:
-        """No other family may be as good."""
+        """True if no other family may be as good."""
         return not self.rivals
 
 
@@ -92,7 +92,7 @@ def logs_by_cell(flows: pl.DataFrame, keys: Sequence[str]) -> dict[tuple[object,
 
     Args:
         flows: One row per point and replication, with `case` and `goodput_bit_s`.
-        keys: What makes a cell.
+        keys: Columns that define a cell.
     """
     table = (
         flows.with_columns(log=pl.col("goodput_bit_s").clip(LEAST_BIT_S).log())
@@ -112,7 +112,7 @@ def logs_by_cell(flows: pl.DataFrame, keys: Sequence[str]) -> dict[tuple[object,
 
 
 def leader(logs: Logs, among: Sequence[str] | None = None) -> Leader:
-    """The best of some presets, or of all, and the families that may be as good."""
+    """The best of the given presets, by default of all, and the families that may be as good."""
     names = list(among or logs)
     best = max(names, key=lambda name: float(logs[name].mean()))
     others = [name for name in names if FAMILY[name] != FAMILY[best]]
@@ -122,7 +122,7 @@ def leader(logs: Logs, among: Sequence[str] | None = None) -> Leader:
 
 
 def _separated(differences: np.ndarray[tuple[int], np.dtype[np.float64]], tests: int) -> bool:
-    """True when the mean difference is above 0, as one of so many tests."""
+    """True if the mean difference is significantly above 0, as one of this number of tests."""
     n = len(differences)
     if n < 2:
         return False
@@ -136,7 +136,7 @@ def ratio(
     b: str,
     tests: int = 1,
 ) -> Estimate:
-    """Geometric mean of a over b, run by run; its interval is one of so many."""
+    """Geometric mean of a over b, run by run; its interval is corrected for the number of tests."""
     differences = logs[a] - logs[b]
     mean, n = float(differences.mean()), len(differences)
     if n < 2:

@@ -1,4 +1,4 @@
-"""Delay spikes with one thing otherwise: what the claims on Reno, Veno and Vegas rest on."""
+"""Delay spikes with one change: support for the claims on Reno, Veno and Vegas."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .ranking import logs_by_cell, ratio
 HELD = "held"
 TCP, DELAY = "tcp.sender.like", "link.air.delay"
 PAIRS = {"reno": ("reno", "veno"), "vegas": ("vegas", "reno")}
-"""Presets by claim: goodput of the first over that of the second."""
+"""Presets by claim: the goodput of the first is divided by that of the second."""
 
 Named = dict[str, Estimate | float | None]
 
 
 def held_values(measured: Measured) -> Named:
-    """Geometric means over all round trips, run by run, and the most of all changes."""
+    """Geometric means over all round trips, run by run, and the largest over all changes."""
     found: Named = {}
     flows = _flows(measured)
     cases = measured.study.experiments[HELD].cases
@@ -37,7 +37,7 @@ def held_values(measured: Measured) -> Named:
 
 
 def _flows(measured: Measured) -> pl.DataFrame:
-    """One row per download; `change` is the case, and `case` the sender, by which logs go."""
+    """One row per download; `change` is the case, and `case` the sender, as in the logs."""
     flows = measured.table(HELD, "flows").filter(pl.col("name").cast(pl.String) == "download")
     return flows.select(
         "replication",

@@ -53,7 +53,7 @@ SETTINGS = {
 
 
 def tables(measured: Measured) -> Iterator[Table]:
-    """Tables in the order of the report; `cells` is for those who want all of it."""
+    """Tables in the order of the report; `cells` contains all conditions."""
     yield _decisions(measured)
     yield _places(measured)
     yield _algorithms(measured)
@@ -63,7 +63,7 @@ def tables(measured: Measured) -> Iterator[Table]:
 
 
 def advice(found: Leader) -> str:
-    """Recommended setting of a Linux host; both where runs leave it open."""
+    """Recommended setting of a Linux host; both settings if the runs leave it open."""
     gain = worth(found)
     default = SETTINGS[DEFAULT]
     if found.best == DEFAULT or gain is False:
@@ -76,7 +76,7 @@ def advice(found: Leader) -> str:
 
 
 def _decisions(measured: Measured) -> Table:
-    """One row for each round trip: where to stay, where to change, and where it is not settled."""
+    """One row per round trip: loss rates at which to keep the default, to change, or undecided."""
     found = places(measured)
     rates = losses(measured)
     rows: list[dict[str, Cell]] = []
@@ -141,7 +141,7 @@ def _changes(row: Mapping[float, Leader]) -> str:
 
 
 def _row_command(measured: Measured, delay: str) -> str:
-    """A sweep over everything that the row is about."""
+    """Command of a sweep over all conditions of a row."""
     at = {DELAY: delay, QUEUE: queues(measured)[delay]}
     varied: dict[str, Sequence[object]] = {
         "tcp.sender.like": LINUX,

@@ -20,11 +20,11 @@ BURSTS, DELAY, QUEUE = "flow.bursts.start", "link.air.delay", "link.air.queue.pa
 CELL = (DELAY, LOSS, BURST, BURSTS, SPIKES)
 NEVER, AT_ONCE = "1000 s", "0 s"
 LEAST = 1e-5
-"""The least loss rate: next to none."""
+"""The smallest loss rate, nearly none."""
 NAMED_MS = (10, 50, 200, 600)
-"""Round trips of both forms, which texts name."""
+"""Round trips of both forms that texts mention."""
 WORTH = 1.05
-"""Gains over the default up to this are not worth a change."""
+"""Gains over the default up to this are not considered worth a change."""
 TEXTS = ("case", DELAY, BURSTS)
 """Keys whose values are texts."""
 LOOKED_AT = (
@@ -50,18 +50,18 @@ def rtt_ms(delay: str) -> float:
 
 
 def delays(measured: Measured) -> dict[str, float]:
-    """Each delay of the grid, with its round trip in ms, the shortest first."""
+    """The delays of the grid with their round trips in ms, the shortest first."""
     found = {str(delay): rtt_ms(str(delay)) for delay in measured.sweep("atlas").grid[DELAY]}
     return dict(sorted(found.items(), key=lambda item: item[1]))
 
 
 def losses(measured: Measured) -> list[float]:
-    """The loss rates of the grid, the least first."""
+    """The loss rates of the grid, the smallest first."""
     return sorted(set(measured.sweep("atlas").grid[LOSS].to_list()))
 
 
 def queues(measured: Measured) -> dict[str, int]:
-    """The queue that goes with each delay."""
+    """The queue for each delay."""
     return dict(measured.sweep("atlas").grid.select(pl.col(DELAY).cast(pl.String), QUEUE).rows())
 
 
@@ -78,13 +78,13 @@ def percent(p: float) -> str:
 
 
 def downloads(measured: Measured) -> pl.DataFrame:
-    """The flow in question of each run."""
+    """The measured flow of each run."""
     return _own(measured.sweep("atlas"), "download")
 
 
 @lru_cache(maxsize=4)
 def _own(sweep: Sweep, name: str) -> pl.DataFrame:
-    """The columns of that flow that are looked at; the full form has a million rows."""
+    """The used columns of that flow; the full form has a million rows."""
     keys = [pl.col(key).cast(pl.String) if key in TEXTS else pl.col(key) for key in sweep.keys]
     return sweep.flows.filter(pl.col("name") == name).select(*keys, *LOOKED_AT)
 
@@ -101,7 +101,7 @@ def _leaders(sweep: Sweep, linux: bool) -> dict[tuple[object, ...], Leader]:
 
 
 def places(measured: Measured) -> dict[tuple[str, float], Leader]:
-    """Leader of Linux's presets by round-trip time and loss rate; over what else varies."""
+    """Leader of Linux's presets by round-trip time and loss rate, over all other conditions."""
     logs = logs_by_cell(downloads(measured), [DELAY, LOSS])
     return {
         (delay, loss): leader(logs[delay, loss], LINUX)
@@ -217,7 +217,7 @@ def scaled(found: Estimate | None, factor: float = 100.0) -> Estimate | None:
 
 
 def estimate_of(found: Estimate, change: Callable[[float], float]) -> Estimate:
-    """Estimate of a rising function of the quantity."""
+    """Estimate of an increasing function of the quantity."""
     ends = found.interval
     return replace(
         found,
@@ -228,7 +228,7 @@ def estimate_of(found: Estimate, change: Callable[[float], float]) -> Estimate:
 
 
 def needless(measured: Measured, case: str, where: pl.Expr | None = None) -> Estimate | None:
-    """Needless retransmissions in per cent of what was sent; over all cells, or some."""
+    """Needless retransmissions in per cent of all transmissions, over all or some cells."""
     flows = downloads(measured).filter(pl.col("case") == case)
     if where is not None:
         flows = flows.filter(where)
@@ -238,7 +238,7 @@ def needless(measured: Measured, case: str, where: pl.Expr | None = None) -> Est
 
 
 def idle(measured: Measured, case: str) -> Estimate | None:
-    """Share of the time, in per cent, that the sender was silent with data to send."""
+    """Share of the time, in per cent, in which the sender had data but was silent."""
     flows = downloads(measured).filter(pl.col("case") == case)
     return _per_run(flows, 100 * pl.col("idle_total_s").mean() / 60)
 
@@ -249,7 +249,7 @@ def _per_run(flows: pl.DataFrame, what: pl.Expr) -> Estimate | None:
 
 
 def reno_keeps(measured: Measured, case: str, delay: str | None = None) -> Estimate:
-    """Goodput of NewReno beside a preset, over its goodput beside another NewReno."""
+    """Goodput of NewReno competing with a preset, over that competing with another NewReno."""
     flows = _own(measured.sweep("beside"), "reno")
     if delay is not None:
         flows = flows.filter(pl.col(DELAY) == delay)
@@ -267,7 +267,7 @@ def _fairness(measured: Measured) -> Named:
 
 
 def _causes(measured: Measured) -> Named:
-    """Shares of losses that are the queue's, for Linux's default at 0.1 %."""
+    """Shares of losses in the queue, for Linux's default at 0.1 %."""
     links = measured.table("atlas", "links", "linux")
     links = links.filter(
         (pl.col("direction") == "forward")

@@ -52,7 +52,8 @@ def _noise(measured: Measured) -> Figure:
     for test, colour in zip("12345", style.COLOURS, strict=False):
         fading = measured.study.experiments["fading"].overrides(test)["wlan.office.channel"][0]
         k, mean = fading["rician_k"], 10 ** (fading["mean_snr_db"] / 10)
-        # Power of a direct path and scattered ones: a noncentral chi-square of two degrees.
+        # Power of a direct path and scattered paths: noncentral chi-square with two degrees of
+        # freedom.
         power = 10 ** (ratios_db / 10)
         share = np.diff(ncx2.cdf(2 * (1 + k) * power / mean, 2, 2 * k)) / step
         axes.plot(ratios_db[1:] - step / 2, share, color=colour, label=f"test {test}")

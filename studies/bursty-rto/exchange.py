@@ -1,4 +1,4 @@
-"""The exchange of table II, situation by situation."""
+"""The exchange of table II by situations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EVENTS = {
 def situations(result: retx.Result) -> dict[str, Mapping[str, float]]:
     """State of the sender in each of the eight situations."""
     acks = result.samples.filter(pl.col("ack_bytes") >= BEFORE)
-    # The first sample at each height of the ACKs: what that ACK has led to.
+    # The first sample at each acknowledged position shows the effect of the ACK.
     rows = acks.group_by("ack_bytes", maintain_order=True).first()
     start, *later = [_row(row) for row in rows.head(4).iter_rows(named=True)]
     timeouts = result.episodes.filter(kind="rto").head(4)

@@ -1,4 +1,4 @@
-"""Explanations of the rows that differ: runs with one thing changed, beside the first ones."""
+"""Explanations of the rows that differ: runs with one change, compared with the original runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ QUANTITIES = {
     "idle_total": IDLE_TOTAL,
 }
 SHOWN = ("throughput", "rtt_mean", "rtt_sd", "idle_max", "idle_total")
-"""Rows of table I that tables of switches show: those in which tests 3 and 5 differ."""
+"""Rows of table I in the tables of switches: those in which tests 3 and 5 differ."""
 
 
 def reasons(measured: Measured) -> Named:
@@ -104,7 +104,7 @@ def _verdict(measured: Measured, rows: Rows, experiment: str, case: str, test: s
 
 
 def beside(measured: Measured, rows: Rows, experiment: str, case: str, test: str) -> Cell:
-    """The mean with the range of single runs, marked where that holds the published number."""
+    """The mean with the range of single runs, marked if the range contains the published number."""
     found: Estimate | None = measured.estimate(experiment, case, rows.quantity)
     if found is None:
         return None
@@ -152,13 +152,13 @@ def channels(measured: Measured) -> Table:
 
 
 def good(measured: Measured) -> Table:
-    """Tests 3 and 5 with one thing changed."""
+    """Tests 3 and 5 with one change."""
     title = "Tests 3 and 5: what explains the rows that differ, one thing at a time"
     return _marked(measured, "good", title)
 
 
 def _marked(measured: Measured, name: str, title: str) -> Table:
-    """Cases of an experiment, which begin with their test, beside what is published of that."""
+    """Cases of an experiment (names begin with the test), compared with the published values."""
     by_id = {rows.id: rows for rows in _rows(measured)}
     series = measured.study.published.series
     columns = [Column("case", "")]
@@ -187,7 +187,7 @@ def _marked(measured: Measured, name: str, title: str) -> Table:
 
 
 def pays(measured: Measured) -> Table:
-    """Backoff kept and reset on channels that are one change away."""
+    """Backoff kept and reset on channels with one change."""
     columns = [
         Column("case", "channel"),
         Column("throughput", "backoff kept", "Mbit/s"),

@@ -1,4 +1,4 @@
-"""Fits the channels of table I to what it says of frames: error rate, mean and longest burst.
+"""Fits the channels of table I to its numbers on frames: error rate, mean and longest burst.
 
     python fit.py --family waiting      # single errors, and bursts that wait for the sender
     python fit.py --family fading       # Rician fading
@@ -6,11 +6,11 @@
     python fit.py --family pauses --rows 2 4    # fading, and bad periods of 0.3 s of a fixed share
     python fit.py --rows 2 4 --runs 40
 
-Three numbers of each row give three parameters. Throughput, lost packets, round trips and idle
-times are not looked at. What is made small is the sum of the squared logarithms of measured over
-published, the measured being means over the runs of the file transfer, with the paper's own TCP;
-the simplex of Nelder & Mead does it, from each of the starts below. The draws are others than those
-of the study, and the same for every trial. It takes about five minutes.
+Three numbers of each row determine three parameters. Throughput, lost packets, round trips and idle
+times are not used. The simplex of Nelder & Mead minimises the sum of the squared logarithms of
+measured over published numbers, from each of the starts below. Measured numbers are means over runs
+of the file transfer with the paper's TCP. The draws differ from those of the study, and are the
+same for every trial. It takes about five minutes.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def measured(channel: Any, runs: int) -> dict[str, float]:  # noqa: ANN401
 
 
 def distance(found: Mapping[str, float], row: Mapping[str, float]) -> float:
-    """Sum of the squared logarithms; nothing at all counts as a thousandth."""
+    """Sum of the squared logarithms; zero counts as a thousandth."""
     return sum(math.log(max(found[name], 1e-3 * row[name]) / row[name]) ** 2 for name in row)
 
 
@@ -164,7 +164,7 @@ def fit(family: Family, row: Mapping[str, float], runs: int) -> tuple[Any, float
 
 
 def main() -> None:
-    """Prints a channel for each row, with what it measures beside what was published."""
+    """Prints a channel for each row, with the measured and published numbers."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--family", choices=sorted(FAMILIES), default="waiting")
     parser.add_argument("--rows", nargs="+", default=["1", "2", "3", "4", "5"])

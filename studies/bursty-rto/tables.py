@@ -204,7 +204,7 @@ def _busy(measured: Measured) -> Table:
 
 
 def _effects(measured: Measured, name: str) -> Table:
-    """Cases of an experiment beside its reference: what frames, packets and TCP see."""
+    """Cases of an experiment compared with its reference, by frames, packets and TCP."""
     experiment = measured.study.experiments[name]
     reference = experiment.reference
     assert reference is not None
@@ -272,7 +272,7 @@ def _policies(measured: Measured) -> Table:
 
 
 def _gains(measured: Measured) -> Table:
-    """Paired: each policy beside the backoff kept, on the same channel."""
+    """Each policy compared with the kept backoff on the same channel, paired."""
     columns = [
         Column("case", "channel"),
         Column("policy", "policy"),
@@ -305,7 +305,7 @@ def _gains(measured: Measured) -> Table:
 
 
 def _acks(measured: Measured) -> Table:
-    """Errors in both directions, and on the frames of the server only."""
+    """Errors in both directions, and only on the frames of the server."""
     columns = [
         Column("case", "channel"),
         Column("ack_loss", "ACKs lost", "%"),

@@ -1,4 +1,4 @@
-"""Named values of the report: what was measured, and what the paper's own numbers come to."""
+"""Named values of the report: measured, and computed from the paper's numbers."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def values(measured: Measured) -> Named:
 
 
 def calibration(measured: Measured) -> Named:
-    """The longest silence of test 2, a fact; the search looks at rows of table I alone."""
+    """The longest silence of test 2, a fact; the search uses only rows of table I."""
     silences = measured.values("table_1", "2", IDLE_MAX)
     return {"longest_silence_2": max(it for it in silences if it is not None)}
 
 
 def held_out(measured: Measured) -> Named:
-    """Values of claims on the proposal, on the base's channel."""
+    """Values of claims on the proposal, with the channel of the base."""
     return _policies(measured, {"waiting": KINDS["waiting"]})
 
 
@@ -95,7 +95,7 @@ def _table_1(measured: Measured) -> Named:
 
 
 def _levels(measured: Measured) -> Estimate | None:
-    """The smaller ratio between neighbouring levels: medium over poor, good over medium."""
+    """The smaller ratio of neighbouring levels: medium over poor, or good over medium."""
     poor = max("24", key=lambda test: measured.mean("table_1", test, "throughput"))
     good = min("35", key=lambda test: measured.mean("table_1", test, "throughput"))
     pairs = (("1", poor), (good, "1"))
@@ -109,7 +109,7 @@ def _quotient(measured: Measured, above: str, below: str) -> Estimate | None:
     other = [value for value in measured.values("table_1", below, "throughput") if value]
     mean = fmean(other)
     ratio = fmean(value for value in one if value) / mean
-    # The ratio of two means, to first order in both.
+    # Ratio of two means, to first order.
     pairs = zip(one, other, strict=True)
     return estimate([a and a / mean - ratio * (b / mean - 1) for a, b in pairs])
 
@@ -125,7 +125,7 @@ def _idle_poor(measured: Measured) -> Estimate | None:
 
 
 def _spread(measured: Measured) -> float | None:
-    """Largest over least throughput of single runs on one channel, 95 % of them."""
+    """Ratio of the largest to the smallest throughput of 95 % of single runs on one channel."""
     found = measured.estimate("table_1", "2", "throughput")
     return found.single.high / found.single.low if found and found.single else None
 
@@ -182,7 +182,7 @@ def _policies(measured: Measured, kinds: Mapping[str, str] = KINDS) -> Named:
 
 
 def _paper(measured: Measured) -> Named:
-    """Values that follow from the paper's own numbers."""
+    """Values computed from the paper's numbers."""
     series = measured.study.published.series
     throughput, idle = (series[name].values for name in ("throughput", "idle_total"))
     took = {case: MEBIBITS / value for case, value in throughput.items()}

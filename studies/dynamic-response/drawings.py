@@ -1,4 +1,4 @@
-"""Figures against a parameter, and what all of them are drawn with: figures 3, 5 and 6."""
+"""Figures against a parameter (3, 5 and 6), and common functions for drawing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def drawings(measured: Measured) -> Iterator[Figure]:
 
 
 def panels(rows: int, columns: int, height: float, share: str = "") -> tuple[style.Figure, Any]:
-    """A figure with panels, as wide as a report's text; `share` their axis `x` or `y`."""
+    """A figure with panels of the width of the text; `share` is their common axis, `x` or `y`."""
     made = style.Figure(figsize=(WIDTH, height), layout="constrained")
     axes = made.subplots(rows, columns, squeeze=False, sharex=share == "x", sharey=share == "y")
     return made, axes
@@ -113,7 +113,7 @@ def _cells(
     dark: Any,  # noqa: ANN401
     form: Callable[[float], str] = "{:.0f}".format,
 ) -> None:
-    """Each finite value of an array in its cell of a map, white on `dark` ones."""
+    """Writes each finite value of an array into its cell of a map, in white on `dark` cells."""
     for (row, column), value in np.ndenumerate(values):
         if np.isfinite(value):
             axes.text(

@@ -57,7 +57,7 @@ def _windows(measured: Measured) -> Figure:
 
 
 def _first(result: retx.Result, kind: str, least: int = 1) -> float:
-    """Start of the first recovery of a kind that sends so many segments again, or the largest."""
+    """Start of the first recovery of a kind with `least` retransmissions, or of the largest."""
     found = result.episodes.filter(_is("kind", kind) & (pl.col("start_s") > SETTLED_S))
     large = found.filter(pl.col("retransmitted") >= least)
     chosen = large if large.height else found.sort("retransmitted", descending=True)
@@ -98,7 +98,7 @@ def _responses(measured: Measured) -> Figure:
     ):
         for panel, (case, name) in zip(axes[row], cases, strict=True):
             result = measured.run("behaviour", case)
-            # One like the paper's: a timeout that sends again what was in flight.
+            # A recovery like that in the paper: a timeout that retransmits all data in flight.
             start = _first(result, kind, 8 if kind == "rto" else 1)
             span = pl.col("time_s").is_between(start - 2, start + NEAR_S)
             samples = result.samples.filter(span).with_columns(pl.col("time_s") - start)

@@ -1,4 +1,4 @@
-"""Values of α, β and cwnd_max that `retx.tune` finds, beside the paper's choice."""
+"""Values of α, β and cwnd_max found by `retx.tune`, compared with the paper's choice."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ OWN = {ALPHA: 0.5, BETA: 10_000, CWND_MAX: 25_000}
 """The paper's choice."""
 RUNS = 6
 OTHER_SEED = 1000
-"""Added to the seed: the best values are those for the draws that the search saw."""
+"""Offset of the seed, because the best values are fitted to the draws of the search."""
 
 
 def _times(measured: Measured, name: str, best: dict[str, float]) -> Estimate | None:
-    """Goodput of the best values over that of the paper's, in draws that no trial has seen."""
+    """Goodput with the best values over that with the paper's; no trial has used these draws."""
     search = measured.study.searches[name]
     goodputs = []
     for values in (best, OWN):
@@ -38,7 +38,7 @@ def _times(measured: Measured, name: str, best: dict[str, float]) -> Estimate | 
 
 
 def search_table(measured: Measured) -> Table:
-    """The best values of each search; where Optuna is not installed there are none."""
+    """The best values of each search; empty if Optuna is not installed."""
     rows: list[dict[str, Cell]] = [
         {"case": "the paper", "alpha": 0.5, "beta": 10_000, "cwnd_max": 25_000, "trials": None}
     ]

@@ -49,7 +49,7 @@ def _readings(measured: Measured) -> Table:
 
 
 def _excluding(measured: Measured) -> Table:
-    """Claims that each reading of equation 5 reaches, side by side."""
+    """Claims that each reading of equation 5 satisfies, side by side."""
     named = values(measured)
     cases = measured.study.experiments["loss"].cases
     columns = [

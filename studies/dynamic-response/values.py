@@ -27,7 +27,7 @@ READINGS = ("dynamic", "dynamic_flat", "dynamic_free", "dynamic_path")
 """The proposal: equation 5 at any time; never above cwnd_max; equation 5 at losses only; with ABW ×
 least RTT."""
 LOST = {0: 0, 1: 28, 2: 55, 3: 83, 5: 138, 6: 166, 8: 221}
-"""Faults in 200 s by what the paper calls the loss rate, in percent."""
+"""Number of faults in 200 s by the loss rate of the paper, in percent."""
 PRINTED = (0, 1, 5, 6)
 """Loss rates, in percent, for which the paper prints a gain."""
 MIXES = {
@@ -51,7 +51,7 @@ OF_MIXES = (
     "frr_spurious",
 )
 MANY = 20
-"""Retransmissions of a run from which on a share of them says something."""
+"""Minimum number of retransmissions of a run for a meaningful share of them."""
 SHOWN = 10
 """Runs looked at ACK by ACK."""
 
@@ -68,17 +68,17 @@ def values(measured: Measured) -> Named:
 
 
 def over(above: Runs, below: Runs) -> Estimate | None:
-    """Mean of one quantity over another, run by run."""
+    """Mean of the quotient of two quantities, run by run."""
     return estimate(quotients(above, below))
 
 
 def quotients(above: Runs, below: Runs) -> Runs:
-    """One quantity over another, run by run."""
+    """Quotient of two quantities in each run."""
     return [None if a is None or not b else a / b for a, b in zip(above, below, strict=True)]
 
 
 def calibration(measured: Measured) -> Named:
-    """Values of the calibrating claims: Reno and the proposal, each figure's own points alone."""
+    """Values of the calibrating claims: Reno and the proposal, at the points of each figure."""
     cases = ("reno", "dynamic")
     found = _recoveries(measured, "table_2", "", cases) | _goodputs(measured, cases)
     found["dynamic_gain"] = _gain(measured, "gain", "dynamic", PRINTED)
@@ -92,7 +92,7 @@ def held_out(measured: Measured) -> Named:
 
 
 def _table_2(measured: Measured) -> Named:
-    """Table 2 and figure 7, by what loses the packets."""
+    """Table 2 and figure 7, by the cause of the losses."""
     cases = ("reno", *READINGS)
     found: Named = {}
     for experiment, tag in (("table_2", ""), ("table_2_errors", "_errors"), ("cell", "_cell")):
@@ -124,7 +124,7 @@ def _goodputs(measured: Measured, cases: Sequence[str]) -> Named:
 
 
 def _gain(measured: Measured, experiment: str, case: str, percents: Iterable[int]) -> Points:
-    """Figure 9a: goodput over Reno's, by the loss rate."""
+    """Figure 9a: goodput relative to Reno, by loss rate."""
     curve = {}
     for percent in percents:
         at = {COUNT: LOST[percent]}
@@ -167,7 +167,7 @@ def _behaviour(measured: Measured) -> Named:
 
 
 def _largest_after_loss(measured: Measured, replication: int) -> float:
-    """Figure 1a: the largest window from a second after the first loss on, in segments."""
+    """Figure 1a: the largest window, in segments, later than a second after the first loss."""
     result = measured.run("behaviour", "one_percent", replication)
     first = float(result.episodes["start_s"].to_numpy().min())
     own = pl.col("state").cast(pl.String) != "fast_recovery"  # where segments that left inflate it
@@ -176,7 +176,7 @@ def _largest_after_loss(measured: Measured, replication: int) -> float:
 
 
 def _threshold(measured: Measured, replication: int) -> float:
-    """Figure 7b: mean of the thresholds that losses set, in bytes."""
+    """Figure 7b: mean of the thresholds set after losses, in bytes."""
     samples = measured.run("behaviour", "dynamic", replication).samples
     new = pl.col("ssthresh_bytes") != pl.col("ssthresh_bytes").shift(1)
     set_by_losses = samples.filter(new & (pl.col("time_s") > 5))["ssthresh_bytes"]
@@ -253,7 +253,7 @@ def _backoff(measured: Measured) -> Named:
 
 
 def _parameters(measured: Measured) -> Named:
-    """Figure 6: the paper's best values beside the best of our grid."""
+    """Figure 6: the paper's best values and the best of our grid."""
     found: Named = {}
     for case in measured.study.experiments["alpha_beta"].cases:
         table = measured.table("alpha_beta", "derived", case)
@@ -277,7 +277,7 @@ def _parameters(measured: Measured) -> Named:
 
 
 def _dumbbell(measured: Measured, senders: Sequence[str] = ()) -> Named:
-    """Figure 11: the senders at the end of each axis, and the proposal over the best rival."""
+    """Figure 11: the senders at the ends of the axes, and the proposal over the best rival."""
     found: Named = {}
     for tag, experiment, at, quantity in (
         ("faults", "dumbbell_faults", {COUNT: 75}, "goodput"),
@@ -352,7 +352,7 @@ def _sharing(measured: Measured) -> Named:
 
 
 def _paper(measured: Measured) -> Named:
-    """Numbers that follow from the paper's own."""
+    """Numbers computed from those of the paper."""
     series = measured.study.published.series
     goodput, resent = (
         {case: float(value) for case, value in series[name].values.items()}

@@ -1,4 +1,4 @@
-"""Figures of the study: the paper's figures 2 to 8 and 10 from our own runs, and our own."""
+"""Figures of the study: the paper's figures 2 to 8 and 10 from our runs, and additional ones."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def _regrowth(measured: Measured) -> Figure:
 
 
 def _bars(measured: Measured, name: str, caption: str) -> Figure:
-    """Response times with the paper's two numbers as lines."""
+    """Response times as bars, with the paper's two numbers as lines."""
     experiment = measured.study.experiments[name]
     figure, axes = new_figure(height=3.1)
     labels, means, halves = [], [], []

@@ -1,4 +1,4 @@
-"""Recovery from the one loss of `one_loss.toml`, in the terms of the paper's section 5."""
+"""Recovery from the single loss of `one_loss.toml`, in the terms of the paper's section 5."""
 
 from __future__ import annotations
 
@@ -19,29 +19,30 @@ IN_FIGURE = 12
 
 @dataclass(frozen=True)
 class Recovery:
-    """One loss, from the lost segment to the window that it cost."""
+    """Recovery from one loss, from the lost segment until the window is restored."""
 
     round_s: float
     """Time from a segment's start to the arrival of its ACK, in the steady state."""
     duplicates: int
-    """Duplicate ACKs that the server has when it retransmits."""
+    """Number of duplicate ACKs at the retransmission."""
     rounds_to_retransmit: float
-    """Rounds from the lost copy to the next."""
+    """Number of rounds from the lost segment to its retransmission."""
     cwnd_after_recovery: int
     rounds_of_growth: float
-    """Rounds from the end of recovery to a window that the client's limits again."""
+    """Number of rounds from the end of recovery until the client's window limits the server
+    again."""
     steps_of_growth: int
-    """ACKs in that time, each a step of table 9."""
+    """Number of ACKs in that time; each is a step of table 9."""
     rounds_to_window: float
-    """Rounds from the lost copy to that window."""
+    """Number of rounds from the lost segment until then."""
     segments_meanwhile: int
     """Segments sent in that time."""
     segments_lossless: float
-    """Segments that full windows would have been."""
+    """Number of segments that full windows would have contained."""
     twelve_segments_s: float
     """Time from the first to the last arrival of figure 10."""
     rwnd_least: int
-    """Smallest window from the client, from 0.1 s before the loss on."""
+    """Smallest window of the client, from 0.1 s before the loss."""
     table_9_worst: float
     """Largest difference to table 9, step by step, in bytes."""
 
@@ -52,13 +53,13 @@ def steady_round_s() -> float:
 
 
 def windows(result: retx.Result) -> pl.DataFrame:
-    """The window at each ACK from the end of recovery on; row 0 is that end."""
+    """The window at each ACK since the end of recovery; row 0 is the end."""
     end = result.episodes["end_s"][0]
     return result.samples.filter(pl.col("time_s") >= end).select("time_s", "cwnd_bytes")
 
 
 def recovery(result: retx.Result) -> Recovery:
-    """Reads it from a run of `one_loss.toml` with segments and a sample at every ACK."""
+    """Recovery in a run of `one_loss.toml` with segments and a sample at every ACK."""
     segments, samples, episode = result.segments, result.samples, result.episodes.row(0, named=True)
     arrived = ["delivered", "refused", "on_its_way"]
     lost = segments.filter(~pl.col("fate").cast(pl.String).is_in(arrived))
@@ -100,20 +101,20 @@ def recovery(result: retx.Result) -> Recovery:
 
 @dataclass(frozen=True)
 class Refill:
-    """One loss under any settings, until six segments are in flight again."""
+    """Recovery from one loss under any settings, until six segments are in flight again."""
 
     round_s: float
-    """Time in which six segments leave, before the loss."""
+    """Time in which six segments are sent, before the loss."""
     rounds: float
     """Rounds from the lost copy on."""
     rounds_of_growth: float
-    """Rounds from the end of the recovery on."""
+    """Number of rounds since the end of the recovery."""
     segments: int
     """Sent meanwhile."""
 
 
 def refill(result: retx.Result) -> Refill:
-    """Reads it from a run that loses segment 221, or one near it, and no other."""
+    """Recovery in a run that loses only segment 221, or one near it."""
     sent = result.segments.filter(pl.col("length_bytes") > 0)
     steady = sent.filter(pl.col("packet_number").is_between(150, FIRST_OF_WINDOW - 1))["sent_s"]
     round_s = 6 * float(steady[-1] - steady[0]) / (len(steady) - 1)
@@ -131,9 +132,9 @@ def refill(result: retx.Result) -> Refill:
 
 
 def rwnd_least(result: retx.Result) -> int:
-    """Smallest window that the server has from the client around the loss.
+    """Smallest window received from the client around the loss.
 
-    From 0.1 s before it to 0.5 s after it; of the server's own connection, where there are two.
+    From 0.1 s before it to 0.5 s after it; of the server's connection, if there are two.
     """
     first = result.flows["name"][0]
     sent = result.segments.filter(pl.col("flow").cast(pl.String) == first)

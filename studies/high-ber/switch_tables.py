@@ -1,4 +1,4 @@
-"""Tables of what explains a difference: one thing switched at a time."""
+"""Tables of explanations of differences, with one change at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .switches import LOSSES, LOST, RESENT, SMALL_WINDOW, cost, refilled
 from .values import POSITIONS
 
 EXACT_S = 0.3
-"""Tolerance of a time without chance, as in table 4."""
+"""Tolerance of a deterministic time, as in table 4."""
 
 
 def open_parameters(measured: Measured) -> Table:
@@ -30,7 +30,7 @@ def open_parameters(measured: Measured) -> Table:
                 row[f"verdict_{tag}"] = Verdict.AGREES if holds else Verdict.DIFFERS
             pair.append(measured.command(f"open_at_{tag}", name))
         rows.append(row)
-        # Two commands for a row: shown together.
+        # The two commands of a row are shown together.
         commands.append("\n".join(pair))
     columns = [
         Column("case", "changed"),
@@ -51,7 +51,7 @@ def open_parameters(measured: Measured) -> Table:
 
 
 def dropping(measured: Measured) -> Table:
-    """Table of the segments dropped at 1 %, by the way of dropping, the window and the start."""
+    """Table of the segments dropped at 1 %, by kind of dropping, window and start."""
     cases = measured.study.experiments["dropping"].cases
     rows: list[dict[str, Cell]] = [
         {
@@ -80,7 +80,7 @@ def dropping(measured: Measured) -> Table:
 
 
 def fewer_drops(measured: Measured) -> Table:
-    """The simulator's settings with fewer drops, beside the testbed's settings with all of them."""
+    """The simulator's settings with fewer drops, and the testbed's settings with all drops."""
     points = [("fewer_drops", case) for case in measured.study.experiments["fewer_drops"].cases]
     points.append(("steps", "one_way"))
     labels = [measured.study.experiments[name].cases[case].label for name, case in points[:-1]]
@@ -112,7 +112,7 @@ def fewer_drops(measured: Measured) -> Table:
 
 
 def loss_costs(measured: Measured) -> Table:
-    """Table of the cost of one lost segment, and of the window's return."""
+    """Table of the cost of one lost segment, and of the recovery of the window."""
     positions = [("one_loss", name, "none") for name in POSITIONS[1:]]
     rows: list[dict[str, Cell]] = []
     for experiment, name, twin in [LOSSES[0], *positions, *LOSSES[1:]]:
@@ -179,7 +179,7 @@ def late_reader(measured: Measured) -> Table:
 
 
 def bit_errors(measured: Measured) -> Table:
-    """Table of bit error rates: everything is lost where BER × L is one."""
+    """Table of bit error rates; all segments are lost if BER × L is one."""
     cases = measured.study.experiments["bit_errors"].cases
     rows: list[dict[str, Cell]] = [
         {

@@ -1,4 +1,4 @@
-"""Named numbers of the switches: what one thing, changed alone, does to what a claim is about."""
+"""Named numbers of the switches: the effect of single changes on the values of claims."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ TIMES = (
     ("open_at_10", "preset"),
     ("ber_parts", "drops"),
 )
-"""Experiments whose cases are named `EXPERIMENT_CASE`, and `…_times` beside this one."""
+"""Experiments whose cases have the values `EXPERIMENT_CASE`, and `…_times` relative to this
+case."""
 
 LOSSES = (
     ("one_loss", "221", "none"),
@@ -35,7 +36,7 @@ LOSSES = (
     ("testbed_loss", "cubic", "cubic none"),
     ("testbed_loss", "linux24", "linux24 none"),
 )
-"""One loss: experiment, case, and its loss-free twin."""
+"""Cases with one loss: experiment, case, and the same case without loss."""
 
 
 def all_switches(measured: Measured) -> Named:
@@ -57,7 +58,7 @@ def all_switches(measured: Measured) -> Named:
 
 
 def _one_percent(measured: Measured) -> Named:
-    """Values at 1 %, such as the number of our runs that are as fast as the paper's."""
+    """Values at 1 %, such as the number of runs that are as fast as in the paper."""
     published = measured.study.published.series["table_4"].comparable("0.01") or 0.0
     times = measured.values("drop", "0.01", "flow.download.response_time_s")
     return {
@@ -103,7 +104,7 @@ def cost(measured: Measured, experiment: str, case: str, twin: str) -> float:
 
 
 def refilled(measured: Measured, experiment: str, case: str) -> Refill:
-    """Return of the window after the loss of a case."""
+    """Recovery of the window after the loss of a case."""
     return refill(measured.run(experiment, case))
 
 

@@ -1,4 +1,4 @@
-"""Tables of the study beside those that compare row by row."""
+"""Tables of the study, except those that compare row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named numbers of the study: from its runs, and computed again from the paper's own numbers."""
+"""Named numbers of the study, from its runs, and recomputed from the paper's numbers."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def all_values(measured: Measured) -> Named:
 
 
 def calibration(measured: Measured) -> Named:
-    """Values of calibrating claims: none, as a search looks at rows of tables alone."""
+    """Values of calibrating claims: none, because a search uses only rows of tables."""
     return {}
 
 
 def held_out(measured: Measured) -> Named:
-    """Values of claims on bit errors, drops and where they fall."""
+    """Values of claims on bit errors, drops and their positions."""
     return {
         "open_at_10_ber_times": measured.ratio("open_at_10", "ber", "preset"),
         "all_steps_resent_times": measured.ratio("steps", "preset", "one_way", RESENT),
@@ -85,7 +85,7 @@ def _from_runs(measured: Measured) -> Named:
 
 
 def _recommendations(measured: Measured) -> Named:
-    """Response times against the bit error rate, beside Reno's."""
+    """Response times against the bit error rate, compared with Reno's."""
     found: Named = {}
     clean = measured.values("recommend", "reno", TIME, at={BER: 1e-8})
     for ber in BERS:
@@ -101,7 +101,7 @@ def _recommendations(measured: Measured) -> Named:
 
 
 def _cost_per_retransmission(measured: Measured, clean: float) -> Estimate | None:
-    """Time beyond the clean download per retransmission, at 1 % loss."""
+    """Additional time per retransmission over the download without loss, at 1 % loss."""
     times = measured.values("drop", "0.01", TIME)
     resent = measured.values("drop", "0.01", RESENT)
     pairs = zip(times, resent, strict=True)
@@ -109,7 +109,7 @@ def _cost_per_retransmission(measured: Measured, clean: float) -> Estimate | Non
 
 
 def _naive_share(measured: Measured, clean: float, frames: float) -> Estimate | None:
-    """Share of the added time in which retransmissions are sent, at 1 % loss."""
+    """Share of the additional time in which retransmissions are sent, at 1 % loss."""
     each = clean / frames
     times = measured.values("drop", "0.01", TIME)
     resent = measured.values("drop", "0.01", RESENT)
@@ -140,7 +140,7 @@ def _of_one_loss(measured: Measured) -> Named:
 
 
 def _from_the_paper(measured: Measured) -> Named:
-    """Values that follow from the paper's own numbers."""
+    """Values computed from the paper's numbers."""
     series = measured.study.published.series
     number = {name: it.value for name, it in measured.study.published.numbers.items()}
     simulator, testbed = series["table_4"], series["table_8"].values

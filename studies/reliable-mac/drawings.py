@@ -65,7 +65,7 @@ def _surface(measured: Measured, height: tuple[str, str], name: str, what: str) 
 
 
 def _chart(measured: Measured) -> Figure:
-    """Figure 4: what is imposed, and what comes of it."""
+    """Figure 4: imposed losses and delays, and the resulting goodput."""
     figure = style.Figure(figsize=(5.2, 4.6), layout="constrained")
     upper, middle, lower = figure.subplots(3, 1, sharex=True, height_ratios=(1, 1, 2))
     seconds = list(range(0, 10_800, 10))
@@ -75,7 +75,7 @@ def _chart(measured: Measured) -> Figure:
     for tcp in TCPS:
         samples = measured.run("chart", tcp, at=at).samples.sort("time_s")
         rate = samples["ack_bytes"].diff() * 8 / samples["time_s"].diff() / 1e3
-        # Minutes: ten seconds jump from window to window.
+        # Means over a minute: those over ten seconds fluctuate too much.
         smooth = rate.rolling_mean(6, min_samples=1)
         lower.plot(samples["time_s"], smooth, color=COLOURS[tcp], lw=0.8, label=LABELS[tcp])
     upper.set_ylabel("delayed (%)")
@@ -97,7 +97,7 @@ def _chart(measured: Measured) -> Figure:
 
 
 def _curves(axes: Any, flows: pl.DataFrame, key: str, **look: float) -> None:  # noqa: ANN401
-    """Mean goodput of the three against a share, in percent, with intervals."""
+    """Mean goodput of the three senders against a share, in percent, with intervals."""
     for tcp in TCPS:
         found = means(flows.filter(pl.col("case") == tcp), [key], "mbit").sort(key)
         axes.errorbar(

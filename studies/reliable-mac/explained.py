@@ -1,4 +1,4 @@
-"""Named values of runs that change one thing: what the reasons of differing claims rest on."""
+"""Named values of runs with one change, which support the reasons for differing claims."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .values import CWND, DELAY, MSS_BYTES, REORDER, SENDER, SHARE, Named, P, mb
 
 
 def reasons(measured: Measured) -> Named:
-    """Named values: what single switches do where claims differ."""
+    """Named values: effects of single changes for the claims that differ."""
     found: Named = {}
     for name, p in (("6", 0.06), ("8", 0.08)):
         for case in measured.study.experiments["impossible"].cases:

@@ -1,4 +1,4 @@
-"""Small multiples: one panel for each algorithm, all with one scale of colours."""
+"""Small multiples: one panel per algorithm, with a common colour scale."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from retx.plots import style
 
 WIDTH_INCHES = 5.2
 MOST_NUMBERED = 40
-"""Cells of a panel, at most, that have their value written in."""
+"""Maximum number of cells of a panel for which values are written into them."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A column, what is written beside it, and its ticks."""
+    """A column with the label and ticks of its axis."""
 
     column: str
     label: str

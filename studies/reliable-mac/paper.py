@@ -1,4 +1,4 @@
-"""Numbers that follow from the paper's own."""
+"""Numbers computed from those of the paper."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ WINDOW = 45
 
 
 def from_the_paper(measured: Measured) -> dict[str, float]:
-    """Values that follow from the paper's own numbers."""
+    """Values computed from the paper's numbers."""
     number = {name: it.value for name, it in measured.study.published.numbers.items()}
     bits = 8 * MSS_BYTES
 
     def window(mbit_s: float, share: float, mean_s: float = 2.0) -> float:
-        """Segments in flight, at least: goodput times the mean of the imposed delay (Little)."""
+        """Minimum of segments in flight: goodput times the mean of the imposed delay (Little)."""
         return mbit_s * 1e6 / bits * share * mean_s
 
-    # Half a unit of the last digit printed, both ways.
+    # Half a unit of the last printed digit, in both directions.
     most_before_loss = (number["loss_reno"] + 0.5) / (1 - number["loss_reno_drop"] / 100)
     least_before_delay = (number["delay_reno"] - 0.5) / (1 - number["delay_reno_drop"] / 100)
 
@@ -39,7 +39,7 @@ def from_the_paper(measured: Measured) -> dict[str, float]:
 
 
 def rto_for(packets_s: float) -> float:
-    """The first RTO with which the closed form sends so few packets at a loss of 6 %."""
+    """The initial RTO at which the closed form gives this low packet rate at a loss of 6 %."""
     low, high = 0.1, 1000.0
     while high / low > 1.001:
         middle = (low * high) ** 0.5

@@ -66,7 +66,7 @@ def _columns(*, ratio: bool = True) -> list[Column]:
 
 
 def _row(measured: Measured, experiment: str, label: str, at: Mapping[str, Any]) -> dict[str, Cell]:
-    """Goodput of the three, and Veno's over Reno's."""
+    """Goodput of the three senders, and the ratio of Veno to Reno."""
     row: dict[str, Cell] = {"case": label}
     for tcp in TCPS:
         row[tcp] = mbit(measured, experiment, tcp, at)
@@ -75,7 +75,7 @@ def _row(measured: Measured, experiment: str, label: str, at: Mapping[str, Any])
 
 
 def _commands(measured: Measured, experiment: str, points: list[dict[str, Any]]) -> list[str]:
-    """One for each row: a sweep over the three senders."""
+    """A command per row: a sweep over the three senders."""
     varied = shlex.quote(f"{SENDER}={json.dumps(TCPS)}")
     return [
         measured.command(experiment, "reno", at=at).replace("retx run", "retx sweep", 1)
@@ -150,11 +150,11 @@ PUBLISHED = (
     ("veno_10", "Veno, 10 %", "delay_veno", 0.1),
     ("vegas_20_fall", "Vegas, 20 %, less by", "delay_vegas_drop", 5.0),
 )
-"""Measured, its label, the published number, and how far from it still counts."""
+"""Measured value, its label, the published number, and the permitted distance from it."""
 
 
 def _front(measured: Measured) -> Table:
-    """Published numbers on delays that each reading reaches."""
+    """Published numbers on delays, with the readings that reach them."""
     numbers = measured.study.published.numbers
     columns = [Column("case", "what is delayed")]
     published: dict[str, Cell] = {"case": "published"}

@@ -1,4 +1,4 @@
-"""Named values of the report: what was measured, and what the paper's own numbers come to."""
+"""Named values of the report: measured, and computed from the paper's numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DELAY, REORDER = f"{FORWARD}.1.delay", f"{FORWARD}.1.reorder"
 SENDER = "tcp.sender.like"
 TCPS = ("reno", "vegas", "veno")
 ORDERS = {"kept": False, "over": True}
-"""Readings of a delay: packets behind it wait; they overtake it."""
+"""Readings of a delay: later packets wait, or overtake the delayed one."""
 MBIT = 1e-6
 DURATION_S = 100
 
@@ -42,7 +42,7 @@ READINGS = {
     "short": ("0.05 s", "exponential", False, "0 s"),
     "short_over": ("0.05 s", "exponential", True, "0 s"),
 }
-"""Delay and law of data, whether others overtake, delay of ACKs."""
+"""Delay and distribution for data, whether packets overtake, and delay of ACKs."""
 
 
 def values(measured: Measured) -> Named:
@@ -121,7 +121,7 @@ def run_by_run(
     second: tuple[str, Mapping[str, Any]],
     combine: Callable[[float, float], float],
 ) -> Estimate | None:
-    """Two points of an experiment put together, run by run."""
+    """Function of two points of an experiment, run by run."""
     one, other = (measured.values(experiment, case, GOODPUT, at=at) for case, at in (first, second))
     pairs = zip(one, other, strict=True)
     return estimate([None if a is None or not b else combine(a, b) for a, b in pairs])
@@ -253,7 +253,7 @@ def _delay(measured: Measured) -> Named:
 
 
 def _half(measured: Measured, tcp: str, at: Mapping[str, Any]) -> float:
-    """Share of delayed packets, in per cent, that costs half of the goodput; interpolated."""
+    """Share of delayed packets, in per cent, at which half of the goodput is lost; interpolated."""
     shares = [0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5]
     means = [measured.mean("delay", tcp, GOODPUT, at=dict(at) | {SHARE: it}) for it in shares]
     half = measured.mean("delay", tcp, GOODPUT, at=dict(at) | {SHARE: 0}) / 2
@@ -261,7 +261,7 @@ def _half(measured: Measured, tcp: str, at: Mapping[str, Any]) -> float:
 
 
 def _short_delays(measured: Measured, order: str, reorder: bool) -> Named:
-    """The largest of Veno's goodputs over Reno's with delays of 0.5 and 1 s."""
+    """The largest ratio of Veno's goodput to Reno's with delays of 0.5 and 1 s."""
     experiment, own = ("delay", {REORDER: True}) if reorder else ("short_judged", {})
     ratios = [
         measured.ratio(experiment, "veno", "reno", at=own | {DELAY: delay, SHARE: share})
@@ -283,7 +283,7 @@ def _short_delays(measured: Measured, order: str, reorder: bool) -> Named:
 
 
 def _windows(measured: Measured, order: str, reorder: bool) -> Named:
-    """Fit of mean windows to an exponential, and of goodputs to the windows."""
+    """Fits of an exponential to the mean windows, and of goodputs to the windows."""
     shares = [0, 0.1, 0.2, 0.3, 0.5]
     points = [{REORDER: reorder, DELAY: "2 s", SHARE: share} for share in shares]
     logs = [log(measured.mean("delay", "reno", CWND, at=at)) for at in points]

@@ -15,7 +15,7 @@ READING = "fast"
 
 
 class Points:
-    """Throughput of all connections of an experiment together, point by point."""
+    """Total throughput of all connections of an experiment, point by point."""
 
     def __init__(self, measured: Measured, name: str) -> None:
         self.measured, self.name = measured, name
@@ -33,7 +33,7 @@ class Points:
 
 
 def calibration(measured: Measured) -> Named:
-    """Gains, levels and orders of one, two and three connections."""
+    """Gains, levels and orders for one, two and three connections."""
     judged = Points(measured, "judged")
     found: Named = {}
     for count in COUNTS:
@@ -42,7 +42,7 @@ def calibration(measured: Measured) -> Named:
 
 
 def held_out(measured: Measured) -> Named:
-    """Values of claims on figures 8 and 9, on what corruption costs, and on Westwood."""
+    """Values of claims on figures 8 and 9, on the cost of corruption, and on Westwood."""
     found: Named = {"wired_change": _wired(measured)}
     for ber in RATES:
         low, high = (
@@ -63,7 +63,7 @@ def held_out(measured: Measured) -> Named:
 
 
 def shares(power_of_ten: int, rule: Values, none: Values, clean: Values) -> Named:
-    """Throughput with the rule over that without errors, and the share of the loss regained."""
+    """Throughput with the rule over that without errors, and the regained share of the loss."""
     alike = min(map(len, (rule, none, clean)))
     rule, none = rule[:alike], none[:alike]
     undisturbed = [clean[0]] * alike

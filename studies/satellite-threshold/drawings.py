@@ -87,7 +87,7 @@ def _correlation(measured: Measured) -> Figure:
 
 
 def _windows(measured: Measured, case: str, number: str, title: str) -> Figure:
-    """The window of each connection without and with the rule."""
+    """Windows of the connections without and with the rule."""
     figure = style.Figure(figsize=(5.2, 3.8), layout="constrained")
     panels = figure.subplots(2, 1, sharex=True, sharey=True)
     random = case != "clean"
@@ -215,7 +215,7 @@ def _tcps(measured: Measured) -> Figure:
 
 
 def _remedies(measured: Measured) -> Figure:
-    """All remedies, errors on the satellite hop and on the last."""
+    """All remedies, with errors on the satellite hop or on the last hop."""
     figure = style.Figure(figsize=(5.2, 6.6), layout="constrained")
     counts = [len(measured.study.experiments[name].cases) for name in ("remedies", "last_hop")]
     panels = figure.subplots(2, 1, sharex=True, height_ratios=counts)
@@ -254,7 +254,7 @@ def _remedies(measured: Measured) -> Figure:
 
 
 def _fairness(measured: Measured) -> Figure:
-    """Throughput of the flow with a long and of that with a short RTT, by case and error rate."""
+    """Throughput of the flows with long and short RTT, by case and error rate."""
     runs = Runs(measured, "fairness")
     cases = measured.study.experiments["fairness"].cases
     figure = style.Figure(figsize=(5.2, 4.6), layout="constrained")
@@ -324,7 +324,7 @@ def _surface(measured: Measured, column: str, ber: float) -> Figure:
                 edgecolors="white",
                 linewidth=0.4,
             )
-            # A full queue: below the stair no threshold lies above all RTTs.
+            # With a full queue, no threshold below the stair exceeds all RTTs.
             stair = [sum(ticks <= 51 + queue for ticks in HARM_TICKS) for queue in QUEUES]
             axes.step(
                 [stair[0], *stair], range(len(QUEUES) + 1), where="pre", color="black", lw=1.2
@@ -365,7 +365,7 @@ def _cell(runs: Runs, case: str, column: str, at: tuple[float, int, int], ticks:
 
 
 def _delays(measured: Measured) -> Figure:
-    """The gain from long to short round trips."""
+    """The gain against the round-trip time."""
     runs = Runs(measured, "delays")
     delays = {10: 3.5, 20: 8.5, 50: 23.5, 100: 48.5, 200: 98.5, 500: 248.5}
     figure, axes = new_figure(height=3.2)

@@ -1,4 +1,4 @@
-"""Claims of figures 3, 5 and 7 that hold at once: several set-ups, and the claims of each."""
+"""Claims of figures 3, 5 and 7 that hold simultaneously, for several set-ups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIGNIFICANT, LEVEL = 1.1, 0.1
 
 @dataclass(frozen=True)
 class Reached:
-    """Numbers of the claims that hold for one set-up: of 9, 9 and 6."""
+    """Numbers of the claims that hold for one set-up, of 9, 9 and 6."""
 
     significant: int
     level: int
@@ -81,13 +81,13 @@ def table(measured: Measured) -> Table:
 
 
 def figure(measured: Measured) -> Figure:
-    """Set-ups by the claims on levels and on the order that they reach."""
+    """Set-ups by their numbers of satisfied claims on levels and on the order."""
     drawn, axes = new_figure(height=3.6)
     runs = Runs(measured, "joint")
     cases = measured.study.experiments["joint"].cases
     for number, (case, what) in enumerate(cases.items()):
         it = reached(runs, case)
-        # Set-ups that reach as much lie beside each other.
+        # Set-ups with equal numbers are drawn next to each other.
         x = it.level + 0.06 * (number % 5 - 2)
         colour = style.COLOURS[number % len(style.COLOURS)]
         mark = style.MARKS[number % len(style.MARKS)]

@@ -19,13 +19,13 @@ QUEUE = "link.space.queue.packets"
 TCP = "flow.ftp.tcp"
 
 RATES = (1e-5, 1e-6, 1e-7)
-"""Bit error rates, as the paper names them."""
+"""Bit error rates of the paper."""
 COUNTS = (1, 2, 3)
 SEGMENT_BYTES = 960
 CONFIDENCE = 0.95
 
 SHARES = ("right", "taken", "jain")
-"""Columns that never exceed 1, and that a run without such losses lacks."""
+"""Columns with values up to 1, which are missing in runs without such losses."""
 
 Place = str | float | int
 Values = list[float | None]
@@ -48,12 +48,12 @@ def ticks_of(measured: Measured, experiment: str) -> list[int]:
 
 
 class Runs:
-    """One row per run of an experiment, its flows added up.
+    """One row per run of an experiment, with the sums over its flows.
 
     Columns: `throughput` (kbit/s), `cwnd` (segments), `timeouts`, `needless` (share of the segments
     sent that had arrived already), `taken` (share of the recoveries from congestion that the sender
-    put down to the channel), `right` (share of what it put down to the channel that was lost
-    there), `dropped` (share of the packets that the queue dropped), `jain`.
+    attributed to the channel), `right` (share of the recoveries attributed to the channel that were
+    due to it), `dropped` (share of the packets that the queue dropped), `jain`.
     """
 
     def __init__(self, measured: Measured, name: str) -> None:
@@ -80,7 +80,7 @@ class Runs:
         return found
 
     def estimate(self, case: str, column: str, *at: Place) -> Estimate | None:
-        """Mean and intervals of a column at a point; of shares, over the runs that have one."""
+        """Mean and intervals of a column at a point; for shares, over the runs with a value."""
         found = estimate(self.values(case, column, *at), least=0.0)
         if found is None or column not in SHARES:
             return found
@@ -128,7 +128,7 @@ def _share(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
 
 
 def _alone(flows: pl.DataFrame) -> list[pl.Expr]:
-    """The throughput of each flow that has a name of its own."""
+    """Throughput of each flow with a separate name."""
     names = [name for name in flows["name"].unique().to_list() if "." not in str(name)]
     rate, name = pl.col("goodput_bit_s"), pl.col("name").cast(pl.String)
     return [(rate.filter(name == one).sum() / 1e3).alias(str(one)) for one in sorted(names)]
@@ -139,10 +139,10 @@ def _plain(value: object) -> object:
 
 
 def of_means(function: Callable[..., float], *series: Sequence[float | None]) -> Estimate | None:
-    """A function of the means of several series, paired run by run, with the jackknife's interval.
+    """A function of the means of several series, paired run by run, with a jackknife interval.
 
     Args:
-        function: Takes as many numbers as there are series.
+        function: Function of one number for each series.
         series: Each of one value for each run; a run that lacks one is left out of all.
     """
     longest = max(map(len, series))
@@ -171,5 +171,5 @@ def of_means(function: Callable[..., float], *series: Sequence[float | None]) ->
 
 
 def ratio(above: Sequence[float | None], below: Sequence[float | None]) -> Estimate | None:
-    """Mean over mean: what a curve of means shows."""
+    """Ratio of two means, as shown by curves of means."""
     return of_means(lambda one, other: one / other if other else float("inf"), above, below)

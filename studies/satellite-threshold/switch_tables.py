@@ -1,4 +1,4 @@
-"""Tables of runs that change one thing at a time: what explains the claims that differ."""
+"""Tables of runs with one change each, which explain the claims that differ."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHANGED = {
 }
 """Columns by table and name: the value of a case, the heading, and the bound of the claim."""
 BERS = RATES[:2]
-"""Error rates at which the rule does not bring back enough."""
+"""Error rates at which the rule does not regain enough."""
 ASKED = {"open_westwood": ("westwood", "at least 1"), "shrink": ("to_one", "1")}
 """Prefix of the values' names, and the paper's claim, by table and experiment."""
 
@@ -54,7 +54,7 @@ def _levels(measured: Measured, values: Named) -> Table:
 
 
 def _gains(measured: Measured, values: Named) -> Table:
-    """Figures 5, 7 and 8 where a gain lacks."""
+    """Figures 5, 7 and 8, for missing gains."""
     table = Table(
         "gains",
         "Gains that lack (figures 5, 7 and 8): one change at a time",
@@ -67,7 +67,7 @@ def _gains(measured: Measured, values: Named) -> Table:
 
 
 def _filled(measured: Measured, values: Named, table: Table, at: dict[str, Cell]) -> Table:
-    """Fills a table with what the claims ask and a row for each case; its command runs at `at`."""
+    """Fills a table with the claims and a row for each case, whose command runs at `at`."""
     columns = CHANGED[table.id]
     table.columns.extend(Column(key, label, right=True) for key, (_, label, _) in columns.items())
     asked: dict[str, Cell] = {"case": "the paper"}
@@ -81,7 +81,7 @@ def _filled(measured: Measured, values: Named, table: Table, at: dict[str, Cell]
 
 
 def _recovered(measured: Measured, values: Named) -> Table:
-    """Table of the harm that the rule leaves."""
+    """Table of the harm that remains with the rule."""
     columns = [Column("case", "changed"), Column("clean", "no errors", "kbit/s")]
     columns += [Column(f"share_{power(ber)}", rate(ber)) for ber in BERS]
     columns += [Column(f"back_{power(ber)}", f"back, {rate(ber)}") for ber in BERS]
@@ -136,7 +136,7 @@ def _columns() -> list[Column]:
 
 
 def _by_rate(measured: Measured, values: Named, table: Table, at: dict[str, Cell]) -> Table:
-    """A row of one value at each error rate for each case; `at` is where its command runs."""
+    """A row for each case with a value for each error rate; its command runs at `at`."""
     prefix, asks = ASKED[table.id]
     first: dict[str, Cell] = {"case": "the paper"}
     first |= {f"at_{power(ber)}": asks for ber in RATES}

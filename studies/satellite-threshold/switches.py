@@ -1,4 +1,4 @@
-"""Named numbers of runs that change one thing at a time: what the claims' reasons rest on."""
+"""Named numbers of runs with one change each, which support the reasons of claims."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ SWITCHED = (
     "remedies",
     "last_hop",
 )
-"""The experiments that these values come from, beside `shrink`."""
+"""The experiments from which these values are computed, in addition to `shrink`."""
 SEVERAL = (2, 3)
 SEVERAL_RATES = (1e-5, 1e-7)
 """Connections and error rates of the experiment `open_several`."""
 
 
 def switch_values(measured: Measured, runs: dict[str, Runs]) -> Named:
-    """All of them, from the runs by experiment; names end in case and power of the error rate."""
+    """All values, from the runs by experiment; names end in case and power of the error rate."""
     return (
         _one(runs["open"])
         | _recovered(runs["open"], runs["open_clean"])
@@ -48,7 +48,7 @@ def level(far: Values, near: Values, none: Values) -> Estimate | None:
 
 
 def _regained(rule: Values, none: Values, whole: Values) -> Estimate | None:
-    """Share of the throughput lost to errors that the rule brings back."""
+    """Share of the throughput lost by errors that the rule regains."""
 
     def share(with_rule: float, without: float, clean: float) -> float:
         return (with_rule - without) / (clean - without) if with_rule != without else 0.0
@@ -61,7 +61,7 @@ def _cases(runs: Runs) -> list[str]:
 
 
 def _one(runs: Runs) -> Named:
-    """One connection: gains, and whether they level off."""
+    """Values of one connection: gains, and their change at high thresholds."""
     found: Named = {}
     for case in _cases(runs):
         for ber in RATES:
@@ -83,7 +83,7 @@ def _one(runs: Runs) -> Named:
 
 
 def _recovered(runs: Runs, clean: Runs) -> Named:
-    """One connection beside what the same one has without errors."""
+    """Values of one connection, relative to the same without errors."""
     found: Named = {}
     for case in _cases(runs):
         whole = clean.values(case, "throughput")
@@ -99,7 +99,7 @@ def _recovered(runs: Runs, clean: Runs) -> Named:
 
 
 def _bursts(runs: Runs, clean: Runs) -> Named:
-    """Errors in bursts, by the error rate that loses as many packets."""
+    """Values with bursts of errors, by the error rate that loses the same number of packets."""
     found: Named = {}
     whole = clean.values("assumed", "throughput")
     for case in _cases(runs):
@@ -114,7 +114,7 @@ def _bursts(runs: Runs, clean: Runs) -> Named:
 
 
 def _beside(runs: dict[str, Runs]) -> Named:
-    """Told the truth, and errors on the last hop instead: shares of the throughput without any."""
+    """Shares of the error-free throughput: with known causes, and with errors on the last hop."""
     whole = runs["open_clean"].values("assumed", "throughput")
     asked = {
         "eln_share": ("remedies", "eln"),
@@ -129,7 +129,7 @@ def _beside(runs: dict[str, Runs]) -> Named:
 
 
 def _several(runs: Runs) -> Named:
-    """Two and three connections: gains, also the most of all at the same rate; levels."""
+    """Values of two and three connections: gains, the largest gain at the same rate, and levels."""
     found: Named = {}
     for case in _cases(runs):
         for count in SEVERAL:
@@ -150,7 +150,7 @@ def _several(runs: Runs) -> Named:
 
 
 def _short(runs: Runs) -> Named:
-    """A round trip of 50 ms: gains."""
+    """Gains with a round trip of 50 ms."""
     return {
         f"open_short_{case}_{power(ber)}": ratio(
             runs.values(case, "throughput", ber, FIGURE_2),
@@ -162,7 +162,7 @@ def _short(runs: Runs) -> Named:
 
 
 def _westwood(runs: Runs) -> Named:
-    """Gains of Westwood, and of the three error rates the least."""
+    """Gains of Westwood, and the smallest of the three error rates."""
     found: Named = {}
     for case in _cases(runs):
         gains = {
@@ -179,7 +179,7 @@ def _westwood(runs: Runs) -> Named:
 
 
 def _shrunk(measured: Measured) -> Named:
-    """Share of the recoveries after which the window is one segment."""
+    """Shares of the recoveries after which the window is one segment."""
     found: Named = {}
     count = measured.plan.replications_of(measured.study.experiments["shrink"], "reno")
     runs = pl.DataFrame({"replication": range(count)})

@@ -14,7 +14,7 @@ from .values import READINGS, TCPS, gain
 
 TICKS = tuple(f"{ticks}0 ms" for ticks in (51, 53, 55, 60))
 HARMLESS = 0.95
-"""Share of the throughput without the rule; less than this is harm."""
+"""Share of the throughput without the rule below which the rule does harm."""
 LOADS = (1, 3, 10)
 QUEUES = (5, 10, 20, 50, 100)
 HARM_TICKS = (51, 52, 53, 55, 59, 67, 83, 115)
@@ -105,7 +105,7 @@ def _short(measured: Measured) -> Table:
 
 
 def _open(measured: Measured) -> Table:
-    """Table of what the text leaves open, and of the trends that hold then."""
+    """Table of the choices that the text leaves open, and of the trends that then hold."""
     runs = Runs(measured, "open")
     columns = [
         Column("case", "case"),

@@ -56,7 +56,7 @@ def values(measured: Measured) -> Named:
 
 
 def gain(runs: Runs, case: str, high: str, low: str, *at: float) -> Estimate | None:
-    """Throughput at a threshold over that at a lower one."""
+    """Ratio of the throughput at a threshold to that at a lower one."""
     return ratio(
         runs.values(case, "throughput", *at, high), runs.values(case, "throughput", *at, low)
     )
@@ -90,7 +90,7 @@ def _threshold(all_readings: Runs, judged: Runs) -> Named:
 
 
 def curve_values(runs: OfPoints, reading: str, count: int) -> Named:
-    """Gains over the throughput at 51 ticks, and what the ticks from 53 to 60 add."""
+    """Gains over the throughput at 51 ticks, and the additional gain from 53 to 60 ticks."""
     found: Named = {}
     for ber in RATES:
         end = f"{count}_{power(ber)}_{reading}"
@@ -106,7 +106,7 @@ def curve_values(runs: OfPoints, reading: str, count: int) -> Named:
 
 
 def _joint(runs: Runs) -> Named:
-    """Gains at 53 ticks where several things are changed at once."""
+    """Gains at 53 ticks with several simultaneous changes."""
     return {
         f"joint_{case}_{count}_{power(ber)}": gain(runs, case, "530 ms", "510 ms", count, ber)
         for case in runs.measured.study.experiments["joint"].cases
@@ -116,7 +116,7 @@ def _joint(runs: Runs) -> Named:
 
 
 def orders(runs: OfPoints, reading: str, count: int) -> Named:
-    """Ratio of the gain at one error rate to that at the next lower."""
+    """Ratios of the gain at one error rate to that at the next lower one."""
     found: Named = {}
     for high, low in ((1e-5, 1e-6), (1e-6, 1e-7)):
         series = [
@@ -130,7 +130,7 @@ def orders(runs: OfPoints, reading: str, count: int) -> Named:
 
 
 def least(found: Named, readings: Iterable[str]) -> Named:
-    """Value at the error rate, of three, that supports a claim least."""
+    """Value at that of three error rates which supports a claim least."""
     weakest: Named = {}
     for reading in readings:
         for count in COUNTS:
@@ -150,7 +150,7 @@ def _size(value: Estimate | float | None) -> float:
 
 
 def _plain(runs: dict[str, Runs]) -> Named:
-    """Beside runs without the rule, and without errors."""
+    """Values relative to runs without the rule, and without errors."""
     plain, rule = runs["plain"], runs["threshold"]
     found: Named = {}
     apart, unlike = 0.0, 0.0
@@ -181,7 +181,7 @@ def _plain(runs: dict[str, Runs]) -> Named:
 
 
 def _alone(runs: Runs, plain: Runs) -> Named:
-    """Shares at 1e-7, one connection; without errors nothing is left to chance."""
+    """Shares at 1e-7 with one connection; runs without errors are deterministic."""
     none, rule = (runs.values(case, "throughput") for case in ("none", "fast"))
     clean = [plain.values("none", "throughput", 1, 0.0)[0]] * len(none)
     return {
@@ -289,10 +289,10 @@ def _harm(runs: Runs) -> Named:
 
 
 def round_trips(result: retx.Result) -> pl.DataFrame:
-    """Round trips of segments that an ACK of their own acknowledged, beside the window.
+    """Round trips of segments that were acknowledged separately, with the window.
 
-    What was sent twice is left out, and what an ACK acknowledged together with others: it had
-    waited at the receiver for one that was missing.
+    Retransmitted segments are left out, as are those that were acknowledged together with others:
+    they had waited at the receiver for a missing segment.
 
     Columns: `acked_s`, `rtt_s`, `cwnd` (segments).
     """
@@ -306,7 +306,7 @@ def round_trips(result: retx.Result) -> pl.DataFrame:
 
 
 def _single(measured: Measured) -> Named:
-    """Values from single runs without chance, and from geometry."""
+    """Values from single deterministic runs, and from geometry."""
     trips = round_trips(measured.run("traces", "clean")).drop_nulls()
     base = min(trips["rtt_s"].to_list())
     at = {"link.space.channel.0.ber": 1e-7, "tcp.sender.loss_cause.threshold": "60 ms"}
