@@ -49,13 +49,13 @@ class Conditions:
     initial_window_bytes: float
     initial_rto_s: float
     wire_bit_s: float
-    """The lowest rate of the links on the flow's path."""
+    """Lowest rate of the links on the path of the flow."""
     overhead_bytes: int
-    """Bytes that the link with that rate adds to a frame."""
+    """Bytes that the link with this rate adds to a frame."""
     transfer_bytes: int | None
     """Size of a finite transfer; None for others."""
     receiver_opens: bool
-    """The receiver of the data opens the connection."""
+    """True if the receiver of the data opens the connection."""
 
 
 def conditions(scenario: Table) -> list[Conditions]:
@@ -71,7 +71,7 @@ def conditions(scenario: Table) -> list[Conditions]:
 
 
 def quantity(text: str) -> float:
-    """A duration in seconds or a rate in bit/s, as a resolved scenario writes it."""
+    """A duration in seconds or a rate in bit/s, from its text in a resolved scenario."""
     found = re.fullmatch(r"\s*(\S+?)\s*([a-zA-Zµ/]+)\s*", text)
     assert found, f"{text!r} is no quantity"
     number, unit = found.groups()
@@ -178,7 +178,7 @@ def _burst_loss(channel: Table) -> float:
     if channel["model"] == "gilbert_elliott":
         return float(gilbert_elliott.loss_rate(channel["p"], channel["r"], *survive))
     good, bad = quantity(channel["mean_good"]), quantity(channel["mean_bad"])
-    # Only the share of the bad state matters: moves of any chain with the same one.
+    # Only the share of the bad state matters, so that any chain with this share may be used.
     share = bad / (good + bad)
     return float(gilbert_elliott.loss_rate(share, 1 - share, *survive))
 
@@ -193,7 +193,7 @@ def _timeout(tcp: Table, rtt_s: float) -> float:
 
 def _window(tcp: Table) -> float:
     receive = tcp.get("receive_autotuning") or tcp["receive_buffer"]
-    # With auto-tuning, the buffers' own values are only where they start.
+    # With auto-tuning, the configured buffer sizes are only initial values.
     send = tcp.get("send_autotuning") or tcp["send_buffer"]
     limits = [_bytes(receive, tcp["mss"]), _bytes(send, tcp["mss"])]
     limits += [

@@ -32,7 +32,7 @@ import numpy as np
 from retx.models.arguments import Given, ModelError, Numbers, count, not_negative
 
 HALVINGS = 60
-"""Number of times that an interval of length one is halved: to the last bit of a double."""
+"""Number of bisections of the unit interval, down to the last bit of a double."""
 ACK_BYTES, CTS_BYTES, RTS_BYTES = 14, 14, 20
 
 
@@ -67,7 +67,7 @@ class Timing:
 
 
 FHSS = Timing(1e6, 1e6, 128e-6, 34, 50e-6, 28e-6)
-"""The paper's frequency-hopping set: a MAC header of 272 bits, 1 Mbit/s."""
+"""Frequency hopping as in the paper: a MAC header of 272 bits, 1 Mbit/s."""
 DSSS_11 = Timing(11e6, 2e6, 192e-6, 36, 20e-6, 10e-6)
 """802.11b at 11 Mbit/s with the long preamble; header, checksum, LLC and SNAP of 36 bytes."""
 
@@ -100,7 +100,7 @@ def contention(
         if number is not None and not (isinstance(number, Integral) and number >= least):
             raise ModelError(f"{name} is {number!r}: it must be a whole number, {least} or above")
     low, high = np.zeros(n.shape), np.ones(n.shape)
-    # 1 − (1 − τ(p))^(n−1) falls as p grows, so one p meets it: bisection.
+    # 1 − (1 − τ(p))^(n−1) decreases with p, so that the equation has one solution: bisection.
     for _ in range(HALVINGS):
         p = (low + high) / 2
         below = 1 - (1 - _attempting(p, window, stages, attempts)) ** (n - 1) > p

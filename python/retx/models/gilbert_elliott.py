@@ -23,7 +23,7 @@ from retx.models.arguments import Given, ModelError, Numbers, at_least, below, p
 
 
 class Chain(NamedTuple):
-    """Parameters of the chain, as the channel `gilbert_elliott` has them."""
+    """Parameters of the chain, as in the channel `gilbert_elliott`."""
 
     p: Numbers
     r: Numbers
@@ -68,7 +68,7 @@ def burst_lengths(most: int, p: float, r: float, k: float = 1, h: float = 0) -> 
     """Probabilities of loss bursts of 1, 2, … `most` packets.
 
     Args:
-        most: The longest length asked for.
+        most: Largest requested length.
         p: P(good → bad) per packet.
         r: P(bad → good) per packet.
         k: Probability that a packet survives the good state.
@@ -81,7 +81,7 @@ def burst_lengths(most: int, p: float, r: float, k: float = 1, h: float = 0) -> 
     move = np.array([[1 - chain.p, chain.p], [chain.r, 1 - chain.r]])
     lost, kept = np.array([1 - chain.k, 1 - chain.h]), np.array([chain.k, chain.h])
     stationary = np.array([chain.r, chain.p]) / (chain.p + chain.r)
-    # The states in which the first packet of a run finds the chain: after one that survived.
+    # State probabilities at the first packet of a burst, which follows a surviving packet.
     start = (stationary * kept) @ move * lost
     if start.sum() == 0:
         raise ModelError("the chain loses no packet, or every one: there are no runs of losses")
@@ -100,8 +100,7 @@ def from_loss_and_burst(loss: Given, mean_burst_packets: Given) -> Chain:
         loss: Loss rate, below 1.
         mean_burst_packets: Mean number of consecutive losses.
 
-    Raises:
-        ModelError: No chain has them: p would exceed 1.
+    Raises: ModelError: No chain has this loss rate and burst length: p would exceed 1.
     """
     loss, burst = below("loss", loss), at_least("mean_burst_packets", mean_burst_packets, 1)
     r = 1 / burst
@@ -150,7 +149,7 @@ def moments(p: Given, r: Given, h: Given = 0) -> tuple[Numbers, Numbers, Numbers
     bad_loss = 1 - chain.h
     lost = bad_loss * chain.p / (chain.p + chain.r)
     again = (1 - chain.r) * bad_loss
-    # Two packets on: the middle one is lost (1), or survives (0) in either state.
+    # Transitions over two packets: the middle one is lost (1), or survives (0), in either state.
     three = again**2
     gap = (1 - chain.r) ** 2 * chain.h * bad_loss + chain.r * chain.p * bad_loss
     return lost, again, three / (three + gap)
@@ -245,8 +244,7 @@ def from_itu(loss: Given, burst_ratio: Given) -> Chain:
         loss: Loss rate as a share of one; G.107 writes it in per cent (Ppl).
         burst_ratio: Burst ratio; 1 for independent losses.
 
-    Raises:
-        ModelError: No chain has them: p or r would exceed 1.
+    Raises: ModelError: No chain has this loss rate and burst ratio: p or r would exceed 1.
     """
     share, ratio = probability("loss", loss), positive("burst_ratio", burst_ratio)
     p, r = share / ratio, (1 - share) / ratio

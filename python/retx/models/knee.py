@@ -1,4 +1,4 @@
-"""Loss rate from which random losses, rather than queues, set the throughput.
+"""Loss rate above which random losses, rather than queues, determine the throughput.
 
 *Equation.* Random losses hurt when p·(μτ)² > 1, with μτ the bandwidth-delay product in packets: to
 keep the pipe full, a window must grow over about (μτ)² packets between losses.

@@ -149,7 +149,7 @@ def _window(p: Numbers, b: Numbers) -> Numbers:
 
 
 def _timeout_share(p: Numbers, window: Numbers) -> Numbers:
-    # 1 − (1 − p)ⁿ by expm1, which keeps its digits for small p.
+    # 1 − (1 − p)ⁿ is computed by expm1, which is accurate for small p.
     with np.errstate(divide="ignore", invalid="ignore"):
         log = np.log1p(-p)
         three, later, all_of_it = (-np.expm1(n * log) for n in (3, window - 3, window))

@@ -71,7 +71,7 @@ class Plotted(Protocol):
         ...
 
     def confusion(self) -> pl.DataFrame:
-        """Reported and true causes."""
+        """Inferred and true causes."""
         ...
 
 

@@ -32,7 +32,7 @@ def confusion(table: pl.DataFrame, *, flow: str | None = None, ax: Ax = None) ->
         raise PlotError(f"no flow {flow!r} in the table")
     counts = own.group_by("kind", "inferred_cause", maintain_order=True).agg(pl.col(*CAUSES).sum())
     if not counts.select(pl.sum_horizontal(pl.col(*CAUSES).sum())).item():
-        raise PlotError("there is no recovery episode, and thus no reported cause")
+        raise PlotError("there is no recovery episode, and thus no inferred cause")
     with styled():
         if ax is None:
             figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES), layout="constrained")
