@@ -85,7 +85,7 @@ pub struct Retransmission {
     pub time_s: f64,
     /// Relative sequence number; the first data byte is 1.
     pub seq: i64,
-    /// Payload.
+    /// Number of payload bytes.
     pub length_bytes: u32,
     /// The end that sent it.
     pub from: String,
@@ -247,7 +247,7 @@ pub struct Flow {
     pub goodput_bit_s: f64,
     /// Name of the RTO estimator that best predicts the flow's timeouts.
     pub timer: &'static str,
-    /// Seconds for each limit; they sum to the life.
+    /// Seconds for each limit; their sum is the lifetime of the flow.
     pub limited_by: Limits,
     /// Probability that no share is wrong by more than 3 points, times the part of the life whose
     /// limit and cause are known.

@@ -113,7 +113,7 @@ pub struct Packet {
     pub number: u64,
     /// Nanoseconds since 1970-01-01 00:00:00 UTC.
     pub time_ns: i64,
-    /// The end that sent it.
+    /// End that sent the packet.
     pub source: End,
     /// Destination of the packet.
     pub destination: End,

@@ -15,7 +15,7 @@ const RATES: [u32; 8] = [10, 20, 50, 100, 200, 500, 1000, 2000];
 /// Duration of each trial, in seconds.
 const SPAN_S: u32 = 2;
 
-/// Result of one rate.
+/// Result at one rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct Trial {

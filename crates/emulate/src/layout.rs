@@ -127,7 +127,7 @@ fn files(work: &Work, draws: Draws) -> FileOrder {
     }
 }
 
-/// Adds to the plan a route between each two hosts: the one that a flow between them would take.
+/// Adds a route between any two hosts to the plan: the one that a flow between them would take.
 fn routes(scenario: &Scenario, plan: &mut Plan, hosts: &[HostOrder]) -> Vec<Option<u32>> {
     let mut routes = Vec::with_capacity(hosts.len() * hosts.len());
     for from in hosts {

@@ -48,9 +48,9 @@ impl Backend {
 /// Order: everything that the worker sets up.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Order {
-    /// Exchange of packets.
+    /// Method of exchanging packets with the kernel.
     pub backend: Backend,
-    /// Hosts.
+    /// Hosts to create.
     pub hosts: Vec<HostOrder>,
     /// TCP flows between them.
     pub flows: Vec<FlowOrder>,

@@ -75,7 +75,7 @@ fn filled_in(repair: Config, direction: &Direction) -> Config {
     }
 }
 
-/// Tables of the file.
+/// Tables `arq` and `fec` of the file, of which at most one is set.
 pub const fn tables(repair: Option<Config>) -> (Option<arq::Config>, Option<fec::Config>) {
     match repair {
         None => (None, None),

@@ -194,7 +194,7 @@ pub struct Segment {
     /// Explicit loss notification: the segment requested by this acknowledgment was corrupted on
     /// the channel. It is not part of the header, and not encoded.
     pub loss_notice: bool,
-    /// Options.
+    /// TCP options.
     pub options: Options,
 }
 

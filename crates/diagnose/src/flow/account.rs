@@ -36,7 +36,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Key of the contract.
+    /// Key of the limit in `limited_by`.
     pub const fn key(self) -> &'static str {
         match self {
             Self::Handshake => "handshake",

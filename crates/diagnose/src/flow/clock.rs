@@ -44,7 +44,7 @@ impl Clock {
             let is_near = |tick: &&i64| (each / **tick as f64 - 1.0).abs() < tolerance;
             let found = TICKS_NS.iter().find(is_near).copied();
             if found != self.tick_ns {
-                // The offset was measured with another tick and is useless now.
+                // The offset was measured with another tick, and is no longer valid.
                 (self.tick_ns, self.offset_ns) = (found, i64::MAX);
             }
         }

@@ -120,7 +120,7 @@ impl Flow {
         (usize::from(other > one), is_one_way)
     }
 
-    /// Ends the accounts; returns the life of each side's data.
+    /// Closes the accounts; returns the lifetime of the data of each side.
     fn close(&mut self, end_ns: i64) -> [i64; 2] {
         let before_ns = [self.before_ns(0), self.before_ns(1)];
         let mut ends = [end_ns; 2];

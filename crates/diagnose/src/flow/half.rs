@@ -28,11 +28,11 @@ pub struct Now {
     /// Length of a tick of the sender's timestamps, from which the queueing delay before the
     /// capture is computed; 0 without timestamps.
     pub tick_ns: i64,
-    /// Frame.
+    /// Number of the frame in the capture.
     pub packet: u64,
     /// Least time from the capture to the sender and back.
     pub sender_loop: Option<i64>,
-    /// Least time from the capture to the receiver and back.
+    /// Minimum time from the capture to the receiver and back.
     pub receiver_loop: Option<i64>,
 }
 

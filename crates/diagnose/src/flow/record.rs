@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 /// A retransmission.
 #[derive(Debug, Clone, Copy)]
 pub struct Record {
-    /// Frame.
+    /// Number of the frame in the capture.
     pub packet: u64,
     /// Time since the flow's first packet.
     pub time_ns: i64,
-    /// First position.
+    /// Position of the first byte.
     pub start: i64,
-    /// Position after the last.
+    /// Position after the last byte.
     pub end: i64,
-    /// Payload.
+    /// Number of payload bytes.
     pub length_bytes: u32,
     /// Timestamp value.
     pub value: Option<u32>,

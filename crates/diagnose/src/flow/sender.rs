@@ -32,7 +32,7 @@ const AT_ONCE_NS: i64 = 1_000_000;
 /// Acknowledgment in flight to the sender.
 #[derive(Debug, Clone, Copy)]
 pub struct Ack {
-    /// Frame.
+    /// Number of the frame in the capture.
     pub packet: u64,
     /// Earliest time at which packets that it releases can pass the capture.
     pub effective_ns: i64,
@@ -52,7 +52,7 @@ pub struct Ack {
     pub window: i64,
     /// Start of the highest SACK block; 0 without one.
     pub sacked_from: i64,
-    /// Transmission time of the newest data that it acknowledges.
+    /// Transmission time of the newest data that the ACK acknowledges.
     pub newest_ns: i64,
     /// RTT sample of the sender from this ACK.
     pub rtt_ns: Option<i64>,

@@ -24,7 +24,7 @@ pub enum Watched {
 /// Data, a SYN or a FIN that passed the capture.
 #[derive(Debug, Clone, Copy)]
 pub struct Passed {
-    /// Frame.
+    /// Number of the frame in the capture.
     pub packet: u64,
     /// Time since the flow's first packet.
     pub time_ns: i64,

@@ -109,7 +109,7 @@ impl Section {
         }
     }
 
-    /// A section header block.
+    /// Handles a section header block.
     fn begin(&mut self, input: &mut Input<impl Read>) -> Record {
         let head = input.peek(16);
         if head.len() < 16 {

@@ -40,7 +40,7 @@ pub struct Seen {
 pub struct Inspector {
     /// Hosts by address.
     hosts: HashMap<Ipv4Addr, usize>,
-    /// Route from each host to each other.
+    /// Route between each pair of hosts.
     routes: Vec<Option<u32>>,
     /// TCP flows by listening endpoint.
     listening: HashMap<(Ipv4Addr, u16), u32>,

@@ -47,7 +47,7 @@ struct Load {
 /// State of a sender at one time.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment<'s> {
-    /// Time.
+    /// Current time.
     pub now: Time,
     /// State of the socket.
     pub state: &'s SocketState,

@@ -49,9 +49,9 @@ pub struct ChangePoint {
     pub time_s: f64,
     /// Index of the first copy after the change point.
     pub copy: usize,
-    /// Loss rate of the part before.
+    /// Loss rate before the change point.
     pub loss_before: f64,
-    /// Loss rate of the part after.
+    /// Loss rate after the change point.
     pub loss_after: f64,
 }
 

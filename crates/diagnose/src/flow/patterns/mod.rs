@@ -40,13 +40,13 @@ pub struct Evidences {
 /// Packet of the data's sender.
 #[derive(Debug, Clone, Copy)]
 pub struct Sent {
-    /// Frame.
+    /// Number of the frame in the capture.
     pub packet: u64,
     /// Time of transmission.
     pub time_ns: i64,
     /// First position.
     pub start: i64,
-    /// Payload.
+    /// Number of payload bytes.
     pub payload_bytes: i64,
     /// True if the data were sent before.
     pub is_retransmission: bool,

@@ -58,13 +58,13 @@ pub struct Pauses {
 /// Packet of the data's receiver.
 #[derive(Debug, Clone, Copy)]
 pub struct ReceiverPacket {
-    /// Frame.
+    /// Number of the frame in the capture.
     pub packet: u64,
     /// Time at the capture.
     pub time_ns: i64,
     /// Receive window, bytes.
     pub window: i64,
-    /// Payload.
+    /// Number of payload bytes.
     pub payload_bytes: u32,
     /// True if everything sent is acknowledged.
     pub is_all: bool,

@@ -51,7 +51,7 @@ const HEADERS: i64 = 52;
 /// Copy of a segment that may have been lost.
 #[derive(Debug, Clone, Copy)]
 struct Loss {
-    /// Retransmission that repairs it.
+    /// Index of the retransmission that repairs the loss.
     record: u32,
     time_ns: i64,
     /// Bytes sent before it.
@@ -195,7 +195,7 @@ struct Event {
 /// Losses that a bucket explains.
 #[derive(Debug, Clone, Copy, Default)]
 struct Score {
-    /// Bytes in a nanosecond.
+    /// Bytes per nanosecond.
     rate: f64,
     bursts: usize,
     hits: usize,
