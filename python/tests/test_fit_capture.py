@@ -135,19 +135,59 @@ def test_a_policer_is_told_from_a_queue_and_a_channel(tmp_path: Path, fitted: Ca
     assert fitted.policer is None
 
 
+def test_a_bound_of_the_window_is_fitted(tmp_path: Path, fitted: CaptureFit) -> None:
+    bounds = {
+        "clamp": {"like": "linux", "max_cwnd": "4 mss"},
+        "buffer": {"like": "cubic", "timestamps": True, "send_buffer": 4 * 1448},
+    }
+    for name, tcp in bounds.items():
+        file = tmp_path / f"{name}.pcapng"
+        bound = scenario()
+        bound["tcp"] = {"bound": tcp}
+        bound["flow"][0]["tcp"] = "bound"
+        retx.run(bound, pcap=file, pcap_at="first@server")
+        fit = fit_capture(file)
+        assert fit.flow["limited_by"]["send_buffer"] > 0.9 * fit.flow["life_s"], name
+        found = reproduction(fit)
+        assert found is not None
+        assert found.factor == pytest.approx(1, abs=0.1), name
+    assert fitted.flow["limited_by"]["send_buffer"] == 0
+
+
+def test_a_slow_reader_is_fitted(tmp_path: Path) -> None:
+    file = tmp_path / "reader.pcapng"
+    slow = scenario()
+    slow["tcp"] = {
+        "small": {"like": "linux", "receive_buffer": 65536, "receive_autotuning": "none"}
+    }
+    slow["flow"][0] |= {"tcp": "small", "read_rate": "2 Mbit/s"}
+    retx.run(slow, pcap=file, pcap_at="first@server")
+    fit = fit_capture(file)
+    found = reproduction(fit)
+    assert "read_rate" in fit.toml()
+    assert found is not None
+    assert found.factor == pytest.approx(1, abs=0.1)
+
+
 def test_a_scenario_faster_than_its_capture_is_said_to_be(
     tmp_path: Path, fitted: CaptureFit
 ) -> None:
-    file = tmp_path / "clamped.pcapng"
-    clamped = scenario()
-    clamped["tcp"] = {"clamped": {"like": "linux", "max_cwnd": "4 mss"}}
-    clamped["flow"][0]["tcp"] = "clamped"
-    retx.run(clamped, pcap=file, pcap_at="first@server")
+    file = tmp_path / "paused.pcapng"
+    paused = scenario()
+    # A single long pause is not fitted as one of an application.
+    paused["flow"][0]["app"] = {
+        "kind": "request_response",
+        "request": 100,
+        "response": 500_000,
+        "think": "5 s",
+        "exchanges": 2,
+    }
+    retx.run(paused, pcap=file, pcap_at="first@server")
     found = reproduction(fit_capture(file))
     assert found is not None
     assert found.factor > 3
     assert found.warning
-    assert "clamped window" in found.warning
+    assert "pausing program" in found.warning
     again = reproduction(fitted)
     assert again is not None
     assert again.warning is None

@@ -17,7 +17,7 @@ PLACES = {
 LIMITS = {
     "handshake": "by the handshake",
     "application": "by the application, which had nothing to send",
-    "send_buffer": "by the send buffer",
+    "send_buffer": "by the send buffer or a clamp of the congestion window",
     "receive_window": "by the receiver's window",
     "bottleneck": "by the bottleneck, whose queue stayed filled",
     "slow_start": "by slow start",

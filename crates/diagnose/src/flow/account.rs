@@ -11,6 +11,8 @@ pub enum Limit {
     Handshake,
     /// The application has no data to send.
     Application,
+    /// A send buffer, or a clamp of the congestion window, bounds the bytes in flight.
+    SendBuffer,
     /// The receiver's window is full.
     ReceiveWindow,
     /// The window keeps the bottleneck's queue from emptying.
@@ -41,6 +43,7 @@ impl Limit {
         match self {
             Self::Handshake => "handshake",
             Self::Application => "application",
+            Self::SendBuffer => "send_buffer",
             Self::ReceiveWindow => "receive_window",
             Self::Bottleneck => "bottleneck",
             Self::SlowStart => "slow_start",
@@ -238,6 +241,7 @@ impl Account {
         let mut limits = Limits {
             handshake: plain(Limit::Handshake),
             application: plain(Limit::Application),
+            send_buffer: plain(Limit::SendBuffer),
             receive_window: plain(Limit::ReceiveWindow),
             bottleneck: plain(Limit::Bottleneck),
             slow_start: plain(Limit::SlowStart),
@@ -248,7 +252,6 @@ impl Account {
             pacing: plain(Limit::Pacing),
             nagle: plain(Limit::Nagle),
             unknown: plain(Limit::Unknown),
-            ..Limits::default()
         };
         limits.window.congestion = plain(Limit::EcnWindow);
         for (index, episode) in self.episodes.iter().enumerate() {

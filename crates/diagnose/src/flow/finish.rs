@@ -128,7 +128,7 @@ impl Flow {
         for ((half, end), before_ns) in sides {
             half.advance_to_end(end_ns);
             *end = before_ns + half.account.close(end_ns, half.episode_now());
-            half.correct_bottleneck();
+            half.correct_limits();
             half.tail_was(Limit::Application);
             half.account.begin_before(before_ns);
         }

@@ -2,6 +2,7 @@
 
 use super::account::{Account, Limit};
 use super::board::{Board, Span, Stamp};
+use super::bound::Bound;
 use super::ecn::Ecn;
 use super::limit::Held;
 use super::path::Path;
@@ -165,6 +166,8 @@ pub struct Half {
     pub(super) before_ack: (i64, Limit),
     /// Intervals in which the receiver may delay its acknowledgment.
     pub(super) held: VecDeque<Held>,
+    /// Growth of the bytes in flight.
+    pub(super) bound: Bound,
     /// Limit since the last event.
     pub(super) decision: Decision,
     /// Times whose limit depends on the final estimate of the path.
@@ -301,12 +304,14 @@ impl Half {
         let length = self.pass(now.sent_ns, limit);
         if was_idle && self.is_pause(now) {
             self.tail_was(Limit::Application);
+            self.bound.begin_period(self.board.end);
         } else if was_idle && payload_bytes < self.largest {
             // A partial segment was sent when everything was acknowledged: Nagle's algorithm had
             // held it back.
             self.tail_was(Limit::Nagle);
         } else if !was_idle && self.is_paced(now) {
             self.tail_was(Limit::Pacing);
+            self.bound.begin_period(self.board.end);
         }
         self.tail.clear();
         self.stall((since, length), limit, now);

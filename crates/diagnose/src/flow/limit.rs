@@ -165,16 +165,26 @@ impl Half {
         let flight = self.pipe();
         let (limit, otherwise) = (self.limit(self.is_filled(now_ns, flight)), self.limit(false));
         self.account.set(limit);
-        self.decision = Decision { limit, otherwise, flight };
+        self.bound.on_flight(self.sender.una, self.board.end, self.largest);
+        let mut period = 0;
+        if otherwise == Limit::SlowStart && !self.fills_peer_window() {
+            period = self.bound.period();
+        } else if otherwise != Limit::Application {
+            // Once everything is acknowledged, a pause tells whether the application is the limit.
+            self.bound.begin_period(self.board.end);
+        }
+        self.decision = Decision { limit, otherwise, flight, period };
     }
 
     /// Decides when the bottleneck was filled, by the final estimate of the path's bandwidth-delay
-    /// product.
-    pub(super) fn correct_bottleneck(&mut self) {
+    /// product, and when the window was bound.
+    pub(super) fn correct_limits(&mut self) {
         let weighing = std::mem::take(&mut self.weighing);
-        if let (Some(product), None) = (self.path.bandwidth_delay_bytes(), &self.run) {
-            weighing.correct(&mut self.account, FILLED * product);
-        }
+        let product = self.path.bandwidth_delay_bytes().filter(|_| self.run.is_none());
+        let enough = product.map(|product| FILLED * product);
+        // Where queues are invisible, the bytes in flight are not known well enough.
+        let bound = if self.run.is_none() { self.bound.periods() } else { &[] };
+        weighing.correct(&mut self.account, enough, bound);
     }
 
     /// Determines whether the receiver has delayed this acknowledgment, and reassigns the time of
@@ -331,15 +341,19 @@ impl Half {
         self.largest * if self.is_at_receiver { 1 + DELAYED_SEGMENTS } else { 1 }
     }
 
+    /// True if the peer's window has no room for another segment.
+    fn fills_peer_window(&self) -> bool {
+        let flight = self.board.end - self.sender.una;
+        self.sender.window.is_some_and(|window| flight + self.room() > window)
+    }
+
     /// Limit of the sender, given whether the bottleneck is filled.
     fn limit(&self, is_filled: bool) -> Limit {
         let flight = self.board.end - self.sender.una;
         let product = self.path.bandwidth_delay_bytes();
         let is_open = matches!(self.sender.state, State::Open);
-        let is_full = self.sender.window.is_some_and(|window| {
-            let is_small = product.is_none_or(|product| (window as f64) < product);
-            flight + self.room() > window && is_small
-        });
+        let is_small = |window: i64| product.is_none_or(|product| (window as f64) < product);
+        let is_full = self.fills_peer_window() && self.sender.window.is_some_and(is_small);
         if !self.is_established {
             Limit::Handshake
         } else if flight <= 0 && self.sender.window == Some(0) {

@@ -3,6 +3,7 @@
 mod account;
 mod acks;
 mod board;
+mod bound;
 mod cause;
 mod clock;
 mod copies;

@@ -1,9 +1,12 @@
-//! Decides when the bottleneck was the limit, by the final estimate of the bandwidth-delay product.
+//! Decides when the bottleneck was the limit, by the final estimate of the bandwidth-delay product,
+//! and when a bound of the window was.
 //!
 //! The estimate changes while a flow is read. Each interval is therefore stored with its bytes in
-//! flight, which are compared with the final estimate.
+//! flight, which are compared with the final estimate. That the window was bound is known only
+//! after several rounds.
 
 use super::account::{Account, Limit};
+use super::bound::Period;
 use std::collections::HashMap;
 
 /// Maximum number of entries. Further intervals keep the limit of their first decision.
@@ -18,6 +21,8 @@ pub struct Decision {
     pub otherwise: Limit,
     /// Bytes in flight.
     pub flight: i64,
+    /// Period between two growths of the bytes in flight.
+    pub period: Period,
 }
 
 /// Nanoseconds by decision and episode.
@@ -39,15 +44,22 @@ impl UndecidedTimes {
         }
     }
 
-    /// Corrects the account: the bottleneck was the limit with at least `enough` bytes in flight.
-    pub fn correct(self, account: &mut Account, enough: f64) {
+    /// Corrects the account. The bottleneck was the limit with at least `enough` bytes in flight,
+    /// if this value is known. Otherwise a bound of the window was the limit in the periods
+    /// `bound`, which are in order.
+    pub fn correct(self, account: &mut Account, enough: Option<f64>, bound: &[Period]) {
         for ((decision, episode), length) in self.times {
-            let Decision { limit, otherwise, flight } = decision;
-            let is_filled = flight as f64 >= enough;
-            if is_filled && limit != Limit::Bottleneck {
-                account.shift(length, (limit, episode), (Limit::Bottleneck, None));
-            } else if !is_filled && limit == Limit::Bottleneck {
-                account.shift(length, (Limit::Bottleneck, None), (otherwise, episode));
+            let Decision { limit, otherwise, flight, period } = decision;
+            let is_filled = enough.map_or(limit == Limit::Bottleneck, |it| flight as f64 >= it);
+            let is_bound = otherwise == Limit::SlowStart && bound.binary_search(&period).is_ok();
+            let known = match (is_filled, is_bound) {
+                (true, _) => (Limit::Bottleneck, None),
+                (false, true) => (Limit::SendBuffer, None),
+                (false, false) => (otherwise, episode),
+            };
+            let was = if limit == Limit::Bottleneck { (limit, None) } else { (limit, episode) };
+            if known.0 != limit {
+                account.shift(length, was, known);
             }
         }
     }

@@ -35,6 +35,11 @@ pub struct Endpoints {
     pub initial_window: Option<u32>,
     /// First receive window after the handshake, and the largest one, bytes.
     pub receive_window: Option<(i64, i64)>,
+    /// Median receive window, bytes; 0 counts as well.
+    pub median_window: Option<i64>,
+    /// Bytes in flight to which a send buffer, or a clamp of the congestion window, bound the flow;
+    /// none if the flow was never bound.
+    pub window_bound: Option<i64>,
     /// Median number of segments that an acknowledgment covers.
     pub segments_per_ack: Option<u32>,
     /// Longest time by which the receiver delayed the acknowledgment of a single segment, seconds.
@@ -67,6 +72,8 @@ pub fn endpoints(flow: &answer::Flow, observed: &Observed, trace: &FlowTrace) ->
         window_scaling: both(|syn| syn.window_scale.is_some()),
         initial_window: initial_window(observed, trace),
         receive_window: receive_window(&observed.watch.acks),
+        median_window: median_window(&observed.watch.acks),
+        window_bound: window_bound(flow, observed),
         segments_per_ack: segments_per_ack(trace),
         ack_delay_s: ack_delay(trace),
         reduction,
@@ -91,6 +98,17 @@ fn receive_window(acks: &[ObservedAck]) -> Option<(i64, i64)> {
     let after = acks.iter().filter(|it| !it.is_syn && it.window > 0);
     let largest = after.clone().map(|it| it.window).max()?;
     after.map(|it| it.window).next().map(|first| (first, largest))
+}
+
+fn median_window(acks: &[ObservedAck]) -> Option<i64> {
+    let mut windows: Vec<i64> = acks.iter().filter(|it| !it.is_syn).map(|it| it.window).collect();
+    windows.sort_unstable();
+    windows.get(windows.len() / 2).copied()
+}
+
+fn window_bound(flow: &answer::Flow, observed: &Observed) -> Option<i64> {
+    let is_bound = flow.limited_by.send_buffer > 0.0;
+    under_way(observed).into_iter().filter(|_| is_bound).map(|it| it.1).max()
 }
 
 fn segments_per_ack(trace: &FlowTrace) -> Option<u32> {

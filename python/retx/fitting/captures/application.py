@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from retx.fitting.scenario import comment, inline, time_text
-from retx.quantities import seconds, share, size
+from retx.quantities import rate, seconds, share, size
 
 if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit
@@ -17,6 +17,9 @@ PAUSED = 0.05
 LEAST_BURSTS = 3
 SHAPES = (2.1, 5.0)
 """Range of exponents of a Pareto distribution. Below it, the variance would be infinite."""
+SLOW_READER, CLOSED = 0.5, 0.5
+"""Part of the life from which the receiver's window shows a slow reader, if the median window is at
+most this part of the largest."""
 EQUAL = 0.1
 """Maximum coefficient of variation of values that count as equal."""
 
@@ -28,9 +31,29 @@ def has_pauses(fit: CaptureFit) -> bool:
     return len(bursts) >= LEAST_BURSTS and paused >= PAUSED * float(fit.flow["life_s"])
 
 
+def reads_slowly(flow: Mapping[str, Any], ends: Mapping[str, Any]) -> bool:
+    """True if the receiver's program reads too slowly.
+
+    Its window then limits the flow, and is mostly far below its maximum.
+    """
+    if not ends["receive_window"] or ends["median_window"] is None or not flow["life_s"]:
+        return False
+    _, largest = ends["receive_window"]
+    limited = flow["limited_by"]["receive_window"] / flow["life_s"]
+    return bool(limited >= SLOW_READER and ends["median_window"] <= CLOSED * largest)
+
+
 def lines(fit: CaptureFit) -> Iterator[str]:
-    """Lines `initiator` and `app` of the flow."""
+    """Lines `initiator`, `read_rate` and `app` of the flow."""
     ends, flow = fit.path["endpoints"], fit.flow
+    if reads_slowly(flow, ends):
+        bit_s = 8 * flow["bytes"] / flow["life_s"]
+        yield from comment(
+            "The receiver's window limited "
+            f"{share(flow['limited_by']['receive_window'] / flow['life_s'])} of the life, and was "
+            f"mostly far below its maximum: the program reads no faster than {rate(bit_s)}."
+        )
+        yield f'read_rate = "{round(bit_s)} bit/s"'
     if not has_pauses(fit):
         if ends["sender_opened"] is not None:
             yield f"initiator = {inline('from' if ends['sender_opened'] else 'to')}"

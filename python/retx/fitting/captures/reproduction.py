@@ -40,8 +40,8 @@ class Reproduction:
             return None
         if self.factor > 1:
             why = (
-                "what held the flow back may be no part of a fit: a clamped window, the send "
-                "buffer, a slow reader, a pausing program"
+                "what held the flow back may be no part of a fit: a pausing program, or a send "
+                "buffer beside losses"
             )
         else:
             why = "losses, delays or reordering may be taken for more than they were"

@@ -310,6 +310,7 @@ def _tcp(fit: CaptureFit) -> Iterator[str]:
     if ends["window_scaling"] is not None:
         yield f"window_scaling = {inline(ends['window_scaling'])}"
     yield from _window(ends, flow, like)
+    yield from _bound(ends, flow)
     if not like.startswith("linux") and ends["segments_per_ack"]:
         yield f"delayed_ack.segments = {ends['segments_per_ack']}"
 
@@ -335,6 +336,14 @@ def _window(ends: Mapping[str, Any], flow: Mapping[str, Any], like: str) -> Iter
         return
     first, largest = ends["receive_window"]
     limited = flow["limited_by"]["receive_window"] / (flow["life_s"] or 1.0)
+    if application.reads_slowly(flow, ends):
+        median = size(ends["median_window"])
+        yield from sure(
+            f"Receive buffer: at most {size(largest)} were offered; the median is {median}."
+        )
+        yield f"receive_buffer = {largest}"
+        yield 'receive_autotuning = "none"'
+        return
     if limited >= LIMITED or first >= NEAR_WINDOW * largest:
         yield from sure(
             f"Receive window: {size(first)} at first, {size(largest)} at the most; it limited "
@@ -345,6 +354,18 @@ def _window(ends: Mapping[str, Any], flow: Mapping[str, Any], like: str) -> Iter
         yield from sure(f"The receive window grew from {size(first)} to {size(largest)}.")
     if not like.startswith("linux"):
         yield f"receive_buffer = {largest}"
+
+
+def _bound(ends: Mapping[str, Any], flow: Mapping[str, Any]) -> Iterator[str]:
+    limited = flow["limited_by"]["send_buffer"] / (flow["life_s"] or 1.0)
+    if ends["window_bound"] is None or limited < LIMITED:
+        return
+    yield from sure(
+        f"Never more than {size(ends['window_bound'])} were in flight, though the sender used all "
+        f"of it for {share(limited)} of the life: the send buffer or a clamp of the congestion "
+        "window, which a capture cannot tell apart. A clamp is simulated."
+    )
+    yield f"max_cwnd = {ends['window_bound']}"
 
 
 def beyond(path: Mapping[str, Any], life_s: float) -> Iterator[tuple[float, float]]:

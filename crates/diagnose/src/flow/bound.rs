@@ -1,0 +1,73 @@
+//! Bound of the window: a send buffer, or a clamp of the congestion window, which look the same.
+//!
+//! *Rule.* A congestion window that was never reduced grows as long as the sender uses all of it:
+//! by the acknowledged bytes in slow start, and by half a segment per round trip or more after an
+//! early exit from slow start. If the bytes in flight return to the same maximum for
+//! [`ROUNDS_MIN`] rounds, and do not exceed it, something else bounds them.
+//!
+//! *What it leaves out.* After a reduction, CUBIC keeps its window nearly constant for seconds, and
+//! a sender that paces its segments may keep it constant for good: both stay with the congestion
+//! window. A send buffer that holds no whole number of segments ends in a short one, which looks
+//! like an application without more data.
+
+/// Number of rounds without growth from which the window is bound. In as many round trips, a window
+/// that grows by half a segment each grows by four segments.
+const ROUNDS_MIN: u32 = 8;
+
+/// Period between two growths of the bytes in flight.
+pub type Period = u32;
+
+/// Growth of the bytes in flight.
+#[derive(Debug, Default)]
+pub struct Bound {
+    /// Maximum so far, bytes.
+    largest: i64,
+    /// Number of the current period, from 0.
+    period: Period,
+    /// Position whose acknowledgment ends the current round.
+    round_end: i64,
+    /// Number of rounds of this period in which the flight returned to its maximum.
+    rounds: u32,
+    /// True if the flight has returned to its maximum in the current round.
+    is_used: bool,
+    /// Periods in which the window was bound.
+    bound: Vec<Period>,
+}
+
+impl Bound {
+    /// Current period.
+    pub const fn period(&self) -> Period {
+        self.period
+    }
+
+    /// Periods in which the window was bound, in order.
+    pub fn periods(&self) -> &[Period] {
+        &self.bound
+    }
+
+    /// Handles a change of the bytes in flight: everything before `una` is acknowledged, everything
+    /// before `end` has been sent, in segments of `segment` bytes.
+    pub fn on_flight(&mut self, una: i64, end: i64, segment: i64) {
+        let flight = end - una;
+        if flight > self.largest + segment / 2 {
+            self.largest = flight;
+            self.begin_period(end);
+            return;
+        }
+        self.largest = self.largest.max(flight);
+        self.is_used |= flight + 2 * segment > self.largest;
+        if una >= self.round_end {
+            self.rounds = if self.is_used { self.rounds + 1 } else { 0 };
+            (self.is_used, self.round_end) = (false, end);
+            if self.rounds >= ROUNDS_MIN && self.bound.last() != Some(&self.period) {
+                self.bound.push(self.period);
+            }
+        }
+    }
+
+    /// Begins a period at position `end`: the window has grown, or may not have been used.
+    pub fn begin_period(&mut self, end: i64) {
+        self.period += 1;
+        (self.rounds, self.is_used, self.round_end) = (0, false, end);
+    }
+}
