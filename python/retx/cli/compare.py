@@ -30,7 +30,7 @@ Retries = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Run N emulations at a time; by default one per two cores."),
+    typer.Option(metavar="N", help="Run N emulations at a time. Default: one per two cores."),
 ]
 Conditions = Annotated[
     int | None,

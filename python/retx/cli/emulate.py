@@ -36,7 +36,8 @@ Shell = Annotated[
 Backend = Annotated[
     str,
     typer.Option(
-        metavar="NAME", help="Devices: tun, or precise (Ethernet, with time stamps of the kernel)."
+        metavar="NAME",
+        help="Kind of devices: tun, or precise (Ethernet, with the kernel's timestamps).",
     ),
 ]
 Lateness = Annotated[
@@ -44,7 +45,7 @@ Lateness = Annotated[
     typer.Option(
         "--lateness-bound",
         metavar="SECONDS",
-        help="Lateness of one packet in a hundred above which the result is invalid.",
+        help="The result is invalid if one packet in a hundred is sent later than this.",
     ),
 ]
 Calibrate = Annotated[
@@ -52,7 +53,8 @@ Calibrate = Annotated[
     typer.Option("--calibrate", help="Measure and store the rates that this machine sustains."),
 ]
 Clean = Annotated[
-    bool, typer.Option("--clean", help="End processes that killed emulations have left.")
+    bool,
+    typer.Option("--clean", help="End processes left by emulations that were killed."),
 ]
 
 

@@ -25,7 +25,10 @@ Captures = Annotated[
 Number = Annotated[
     int | None,
     typer.Option(
-        "--flow", metavar="N", min=1, help="Flow N of retx diagnose; by default the largest flow."
+        "--flow",
+        metavar="N",
+        min=1,
+        help="Fit flow N of the list of retx diagnose. Default: the largest flow.",
     ),
 ]
 WithCheck = Annotated[
@@ -53,7 +56,7 @@ Convert = Annotated[
     typer.Option(
         "--convert",
         metavar="TEXT",
-        help='Convert losses between notations: from one, such as "loss gemodel 1% 10% 70% 0.1%".',
+        help='Show a loss model such as "loss gemodel 1% 10% 70% 0.1%" in all notations.',
     ),
 ]
 Replay = Annotated[

@@ -47,7 +47,7 @@ Out = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Write summary, tables and scenario into a new directory."),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace an earlier result at DIR.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an earlier result in the directory.")]
 
 
 def _limit(value: bool, parameter: typer.CallbackParam) -> bool:
@@ -78,7 +78,7 @@ PcapAt = Annotated[
     list[str] | None,
     typer.Option(
         metavar="LINK@NODE",
-        help="Capture at this end of a link; by default at the first flow's sender. Repeatable.",
+        help="Capture at this end of a link. Default: at the first flow's sender. Repeatable.",
     ),
 ]
 Settings = Annotated[
@@ -100,7 +100,7 @@ Replication = Annotated[
     typer.Option(
         metavar="N",
         min=0,
-        help="Run only replication N, as in row N of --replications; 0 is the first.",
+        help="Run only replication N of those that --replications runs; 0 is the first.",
     ),
 ]
 Threads = Annotated[

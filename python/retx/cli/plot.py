@@ -25,7 +25,9 @@ OF_REPLICATIONS = ("cdf",)
 Directory = Annotated[
     Path,
     typer.Argument(
-        metavar="DIR", help="Directory that --out of run or sweep has written.", show_default=False
+        metavar="DIR",
+        help="Directory that retx run --out or retx sweep --out has written.",
+        show_default=False,
     ),
 ]
 Kinds = Annotated[
@@ -61,12 +63,18 @@ By = Annotated[
 ]
 Where = Annotated[
     list[str] | None,
-    typer.Option("--where", metavar="KEY=VALUE", help="Draw only these points. Repeatable."),
+    typer.Option(
+        "--where",
+        metavar="KEY=VALUE",
+        help="Draw only points with this value of a key. Repeatable.",
+    ),
 ]
 Pair = Annotated[
     str | None,
     typer.Option(
-        "--paired", metavar="[KEY=]A,B", help="Compare these values of a key, run by run."
+        "--paired",
+        metavar="[KEY=]A,B",
+        help="Compare two values of a key in runs with the same draws.",
     ),
 ]
 Models = Annotated[

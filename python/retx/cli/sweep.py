@@ -38,7 +38,9 @@ Vary = Annotated[
 ]
 Replications = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="Runs of each point, instead of the number in [sweep]."),
+    typer.Option(
+        metavar="N", min=1, help="Number of runs of each point, instead of the one in [sweep]."
+    ),
 ]
 Tables = Annotated[
     list[str] | None,
@@ -63,7 +65,7 @@ Plots = Annotated[
         "--plot",
         metavar="KIND[=FILE]",
         autocompletion=completion.kinds_of_plots_of_sweeps,
-        help="Draw metric, heat_map, contour, cdf or paired of --metric; FILE ends in .png, .svg, "
+        help="Draw --metric as metric, heat_map, contour, cdf or paired; FILE ends in .png, .svg, "
         ".pdf, or .csv or .parquet for the data. `retx plot DIR` has more choices. Repeatable.",
     ),
 ]
@@ -72,7 +74,7 @@ Pair = Annotated[
     typer.Option(
         "--paired",
         metavar="[KEY=]A,B",
-        help="Compare runs with A and B that share their random draws, such as cubic,bbr.",
+        help="Compare two values of a key, such as cubic,bbr, in runs with the same draws.",
     ),
 ]
 Threads = Annotated[

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 Flow = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Try remedies for this flow; the first by default."),
+    typer.Option(metavar="NAME", help="Try remedies for this flow. Default: the first TCP flow."),
 ]
 Budget = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help='Time to spend on tries, such as "10 s"; without it, tries end after seven million '
-        "simulated packets.",
+        help='Time for trying remedies, such as "10 s". Default: no limit of time, but one of '
+        "seven million simulated packets.",
     ),
 ]
 Draws = Annotated[
@@ -36,8 +36,8 @@ Draws = Annotated[
         "--replications",
         metavar="N",
         min=1,
-        help="Try each remedy with N draws, or with as many of them as --budget allows; by default "
-        "with as many as the ranking needs.",
+        help="Number of draws for each remedy, or fewer if --budget is spent. Default: as many as "
+        "the ranking needs.",
     ),
 ]
 Html = Annotated[
