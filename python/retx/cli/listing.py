@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Kind = Annotated[
     str | None,
     typer.Argument(
-        help="tcp, congestion_control, channel, …; all kinds by default.",
+        help="Kind: tcp, congestion_control, channel, … Default: all kinds.",
         show_default=False,
         autocompletion=completion.kinds,
     ),
