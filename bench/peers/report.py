@@ -72,9 +72,9 @@ def markdown(result: dict[str, Any]) -> str:
     versions = "; ".join(f"{NAMES[name]}: {text}" for name, text in result["versions"].items())
     parts = [
         f"Measured on {result['date'][:10]}: {where['cpu']}, {where['cores']} cores, "
-        f"{where['memory_gb']} GB, {where['system']}. Versions: {versions}. "
-        f"Runs of each simulator per scenario: {result['repeat']}. "
-        f"Limit of a peer's CPU time per run: {result['limit_s']:g} s. {_loads(result)} "
+        f"{where['memory_gb']} GB, {where['system']}. Versions: {versions}. Runs of each scenario: "
+        f"{result['repeat']}. Limit for a run of a peer: {result['limit_s']:g} CPU seconds. "
+        f"{_loads(result)} "
         f"{result.get('note', '')}".strip()
     ]
     for title, head, rows in filled(result):
@@ -258,9 +258,7 @@ def _loads(result: dict[str, Any]) -> str:
         for found in each["measured"].values()
         for run in found["runs"]
     ]
-    if not loads:
-        return ""
-    return f"Load of the machine during the runs: {min(loads):.1f} to {max(loads):.1f}."
+    return f"Load of the machine: {min(loads):.1f} to {max(loads):.1f}." if loads else ""
 
 
 def _read(path: str) -> str:
