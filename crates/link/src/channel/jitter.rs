@@ -1,6 +1,9 @@
 //! *What it does.* Delays each frame by an independent random time.
 //!
-//! *Equations.* The mean extra delay is the law's mean, not counting the wait for earlier frames.
+//! *Equations.* Without order, the mean extra delay is the law's mean m. With order, a frame also
+//! waits for slower frames before it. With frames s apart and a law with the distribution function
+//! F on [a, b], the extra delay is at most x with probability Π_k F(x + k·s), k = 0, 1, …. A uniform
+//! law then has the mean b − √(π·s·(b − a)/2) for s ≪ b − a, and (a + b)/2 for s ≥ b − a.
 //!
 //! *Order.* A frame does not arrive earlier than the frame that was sent before it. With `reorder =
 //! true` each frame arrives after its own delay, as in Linux' netem, and frames may overtake each
@@ -12,7 +15,9 @@ use retx_units::{Duration, Law, Stream, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Every frame is delayed for a random time; order is kept unless reorder is true.
+/// Every frame is delayed for a random time. Order is kept unless reorder is true: a frame
+/// also waits for slower frames before it, which raises the mean. Under a uniform law the mean is
+/// max − √(π·s·(max − min)/2) for frames s apart, if s is far below max − min.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Self", deny_unknown_fields)]
 pub struct Config {
