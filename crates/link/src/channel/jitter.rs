@@ -1,9 +1,9 @@
 //! *What it does.* Delays each frame by an independent random time.
 //!
-//! *Equations.* Without order, the mean extra delay is the law's mean m. With order, a frame also
+//! *Equations.* Without order, the mean extra delay is the law's mean. With order, a frame also
 //! waits for slower frames before it. With frames s apart and a law with the distribution function
-//! F on [a, b], the extra delay is at most x with probability Π_k F(x + k·s), k = 0, 1, …. A uniform
-//! law then has the mean b − √(π·s·(b − a)/2) for s ≪ b − a, and (a + b)/2 for s ≥ b − a.
+//! F on [a, b], the extra delay is at most x with probability Π_k F(x + k·s), k = 0, 1, …. Under a
+//! uniform law the mean is b − √(π·s·(b − a)/2) for s ≪ b − a, and (a + b)/2 for s ≥ b − a.
 //!
 //! *Order.* A frame does not arrive earlier than the frame that was sent before it. With `reorder =
 //! true` each frame arrives after its own delay, as in Linux' netem, and frames may overtake each
