@@ -36,7 +36,7 @@ Number = Annotated[
     typer.Option("--flow", metavar="N", min=1, help="Show all details of flow N of the overview."),
 ]
 Html = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Write one self-contained page.")
+    Path | None, typer.Option("--html", metavar="FILE", help="Write one self-contained HTML page.")
 ]
 Plots = Annotated[
     list[str] | None,

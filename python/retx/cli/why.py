@@ -41,7 +41,7 @@ Draws = Annotated[
     ),
 ]
 Html = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Write one self-contained page.")
+    Path | None, typer.Option("--html", metavar="FILE", help="Write one self-contained HTML page.")
 ]
 Plot = Annotated[
     str | None,
