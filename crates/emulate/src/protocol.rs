@@ -202,7 +202,7 @@ pub struct SocketOptions {
     pub congestion_control: String,
     /// Value of `TCP_NODELAY`.
     pub no_delay: bool,
-    /// True if TCP paces by itself.
+    /// True to enable TCP's internal pacing, by `SO_MAX_PACING_RATE`.
     pub pacing: bool,
     /// Value of `SO_SNDBUF`, which the kernel doubles for its own needs.
     pub send_buffer: Option<usize>,

@@ -75,8 +75,7 @@ def _loaded(classes: bytes) -> Loaded:
 def sent_code(classes: Mapping[Place, type]) -> SentCode | None:
     """Code for the workers; None if there are no classes.
 
-    Raises:
-        UsageError: The classes use what cannot be sent.
+    Raises: UsageError: The classes use something that cannot be sent.
     """
     if not classes:
         return None
@@ -147,7 +146,7 @@ def _pickler(content: io.BytesIO) -> Any:  # noqa: ANN401
 
 
 def _imports(code: CodeType) -> Iterator[tuple[str, bool]]:
-    """Modules that a function, or one nested in it, imports; true for relative imports."""
+    """Modules imported by a function or one nested in it, with a flag for relative imports."""
     instructions = list(dis.get_instructions(code))
     for index, instruction in enumerate(instructions):
         if instruction.opname == "IMPORT_NAME":

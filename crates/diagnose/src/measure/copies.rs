@@ -78,7 +78,7 @@ pub struct FlowTrace {
     pub is_round_trip: bool,
     /// Minimum time from transmission to delivery, as seen at the capture.
     pub least_ns: i64,
-    /// Delays of delayed acknowledgments above the minimum.
+    /// For each delayed acknowledgment, its delay in excess of `least_ns`.
     pub held_ns: Vec<i64>,
     /// Overtaken segments: for each, the number of segments that overtook it.
     pub overtaken: Vec<u32>,

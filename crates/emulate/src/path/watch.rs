@@ -77,7 +77,7 @@ pub enum Finding {
     Echo(Time),
 }
 
-/// Retransmission that may be repairing a loss.
+/// Tail loss probe that may turn out to have repaired a loss.
 #[derive(Debug, Clone, Copy)]
 struct Probe {
     position: u64,
