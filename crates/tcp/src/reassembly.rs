@@ -4,7 +4,7 @@ use crate::late::Nothing;
 use crate::ranges::Ranges;
 use retx_wire::{SackBlock, SackBlocks};
 
-/// Arrival, and the range that contains it; empty if there is none.
+/// Start of an arrival, and the range that contains it. The range of an unused entry is empty.
 #[derive(Debug, Clone, Copy, Default)]
 struct Arrival {
     position: u64,

@@ -7,10 +7,11 @@
 //! *Equations.* RTTs in µs.
 //! - *Gradient*, once per round trip: g_min and g_max are the differences of its least and largest
 //!   RTT from those of the round before, summed over eight rounds (at first over n, times 8/n); g
-//!   is g_min if that is positive, else g_max. An ACK of a single segment after ACKs of several was
-//!   delayed: it counts only for the least RTT.
+//!   is g_min if that is positive, otherwise g_max. An ACK of a single segment after ACKs of
+//!   several was delayed: it counts only for the least RTT.
 //! - *Reduction by delay*, for g > 0 with probability 1 − e^(−42·g/10⁶): as for ECN-Echo, to
-//!   ssthresh = max(⌊724·cwnd/1024⌋, 2). After five in a row without a sum of −32 or less, no more.
+//!   ssthresh = max(⌊724·cwnd/1024⌋, 2). After five consecutive reductions without a sum of −32 or
+//!   less there are no more.
 //! - *Loss and timeout:* ssthresh = max(w, cwnd/2, 2). The shadow window w grows like cwnd, keeps
 //!   its size over reductions by delay, and is halved by a loss.
 //! - *Slow start* ends once the round's least RTT exceeds its minimum by an eighth (after eight
@@ -40,13 +41,13 @@ const ROUNDS: usize = 8;
 const BETA: u64 = 724;
 /// Factor of the gradient in the exponent (`backoff_factor`).
 const FACTOR: f64 = 42.0;
-/// Reductions by delay in a row that may fail to lower it (`use_ineff`).
+/// Number of consecutive reductions by delay that may fail to lower the delay (`use_ineff`).
 const INEFFECTUAL_MOST: u32 = 5;
-/// Fall of the delay, in µs, that shows a reduction to be effectual.
+/// Fall of the delay, in µs, that shows that a reduction has had an effect.
 const EFFECTUAL: i64 = -32;
-/// ACKs of single segments that are taken for delayed ones, at most.
+/// Maximum number of ACKs of single segments that are taken for delayed ones.
 const DELAYED_MOST: u32 = 5;
-/// Longest distance of the ACKs of a train.
+/// Longest time between two ACKs of a train.
 const TRAIN_GAP: Duration = Duration::from_millis(3);
 /// Least threshold of HyStart, in µs, and samples before its delay is judged.
 const THRESHOLD_MIN: i64 = 125;
@@ -82,14 +83,14 @@ struct Delay {
     is_full: bool,
     /// Place of the next gradient.
     tail: usize,
-    /// True from a reduction by delay until it ends (`CDG_BACKOFF`).
+    /// True from the start of a reduction by delay to its end (`CDG_BACKOFF`).
     backs_off: bool,
-    /// ACKs of single segments to be taken for delayed ones.
+    /// Number of further ACKs of single segments that are taken for delayed ones.
     delayed: u32,
     round_end: u64,
     /// Window without reductions by delay, in segments.
     shadow: u64,
-    /// Reductions by delay since it last fell.
+    /// Number of reductions by delay since the delay last fell.
     ineffectual: u32,
     samples: u32,
     /// Least RTT in slow start, in µs.
@@ -169,7 +170,8 @@ impl Delay {
         // A rise of the least RTT is the surer sign; without one the largest may already rise.
         let mut gradient = if min > 0 { min } else { max };
         if !self.is_full {
-            // Rounds that have not passed yet are taken to be like those that have.
+            // Until eight rounds have passed, the others are assumed to have the mean gradient of
+            // those that have.
             if self.tail == 0 {
                 self.is_full = true;
             } else {

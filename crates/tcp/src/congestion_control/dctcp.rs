@@ -107,8 +107,8 @@ impl CongestionControl for State {
         self.segments.reduce(window, loss, half);
     }
 
-    /// `dctcp_react_to_loss`: the recovery has a target of its own, from the window as far as
-    /// ECN-Echo has reduced it.
+    /// `dctcp_react_to_loss`: the recovery sets its own target, from the window to which ECN-Echo
+    /// has reduced cwnd so far.
     fn on_loss_during_reduction(&mut self, window: &mut Window, _: &Loss) {
         let half = (segments::cwnd(window) / 2).max(2);
         window.ssthresh = segments::bytes(window, half);

@@ -136,8 +136,8 @@ pub trait CongestionControl {
         true
     }
 
-    /// Called before an acknowledgment with timestamps is processed: they, and the own timestamp
-    /// clock. Only if [`Self::takes_fast_paths`] is false.
+    /// Called before an acknowledgment with timestamps is processed, with these timestamps and this
+    /// end's timestamp clock. Only if [`Self::takes_fast_paths`] is false.
     fn observe_timestamps(&mut self, received: Timestamps, clock: u32) {
         let _ = (received, clock);
     }
@@ -149,7 +149,7 @@ pub trait CongestionControl {
         false
     }
 
-    /// Handles the end of such a reduction, also of one by ECN-Echo.
+    /// Handles the end of a reduction that [`Self::asks_for_reduction`] or ECN-Echo began.
     fn on_reduction_end(&mut self) {}
 
     /// Called before a window that was not in use for longer than the RTO is reduced

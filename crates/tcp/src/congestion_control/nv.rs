@@ -12,7 +12,8 @@
 //!   exceeds w by two or less. The window does not grow until the next decision.
 //! - *cwnd ≤ w − 2*, with 20 samples: the window may grow.
 //! - *Growth* as `reno_linux`, but at most a segment per four acknowledged; after f timeouts by one
-//!   per 2^f·cwnd segments acknowledged, f falling by one after nine decisions without congestion.
+//!   per 2^f·cwnd segments acknowledged, and f falls by one after nine decisions without
+//!   congestion.
 //! - *Loss and timeout:* ssthresh = max(⌊819·cwnd/1024⌋, 2), and no growth until the next decision.
 //!
 //! A queue that stands for longer than m counts becomes a part of m, and the window creeps up.
@@ -71,7 +72,7 @@ const INFINITE: u64 = u64::MAX / 2;
 /// Measurements since the last reset (`tcpnv_reset`).
 #[derive(Debug, Clone, Copy, Default)]
 struct Round {
-    /// Decisions without congestion in a row.
+    /// Number of consecutive decisions without congestion.
     calm: u64,
     /// Round trips, and samples, since the last decision.
     rounds: u32,
@@ -222,7 +223,8 @@ impl State {
         }
     }
 
-    /// Changes the window, or whether it may grow, if there are enough samples; true if so.
+    /// Changes the window, or whether it may grow, if there are enough samples. Returns true in
+    /// that case.
     fn decides(&mut self, window: &mut Window, most: u64) -> bool {
         let cwnd = segments::cwnd(window);
         let Round { rounds, samples, .. } = self.round;

@@ -1,6 +1,6 @@
-//! *What it does.* Vegas as in Linux: no fine-grained retransmission, slow start in every round,
-//! the minimum RTT of a round, and at the end of slow start a window that matches the measured
-//! rate.
+//! *What it does.* Vegas as in Linux. Unlike the paper's, it has no fine-grained retransmission,
+//! grows in every round of slow start, uses the minimum RTT of each round, and at the end of slow
+//! start sets the window to match the measured rate.
 //!
 //! *Reference.* Linux `net/ipv4/tcp_vegas.c` (read as of 6.x), after Brakmo & Peterson 1995.
 //!

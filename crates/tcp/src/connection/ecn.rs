@@ -30,7 +30,7 @@ pub(super) enum Demand {
     Off,
     /// Offered, and used if the peer offers it, too.
     Offered,
-    /// Likewise, for a congestion control that needs ECN.
+    /// Offered and used in the same way, for a congestion control that needs ECN.
     Needed,
 }
 

@@ -128,8 +128,8 @@ mod tests {
         assert_eq!((state.mean, state.deviation), (107.5e6, 11.25e6));
     }
 
-    /// Thresholds with mean 107.5 and dev 11.25: 96.25, 101.875, 107.5, 113.125 ms; the newest RTT
-    /// is that of each case. (Its effect on mean and deviation is undone in this test.)
+    /// Thresholds with mean 107.5 and dev 11.25: 96.25, 101.875, 107.5, 113.125 ms; each case sets
+    /// the newest RTT directly, so that mean and deviation stay the same.
     #[test]
     fn the_threshold_rises_with_the_losses() {
         let said = |rtt_ns: f64, lost: u64| {
