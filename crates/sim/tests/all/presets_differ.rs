@@ -9,8 +9,8 @@ use retx_units::{Duration, Time};
 use std::collections::HashMap;
 
 /// Pairs of presets or congestion controls that are documented to behave alike in this scenario:
-/// none.
-const EQUAL: [(&str, &str); 0] = [];
+/// DCTCP without a queue that marks, and TCP-LP without timestamps, are Reno as in Linux.
+const EQUAL: [(&str, &str); 3] = [("reno_linux", "dctcp"), ("reno_linux", "lp"), ("dctcp", "lp")];
 
 /// A minute of bulk data over 2 Mbit/s and 60 ms with a queue of 15 packets; 1 % of the data
 /// packets are lost, and 0.5 % of the acknowledgments. Slow start overflows the queue, random

@@ -77,6 +77,10 @@ impl CongestionControl for State {
     }
 
     fn observe_echo(&mut self, ack: &Ack, smss: u32, echo: bool) {
+        // The acknowledgment of the handshake precedes the first observation, and delivers nothing.
+        if ack.delivered == 0 && ack.bytes_acked == 0 {
+            return;
+        }
         let delivered = ack.delivered.div_ceil(smss.into());
         self.delivered += delivered;
         if echo {
@@ -178,6 +182,9 @@ mod tests {
     #[test]
     fn the_first_acknowledgment_ends_an_observation_of_its_own() {
         let mut dctcp = dctcp();
+        let handshake = Ack { delivered: 0, snd_una: 1, snd_nxt: 1, ..ack(at(0), 0) };
+        dctcp.observe_echo(&handshake, SMSS, false);
+        assert_eq!(dctcp.alpha, 1024);
         let first = Ack { snd_una: 1001, snd_nxt: 10_001, ..ack(at(0), 1000) };
         dctcp.observe_echo(&first, SMSS, false);
         assert_eq!((dctcp.alpha, dctcp.round_end), (960, 10_001));
