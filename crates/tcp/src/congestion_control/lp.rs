@@ -60,7 +60,7 @@ struct OneWayDelay {
     smoothed: u32,
     min: u32,
     max: u32,
-    /// Largest delay of all; `max` is the one before.
+    /// Largest delay of all; `max` is the previous largest one.
     max_reserved: u32,
     /// Ticks per second of the receiver's clock; 0 before the first estimate.
     remote_hz: u32,
@@ -78,7 +78,7 @@ pub struct State {
     clock: u32,
     /// Time of the last decrease; 0 before the first.
     last_drop: u32,
-    /// Time for which the window then rests.
+    /// Time after a decrease in which the window does not grow.
     inference: u32,
     rests: bool,
     /// True if `on_segments_acked` is called.

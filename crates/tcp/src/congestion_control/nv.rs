@@ -45,7 +45,7 @@ const PAD_BUFFER: u64 = 2;
 const DECREASE: u64 = 38;
 /// Share of the window that a loss leaves, in 1/1024 (`nv_loss_dec_factor`).
 const LOSS_LEAVES: u64 = 819;
-/// Samples before a decision: to fall, to fall in the first slow start, to grow.
+/// Samples needed to reduce the window, to reduce it in the first slow start, and to let it grow.
 const SAMPLES_TO_FALL: u32 = 60;
 const SAMPLES_TO_END_SLOW_START: u32 = 30;
 const SAMPLES_TO_GROW: u32 = 20;

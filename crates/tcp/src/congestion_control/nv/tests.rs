@@ -24,7 +24,7 @@ fn decided(nv: &mut State, window: &mut Window) -> (u64, bool) {
 
 #[test]
 fn falls_by_a_share_of_the_excess() {
-    // 90 segments needed, 10 more may queue: of 200, ⌊100·38/128⌋ = 29 go.
+    // 90 segments are needed, and 10 more may queue: a window of 200 falls by ⌊100·38/128⌋ = 29.
     for (cwnd, left) in [(200, 171), (110, 108), (103, 101), (102, 100), (101, 100)] {
         let (mut nv, mut window) = (measured(90, 2, 60), window(cwnd, 20));
         assert_eq!(decided(&mut nv, &mut window), (left, false), "{cwnd}");
