@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use retx_record::reason::{Belief, Cause, EpisodeKind, InferredCause, SubCause};
 use retx_record::truth::{Arrived, Correction, Retransmission, SegmentCopy, Trigger, Truth};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Fate of a copy of a segment, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,11 +19,16 @@ enum Fate {
 #[derive(Debug, Default)]
 struct Ledger {
     copies: Vec<(SegmentCopy, Fate)>,
-    /// Index of each retransmission among the copies, always with `true`.
-    retransmissions: Vec<(usize, bool)>,
+    /// Index of each retransmission among the copies.
+    retransmissions: Vec<usize>,
     /// For each episode its trigger and the number of copies sent before it, not counting the copy
     /// that repaired it.
     episodes: Vec<(u64, usize)>,
+    /// Copies of which the receiver has discarded one that the network made, while another is on
+    /// its way.
+    discarded: BTreeSet<u64>,
+    /// Highest acknowledgment that was dropped.
+    lost_ack: u64,
 }
 
 impl Ledger {
@@ -56,15 +61,33 @@ impl Ledger {
         (same && others.any(covers)).then_some(newest)
     }
 
-    /// The episode's cause, from the fate of the newest copy sent before it.
-    fn cause(&self, trigger: u64, before: usize) -> Cause {
-        let newest = self.copies[..before]
+    /// The newest of the first `before` copies that contain `trigger`.
+    fn newest(&self, trigger: u64, before: usize) -> &(SegmentCopy, Fate) {
+        self.copies[..before]
             .iter()
             .rfind(|(copy, _)| (copy.from..copy.to).contains(&trigger))
-            .expect("what an episode is about has been sent");
-        match newest.1 {
+            .expect("an episode concerns bytes that have been sent")
+    }
+
+    /// The episode's cause, from the fate of the newest copy sent before it.
+    fn cause(&self, trigger: u64, before: usize) -> Cause {
+        match self.newest(trigger, before).1 {
             Fate::Dropped(cause) => cause,
             Fate::OnItsWay | Fate::Delivered | Fate::Refused => Cause::Spurious,
+        }
+    }
+
+    /// The reason of a spurious episode: the receiver has discarded the newest copy, an
+    /// acknowledgment of the trigger was dropped, or it came too late for this kind of recovery.
+    fn sub_cause(&self, trigger: u64, before: usize, kind: EpisodeKind) -> SubCause {
+        let (copy, fate) = self.newest(trigger, before);
+        match kind {
+            _ if *fate == Fate::Refused || self.discarded.contains(&copy.number) => {
+                SubCause::Refused
+            }
+            _ if self.lost_ack > trigger => SubCause::AckLost,
+            EpisodeKind::FastRetransmit => SubCause::Reordering,
+            EpisodeKind::Rto => SubCause::Delay,
         }
     }
 }
@@ -87,9 +110,15 @@ enum Step {
     /// One of the copies in flight meets its fate.
     Resolve { which: usize, fate: u8 },
     /// The sender detects a loss, which begins an episode.
-    Episode { trigger: u64, rto: bool, repaired: bool },
+    Episode { trigger: u64, repaired: bool },
+    /// The receiver discards one of the copies that the network has made of a copy in flight.
+    Discard { which: usize },
     /// The sender receives a cumulative acknowledgment of everything received in order.
     Acknowledge,
+    /// An acknowledgment of some of the bytes that the receiver has is lost.
+    LoseAck { behind: u64 },
+    /// Statistics begin.
+    Count,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -97,10 +126,12 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => (1u64..6, 0u64..2).prop_map(|(bytes, old)| Step::New { bytes, old }),
         4 => (any::<u64>(), 1u64..9).prop_map(|(from, bytes)| Step::Again { from, bytes }),
         7 => (any::<usize>(), 0u8..10).prop_map(|(which, fate)| Step::Resolve { which, fate }),
-        2 => any::<(u64, bool, bool)>().prop_map(|(trigger, rto, repaired)| {
-            Step::Episode { trigger, rto, repaired }
-        }),
+        2 => any::<(u64, bool)>()
+            .prop_map(|(trigger, repaired)| Step::Episode { trigger, repaired }),
+        1 => any::<usize>().prop_map(|which| Step::Discard { which }),
         2 => Just(Step::Acknowledge),
+        1 => (0u64..3).prop_map(|behind| Step::LoseAck { behind }),
+        1 => Just(Step::Count),
     ];
     prop::collection::vec(step, 0..80)
 }
@@ -116,6 +147,8 @@ struct Run {
     unnecessary: BTreeMap<u32, bool>,
     /// Cause of each episode, by the episode's row.
     causes: BTreeMap<u32, Cause>,
+    /// First retransmission and first episode that count in the statistics, by row.
+    counted_from: (u32, u32),
 }
 
 impl Run {
@@ -128,20 +161,28 @@ impl Run {
             let again = Retransmission { copy, sent_to, episode: Some(row), counted: true };
             let verdict = self.truth.retransmitted(again, &self.ledger);
             self.unnecessary.insert(row, verdict);
-            self.ledger.retransmissions.push((number as usize, true));
+            self.ledger.retransmissions.push(number as usize);
         }
         self.ledger.copies.push((copy, Fate::OnItsWay));
         self.sent_to = self.sent_to.max(to);
     }
 
-    fn resolve(&mut self, which: usize, fate: u8) {
+    /// Index of a copy in flight.
+    fn in_flight(&self, which: usize) -> Option<usize> {
         let open: Vec<usize> = (0..self.ledger.copies.len())
             .filter(|index| self.ledger.copies[*index].1 == Fate::OnItsWay)
             .collect();
-        let Some(&index) = open.get(which % open.len().max(1)) else { return };
+        open.get(which % open.len().max(1)).copied()
+    }
+
+    fn resolve(&mut self, which: usize, fate: u8) {
+        let Some(index) = self.in_flight(which) else { return };
         let copy = self.ledger.copies[index].0;
         let mut corrections = Vec::new();
+        // A copy that has reached the receiver once, and was discarded there, is never lost.
+        let discarded = self.ledger.discarded.remove(&copy.number);
         let fate = match fate {
+            0..6 if discarded => Fate::Refused,
             0..3 => Fate::Dropped(Cause::Wireless),
             3..6 => Fate::Dropped(Cause::Congestion),
             6 => Fate::Refused,
@@ -159,15 +200,18 @@ impl Run {
     fn correct(&mut self, corrections: &[Correction]) {
         for correction in corrections {
             match *correction {
-                Correction::Necessary { episode, .. } => {
-                    assert_eq!(
-                        self.unnecessary.insert(episode.expect("given above"), false),
-                        Some(true)
-                    );
+                Correction::Necessary { number, episode, counted } => {
+                    let row = episode.expect("given above");
+                    assert_eq!(self.unnecessary.insert(row, false), Some(true));
+                    assert_eq!(self.ledger.retransmissions[row as usize] as u64, number);
+                    assert_eq!(counted, row >= self.counted_from.0);
                 }
-                Correction::Cause { episode, cause, .. } => {
-                    let old = self.causes.insert(episode.expect("given above"), cause);
+                Correction::Cause { episode, number, belief, cause, counted } => {
+                    let row = episode.expect("given above");
+                    let old = self.causes.insert(row, cause);
                     assert_eq!(old, Some(Cause::Spurious));
+                    assert_eq!((number, belief), (u64::from(row) + 1, belief_of(row)));
+                    assert_eq!(counted, row >= self.counted_from.1);
                 }
             }
         }
@@ -187,20 +231,29 @@ impl Run {
                 }
             }
             Step::Resolve { which, fate } => self.resolve(which, fate),
-            Step::Episode { trigger, rto, repaired } => {
+            Step::Discard { which } => {
+                if let Some(index) = self.in_flight(which) {
+                    let copy = self.ledger.copies[index].0;
+                    self.truth.refused_so_far(copy);
+                    self.ledger.discarded.insert(copy.number);
+                }
+            }
+            Step::Episode { trigger, repaired } => {
                 let outstanding = self.sent_to - self.snd_una;
                 if outstanding > 0 {
                     let trigger = self.snd_una + trigger % outstanding;
-                    let kind = if rto { EpisodeKind::Rto } else { EpisodeKind::FastRetransmit };
-                    let belief = Belief { kind, inferred: InferredCause::Congestion };
                     let row = self.ledger.episodes.len() as u32;
+                    let belief = belief_of(row);
                     let probe = self.ledger.probe(trigger).filter(|_| repaired);
                     let of = Trigger { position: trigger, repaired: probe.is_some() };
                     let verdict = self.truth.episode(belief, of, Some(row), &self.ledger);
-                    assert_eq!(verdict.0 == Cause::Spurious, verdict.1.is_some());
-                    self.causes.insert(row, verdict.0);
                     let before = probe.unwrap_or(self.ledger.copies.len());
+                    let sub_cause = self.ledger.sub_cause(trigger, before, belief.kind);
+                    let is_spurious = verdict.0 == Cause::Spurious;
+                    assert_eq!(verdict.1, is_spurious.then_some(sub_cause));
+                    self.causes.insert(row, verdict.0);
                     self.ledger.episodes.push((trigger, before));
+                    assert_eq!(self.truth.episodes(), self.ledger.episodes.len() as u64);
                 }
             }
             Step::Acknowledge => {
@@ -209,12 +262,29 @@ impl Run {
                 }
                 self.truth.advance(self.snd_una);
             }
+            Step::LoseAck { behind } => {
+                let received = (0..).find(|position| !self.ledger.has(*position));
+                let ack = received.expect("the stream ends").saturating_sub(behind);
+                self.truth.ack_dropped(ack);
+                self.ledger.lost_ack = self.ledger.lost_ack.max(ack);
+            }
+            Step::Count => {
+                self.truth.stop_counting();
+                let rows = (self.ledger.retransmissions.len(), self.ledger.episodes.len());
+                self.counted_from = (rows.0 as u32, rows.1 as u32);
+            }
         }
     }
 
     /// Asserts that the results of both computations are equal.
     fn check(&self) -> Result<(), TestCaseError> {
-        for (row, &(index, _)) in self.ledger.retransmissions.iter().enumerate() {
+        for (copy, _) in &self.ledger.copies {
+            prop_assert_eq!(
+                self.truth.has_refused(copy.number),
+                self.ledger.discarded.contains(&copy.number)
+            );
+        }
+        for (row, &index) in self.ledger.retransmissions.iter().enumerate() {
             prop_assert_eq!(
                 self.unnecessary[&(row as u32)],
                 self.ledger.is_unnecessary(index),
@@ -235,6 +305,13 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// Beliefs that differ between the rows of episodes.
+fn belief_of(row: u32) -> Belief {
+    let kind = if row % 2 == 0 { EpisodeKind::Rto } else { EpisodeKind::FastRetransmit };
+    let inferred = if row % 3 == 0 { InferredCause::Congestion } else { InferredCause::Corruption };
+    Belief { kind, inferred }
 }
 
 proptest! {
@@ -275,4 +352,40 @@ fn a_lost_ack_explains_a_timeout_only_of_what_it_acknowledged() {
         let verdict = run.truth.episode(belief, trigger, Some(0), &run.ledger);
         assert_eq!(verdict, (Cause::Spurious, Some(sub_cause)), "{lost_ack}");
     }
+}
+
+/// Each drop, each retransmission, each verdict that depends on a copy in flight and each discarded
+/// copy is one exception; an acknowledgment of their bytes ends those that nothing depends on.
+#[test]
+fn every_exception_is_kept_until_it_is_acknowledged() {
+    let mut run = Run::default();
+    let kept = |run: &Run| run.truth.kept();
+    run.send(0, 1_000);
+    run.send(1_000, 2_000);
+    run.send(2_000, 3_000);
+    run.truth.advance(0);
+    assert_eq!(kept(&run), 0);
+    // The original is dropped; its repair is not in doubt.
+    run.resolve(0, 0);
+    assert_eq!(kept(&run), 1);
+    run.send(0, 1_000);
+    assert_eq!(kept(&run), 2);
+    // A retransmission, and its verdict, which depends on the original in flight.
+    run.send(1_000, 2_000);
+    assert_eq!(kept(&run), 4);
+    run.step(&Step::Episode { trigger: 2_000, repaired: false });
+    assert_eq!(kept(&run), 5);
+    run.step(&Step::Discard { which: 1 });
+    run.step(&Step::Discard { which: 1 });
+    assert_eq!(kept(&run), 6);
+    // The discarded copy of `2_000 … 3_000` and the verdict on the episode end with its arrival.
+    run.resolve(1, 9);
+    assert_eq!(kept(&run), 4);
+    run.resolve(1, 9);
+    run.truth.advance(1_000);
+    assert_eq!(kept(&run), 2, "of 1_000 … 2_000");
+    run.resolve(0, 9);
+    assert_eq!(kept(&run), 1, "a retransmission");
+    run.truth.advance(2_000);
+    assert_eq!(kept(&run), 0);
 }
