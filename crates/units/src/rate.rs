@@ -73,6 +73,19 @@ mod tests {
     }
 
     #[test]
+    fn the_largest_values_do_not_overflow() {
+        // Largest packet and largest overhead of a link, at the lowest rate and at the highest.
+        let bytes = 2 * u32::from(u16::MAX);
+        let longest = Duration::from_secs(8 * u64::from(bytes));
+        assert_eq!(Rate::from_bit_s(1).duration_of(bytes), longest);
+        let highest = "4611686 Tbit/s".parse::<Rate>().unwrap();
+        assert_eq!(highest.duration_of(bytes), Duration::ZERO);
+        for text in ["4611687 Tbit/s", "99999999999999999999.99999999999999999999 Tbit/s"] {
+            assert!(text.parse::<Rate>().unwrap_err().to_string().contains("too large"), "{text}");
+        }
+    }
+
+    #[test]
     fn refusals() {
         assert!("10".parse::<Rate>().unwrap_err().to_string().contains("\"10 Mbit/s\""));
         let error_of = |text: &str| text.parse::<Rate>().unwrap_err().to_string();

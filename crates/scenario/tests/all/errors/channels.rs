@@ -246,6 +246,10 @@ fn traces_in_the_scenario() {
         ".opportunities_ms.2: 2 goes back behind 3",
     );
     refuse_channel(
+        &trace("opportunities_ms = [1, 31622400001]"),
+        ".opportunities_ms.1: 31622400001 lies beyond a year, 31622400000",
+    );
+    refuse_channel(
         &trace("opportunities_ms = [1, 3]"),
         ": this trace gives the rate, which is given already: only one may, the link's `rate` or \
          one trace",

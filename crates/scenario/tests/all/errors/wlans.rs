@@ -98,6 +98,7 @@ fn numbers() {
     );
     refuse_value("cw_max = 15", "15 is less than cw_min, 31");
     refuse_value("cw_max = 70000", "70000 lies outside 0 … 65535");
+    refuse_value("mac_overhead = 65536", "65536 lies outside 0 … 65535");
 }
 
 #[test]
@@ -106,6 +107,10 @@ fn queues() {
         "queue = { discipline = \"red\", min_threshold = 5, max_threshold = 4 }",
         "s.toml:5: wlan.cell.queue.max_threshold: 4 is not above min_threshold, 5; often it is 3 \
          times that",
+    );
+    refuse_key(
+        "queue = { discipline = \"red\", mean_packet = 65536 }",
+        "s.toml:5: wlan.cell.queue.mean_packet: 65536 bytes: an IP packet has 1 to 65,535",
     );
     refuse_key(
         "queue = { discipline = \"codel\", bytes = 4 }",
