@@ -177,3 +177,36 @@ fn looking_more_often_does_not_change_the_law() {
     let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / 29.0;
     assert!(mean.abs() < 4.0 * (variance / 30.0).sqrt(), "{mean} ± {}", (variance / 30.0).sqrt());
 }
+
+/// The stationary law is that to which every start converges; a state lasts 1 / (1 − p) frames.
+/// Each state is read off by a chain that loses every frame in it and none elsewhere.
+#[test]
+fn a_markov_chain_states_its_law_and_its_bursts() {
+    let chains: [&[&[f64]]; 4] = [
+        &[&[0.98, 0.02], &[0.3, 0.7]],
+        &[&[0.99, 0.0, 0.01], &[0.0, 0.8, 0.2], &[0.2, 0.4, 0.4]],
+        &[&[0.05, 0.9, 0.05], &[0.6, 0.1, 0.3], &[0.25, 0.25, 0.5]],
+        // The first state is left for ever.
+        &[&[0.5, 0.25, 0.25], &[0.0, 0.9, 0.1], &[0.0, 0.7, 0.3]],
+    ];
+    for moves in chains {
+        let count = moves.len();
+        let mut law = vec![1.0 / count as f64; count];
+        for _ in 0..10_000 {
+            let next = |to: usize| (0..count).map(|from| law[from] * moves[from][to]).sum();
+            law = (0..count).map(next).collect();
+        }
+        for state in 0..count {
+            let loss: Vec<u8> = (0..count).map(|other| u8::from(other == state)).collect();
+            let text = format!(r#"{{"model":"markov","transitions":{moves:?},"loss":{loss:?}}}"#);
+            let config = model(&text);
+            let stated = config.loss_rate(1500).expect("a closed form");
+            assert!((stated - law[state]).abs() < 1e-12, "{text}: {stated}, not {}", law[state]);
+            let burst = (law[state] > 1e-12).then(|| 1.0 / (1.0 - moves[state][state]));
+            match (config.mean_burst(1500), burst) {
+                (Some(stated), Some(burst)) => assert!((stated / burst - 1.0).abs() < 1e-9),
+                (stated, burst) => assert_eq!(stated, burst, "{text}"),
+            }
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Contract of every channel model: its losses have the rate and the mean burst that it states,
 //! they repeat with the seed, and a scheduled change to the same parameters does not affect them.
 
-use retx_link::channel::{self, Channel, Fate, Frame, Model};
+use retx_link::channel::{self, Channel, DELIVER, Fate, Frame, Model};
 use retx_units::{StreamKey, Time};
 
 /// Parameters for each model that lose a measurable share of frames; a leading `!` marks those with
@@ -60,6 +60,7 @@ fn texts(name: &str) -> &'static [&'static str] {
             r#"{"points":[{"at":"0 s","loss":0.1}]}"#,
             r#"!{"points":[{"at":"0 s","delay":"1 ms"},{"at":"1 s","delay":"2 ms"}]}"#,
             r#"!{"opportunities_ms":[0,1,1,5]}"#,
+            r#"!{"points":[{"at":"0 s","rate":"1 Mbit/s"}]}"#,
         ],
         "markov" => &[
             r#"{"transitions":[[0.98,0.02],[0.3,0.7]],"loss":[0.001,0.6]}"#,
@@ -183,6 +184,20 @@ fn the_stated_burst_length_holds() {
     }
 }
 
+/// A model that only loses neither delays frames nor sets the rate of the link. One that keeps the
+/// order has no frame overtaken or sent twice.
+#[test]
+fn the_stated_effects_hold() {
+    for config in all() {
+        let fates = all_fates(&config, 3, 5000, 1500);
+        let passes = |fate: &Fate| fate.is_loss() || *fate == DELIVER;
+        let only_loses = fates.iter().all(passes) && config.rates().is_none();
+        assert_eq!(config.only_loses(), only_loses, "{config:?}");
+        let is_in_order = |fate: &Fate| fate.is_loss() || matches!(fate, Fate::Deliver { .. });
+        assert_eq!(config.keeps_order(), fates.iter().all(is_in_order), "{config:?}");
+    }
+}
+
 /// Adopting an equal configuration, as a schedule does, keeps the model's state, so that no frame's
 /// fate changes.
 #[test]
@@ -252,4 +267,74 @@ fn packet_error_rates_of_the_closed_forms() {
     }
     let exact = rate(r#"{"model":"ber","ber":1e-5}"#, 1250);
     assert!((exact - (1.0 - (1.0 - 1e-5f64).powi(10_000))).abs() < 1e-12);
+}
+
+/// Each stated value from the equations of its model, which are evaluated here by hand. The measured
+/// rates above have errors of some percent; a wrong sign or factor can hide in them.
+#[test]
+fn stated_values_of_the_closed_forms() {
+    let independent = |loss: f64| Some(1.0 / (1.0 - loss));
+    // Gilbert and Elliott: share of bad frames 0.01/0.21, losses of 1 % and 70 %, and both of two
+    // successive frames lost with the probability that the chain stays or moves.
+    let (good, bad) = (20.0 / 21.0, 1.0 / 21.0);
+    let elliott = good * 0.01 + bad * 0.7;
+    let both = good * 0.01 * (0.99 * 0.01 + 0.01 * 0.7) + bad * 0.7 * (0.2 * 0.01 + 0.8 * 0.7);
+    let ber = 1.0 - (1.0 - 1e-5f64).powi(12_000);
+    let cases = [
+        ("bernoulli", r#"{"p":0.3}"#, Some(0.3), independent(0.3)),
+        ("bernoulli", r#"{"p":0}"#, Some(0.0), None),
+        ("bernoulli", r#"{"p":1}"#, Some(1.0), None),
+        ("ber", r#"{"ber":1e-5}"#, Some(ber), independent(ber)),
+        ("periodic", r#"{"every":8}"#, Some(0.125), Some(1.0)),
+        ("periodic", r#"{"every":1}"#, Some(1.0), None),
+        ("script", r#"{"drop":[0,5]}"#, None, None),
+        (
+            "gilbert_elliott",
+            r#"{"p":0.01,"r":0.2,"k":0.99,"h":0.3}"#,
+            Some(elliott),
+            Some(elliott / (elliott - both)),
+        ),
+        ("gilbert_elliott", r#"{"loss":0.05,"mean_burst":5}"#, Some(0.05), Some(5.0)),
+        (
+            "gilbert_elliott_time",
+            r#"{"mean_good":"0.1 ms","mean_bad":"0.3 ms","k":0.9,"h":0.4}"#,
+            Some(0.25 * 0.1 + 0.75 * 0.6),
+            None,
+        ),
+        ("gilbert_elliott_time", r#"{"loss":0.05,"mean_burst":"20 ms"}"#, Some(0.05), None),
+        ("outage", r#"{"count":7,"within":"500 ms","duration":"10 ms"}"#, Some(0.14), None),
+        (
+            "outage",
+            r#"{"times":[{"start":"3 ms","duration":"20 ms"}],"every":"200 ms"}"#,
+            Some(0.1),
+            None,
+        ),
+        ("outage", r#"{"times":[{"start":"3 ms","duration":"20 ms"}]}"#, None, None),
+        (
+            "trace",
+            r#"{"points":[{"at":"0 s","loss":0.02},{"at":"20 ms","loss":0.3}],"every":"50 ms"}"#,
+            Some((0.02 * 20.0 + 0.3 * 30.0) / 50.0),
+            None,
+        ),
+        ("trace", r#"{"points":[{"at":"0 s","loss":0.1}]}"#, None, independent(0.1)),
+        ("trace", r#"{"points":[{"at":"0 s","delay":"1 ms"}]}"#, Some(0.0), None),
+        ("trace", r#"{"opportunities_ms":[1]}"#, Some(0.0), None),
+        ("random_delay", r#"{"share":0.1,"delay":"2 s"}"#, Some(0.0), None),
+        ("jitter", r#"{"max":"10 ms"}"#, Some(0.0), None),
+        ("duplicate", r#"{"p":0.1}"#, Some(0.0), None),
+        ("reorder", r#"{"p":0.1,"packets":3}"#, Some(0.0), None),
+        ("policer", r#"{"rate":"8 Mbit/s","bucket_bytes":15000}"#, None, None),
+        ("fading", r#"{"mean_snr_db":12,"doppler_hz":50,"rician_k":3}"#, None, None),
+    ];
+    for (name, text, loss, burst) in cases {
+        let config = read(name, text);
+        for (stated, expected) in [(config.loss_rate(1500), loss), (config.mean_burst(1500), burst)]
+        {
+            let same = match (stated, expected) {
+                (Some(stated), Some(expected)) => (stated - expected).abs() < 1e-9,
+                (stated, expected) => stated == expected,
+            };
+            assert!(same, "{name} {text}: {stated:?} instead of {expected:?}");
+        }
+    }
 }

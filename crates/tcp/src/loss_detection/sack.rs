@@ -115,3 +115,54 @@ impl LossDetection for State {
         self.without.left_timer_running()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scoreboard::Delivered;
+    use retx_units::{Duration, Time};
+
+    fn reaction(
+        state: &mut State,
+        board: &mut Scoreboard,
+        (una, acked): (u64, u64),
+        blocks: &[(u64, u64)],
+    ) -> Reaction {
+        let mut delivered = Delivered::default();
+        board.acknowledge(una, blocks, &mut delivered);
+        let ack = Ack {
+            now: Time::ZERO,
+            srtt: None,
+            least_rtt: Duration::MAX,
+            sampled: false,
+            overdue: false,
+            bytes_acked: acked,
+            snd_una: una,
+            snd_max: 1001,
+            recovery_point: 1001,
+            waits: false,
+            dupack_threshold: 3,
+            smss: 1000,
+            selective: Some(&delivered),
+        };
+        state.on_ack(&ack, board)
+    }
+
+    /// RFC 6675 §5: a new cumulative acknowledgment resets the count of duplicates. Segments of
+    /// 100 bytes, so that `IsLost` never finds a loss before the count does.
+    #[test]
+    fn new_data_reset_the_count_of_duplicates() {
+        let tcp = (crate::presets::find("sack").unwrap().config)();
+        let (mut state, mut board) = (State::new(&Config::default(), &tcp), Scoreboard::default());
+        for segment in 0..10 {
+            board.push(Time::ZERO, 1 + 100 * segment, 100);
+        }
+        let mut see = |una, blocks: &[(u64, u64)]| reaction(&mut state, &mut board, una, blocks);
+        assert_eq!(see((1, 0), &[(101, 201)]), Reaction::Nothing);
+        assert_eq!(see((1, 0), &[(101, 301)]), Reaction::Nothing);
+        assert_eq!(see((301, 300), &[]), Reaction::Nothing);
+        assert_eq!(see((301, 0), &[(401, 501)]), Reaction::Nothing);
+        assert_eq!(see((301, 0), &[(401, 601)]), Reaction::Nothing);
+        assert_eq!(see((301, 0), &[(401, 701)]), Reaction::SelectiveRecovery);
+    }
+}

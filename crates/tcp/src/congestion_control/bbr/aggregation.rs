@@ -105,6 +105,20 @@ mod tests {
         assert!((5..=10).contains(&rounds), "{rounds}");
     }
 
+    /// Twice 20 segments, a millisecond apart, make 40 where one was expected. The
+    /// epoch ends before it has 2^20 segments.
+    #[test]
+    fn an_epoch_adds_up_until_it_is_the_longest() {
+        let mut aggregation = Aggregation::default();
+        feed(&mut aggregation, 1, 20, false);
+        feed(&mut aggregation, 2, 20, false);
+        assert_eq!(aggregation.allowance(RATE, 1000), 39);
+        feed(&mut aggregation, 3, LONGEST_EPOCH - 41, false);
+        assert_eq!(aggregation.acked, LONGEST_EPOCH - 1);
+        feed(&mut aggregation, 4, 7, false);
+        assert_eq!(aggregation.acked, 7);
+    }
+
     #[test]
     fn the_allowance_is_bounded_by_time_and_cwnd() {
         let mut aggregation = Aggregation::default();
