@@ -222,3 +222,21 @@ impl Queue for State {
         self.all
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use retx_units::StreamKey;
+
+    /// Upper 16 bits of MurmurHash3's 64-bit finaliser (`fmix64`), computed elsewhere.
+    #[test]
+    fn lines_are_those_of_the_hash() {
+        let stream = StreamKey { seed: 9, replication: 0 }.stream("fq");
+        let config = Config { flows: 65_536, ..Config::default() };
+        let mut state = State::new(&config, Environment { stream, rate: None, overhead: 0 });
+        for (perturbation, lines) in [(0, [46_166, 15_039]), (1 << 40, [37_039, 31_601])] {
+            state.perturbation = perturbation;
+            assert_eq!([1, 2].map(|flow| state.line_of(flow)), lines);
+        }
+    }
+}

@@ -257,6 +257,7 @@ impl Queue for State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::Frame;
     use retx_units::StreamKey;
 
     /// At a constant probability p, no packet is dropped until the probabilities add up to 0.85.
@@ -279,6 +280,7 @@ mod tests {
         let n = found.len() as f64;
         assert_eq!(found.iter().min(), Some(&28));
         assert_eq!(found.iter().max(), Some(&272));
+        assert_eq!(gaps(&mut state, 0.85).iter().min(), Some(&1), "a sum of 0.85 is enough");
         let at_the_latest = found.iter().filter(|gap| **gap == 272).count() as f64;
         // A gap of 272 means that 244 draws, for the packets before the 272nd, chose no drop.
         let share = (1.0 - p).powi(244);
@@ -287,5 +289,32 @@ mod tests {
         let mean = 27.0 + (1.0 - (1.0 - p).powi(245)) / p;
         let measured = found.iter().map(|gap| f64::from(*gap)).sum::<f64>() / n;
         assert!((measured - mean).abs() < 4.0 * (1.0 / p) / n.sqrt(), "{measured} for {mean}");
+    }
+
+    /// RFC 8033 §4.1: no drop within the burst allowance, none while the delay was below half of
+    /// its target and the probability below 20 %, and none with at most two mean packets waiting.
+    #[test]
+    fn packets_that_are_safe() {
+        let stream = StreamKey { seed: 9, replication: 0 }.stream("pie");
+        let config = Config { mean_packet: 1000, ..Config::default() };
+        let environment = Environment { stream, rate: None, overhead: 0 };
+        let safe = |bytes: u32, set: &dyn Fn(&mut Controller)| {
+            let mut state = State::new(&config, environment.clone());
+            state.controller.burst = Duration::ZERO;
+            state.controller.delay_before = config.target;
+            state.controller.probability = 0.1;
+            set(&mut state.controller);
+            let frame = Frame { bytes, ..Frame::default() };
+            let packet = Waiting { id: 0, frame, ecn_capable: false, to: 0, since: Time::ZERO };
+            state.line.push(&packet);
+            state.is_safe()
+        };
+        assert!(safe(2000, &|_| ()) && !safe(2001, &|_| ()));
+        assert!(safe(2001, &|it| it.burst = Duration::from_nanos(1)));
+        let half = Duration::from_nanos(config.target.as_nanos() / 2);
+        let just_below = Duration::from_nanos(half.as_nanos() - 1);
+        assert!(safe(2001, &|it| it.delay_before = just_below));
+        assert!(!safe(2001, &|it| it.delay_before = half));
+        assert!(!safe(2001, &|it| (it.delay_before, it.probability) = (just_below, 0.2)));
     }
 }

@@ -233,3 +233,33 @@ impl Queue for State {
         self.line.occupancy()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use retx_units::StreamKey;
+
+    /// Floyd and Jacobson 1993: nothing is dropped below the lower threshold, and the count of
+    /// packets between drops starts anew there. Gentle RED goes on from the upper threshold to its
+    /// double.
+    #[test]
+    fn decisions_at_the_thresholds() {
+        let stream = StreamKey { seed: 9, replication: 0 }.stream("red");
+        let config = Config { min_threshold: 4.0, max_threshold: 8.0, ..Config::default() };
+        let mut state = State::new(&config, Environment { stream, rate: None, overhead: 0 });
+        let most = config.max_probability.value();
+        let mut decide = |average: f64, gentle: bool| {
+            (state.average, state.config.gentle) = (average, gentle);
+            state.decide()
+        };
+        for gentle in [true, false] {
+            assert_eq!(decide(3.999, gentle), Decision::Nothing);
+            assert_eq!(decide(4.0, gentle), Decision::Early(0.0));
+            assert_eq!(decide(6.0, gentle), Decision::Early(0.5 * most));
+        }
+        assert_eq!(decide(8.0, false), Decision::Drop);
+        assert_eq!(decide(8.0, true), Decision::Early(most));
+        assert_eq!(decide(12.0, true), Decision::Early(0.5 + 0.5 * most));
+        assert_eq!(decide(16.0, true), Decision::Drop);
+    }
+}

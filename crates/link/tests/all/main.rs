@@ -6,6 +6,7 @@
 mod bursts;
 mod channels;
 mod delays;
+mod exact_channels;
 mod fading;
 mod paths;
 mod pie_drops;

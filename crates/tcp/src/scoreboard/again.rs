@@ -106,4 +106,17 @@ mod tests {
         assert_eq!(bursts_after(&mut board, 3001, 4001), 5);
         assert_eq!(bursts_after(&mut board, 2001, 3001), 3);
     }
+
+    /// Three segments selectively acknowledged, three lost, of which two are retransmitted.
+    #[test]
+    fn segments_are_counted_by_their_state() {
+        let mut board = board();
+        assert_eq!(board.counts(), (0, 0, 0));
+        board.acknowledge(1, &[(5001, 8001)], &mut Delivered::default());
+        board.mark_lost_below(3001);
+        assert_eq!(board.counts(), (3, 3, 0));
+        board.resent(Time::ZERO, 1);
+        board.resent(Time::ZERO, 1001);
+        assert_eq!(board.counts(), (3, 3, 2));
+    }
 }

@@ -1,0 +1,126 @@
+//! Channels whose fates follow from the time or the count alone, frame by frame, and the limits of
+//! parameters.
+
+use retx_link::channel::{self, Channel, Fate, Frame, Model};
+use retx_link::queue;
+use retx_units::{Duration, StreamKey, Time};
+
+fn model(text: &str) -> channel::Config {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// Fates of frames at these milliseconds.
+fn fates(text: &str, ms: impl Iterator<Item = u64>) -> Vec<Fate> {
+    let mut state = model(text).build();
+    let mut stream = StreamKey { seed: 3, replication: 0 }.stream("channel");
+    let frame = Frame { bytes: 1500, flow: 0, position: 0, payload_bytes: 1460 };
+    let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
+    ms.map(|ms| state.fate(at(ms), &frame, &mut stream)).collect()
+}
+
+fn lost(text: &str, ms: impl Iterator<Item = u64>) -> Vec<bool> {
+    fates(text, ms).into_iter().map(Fate::is_loss).collect()
+}
+
+/// A point holds from its instant to the next, and the last to the end of the period.
+#[test]
+fn a_trace_follows_the_time() {
+    let points = r#"[{"at":"0 s","loss":0},{"at":"20 ms","loss":1},{"at":"30 ms","loss":0}]"#;
+    let text = format!(r#"{{"model":"trace","points":{points},"every":"50 ms"}}"#);
+    for (ms, lost) in lost(&text, 0..200).into_iter().enumerate() {
+        assert_eq!(lost, (20..30).contains(&(ms % 50)), "{ms} ms");
+    }
+    let points = r#"[{"at":"0 s","delay":"1 ms"},{"at":"20 ms","delay":"7 ms"}]"#;
+    for (ms, fate) in
+        fates(&format!(r#"{{"model":"trace","points":{points}}}"#), 0..100).into_iter().enumerate()
+    {
+        let extra_delay = Duration::from_millis(if ms < 20 { 1 } else { 7 });
+        assert_eq!(fate, Fate::Deliver { extra_delay }, "{ms} ms");
+    }
+}
+
+/// Losses of every fourth frame after the first five.
+#[test]
+fn a_periodic_loss_follows_the_count() {
+    let lost = lost(r#"{"model":"periodic","every":4,"after":5}"#, 0..100);
+    for (index, lost) in lost.into_iter().enumerate() {
+        assert_eq!(lost, index >= 5 && (index - 5) % 4 == 3, "frame {index}");
+    }
+}
+
+/// An outage contains its start and not its end.
+#[test]
+fn listed_outages_follow_the_time() {
+    let times = r#"[{"start":"3 ms","duration":"2 ms"},{"start":"10 ms","duration":"5 ms"}]"#;
+    let once = lost(&format!(r#"{{"model":"outage","times":{times}}}"#), 0..100);
+    let again = lost(&format!(r#"{{"model":"outage","times":{times},"every":"20 ms"}}"#), 0..100);
+    for (ms, (once, again)) in once.into_iter().zip(again).enumerate() {
+        let down = |at: usize| matches!(at, 3..5 | 10..15);
+        assert_eq!((once, again), (down(ms), down(ms % 20)), "{ms} ms");
+    }
+}
+
+#[test]
+fn limits_of_parameters() {
+    let taken = |text: &str| serde_json::from_str::<channel::Config>(text).is_ok();
+    for (model, good, bad) in [
+        ("jitter", r#""min":"5 ms","max":"5 ms""#, r#""min":"6 ms","max":"5 ms""#),
+        (
+            "jitter",
+            r#""law":"pareto","min":"1 ms","shape":0.1"#,
+            r#""law":"pareto","min":"1 ms","shape":0"#,
+        ),
+        ("random_delay", r#""share":0.1,"delay":"1 s""#, r#""delay":"1 s""#),
+        (
+            "random_delay",
+            r#""shares":[0.1,0.2],"every":"1 ns","delay":"1 s""#,
+            r#""shares":[0.1,0.2],"every":"0 s","delay":"1 s""#,
+        ),
+        ("gilbert_elliott", r#""loss":0.5,"mean_burst":1"#, r#""loss":0.51,"mean_burst":1"#),
+        ("gilbert_elliott", r#""loss":0.1,"mean_burst":1"#, r#""loss":0.1,"mean_burst":0.99"#),
+        ("gilbert_elliott", r#""p":0.1,"r":0.1"#, r#""p":0.1,"r":0.1,"loss":0.1"#),
+        ("markov", r#""transitions":[[1]],"loss":[0]"#, r#""transitions":[[1]],"loss":[0,0]"#),
+        (
+            "markov",
+            r#""transitions":[[0.5,0.5],[1,0]],"loss":[0,1]"#,
+            r#""transitions":[[0.5,0.4],[1,0]],"loss":[0,1]"#,
+        ),
+        (
+            "policer",
+            r#""rate":"1 kbit/s","bucket_bytes":1"#,
+            r#""rate":"1 kbit/s","bucket_bytes":0"#,
+        ),
+        ("trace", r#""opportunities_ms":[1,1]"#, r#""opportunities_ms":[2,1]"#),
+        ("trace", r#""opportunities_ms":[0,1]"#, r#""opportunities_ms":[0]"#),
+        (
+            "trace",
+            r#""points":[{"at":"0 s","rate":"1 bit/s"}],"every":"1 s""#,
+            r#""points":[{"at":"0 s","rate":"0 bit/s"}],"every":"1 s""#,
+        ),
+        (
+            "outage",
+            r#""count":4,"within":"100 ms","duration":"25 ms""#,
+            r#""count":4,"within":"100 ms","duration":"25.1 ms""#,
+        ),
+        ("outage", r#""count":0,"within":"1 ns","duration":"0 s""#, r#""count":1,"within":"1 s""#),
+    ] {
+        for (rest, sound) in [(good, true), (bad, false)] {
+            let text = format!(r#"{{"model":"{model}",{rest}}}"#);
+            assert_eq!(taken(&text), sound, "{text}");
+        }
+    }
+    let taken = |text: &str| serde_json::from_str::<queue::Config>(text).is_ok();
+    for (discipline, good, bad) in [
+        ("pie", r#""update_interval":"1 us""#, r#""update_interval":"0.9 us""#),
+        ("pie", r#""target":"1 ns""#, r#""target":"0 s""#),
+        ("pie", r#""alpha":0"#, r#""alpha":-0.1"#),
+        ("red", r#""mean_packet":65535"#, r#""mean_packet":65536"#),
+        ("red", r#""weight":1"#, r#""weight":1.1"#),
+        ("fq_codel", r#""flows":65536"#, r#""flows":65537"#),
+    ] {
+        for (rest, sound) in [(good, true), (bad, false)] {
+            let text = format!(r#"{{"discipline":"{discipline}",{rest}}}"#);
+            assert_eq!(taken(&text), sound, "{text}");
+        }
+    }
+}
