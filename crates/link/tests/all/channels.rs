@@ -269,8 +269,8 @@ fn packet_error_rates_of_the_closed_forms() {
     assert!((exact - (1.0 - (1.0 - 1e-5f64).powi(10_000))).abs() < 1e-12);
 }
 
-/// Each stated value from the equations of its model, which are evaluated here by hand. The measured
-/// rates above have errors of some percent; a wrong sign or factor can hide in them.
+/// Each stated value from the equations of its model, evaluated here by hand. The measured rates
+/// above have errors of some percent, in which a wrong sign or factor can hide.
 #[test]
 fn stated_values_of_the_closed_forms() {
     let independent = |loss: f64| Some(1.0 / (1.0 - loss));
