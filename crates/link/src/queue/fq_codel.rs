@@ -234,7 +234,7 @@ mod tests {
         let stream = StreamKey { seed: 9, replication: 0 }.stream("fq");
         let config = Config { flows: 65_536, ..Config::default() };
         let mut state = State::new(&config, Environment { stream, rate: None, overhead: 0 });
-        for (perturbation, lines) in [(0, [46_166, 15_039]), (1 << 40, [37_039, 31_601])] {
+        for (perturbation, lines) in [(0, [46_166, 15_039]), (3, [15_039, 46_166])] {
             state.perturbation = perturbation;
             assert_eq!([1, 2].map(|flow| state.line_of(flow)), lines);
         }

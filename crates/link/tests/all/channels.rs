@@ -223,6 +223,30 @@ fn a_model_carries_over_what_it_remembers() {
     }
 }
 
+/// Before the first frame there is nothing to remember: new parameters are all that counts. Where a
+/// count or tokens are kept, they are those of the old parameters.
+#[test]
+fn a_schedule_changes_the_parameters() {
+    let fates = |mut state: channel::State| -> Vec<Fate> {
+        let mut stream = StreamKey { seed: 9, replication: 0 }.stream("channel");
+        let frame = Frame { bytes: 1500, flow: 0, position: 0, payload_bytes: 1460 };
+        let at = |index: u64| Time::from_nanos(index * 1_000_000);
+        (0..300).map(|index| state.fate(at(index), &frame, &mut stream)).collect()
+    };
+    for name in channel::Config::NAMES {
+        if matches!(*name, "periodic" | "script" | "policer") {
+            continue;
+        }
+        let configs: Vec<_> =
+            texts(name).iter().map(|text| read(name, text.trim_start_matches('!'))).collect();
+        for (old, new) in configs.iter().zip(configs.iter().skip(1)) {
+            let mut state = old.build();
+            state.adopt(new.build());
+            assert_eq!(fates(state), fates(new.build()), "{old:?} {new:?}");
+        }
+    }
+}
+
 #[test]
 fn the_seed_decides() {
     for (config, random) in samples() {

@@ -79,6 +79,11 @@ fn limits_of_parameters() {
         ("gilbert_elliott", r#""loss":0.5,"mean_burst":1"#, r#""loss":0.51,"mean_burst":1"#),
         ("gilbert_elliott", r#""loss":0.1,"mean_burst":1"#, r#""loss":0.1,"mean_burst":0.99"#),
         ("gilbert_elliott", r#""p":0.1,"r":0.1"#, r#""p":0.1,"r":0.1,"loss":0.1"#),
+        (
+            "gilbert_elliott_time",
+            r#""mean_good":"1 s","mean_bad":"1 s""#,
+            r#""mean_good":"1 s","mean_bad":"1 s","loss":0.1"#,
+        ),
         ("markov", r#""transitions":[[1]],"loss":[0]"#, r#""transitions":[[1]],"loss":[0,0]"#),
         (
             "markov",
