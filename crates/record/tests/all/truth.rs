@@ -309,8 +309,9 @@ impl Run {
 
 /// Beliefs that differ between the rows of episodes.
 fn belief_of(row: u32) -> Belief {
-    let kind = if row % 2 == 0 { EpisodeKind::Rto } else { EpisodeKind::FastRetransmit };
-    let inferred = if row % 3 == 0 { InferredCause::Congestion } else { InferredCause::Corruption };
+    let kind = if row.is_multiple_of(2) { EpisodeKind::Rto } else { EpisodeKind::FastRetransmit };
+    let inferred =
+        if row.is_multiple_of(3) { InferredCause::Congestion } else { InferredCause::Corruption };
     Belief { kind, inferred }
 }
 
