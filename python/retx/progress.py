@@ -6,10 +6,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import TypeVar
 
 from retx._native import Control
@@ -43,12 +43,16 @@ def watched(work: Callable[[Control], T], progress: Progress = None, *, leave: b
     control = Control()
     begun = Event()
     outcome: Future[T] = Future()
-    worker = Thread(target=_work, args=(work, control, begun, outcome), daemon=True)
+    running = Lock()
+    running.acquire()
+    worker = Thread(target=_work, args=(work, control, begun, outcome, running), daemon=True)
     try:
         # The thread is started within the block, because Ctrl-C may occur before `start` returns.
         worker.start()
         with _reporter(progress) as report:
-            while not wait([outcome], timeout=TICK_S).done:
+            # A bare lock: Ctrl-C within the code of a condition or a future may leave their lock
+            # released, and then ends in "RuntimeError: release unlocked lock".
+            while not running.acquire(timeout=TICK_S):
                 report(control.progress)
     except BaseException:
         control.cancel()
@@ -81,12 +85,20 @@ def interrupt_user_code(worker: Thread) -> bool:
     return interrupted
 
 
-def _work(work: Callable[[Control], T], control: Control, begun: Event, outcome: Future[T]) -> None:
+def _work(
+    work: Callable[[Control], T],
+    control: Control,
+    begun: Event,
+    outcome: Future[T],
+    running: Lock,
+) -> None:
     begun.set()
     try:
         outcome.set_result(work(control))
     except BaseException as error:  # whatever it is, it is the caller's
         outcome.set_exception(error)
+    finally:
+        running.release()
 
 
 @contextmanager

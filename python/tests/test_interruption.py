@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from conftest import ENDLESS, LOSSY
@@ -153,6 +154,25 @@ def test_python_can_stop_a_run(endless: Path, code: str, printed: str) -> None:
     command = [sys.executable, "-c", code, str(endless)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr) == (printed, "")
+
+
+def test_a_signal_during_a_run_meets_no_code_of_python_that_holds_a_lock(endless: Path) -> None:
+    """An exception in `threading.Condition` may leave its lock released, which is an error."""
+    places = []
+
+    def stop(_signal: int, frame: FrameType | None) -> None:
+        places.append(Path(frame.f_code.co_filename).name if frame else "")
+        raise InterruptedError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        with pytest.raises(InterruptedError):
+            retx.run(endless, tables=False)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert places == ["progress.py"]
 
 
 def test_a_bar_on_a_terminal_and_none_elsewhere(endless: Path) -> None:
