@@ -182,11 +182,12 @@ fn looking_more_often_does_not_change_the_law() {
 /// Each state is read off by a chain that loses every frame in it and none elsewhere.
 #[test]
 fn a_markov_chain_states_its_law_and_its_bursts() {
-    let chains: [&[&[f64]]; 5] = [
+    let chains: [&[&[f64]]; 6] = [
         &[&[0.98, 0.02], &[0.3, 0.7]],
         &[&[0.99, 0.0, 0.01], &[0.0, 0.8, 0.2], &[0.2, 0.4, 0.4]],
         &[&[0.05, 0.9, 0.05], &[0.6, 0.1, 0.3], &[0.25, 0.25, 0.5]],
         &[&[0.0, 1.0], &[0.5, 0.5]],
+        &[&[0.0, 1.0, 0.0], &[0.0, 0.0, 1.0], &[1.0, 0.0, 0.0]],
         // The first state is left for ever.
         &[&[0.5, 0.25, 0.25], &[0.0, 0.9, 0.1], &[0.0, 0.7, 0.3]],
     ];

@@ -326,6 +326,7 @@ fn stated_values_of_the_closed_forms() {
             None,
         ),
         ("gilbert_elliott_time", r#"{"loss":0.05,"mean_burst":"20 ms"}"#, Some(0.05), None),
+        ("markov", r#"{"transitions":[[1]],"loss":[1]}"#, Some(1.0), None),
         ("outage", r#"{"count":7,"within":"500 ms","duration":"10 ms"}"#, Some(0.14), None),
         (
             "outage",
