@@ -317,4 +317,18 @@ mod tests {
         assert!(!safe(2001, &|it| it.delay_before = half));
         assert!(!safe(2001, &|it| (it.delay_before, it.probability) = (just_below, 0.2)));
     }
+
+    /// After a pause every update that was due is made, as if each had been made in time.
+    #[test]
+    fn no_update_is_left_out() {
+        let stream = StreamKey { seed: 9, replication: 0 }.stream("pie");
+        let config = Config::default();
+        let mut state = State::new(&config, Environment { stream, rate: None, overhead: 0 });
+        state.delay = config.target * 3;
+        let mut expected = Controller::new(&config);
+        (0..40).for_each(|_| expected.update(&config, state.delay));
+        state.catch_up(Time::ZERO + config.update_interval * 40);
+        assert_eq!(state.controller, expected);
+        assert_eq!(state.next_update, Time::ZERO + config.update_interval * 41);
+    }
 }

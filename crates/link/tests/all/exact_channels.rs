@@ -120,6 +120,7 @@ fn limits_of_parameters() {
         ("pie", r#""target":"1 ns""#, r#""target":"0 s""#),
         ("pie", r#""alpha":0"#, r#""alpha":-0.1"#),
         ("red", r#""mean_packet":65535"#, r#""mean_packet":65536"#),
+        ("red", r#""min_threshold":0"#, r#""min_threshold":-1"#),
         ("red", r#""weight":1"#, r#""weight":1.1"#),
         ("fq_codel", r#""flows":65536"#, r#""flows":65537"#),
     ] {
