@@ -112,7 +112,7 @@ impl EmulatedRow {
     pub const fn goodput_bit_s(&self) -> Option<f64> {
         match self {
             Self::Tcp(flow) => flow.summary.goodput_bit_s,
-            Self::Udp(flow) => flow.seen.goodput_bit_s,
+            Self::Udp(flow) => flow.summary.goodput_bit_s,
         }
     }
 }
@@ -122,7 +122,7 @@ impl EmulatedRow {
 pub struct EmulatedDatagrams {
     /// Observations on the links.
     #[serde(flatten)]
-    pub seen: DatagramSummary,
+    pub summary: DatagramSummary,
     /// Always `None`: UDP has no `TCP_INFO`.
     pub kernel: Option<TcpInfo>,
     /// Message of the system about an error of a socket.
@@ -139,7 +139,7 @@ impl EmulatedDatagrams {
             format!("{missing} packets have reached the host and not the program: it was too slow")
         });
         Self {
-            seen: DatagramSummary::new(frame, &sight.counters),
+            summary: DatagramSummary::new(frame, &sight.counters),
             kernel: None,
             fault: report.fault.or(unread),
         }

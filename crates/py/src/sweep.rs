@@ -12,7 +12,7 @@ use retx_record::summary::{LinkSummary, WlanSummary};
 use retx_record::{Column, FlowRows, Rows};
 use retx_scenario::sweep::{self, Sweep};
 use retx_scenario::{Outside, Source};
-use retx_sim::{ColumnsByKind, Job, Options};
+use retx_sim::{Job, Options, TablesByJobKind};
 use serde_json::{Map, Value, json};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -126,11 +126,11 @@ pub fn measures() -> Vec<(&'static str, Vec<String>)> {
 /// Thread pool that runs submitted jobs, the most expensive first.
 #[pyclass(frozen, module = "retx._native")]
 pub struct Pool {
-    inner: Mutex<Option<retx_sim::Pool<ColumnsByKind>>>,
+    inner: Mutex<Option<retx_sim::Pool<TablesByJobKind>>>,
 }
 
 impl Pool {
-    fn with<T>(&self, work: impl FnOnce(&retx_sim::Pool<ColumnsByKind>) -> T) -> PyResult<T> {
+    fn with<T>(&self, work: impl FnOnce(&retx_sim::Pool<TablesByJobKind>) -> T) -> PyResult<T> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         let pool = inner.as_ref().ok_or_else(|| PyRuntimeError::new_err("the pool is closed"))?;
         Ok(work(pool))
@@ -182,7 +182,7 @@ impl Pool {
     fn take(&self, py: Python<'_>, timeout_s: f64) -> PyResult<(Vec<Batch>, bool, Vec<Failed>)> {
         let timeout = Duration::from_secs_f64(timeout_s.clamp(0.0, 3600.0));
         let found = py.detach(|| self.with(|pool| pool.take(timeout)))?;
-        let batches = found.parts.into_iter().flat_map(ColumnsByKind::into_values).map(Batch::of);
+        let batches = found.parts.into_iter().flat_map(TablesByJobKind::into_values).map(Batch::of);
         let failed = found
             .failures
             .into_iter()

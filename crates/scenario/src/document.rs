@@ -37,7 +37,7 @@ impl<'a> Document<'a> {
         }
         let mut document = Self { file, text, places, values: Value::Null };
         document.values = table(document.places.get_ref())
-            .map_err(|problem| document.refuse(&Made::plain(&Value::Null), &problem))?;
+            .map_err(|problem| document.error_at(&Made::plain(&Value::Null), &problem))?;
         Ok(document)
     }
 
@@ -47,7 +47,7 @@ impl<'a> Document<'a> {
     }
 
     /// Error for an override that cannot be applied.
-    pub fn refuse_override(&self, change: &(String, String), problem: &Problem) -> ScenarioError {
+    pub fn error_in_override(&self, change: &(String, String), problem: &Problem) -> ScenarioError {
         ScenarioError {
             r#override: Some(one_line(&with(slice::from_ref(change)))),
             ..ScenarioError::plain(self.file, &problem.message)
@@ -55,7 +55,7 @@ impl<'a> Document<'a> {
     }
 
     /// Locates a problem: in an override that has set its path, otherwise on a line of the text.
-    pub fn refuse(&self, made: &Made<'_>, problem: &Problem) -> ScenarioError {
+    pub fn error_at(&self, made: &Made<'_>, problem: &Problem) -> ScenarioError {
         let mut error = ScenarioError::plain(self.file, &problem.message);
         let written = made.origins.written(&problem.path);
         let last = |path: &[Step]| made.applied.iter().rfind(|(set, _)| path.starts_with(set));

@@ -137,7 +137,7 @@ fn read(
     let mut origins = Origins::default();
     if values.get(topology::KEY).is_some() {
         origins = topology::expand(values.to_mut()).map_err(|problem| {
-            document.refuse(&Made { applied: &applied, ..Made::plain(&values) }, &problem)
+            document.error_at(&Made { applied: &applied, ..Made::plain(&values) }, &problem)
         })?;
     }
     apply(document, &mut values, &mut applied, others)?;
@@ -146,7 +146,7 @@ fn read(
     let embedded = embedded.unwrap_or(Ok(()));
     embedded.and_then(|()| resolve::read(&values, code)).map_err(|problem| {
         let made = Made { values: &values, applied: &applied, origins: &origins };
-        document.refuse(&made, &problem)
+        document.error_at(&made, &problem)
     })
 }
 
@@ -159,7 +159,7 @@ fn apply<'a>(
 ) -> Result<(), ScenarioError> {
     for change in changes {
         let path = overrides::apply(values.to_mut(), change)
-            .map_err(|problem| document.refuse_override(change, &problem))?;
+            .map_err(|problem| document.error_in_override(change, &problem))?;
         applied.push((path, change));
     }
     Ok(())

@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Tables of many runs, kept apart by the kind of the job.
-pub type ColumnsByKind = BTreeMap<u64, Columns>;
+pub type TablesByJobKind = BTreeMap<u64, Columns>;
 
 /// Tables of many runs; each row begins with `point` (the job's label) and `replication`.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ struct Cost {
     simulated_s: f64,
 }
 
-impl Collect for ColumnsByKind {
+impl Collect for TablesByJobKind {
     fn collect(&mut self, job: &Job, outcome: Outcome) {
         self.entry(job.kind).or_default().add(job.label, outcome);
     }

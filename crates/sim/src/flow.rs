@@ -175,7 +175,7 @@ impl Flow {
     /// True if a connection has closed and [`Self::note_close`] has not been called yet; always
     /// true for a leg of a chain.
     #[inline]
-    pub const fn wants_attention(&self) -> bool {
+    pub const fn needs_close_check(&self) -> bool {
         self.has_closed || self.leg.is_some()
     }
 

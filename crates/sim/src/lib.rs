@@ -33,7 +33,7 @@ pub mod stage;
 mod wireless;
 
 pub use capture::CapturePoint;
-pub use columns::{Columns, ColumnsByKind};
+pub use columns::{Columns, TablesByJobKind};
 pub use drop::Drop;
 pub use many::{Batch, run, run_many, run_many_within};
 pub use options::{Options, RunError};

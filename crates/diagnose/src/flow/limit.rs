@@ -140,7 +140,13 @@ impl Half {
         }
         if length > 0 {
             let is_open = matches!(self.sender.state, State::Open);
-            self.extend_tail(Tail { limit, episode, length, is_open, is_before_repair: false });
+            self.extend_time_since_data(Tail {
+                limit,
+                episode,
+                length,
+                is_open,
+                is_before_repair: false,
+            });
         }
         let (highest, duplicates) = self.sender.reported_arrivals();
         let is_whole = duplicates == 0 && highest <= self.sender.una;

@@ -20,7 +20,7 @@ pub struct Tail {
 }
 
 impl Half {
-    pub(super) fn extend_tail(&mut self, piece: Tail) {
+    pub(super) fn extend_time_since_data(&mut self, piece: Tail) {
         let key = |it: &Tail| (it.limit, it.episode, it.is_open, it.is_before_repair);
         match self.tail.last_mut() {
             Some(last) if key(last) == key(&piece) => last.length += piece.length,

@@ -29,7 +29,7 @@ const NAMES: [(&str, u32); 10] = [
     ("POLLEXCLUSIVE", 1 << 28),
 ];
 
-/// Bit of a name of `poll` or epoll.
+/// Bit with this name, such as `POLLIN` or `EPOLLIN`.
 pub fn by_name(name: &str) -> Option<u32> {
     let name = name.strip_prefix('E').unwrap_or(name);
     NAMES.iter().find(|(known, _)| *known == name).map(|(_, bit)| *bit)

@@ -110,7 +110,7 @@ fn check_mixed(emulated: &Emulated) {
     }
     let datagrams = flows[2].udp().expect("it is of UDP");
     assert_eq!(datagrams.fault, None);
-    assert_eq!((datagrams.seen.datagrams.delivered, datagrams.seen.datagrams.lost), (40, 0));
+    assert_eq!((datagrams.summary.datagrams.delivered, datagrams.summary.datagrams.lost), (40, 0));
     assert_eq!(emulated.summary.emulation.device_drops, 0);
     let sysctls = &emulated.summary.emulation.sysctls["server"];
     assert_eq!(sysctls["congestion control of programs"], "cubic");

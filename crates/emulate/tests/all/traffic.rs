@@ -75,7 +75,7 @@ fn sources_send_what_they_would_in_a_simulation() {
     let simulated = simulated(&text);
     let mut lost = 0;
     for (number, expected) in simulated.datagrams.iter().enumerate() {
-        let flow = &udp(&emulated, number).seen;
+        let flow = &udp(&emulated, number).summary;
         assert_eq!(flow.frames_sent, expected.frames_sent, "{number}");
         let counts = flow.datagrams;
         assert_eq!(counts.sent, counts.delivered + counts.lost);
@@ -107,7 +107,7 @@ fn a_saturating_source_fills_its_first_hop_and_no_more() {
     "#;
     let Some(emulated) = emulated(&text) else { return };
     let simulated = simulated(&text);
-    let flow = &udp(&emulated, 0).seen;
+    let flow = &udp(&emulated, 0).summary;
     assert_eq!(flow.datagrams.lost, 0);
     // A packet each millisecond: ten in propagation, one in transmission, and the others wait;
     // their number bounds how late the machine may be before the link runs idle.
@@ -325,7 +325,7 @@ fn a_saturated_cell_carries_what_it_does_in_a_simulation() {
     let Some(emulated) = emulated(text) else { return };
     let simulated = simulated(text);
     let [here, there] =
-        [udp(&emulated, 0).seen.goodput_bit_s, simulated.datagrams[0].goodput_bit_s]
+        [udp(&emulated, 0).summary.goodput_bit_s, simulated.datagrams[0].goodput_bit_s]
             .map(|goodput| goodput.expect("it lasted longer than no time"));
     assert!((here / there - 1.0).abs() < 0.03, "{here} {there}");
 }

@@ -23,8 +23,8 @@ pub struct Change {
 pub(super) struct Changes {
     /// Changes that have not been applied yet, in reverse order of time.
     pub pending: Vec<Change>,
-    /// Random streams for models that later lists have beyond the length of the current one, in
-    /// reverse order of position.
+    /// Random streams for additional models, if a later change lists more models than the channel
+    /// has now; in reverse order of position.
     pub streams: Vec<Stream>,
 }
 

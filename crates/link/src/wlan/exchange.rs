@@ -273,7 +273,7 @@ impl Cell {
         if frame.to != listener {
             // §9.2.5.4: the reservation by an RTS is void if no frame follows.
             let in_vain = (frame.kind == Kind::Rts).then(|| now + self.times.rts_in_vain);
-            self.radios[index].reserve(now + frame.reserves, in_vain.unwrap_or(Time::NEVER));
+            self.radios[index].update_nav(now + frame.reserves, in_vain.unwrap_or(Time::NEVER));
             return false;
         }
         match frame.kind {

@@ -46,7 +46,7 @@ pub struct Geometry {
     pub interference_range: u64,
 }
 
-/// Lists, for each station, of the stations that its transmissions affect, by ascending index.
+/// For each station, the stations that its transmissions affect, by ascending index.
 #[derive(Debug, Clone)]
 pub struct Reach {
     bonds: Vec<Vec<(u16, Bond)>>,

@@ -89,7 +89,7 @@ impl Radio {
     /// Extends the reservation to `until`. If an RTS made it, it lapses at `in_vain` unless a frame
     /// begins; otherwise `in_vain` is [`Time::NEVER`].
     #[inline]
-    pub fn reserve(&mut self, until: Time, in_vain: Time) {
+    pub fn update_nav(&mut self, until: Time, in_vain: Time) {
         if until > self.reserved_until() {
             self.nav = until;
             self.nav_in_vain = in_vain;

@@ -28,7 +28,7 @@ impl Code {
             methods: self.methods.clone(),
             object: self.make.call0(py)?,
             faults: Arc::clone(faults),
-            now: Time::ZERO,
+            last_call: Time::ZERO,
         })
     }
 
@@ -47,7 +47,7 @@ pub struct Instance {
     object: Py<PyAny>,
     faults: Arc<Faults>,
     /// Time of its last call.
-    pub now: Time,
+    pub last_call: Time,
 }
 
 /// Bound method; `None` if the class does not implement it.
@@ -72,14 +72,14 @@ impl Instance {
             methods: self.methods.clone(),
             object: self.or_report("__deepcopy__", py, copied)?.unbind(),
             faults: Arc::clone(&self.faults),
-            now: self.now,
+            last_call: self.last_call,
         })
     }
 
     /// Returns the result of a call, or reports the exception.
     pub fn or_report<T>(&self, method: &str, py: Python<'_>, result: PyResult<T>) -> Option<T> {
         let report = |error| {
-            let place = format!("in {method}, {} s into the run", self.now.as_secs_f64());
+            let place = format!("in {method}, {} s into the run", self.last_call.as_secs_f64());
             self.faults.report(fault(py, &self.class, &place, error));
         };
         result.map_err(report).ok()

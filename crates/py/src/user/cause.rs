@@ -41,7 +41,7 @@ impl Cause {
 impl LossCause for Cause {
     fn on_sent(&mut self, sent: &model::Sent) {
         let Some(on_sent) = &self.on_sent else { return };
-        self.instance.now = sent.now;
+        self.instance.last_call = sent.now;
         Python::attach(|py| {
             let result = on_sent.bind(py).call1((Sent::from(sent),));
             self.instance.or_report("on_sent", py, result);
@@ -54,7 +54,7 @@ impl LossCause for Cause {
             (least, rtt) => least.or(rtt),
         };
         let Some(on_ack) = &self.on_ack else { return };
-        self.instance.now = ack.now;
+        self.instance.last_call = ack.now;
         Python::attach(|py| {
             self.window.borrow_mut(py).show(*window);
             let result = on_ack.bind(py).call1((Ack::new(ack, self.min_rtt), &self.window));
@@ -64,7 +64,7 @@ impl LossCause for Cause {
 
     fn cause(&mut self, loss: &Loss) -> Said {
         let Some(cause) = &self.cause else { return Said::Congestion };
-        self.instance.now = loss.now;
+        self.instance.last_call = loss.now;
         Python::attach(|py| {
             let loss = UnexplainedLoss::from(loss);
             let result = cause.bind(py).call1((loss,)).and_then(|said| verdict(&said));

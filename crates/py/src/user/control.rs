@@ -96,7 +96,7 @@ impl CongestionControl for Control {
             (least, rtt) => least.or(rtt),
         };
         let Some(observe) = &self.methods.observe else { return };
-        self.instance.now = ack.now;
+        self.instance.last_call = ack.now;
         Python::attach(|py| {
             let result = observe.bind(py).call1((Ack::new(ack, self.min_rtt), smss));
             self.instance.or_report("observe", py, result);
@@ -105,7 +105,7 @@ impl CongestionControl for Control {
 
     fn on_sent(&mut self, sent: &model::Sent) {
         let Some(on_sent) = &self.methods.on_sent else { return };
-        self.instance.now = sent.now;
+        self.instance.last_call = sent.now;
         Python::attach(|py| {
             let result = on_sent.bind(py).call1((Sent::from(sent),));
             self.instance.or_report("on_sent", py, result);
@@ -113,7 +113,7 @@ impl CongestionControl for Control {
     }
 
     fn on_ack(&mut self, window: &mut model::Window, ack: &model::Ack) {
-        self.instance.now = ack.now;
+        self.instance.last_call = ack.now;
         Python::attach(|py| {
             let ack = Ack::new(ack, self.min_rtt);
             self.change(py, ("on_ack", &self.methods.on_ack), window, |window| (window, ack));
@@ -121,7 +121,7 @@ impl CongestionControl for Control {
     }
 
     fn on_loss(&mut self, window: &mut model::Window, loss: &model::Loss) {
-        self.instance.now = loss.now;
+        self.instance.last_call = loss.now;
         Python::attach(|py| {
             let loss = Loss::from(loss);
             self.change(py, ("on_loss", &self.methods.on_loss), window, |window| (window, loss));
@@ -129,7 +129,7 @@ impl CongestionControl for Control {
     }
 
     fn on_timeout(&mut self, window: &mut model::Window, loss: &model::Loss, repeated: bool) {
-        self.instance.now = loss.now;
+        self.instance.last_call = loss.now;
         Python::attach(|py| {
             let loss = Loss::from(loss);
             let method = ("on_timeout", &self.methods.on_timeout);
@@ -138,7 +138,7 @@ impl CongestionControl for Control {
     }
 
     fn on_recovery_end(&mut self, window: &mut model::Window, now: Time) {
-        self.instance.now = now;
+        self.instance.last_call = now;
         if self.methods.on_recovery_end.is_some() {
             let method = ("on_recovery_end", &self.methods.on_recovery_end);
             let now = now.as_secs_f64();

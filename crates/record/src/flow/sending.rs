@@ -21,7 +21,7 @@ impl FlowRecord {
     /// Counts a packet of any kind from the data sender. Returns its number, which is its
     /// [`SegmentCopy::number`] if it occupies sequence space.
     #[inline(always)]
-    pub const fn count_frame(&mut self) -> u64 {
+    pub const fn count_packet(&mut self) -> u64 {
         let number = self.counters.frames_sent;
         self.counters.frames_sent += 1;
         number

@@ -13,7 +13,7 @@ struct Dropped {
 
 #[derive(Debug, Clone)]
 struct Retransmitted {
-    /// Retransmitted range: the range of the segment, without bytes that had not been sent before.
+    /// Part of the segment's range that had been sent before.
     copy: SegmentCopy,
     delivered: bool,
 }

@@ -105,7 +105,7 @@ impl Engine<'_> {
             self.flows[index as usize].note_limit(self.now, &mut self.in_flight);
         }
         self.rearm(index, side);
-        self.flows[index as usize].wants_attention()
+        self.flows[index as usize].needs_close_check()
     }
 
     /// Sends the segment that an endpoint has written into `transmit`.

@@ -121,7 +121,7 @@ impl Flow {
 
     /// True if the sender waits for the client's first request, which is on its way: the handshake
     /// is complete at the client, though not yet at the sender. This time counts as a limit by the
-    /// application, because on an open connection the sender would wait for a request as long.
+    /// application, because the sender would wait just as long on an open connection.
     fn is_asked_next(&self) -> bool {
         self.exchanges.is_some() && self.ends[RECEIVER].is_established()
     }

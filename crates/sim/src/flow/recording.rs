@@ -33,7 +33,7 @@ impl Flow {
     /// Records a plain segment of the data sender; returns its number among the sender's packets.
     #[inline(always)]
     pub(super) fn record_sent_plain(&mut self, now: Time, sent: &PlainTransmit) -> u64 {
-        let number = self.record.count_frame();
+        let number = self.record.count_packet();
         let payload_bytes = sent.segment.payload_bytes;
         if payload_bytes > 0 {
             let [sender, receiver] = &self.ends;
@@ -56,7 +56,7 @@ impl Flow {
         packet: &mut PacketMut<'_>,
         recorder: &mut Recorder,
     ) {
-        packet.set_copy(self.record.count_frame());
+        packet.set_copy(self.record.count_packet());
         if packet.seq_len() == 0 {
             return;
         }

@@ -7,8 +7,8 @@ use super::{Ack, Loss, Window};
 pub(crate) struct Segments {
     /// Segments acknowledged since the last increase.
     pub count: u64,
-    /// End of the data in flight at the last reduction, which is in force until they are
-    /// acknowledged.
+    /// SND.MAX at the last reduction (Linux `high_seq`). Until everything before it is
+    /// acknowledged, a timeout keeps `ssthresh`.
     reduced_until: u64,
 }
 

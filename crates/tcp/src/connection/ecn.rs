@@ -357,7 +357,7 @@ impl Connection {
         if self.ecn.reducing && self.sender.snd_una > self.ecn.reductions.echo_recover {
             self.ecn.reducing = false;
             self.sender.end_reduction();
-            self.sender.return_to_threshold();
+            self.sender.end_cwnd_reduction();
             self.sender.congestion_control.on_reduction_end();
         }
     }

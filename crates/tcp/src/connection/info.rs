@@ -61,7 +61,7 @@ impl Connection {
         let (sacked, lost, retransmitted) = sender.board.counts();
         // Without SACK, Linux counts each duplicate ACK as a selectively acknowledged segment
         // (`tcp_add_reno_sack`).
-        let sacked = sacked + sender.board.assumed_segments();
+        let sacked = sacked + sender.board.assumed_arrivals();
         // A timeout during fast recovery ends that recovery (`tcp_enter_loss`), so timeouts are
         // tested first.
         let loss_state = if sender.timeout_recovery_end > 0 {

@@ -69,7 +69,7 @@ impl Connection {
             Reaction::EndRecovery => {
                 // RFC 5681 §3.2, step 6: deflate the window to ssthresh.
                 let sender = &mut self.sender;
-                sender.return_to_threshold();
+                sender.end_cwnd_reduction();
                 sender.end_reduction();
                 sender.congestion_control.on_recovery_end(&mut sender.window, now);
                 self.events.push_back(Event::Recovered { cwnd: self.sender.window.cwnd });
@@ -190,7 +190,8 @@ impl Connection {
         // the previous recovery, and the first of them counts as the trigger.
         let lost = sender.board.made().and_then(Scoreboard::next_to_retransmit);
         let lost = lost.map(|(position, _)| position);
-        let again = sender.board.first_marked().filter(|_| repaired.is_none() && lost.is_none());
+        let again =
+            sender.board.first_marked_lost().filter(|_| repaired.is_none() && lost.is_none());
         let repaired = repaired.or(again);
         let episode = Episode {
             trigger: repaired.or(lost).unwrap_or(sender.snd_una),

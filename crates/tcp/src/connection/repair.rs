@@ -108,7 +108,7 @@ const UNBOUNDED: u64 = u64::MAX / 2;
 impl Sender {
     /// Ends a reduction: `cwnd` becomes its target. `cwnd` is kept if the target is infinite, as in
     /// BBR, or after an undo that restored the initial threshold (Linux `tcp_end_cwnd_reduction`).
-    pub fn return_to_threshold(&mut self) {
+    pub fn end_cwnd_reduction(&mut self) {
         let cwnd = self.repair.cwnd_after_recovery;
         if cwnd < UNBOUNDED {
             self.window.cwnd = cwnd;
@@ -146,10 +146,10 @@ mod tests {
         let mut sender = Sender::new(&config, SeqNr(0));
         let before = sender.window.cwnd;
         sender.repair.cwnd_after_recovery = u64::MAX - 767;
-        sender.return_to_threshold();
+        sender.end_cwnd_reduction();
         assert_eq!(sender.window.cwnd, before);
         sender.repair.cwnd_after_recovery = 2_896;
-        sender.return_to_threshold();
+        sender.end_cwnd_reduction();
         assert_eq!(sender.window.cwnd, 2_896);
     }
 }

@@ -118,7 +118,7 @@ impl Connection {
             self.ecn.on_reduction(sender.snd_max);
         } else if in_fast_recovery {
             // The window to keep excludes the temporary inflation of recovery.
-            sender.return_to_threshold();
+            sender.end_cwnd_reduction();
         }
         // Proportional rate reduction may have left less than the loss window of one segment (RFC
         // 5681 §3.1).

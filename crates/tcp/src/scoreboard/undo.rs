@@ -7,7 +7,7 @@ use retx_units::Time;
 
 impl Scoreboard {
     /// First segment marked lost that has not arrived, retransmitted or not.
-    pub fn first_marked(&self) -> Option<u64> {
+    pub fn first_marked_lost(&self) -> Option<u64> {
         let is_marked = |it: &&super::Record| it.lost || it.retransmitted && !it.doubled;
         self.records.iter().find(is_marked).map(|record| record.start)
     }

@@ -67,7 +67,7 @@ impl Scoreboard {
     }
 
     /// Number of segments assumed to have arrived because of duplicate ACKs.
-    pub const fn assumed_segments(&self) -> u64 {
+    pub const fn assumed_arrivals(&self) -> u64 {
         self.assumed.segments
     }
 
@@ -107,7 +107,7 @@ mod tests {
         }
         assert_eq!((board.pipe(10_000), board.take_excess()), (1_000, None));
         board.acknowledge(10_001, &[], &mut Delivered::default());
-        assert_eq!((board.remove_assumed_arrivals(), board.assumed_segments()), (1, 0));
+        assert_eq!((board.remove_assumed_arrivals(), board.assumed_arrivals()), (1, 0));
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
             board.assume_arrival(1000);
         }
         board.acknowledge(2_001, &[], &mut Delivered::default());
-        assert_eq!((board.remove_assumed_arrivals(), board.assumed_segments()), (1, 2));
+        assert_eq!((board.remove_assumed_arrivals(), board.assumed_arrivals()), (1, 2));
         board.acknowledge(2_001, &[], &mut Delivered::default());
         assert!(!board.has_advanced());
     }

@@ -74,7 +74,7 @@ impl Flow {
             }
             return self.acknowledging(now, seen, arriving, context.tables);
         }
-        self.observed.record.count_frame();
+        self.observed.record.count_packet();
         if length == 0 {
             return None;
         }

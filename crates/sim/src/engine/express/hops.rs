@@ -11,7 +11,7 @@ use retx_tcp::Polled;
 /// Result of [`Engine::transmit_plain`].
 enum Outcome {
     /// There is no further segment to send.
-    Done { wants_attention: bool },
+    Done { needs_close_check: bool },
     /// A segment that is not plain has been written into `transmit`.
     Written,
     /// A packet enters its first hop, which is not a private pipe, with this step.
@@ -72,7 +72,7 @@ impl Engine<'_> {
     pub(in crate::engine) fn transmit_express(&mut self, index: u32, side: Side) -> bool {
         loop {
             match self.transmit_plain(index, side) {
-                Outcome::Done { wants_attention } => return wants_attention,
+                Outcome::Done { needs_close_check } => return needs_close_check,
                 Outcome::Written => self.send_written(index, side),
                 Outcome::Enters(step) => self.send_into(step),
                 Outcome::QueueFull(step, pipe) => {
@@ -139,6 +139,6 @@ impl Engine<'_> {
         if let Some(time) = flow.poll_wake(side) {
             agenda.wake(owners.target(Owner::Host(index, side)), time);
         }
-        Outcome::Done { wants_attention: flow.wants_attention() }
+        Outcome::Done { needs_close_check: flow.needs_close_check() }
     }
 }

@@ -37,7 +37,7 @@ impl HystartPlusPlus {
         !self.over
     }
 
-    /// Ends the modification at a loss or the exit.
+    /// Switches HyStart++ off: at a loss, or when slow start has ended otherwise.
     pub fn end(&mut self) {
         self.over = true;
     }

@@ -26,7 +26,7 @@ impl State {
             board.forget_assumed();
         }
         let threshold = u64::from(ack.dupack_threshold.max(self.reordering));
-        if !self.in_timeout_recovery && !advanced && board.assumed_segments() >= threshold {
+        if !self.in_timeout_recovery && !advanced && board.assumed_arrivals() >= threshold {
             board.mark_first_lost();
             return self.enter(ack.recovery_point);
         }
