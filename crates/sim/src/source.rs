@@ -53,7 +53,8 @@ pub struct Source {
     /// Due time of the next packet; for a saturating source the start, because it is not paced by
     /// time.
     next: Time,
-    /// Bits due since `origin`, before the next packet; at the source's rate, less than a second.
+    /// Bits to be sent from `origin` until the next packet is due: less than the source sends in a
+    /// second.
     bits: u64,
     /// Time from which `bits` are counted, so that rounding does not accumulate.
     origin: Time,

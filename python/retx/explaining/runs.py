@@ -6,9 +6,10 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from math import inf
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from retx import _native
@@ -118,6 +119,7 @@ class Runs:
         control = _native.Control()
         costs: dict[int, int] = {}
         running: dict[Future[str], int] = {}
+        finished: SimpleQueue[Future[str]] = SimpleQueue()
         begun, spent = 0, self.packets
         with ThreadPoolExecutor(self._threads) as pool:
             try:
@@ -126,12 +128,19 @@ class Runs:
                         if not self._may_start(begun, costs, spent, limit):
                             break
                         parsed, draw = jobs[begun]
-                        running[pool.submit(_run, parsed, control, draw)] = begun
+                        future = pool.submit(_run, parsed, control, draw)
+                        running[future] = begun
+                        future.add_done_callback(finished.put)
                         begun += 1
                     if not running:
                         return
-                    done, _ = wait(running, TICK_S, FIRST_COMPLETED)
-                    for future in done:
+                    # A simple queue: Ctrl-C within `wait` may leave the lock of a future
+                    # released, and then ends in "RuntimeError: release unlocked lock".
+                    try:
+                        future = finished.get(timeout=TICK_S)
+                    except Empty:
+                        pass
+                    else:
                         index = running.pop(future)
                         found = self._taken(future)
                         costs[index] = 0 if isinstance(found, Exception) else packets_of(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from textwrap import shorten, wrap
 from typing import Any
@@ -65,6 +66,22 @@ def _label(row: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _labels(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Labels of changes. Those that would be equal also state the values that differ."""
+    labels = [_label(row) for row in rows]
+    alike = Counter(labels)
+    groups = {label: [row for row in rows if _label(row) == label] for label in alike}
+    for place, (label, row) in enumerate(zip(labels, rows, strict=True)):
+        values = [
+            f"{key.rsplit('.', 1)[-1]} = {value}"
+            for key, value in row["change"].items()
+            if any(other["change"].get(key) != value for other in groups[label])
+        ]
+        if alike[label] > 1 and values:
+            labels[place] = f"{label}\n({shorten(', '.join(values), LABEL_CHARACTERS)})"
+    return labels
+
+
 def draw_gains(
     axes: Any,  # noqa: ANN401
     rows: Sequence[Mapping[str, Any]],
@@ -87,7 +104,7 @@ def draw_gains(
         if bound["gain"]:
             label, line = BOUNDS[bound["name"]]
             axes.axvline(bound["gain"], color=GREEN, lw=1.2, ls=line, label=label)
-    axes.set_yticks(range(len(rows)), [_label(row) for row in rows])
+    axes.set_yticks(range(len(rows)), _labels(rows))
     axes.set_ylim(-0.6, len(rows) - 0.4)
     axes.grid(visible=False, axis="y")
     axes.set_xscale("log")

@@ -20,8 +20,9 @@ const AT_END: f64 = 0.12;
 const RECEIVER_WITHOUT_SACK: f64 = 0.5;
 /// Probability that the kind is right, in the middle of the path and without SACK blocks.
 const MIDDLE_WITHOUT_SACK: f64 = 0.7;
-/// Probability that the kind of a retransmission after a timeout is right, at the receiver's end
-/// and with timestamps. Rounded from 61 of 91 in the flows 1000–1199, 3000–3199 and 5000–5199.
+/// Probability that the inferred kind of a retransmission after a timeout is correct, at the
+/// receiver's end and with timestamps. Rounded from 61 of 91 retransmissions in the random flows
+/// 1000–1199, 3000–3199 and 5000–5199 of `tools/diagnose_truth.py`.
 const RECEIVER_TIMEOUT: f64 = 0.7;
 /// Number of round trips within which two episodes count as recovery from the same losses (a
 /// convention).

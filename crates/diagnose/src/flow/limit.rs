@@ -11,7 +11,8 @@ use super::weigh::Decision;
 use crate::answer::Needless;
 use crate::packet::Packet;
 
-/// Fraction of the path's bandwidth-delay product from which the bottleneck counts as the limit.
+/// The bottleneck counts as the limit once the data in flight reach this fraction of the path's
+/// bandwidth-delay product.
 const FILLED: f64 = 0.95;
 /// Shortest wait for an acknowledgment that is attributed to the receiver's delay.
 const DELAYED_MIN_NS: i64 = 500_000;
@@ -182,8 +183,9 @@ impl Half {
         self.decision = Decision { limit, otherwise, flight, period };
     }
 
-    /// Decides when the bottleneck was filled, by the final estimate of the path's bandwidth-delay
-    /// product, and when the window was bound.
+    /// Reassigns times at the end of the flow: those at which the bottleneck was filled, by the
+    /// final estimate of the path's bandwidth-delay product, and those at which a send buffer or a
+    /// clamp bounded the window.
     pub(super) fn correct_limits(&mut self) {
         let weighing = std::mem::take(&mut self.weighing);
         let product = self.path.bandwidth_delay_bytes().filter(|_| self.run.is_none());

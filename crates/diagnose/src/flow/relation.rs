@@ -6,7 +6,7 @@ use super::half::{Half, Now};
 /// If at least this number of packets is missing before the first retransmission, they count as
 /// lost new data.
 const TAIL_MIN: i64 = 3;
-/// Payload of an Ethernet frame.
+/// Largest TCP payload of an Ethernet frame: 1500 bytes without the IP and TCP headers.
 const SEGMENT_MAX: u32 = 1_460;
 /// Maximum time by which data may be captured after their own acknowledgment, or a round trip if
 /// that is longer.

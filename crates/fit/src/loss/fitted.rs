@@ -22,7 +22,7 @@ const FOLLOWED: usize = 2;
 pub struct Fitted {
     /// Fitted model.
     pub law: Box<dyn Law>,
-    /// Valid parameter values.
+    /// Parameter values, all within the ranges that the model accepts.
     pub values: Vec<f64>,
     /// Parameters as reported; a value at the end of its range is 0 or 1.
     pub reported: Vec<f64>,

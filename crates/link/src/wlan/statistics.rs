@@ -214,7 +214,7 @@ pub struct Statistics {
     pub queued: u64,
     /// 1 while a packet is in service that has not reached the next station; otherwise 0.
     pub in_service: u64,
-    /// Packets that the next station has received and not yet forwarded.
+    /// Packets that the next station has received, and that a channel model still delays there.
     pub late: u64,
     /// Total waiting time of all packets, in packet-nanoseconds.
     pub waited: u128,

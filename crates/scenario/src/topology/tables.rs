@@ -151,7 +151,7 @@ impl Tables {
         self.flows.push(kind.made(json!({ "name": name, "from": from, "to": to })));
     }
 
-    /// Adds UDP flows, each between the next of these pairs.
+    /// Adds UDP flows, one for each of these pairs in turn; after the last pair the first follows.
     pub fn cross(&mut self, cross: &Cross, pairs: &[[String; 2]]) -> Result<(), Problem> {
         let kind = Kind::cross(&cross.flow)?;
         let numbers =

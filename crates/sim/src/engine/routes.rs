@@ -26,8 +26,8 @@ pub(super) const SOURCE: u32 = u32::MAX - 1;
 ///
 /// [`Packet::to`]: crate::packet::Packet::to
 const END: u32 = 1 << 31;
-/// Flag of an entry for a private pipe that is plain, or that is like a plain one except that its
-/// channel may lose packets; the other bits hold the index of the pipe.
+/// Flag of an entry for a private pipe. Only pipes that are plain ([`Pipe::is_plain`]), apart from
+/// losses of their channel, become private. The other bits hold the index of the pipe.
 const PRIVATE: u32 = 1 << 30;
 /// Stands for the place of a pipe that is not private.
 const ANY: u32 = u32::MAX;

@@ -115,7 +115,7 @@ impl State {
         // RTTs of a recovery include the wait for the retransmission, not only that in the queue.
         if is_open {
             self.max_rtt = self.max_rtt.max(self.min_rtt);
-            // A larger step is taken for an outlier, such as a delay spike, and not for a queue.
+            // A larger increase is an outlier, such as a delay spike, and not a queue.
             if rtt <= self.max_rtt + MAX_RTT_STEP {
                 self.max_rtt = self.max_rtt.max(rtt);
             }

@@ -151,8 +151,8 @@ impl Connection {
         queue
     }
 
-    /// Writes data of the application, `write_size` bytes at a time; data for which there is no
-    /// room wait.
+    /// Writes data of the application, `write_size` bytes at a time, until the buffer is full.
+    /// Returns the number of bytes written.
     pub(super) fn write_into_memory(&mut self, now: Time, bytes: u64) -> u64 {
         let Some(mut memory) = self.sender.bursts.memory else { return 0 };
         if bytes == 0 || memory.waits {

@@ -226,7 +226,8 @@ impl Connection {
             return false;
         }
         let limit = room.congestion.min(room.offered);
-        // Without room in the windows, other rules decide.
+        // Without room nothing can be sent anyway. With room for a whole burst, or for this packet,
+        // there is no reason to wait.
         if limit == 0 || limit >= goal || !room.last && limit >= room.packet {
             return false;
         }

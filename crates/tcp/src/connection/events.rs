@@ -71,7 +71,7 @@ impl Events {
 
     #[inline(never)]
     fn take_first(&mut self) -> Option<Event> {
-        // A sample is stored in place only while there is no other event: it is the oldest.
+        // A sample was stored in place when there was no other event, so it is the oldest.
         if self.rtt != Duration::MAX {
             return Some(Event::Rtt(std::mem::replace(&mut self.rtt, Duration::MAX)));
         }

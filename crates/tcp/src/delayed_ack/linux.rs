@@ -23,8 +23,8 @@ pub(super) struct LinuxAckState {
     pub mss: u32,
     /// Length of the last segment if that was shorter, otherwise 0 (last_seg_size).
     pub shorter: u32,
-    /// First: true if short or pushed data wait, which may end a message. Second: true if this has
-    /// happened twice.
+    /// First: true if a short or pushed segment, which may end a message, is not acknowledged yet
+    /// (ICSK_ACK_PUSHED). Second: true if there were two (ICSK_ACK_PUSHED2).
     pub pushed: [bool; 2],
     /// True if this end responds to data (pingpong): ACKs can be piggybacked.
     pub interactive: bool,

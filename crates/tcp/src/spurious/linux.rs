@@ -72,9 +72,8 @@ impl State {
         self.undo_marker.is_some() && (self.undo_retrans == Some(0) || self.is_delayed(ack))
     }
 
-    /// Counts duplicate reports: a report about acknowledged data by its length
-    /// (`tcp_check_dsack`), a report about data in flight by its retransmitted segments
-    /// (`tcp_sacktag_one`).
+    /// Subtracts the segments that a DSACK reports from `undo_retrans`: below SND.UNA all segments
+    /// of its range (`tcp_check_dsack`), above it only the retransmitted ones (`tcp_sacktag_one`).
     fn count_duplicates(&mut self, ack: &Ack) {
         let (Some((left, right)), Some(marker)) = (ack.dsack, self.undo_marker) else { return };
         if right <= marker {

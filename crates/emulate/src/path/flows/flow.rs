@@ -99,7 +99,7 @@ impl Flow {
         self.observed.on_state(state, &wire, tables);
     }
 
-    /// True if something other than an acknowledgment can have ended the sender's limit.
+    /// True if the sender's current limit may have ended without an acknowledgment.
     pub fn may_be_released(&self) -> bool {
         ends_without_ack(self.observed.record.counters.limited_by.limit())
     }

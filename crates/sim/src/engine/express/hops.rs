@@ -55,8 +55,8 @@ impl Engine<'_> {
             let (frame, ecn_capable) = (packet.frame(), packet.is_ecn_capable());
             pipe.handle_packet(self.now, &Packet { id, frame, ecn_capable })
         };
-        // In a private pipe the position follows from the pipe, so it is stored in the packet only
-        // for a drop or a copy, which read it there.
+        // In a private pipe the packet's hop follows from the pipe. It is stored in the packet only
+        // if the packet is dropped or copied, because that code reads it from the packet.
         if !is_private(word) || entry != Entry::Accepted {
             self.packets.set_hop(id, step.hop);
         }

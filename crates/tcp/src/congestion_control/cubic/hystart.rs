@@ -113,8 +113,9 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Plays a round of `cwnd` segments over 80 ms with these RTTs, `apart` ms from ACK to ACK;
-    /// returns the ACK that ends slow start.
+    /// Plays a round with a window of `cwnd` segments on a path with a minimum RTT of 80 ms. ACKs
+    /// arrive every `apart` ms, with these RTTs. Returns the number of the ACK that ends slow
+    /// start.
     fn exit_of(
         mut hystart: Hystart,
         cwnd: u64,
