@@ -239,7 +239,8 @@ class Reading:
             if place and arrivals[place - 1] < sent - NOW:
                 arrived = arrivals[place - 1]
                 una = max((row[4] + 1 for row in self._samples_before(sent)), default=1)
-                if reached[place - 1] == acked == self.sent_to(arrived) and una >= before:
+                # Data sent meanwhile were released by something else than this acknowledgment.
+                if reached[place - 1] == acked == self.sent_to(sent) and una >= before:
                     yield arrived, sent
             before = max(before, acked)
 
