@@ -90,7 +90,7 @@ fn attempt(
     let summary = emulate(&scenario, &settings, control)?.summary;
     let rate_bit_s = f64::from(rate) * 1e6;
     let goodput_bit_s = summary.flows[0].goodput_bit_s().unwrap_or(0.0);
-    // Of 1500 bytes 52 are headers; the rest of the tolerance is for the recovery after slow start.
+    // Headers are 52 of 1500 bytes; the rest of the tolerance is for the recovery after slow start.
     let full = goodput_bit_s >= 0.9 * rate_bit_s;
     let lateness = &summary.emulation.lateness;
     Ok(Trial {

@@ -138,9 +138,9 @@ const CONGESTION_CONTROL: &str = "ipv4/tcp_congestion_control";
 /// Method by which a host's default congestion control was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Settled {
-    /// By a sysctl, for sockets that set none.
+    /// The sysctl is set, which applies to sockets without a choice of their own.
     BySysctl,
-    /// By an attribute of the route, which overrides the choice of all sockets.
+    /// The route has an attribute, which overrides the choice of all sockets.
     ByRoute,
     /// Not set, because it was not available and no program needs it.
     Not,

@@ -1,8 +1,8 @@
 //! Worker: a process that creates the hosts, and runs the flows in them. Everything that it creates
 //! is bound to it, so nothing is left when it ends, however it ends.
 //!
-//! It is started twice. The first process enters new namespaces: a user namespace unless it is
-//! root, a mount namespace and a PID namespace. It starts the second process, which is the first
+//! The worker is started twice. The first process enters new namespaces: a user namespace unless it
+//! is root, a mount namespace and a PID namespace. It starts the second process, which is the first
 //! one in the PID namespace, so all processes below it end with it. Standard input is the socket to
 //! the emulator; when the socket closes, the worker exits.
 

@@ -1,7 +1,7 @@
 //! Proxy that splits connections, as a program in its host: it accepts a connection, opens another
 //! one, and copies from one socket to the other.
 //!
-//! It holds at most `buffer` bytes that it has read from one connection and that are not yet
+//! The proxy holds at most `buffer` bytes that it has read from one connection and that are not yet
 //! acknowledged on the other. The kernel reports their number (`SIOCOUTQ`), but does not notify the
 //! proxy of acknowledgments, so a full proxy polls every half millisecond. Further data stay in the
 //! receiving socket, whose window closes. A FIN is forwarded in both directions, after all data

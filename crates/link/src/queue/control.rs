@@ -1,6 +1,6 @@
 //! CoDel's control law: decides which dequeued packets are dropped or marked.
 //!
-//! It is used by `codel`, whose module comment describes it, and for each queue of `fq_codel`.
+//! The law is used by `codel`, whose module comment describes it, and by each queue of `fq_codel`.
 
 use super::{Exits, Waiting};
 use retx_units::{Duration, Time};

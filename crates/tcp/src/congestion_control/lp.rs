@@ -246,10 +246,7 @@ impl CongestionControl for State {
     }
 
     fn on_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
-        let half = (segments::cwnd(window) / 2).max(2);
-        if !self.segments.timed_out(window, loss, repeated) {
-            window.ssthresh = segments::bytes(window, half);
-        }
+        self.segments.halve_at_timeout(window, loss, repeated);
     }
 
     fn on_undo(&mut self, _: &mut Window) {

@@ -92,6 +92,14 @@ impl Segments {
         self.count = 0;
         reduced
     }
+
+    /// Handles a timeout as Reno does: `ssthresh` is half the window, unless it is kept.
+    pub fn halve_at_timeout(&mut self, window: &mut Window, loss: &Loss, repeated: bool) {
+        let half = (cwnd(window) / 2).max(2);
+        if !self.timed_out(window, loss, repeated) {
+            window.ssthresh = bytes(window, half);
+        }
+    }
 }
 
 #[cfg(test)]

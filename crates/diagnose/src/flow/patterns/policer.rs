@@ -19,8 +19,8 @@ const LOSSES_MIN: usize = 15;
 const BURSTS_MIN: usize = 5;
 /// Number of segments below which the bucket counts as empty.
 const SEGMENTS: f64 = 2.0;
-/// Tolerance in addition to [`SEGMENTS`], as a fraction of the bytes forwarded since the last loss.
-/// It is needed because the rate is an estimate.
+/// Tolerance for the estimated rate in addition to [`SEGMENTS`], as a fraction of the bytes
+/// forwarded since the last loss.
 const TOLERANCE: f64 = 0.01;
 /// Minimum fraction of the loss bursts that must find the bucket empty.
 const EMPTY: f64 = 0.8;

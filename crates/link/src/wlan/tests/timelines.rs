@@ -313,7 +313,8 @@ fn the_nav_of_a_cts_silences_a_hidden_station() {
     let _ = rig.send(data_start + 600, (2, 1), &packet(2, BYTES));
     rig.run_to(20_000);
     assert_eq!(rig.left[0], (data_start + DATA, DELIVERED(0)));
-    // It also receives the ACK, whose end is a propagation delay after that of the NAV.
+    // The hidden station also receives the ACK, whose end is a propagation delay after that of the
+    // NAV.
     let start = data_start + DATA + SIFS + ACK + DIFS;
     assert_eq!(rig.left[1], (start + RTS + SIFS + ACK + SIFS + DATA, DELIVERED(2)));
     assert_eq!(rig.cell.counters().rts_failed, 0);
