@@ -50,6 +50,41 @@ def test_those_who_are_cited_are_those_of_the_package() -> None:
     assert cited == [author["name"] for author in project["authors"]]
 
 
+def with_url(folder: Path, url: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, ROOT / "tools/project_url.py", url, "--root", folder],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_release_cites_the_repository_that_it_was_made_at(tmp_path: Path) -> None:
+    yaml = pytest.importorskip("yaml")
+    names = ("CITATION.cff", "pyproject.toml")
+    for name in names:
+        (tmp_path / name).write_text(text(name), encoding="utf-8")
+    assert with_url(tmp_path, "https://example.org/first/retx").returncode == 0
+    assert with_url(tmp_path, "https://example.org/team/retx/").returncode == 0
+    url = "https://example.org/team/retx"
+    cited, packaged = ((tmp_path / name).read_text(encoding="utf-8") for name in names)
+    before, after = yaml.safe_load(text(names[0])), yaml.safe_load(cited)
+    assert after == before | {"url": url, "repository-code": url}
+    project, released = tomllib.loads(text(names[1])), tomllib.loads(packaged)
+    project["project"]["urls"] = {"Repository": url}
+    assert released == project
+    done = with_url(tmp_path, "retx")
+    assert (done.returncode, done.stderr.splitlines()) == (
+        1,
+        ["'retx' is not the URL of a repository, such as https://HOST/OWNER/retx"],
+    )
+    assert (tmp_path / names[0]).read_text(encoding="utf-8") == cited
+    jobs = yaml.safe_load(text(".github/workflows/wheels.yml"))["jobs"]
+    for job in ("wheels", "sdist", "release"):
+        commands = [step.get("run", "") for step in jobs[job]["steps"]]
+        assert any("tools/project_url.py" in command for command in commands), job
+
+
 def test_notes_are_a_part_of_the_changelog() -> None:
     notes = tool("release_notes").notes
     parts = ("Unreleased\n\nlater", "0.2.0 (2027-01-31)\n\n### Added\n- x", "0.1.0\n\nfirst")
