@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import retx
+from retx.cli import init
 from retx.errors import UsageError
 from retx.explaining.evidence import standing_queue
+from retx.explaining.measured import Measured
 from retx.explaining.path import path_of
 from retx.explaining.proposals import proposals
 from retx.explaining.ranking import WHERE, easiest, is_worth
@@ -326,3 +328,47 @@ def test_trials_of_one_remedy_are_named_by_it() -> None:
     named = {remedy.name: remedy for remedy in remedies()}
     both = (named["receive_buffer"], named["send_buffer"])
     assert Trial(both, (), 1.0).name == "receive_buffer + send_buffer"
+
+
+def got(own: float, others: float) -> Measured:
+    return Measured(own, own, None, None, 0.0, others, {})
+
+
+def test_what_only_takes_from_the_others_is_no_fix() -> None:
+    trial = Trial((), (), 1.0, {0: got(15.0, 6.0), 1: got(15.0, 8.0)})
+    assert not trial.takes_from_others({0: got(10.0, 8.0), 1: got(10.0, 8.0)})
+    assert trial.total({0: got(10.0, 8.0), 1: got(10.0, 8.0)}) == pytest.approx(44 / 36)
+    assert trial.takes_from_others({0: got(10.0, 12.0), 1: got(10.0, 8.0)})
+    assert trial.takes_from_others({0: got(15.0, 7.0), 1: got(15.0, 8.0)})
+    assert not trial.takes_from_others({0: got(14.0, 6.0), 1: got(14.0, 8.0)})
+
+
+def test_a_usual_change_of_the_router_comes_before_a_rare_one_of_the_host() -> None:
+    named = {remedy.name: remedy for remedy in remedies()}
+
+    def ease(name: str) -> tuple[object, ...]:
+        return Trial((named[name],), (), 1.0).ease
+
+    assert ease("bbr") < ease("fq_codel") < ease("hybla") < ease("fec")
+    assert {it.name for it in remedies() if it.is_seldom} >= {"hybla", "vegas", "scalable", "dctcp"}
+
+
+def like(name: str, folder: Path) -> retx.Answer:
+    path = folder / f"{name}.toml"
+    init.command(path, name)
+    return retx.why(path)
+
+
+def test_a_full_cell_is_not_mended_at_the_cost_of_the_upload(tmp_path: Path) -> None:
+    answer = like("wifi", tmp_path)
+    best = answer.remedies[0]
+    assert best["gain"] > 1
+    assert best["price"]["others"] < 1
+    assert answer.content["fix"] is None
+    assert "No remedy that was tried makes it clearly faster" in answer.summary
+    assert "What can be had is delay: a queue of 11 packets" in answer.summary
+
+
+def test_a_shallow_port_of_a_data_centre_gets_an_active_queue(tmp_path: Path) -> None:
+    answer = like("datacentre", tmp_path)
+    assert answer.content["fix"] in {"codel", "pie", "fq_codel", "ecn"}

@@ -17,7 +17,7 @@ from typing import Any
 
 from retx.explaining.measured import Measured, flow_in, measured
 from retx.explaining.proposals import LeftOut, fitting, proposals
-from retx.explaining.ranking import WORTH, easiest, is_worth
+from retx.explaining.ranking import NEARLY, WORTH, easiest, is_worth
 from retx.explaining.runs import Limit, Runs
 from retx.explaining.situation import Situation
 from retx.explaining.stretch import Stretch, front, stretch_for
@@ -28,6 +28,8 @@ from retx.shares import shares
 TOP = 5
 """Number of ranks that have to be clear."""
 MOST_DRAWS = 30
+LEAST_SAVED_S = 0.005
+"""Shortest time off the round trip that is worth a sentence."""
 ALIKE = 1.02
 """Maximum ratio of gains, including intervals, up to which two remedies count as equal."""
 SAME = 1.01
@@ -150,7 +152,7 @@ class Search:
 
     def preferred(self, trials: Sequence[Trial]) -> Trial | None:
         """Easiest remedy with a gain close to the best; one in Linux if there is any."""
-        worth = [it for it in self._ranked(trials) if self._is_worth(it)]
+        worth = [it for it in self._ranked(trials) if self._is_fix(it)]
         usable = [it for it in worth if it.in_linux] or worth[:1]
 
         def beside_the_best(trial: Trial) -> float:
@@ -160,9 +162,30 @@ class Search:
 
         return easiest(usable, beside_the_best, lambda trial: trial.ease)
 
-    def _is_worth(self, trial: Trial) -> bool:
+    def shortest_delay(self) -> Trial | None:
+        """Easiest change of those that shorten the round trip most and keep the link as busy."""
+
+        def saved(trial: Trial) -> float:
+            return -float(trial.price(self.baseline)["rtt_s"] or 0)
+
+        shorter = [
+            it
+            for it in self.singles
+            if it.in_linux and it.total(self.baseline) >= NEARLY and saved(it) > LEAST_SAVED_S
+        ]
+        return easiest(shorter, saved, lambda trial: trial.ease)
+
+    def _is_fix(self, trial: Trial) -> bool:
+        """True if the gain is worth a change and is not taken from the other flows.
+
+        For response times it is no matter what the others lose: a queue that lets short answers
+        pass takes it from those that filled the queue.
+        """
         gain = self.gain(trial)
-        return is_worth(gain.mean, gain.low)
+        if not is_worth(gain.mean, gain.low):
+            return False
+        measures_goodput = self.flow["app"]["kind"] != "request_response"
+        return not (measures_goodput and trial.takes_from_others(self.baseline))
 
     def _mean(self, trial: Trial) -> float:
         return self.gain(trial).mean

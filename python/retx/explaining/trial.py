@@ -118,11 +118,29 @@ class Trial:
         """Sorting key, smaller for easier changes.
 
         The criteria are the place, whether the change is rarely made, whether it does more than
-        undo settings, and the number of keys.
+        undo settings, and the number of keys. A change of a host that is rarely made comes after
+        the usual ones of a router's queue.
         """
         adds = not all(remedy.undoes for remedy in self.remedies)
         seldom = any(remedy.is_seldom for remedy in self.remedies)
-        return WHERE.index(self.where), seldom, adds, len(self.overrides)
+        place = WHERE.index(self.where)
+        if seldom:
+            place = max(place, WHERE.index("router"))
+        return place, seldom, adds, len(self.overrides)
+
+    def takes_from_others(self, baseline: Mapping[int, Measured]) -> bool:
+        """True if the other flows lose more than half of the goodput that this flow gains."""
+        pairs = self._pairs(baseline)
+        gained = sum(run.goodput_bit_s - base.goodput_bit_s for run, base in pairs)
+        lost = sum(base.others_bit_s - run.others_bit_s for run, base in pairs)
+        return lost > gained / 2
+
+    def total(self, baseline: Mapping[int, Measured]) -> float:
+        """Ratio of the goodput of all flows together with and without the change."""
+        pairs = self._pairs(baseline)
+        before = sum(base.goodput_bit_s + base.others_bit_s for _, base in pairs)
+        after = sum(run.goodput_bit_s + run.others_bit_s for run, _ in pairs)
+        return after / before if before else 1.0
 
     def gain(self, baseline: Mapping[int, Measured]) -> Gain:
         """Gain over runs without the change."""

@@ -197,7 +197,7 @@ def _cure(search: Search, content: Mapping[str, Any]) -> list[str]:
         return []
     if best is None:
         more = f"More takes a higher rate of the policer of {policer.name}." if policer else ""
-        return [_none(content), more, _delay(content)]
+        return [_none(content), more, _delay(search, content)]
     lines = [
         f"Fix: {best['text']}. How: {best['apply'][0]}.",
         f"Expected: {_expected(content, best)}.",
@@ -251,26 +251,27 @@ def _none(content: Mapping[str, Any]) -> str:
     best = content["remedies"][0]
     if not content["goodput_bit_s"] and not best["goodput_bit_s"]:
         return "Nothing arrives, with any remedy that was tried."
-    return (
-        f"No remedy that was tried makes it clearly faster: the best, {best['text']}, gives "
-        f"{factor(best['gain'])}{_within(best)}."
-    )
+    given = f"the best, {best['text']}, gives {factor(best['gain'])}{_within(best)}"
+    paid = price(best)
+    if helps(best) and paid:
+        return (
+            "No remedy that was tried makes it clearly faster without slowing the other flows: "
+            f"{given}; {paid}."
+        )
+    return f"No remedy that was tried makes it clearly faster: {given}."
 
 
-def _delay(content: Mapping[str, Any]) -> str:
+def _delay(search: Search, content: Mapping[str, Any]) -> str:
     """Sentence on the remedy that shortens the round trip most, if none increases the speed."""
-    shorter = [
-        row
-        for row in content["remedies"]
-        if row["gain"] >= 0.9 and row["in_linux"] and (row["price"]["rtt_s"] or 0) < -0.005
-    ]
-    if not shorter:
+    found = search.shortest_delay()
+    if found is None:
         return ""
-    best = min(shorter, key=lambda row: row["price"]["rtt_s"])
-    less = seconds(-best["price"]["rtt_s"])
+    row = next(row for row in content["remedies"] if row["name"] == found.name)
+    others = row["price"]["others"]
+    for_others = f" (the others: {factor(others)})" if others is not None else ""
     return (
-        f"What can be had is delay: {best['text']} takes {less} off the round trip at "
-        f"{factor(best['gain'])} of the speed. How: {best['apply'][0]}."
+        f"What can be had is delay: {row['text']} takes {seconds(-row['price']['rtt_s'])} off the "
+        f"round trip at {factor(row['gain'])} of the speed{for_others}. How: {row['apply'][0]}."
     )
 
 

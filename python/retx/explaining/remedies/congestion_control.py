@@ -30,7 +30,9 @@ FURTHER: dict[str, tuple[str | dict[str, Any], str]] = {
     "lp": ("lp", "TCP-LP"),
     "nv": ("nv", "TCP-NV"),
 }
-"""Modules that are seldom used, in the same form."""
+"""Modules that help less often, in the same form."""
+USUAL = ("bbr", "cubic", "reno")
+"""Modules in wide use; the others are compiled by most distributions, but seldom loaded."""
 LARGE_SHARE = "Takes more than its share on fast and long paths."
 PRICES = {
     "bbr": "Retransmits much in a short queue, and takes more than its share there.",
@@ -77,9 +79,7 @@ def _propose(module: str, value: str | dict[str, Any], called: str) -> Propose:
     return changes
 
 
-def of(
-    modules: Mapping[str, tuple[str | dict[str, Any], str]], *, is_seldom: bool = False
-) -> tuple[Remedy, ...]:
+def of(modules: Mapping[str, tuple[str | dict[str, Any], str]]) -> tuple[Remedy, ...]:
     """A remedy for each module."""
     return tuple(
         Remedy(
@@ -88,7 +88,7 @@ def of(
             _propose(module, value, called),
             PRICES.get(module, "Other flows may lose or win."),
             queues=True,
-            is_seldom=is_seldom,
+            is_seldom=module not in USUAL,
         )
         for module, (value, called) in modules.items()
     )

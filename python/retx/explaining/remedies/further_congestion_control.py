@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from retx.explaining.remedies.congestion_control import FURTHER, of
 
-REMEDIES = of(FURTHER, is_seldom=True)
+REMEDIES = of(FURTHER)
