@@ -13,7 +13,7 @@ import pytest
 import retx
 from retx.cli import init
 from retx.errors import UsageError
-from retx.explaining.evidence import standing_queue
+from retx.explaining.evidence import evidence, standing_queue
 from retx.explaining.measured import Measured
 from retx.explaining.path import path_of
 from retx.explaining.proposals import proposals
@@ -372,3 +372,31 @@ def test_a_full_cell_is_not_mended_at_the_cost_of_the_upload(tmp_path: Path) -> 
 def test_a_shallow_port_of_a_data_centre_gets_an_active_queue(tmp_path: Path) -> None:
     answer = like("datacentre", tmp_path)
     assert answer.content["fix"] in {"codel", "pie", "fq_codel", "ecn"}
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "said"),
+    [
+        ("fall-floyd", "window.congestion", "1 fast retransmit and 1 timeout by congestion"),
+        (
+            "wifi-hidden",
+            "timeout.wireless",
+            r".*; 0\.\d+ % of the packets were lost on the channel",
+        ),
+    ],
+)
+def test_the_evidence_counts_the_drops_of_cells_and_no_losses_that_a_script_makes(
+    name: str, key: str, said: str
+) -> None:
+    path = SCENARIOS / f"{name}.toml"
+    here = situation(path)
+    result = retx.run(path, tables=False, segments=False)
+    full = Situation(here.scenario, here.flow, {key: 1.0}, result.summary)
+    assert re.fullmatch(said, evidence(full, key))
+
+
+def test_the_least_queue_is_not_called_a_part_of_the_product() -> None:
+    here = situation(SCENARIOS / "wifi.toml", {"window.congestion": 1.0})
+    named = {remedy.name: remedy for remedy in remedies()}
+    texts = [change.text for change in named["queue_size"].propose(here)]
+    assert "a queue of 4 packets (more than a quarter of a product) before cell" in texts

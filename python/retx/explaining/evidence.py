@@ -207,8 +207,8 @@ def _losses(situation: Situation, kind: str, cause: str) -> str:
     if kind == "timeout":
         longest = max((row["max_backoff"] or 0 for row in rows), default=0)
         doubled = f", the timer doubled {count(longest)} times in a row" if longest > 1 else ""
-        return f"{counted}{doubled}; {lost}"
-    return f"{counted}; {lost}"
+        return f"{counted}{doubled}{lost}"
+    return f"{counted}{lost}"
 
 
 def _low_cap(situation: Situation) -> str:
@@ -227,19 +227,23 @@ _BY = {
 
 
 def _lost(situation: Situation, cause: str) -> str:
-    """Text on the share of packets lost, and on the size of the queue that dropped them."""
-    links = [row for row in map(situation.link_row, situation.path.forward) if row]
-    packets = max((row["packets_in"] for row in links), default=0)
+    """Clause on the share of packets lost, and on the size of the queue that dropped them.
+
+    Empty if no such loss was counted, as for packets that a script takes before a queue.
+    """
+    packets = max((row["packets_in"] for row in situation.forward_rows), default=0)
     policer = situation.path.policer
     in_channel = ("channel", "retry_limit", "script")
     if cause == "congestion" and policer and not situation.drops("queue"):
         part = share(situation.drops(*in_channel) / packets if packets else 0)
         return (
-            f"{part} of the packets were dropped where the policer of {policer.name} lets "
+            f"; {part} of the packets were dropped where the policer of {policer.name} lets "
             f"{rate(policer.policer_bit_s)} pass"
         )
     drops = situation.drops(*(("queue",) if cause == "congestion" else in_channel))
-    text = f"{share(drops / packets if packets else 0)} of the packets were lost"
+    if not drops:
+        return ""
+    text = f"; {share(drops / packets)} of the packets were lost"
     if cause == "congestion":
         room = (situation.path.bottleneck.value("queue") or {}).get("packets")
         product = 8 * situation.path.product_bytes / situation.path.bottleneck.packet_bits

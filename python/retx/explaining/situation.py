@@ -135,9 +135,15 @@ class Situation:
         return row["utilisation"] if row else None
 
     def drops(self, *reasons: str) -> int:
-        """Number of packets dropped for these reasons by the links that the data pass."""
-        rows = [row for row in map(self.link_row, self.path.forward) if row]
-        return sum(int(row["drops"][reason]) for row in rows for reason in reasons)
+        """Number of packets dropped for these reasons by the hops that the data pass."""
+        return sum(int(row["drops"][reason]) for row in self.forward_rows for reason in reasons)
+
+    @cached_property
+    def forward_rows(self) -> list[Mapping[str, Any]]:
+        """Rows of the links and cells that the data pass; a cell's counts all stations."""
+        links = [row for row in map(self.link_row, self.path.forward) if row]
+        names = {hop.name for hop in self.path.forward}
+        return links + [row for row in self.summary["wlans"] if row["name"] in names]
 
     @cached_property
     def queue_hop(self) -> Hop:

@@ -20,16 +20,16 @@ def _propose(situation: Situation) -> list[Change]:
         return []
     changes = []
     for part, text in PARTS:
-        packets = max(
-            LEAST_PACKETS, ceil(part * situation.path.rtt_s * hop.rate_bit_s / hop.packet_bits)
-        )
+        wanted = ceil(part * situation.path.rtt_s * hop.rate_bit_s / hop.packet_bits)
+        packets = max(LEAST_PACKETS, wanted)
+        size = f"more than {text}" if packets > wanted else text
         now = queue.get("packets")
         if now and abs(packets - now) <= NEAR * now:
             continue
         changes.append(
             Change(
                 {f"{hop.key}.queue": {"discipline": "droptail", "packets": packets}},
-                f"a queue of {packets} packets ({text}) before {situation.queue_place(hop)}",
+                f"a queue of {packets} packets ({size}) before {situation.queue_place(hop)}",
                 (
                     f"{situation.router_place(hop)}: tc qdisc replace dev DEV root pfifo "
                     f"limit {packets}",
