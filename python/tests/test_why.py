@@ -400,3 +400,40 @@ def test_the_least_queue_is_not_called_a_part_of_the_product() -> None:
     named = {remedy.name: remedy for remedy in remedies()}
     texts = [change.text for change in named["queue_size"].propose(here)]
     assert "a queue of 4 packets (more than a quarter of a product) before cell" in texts
+
+
+def path_with(queue: int, tcp: dict[str, object]) -> dict[str, object]:
+    """A download over 7 Mbit/s with a round trip of 54 ms: a product of 48 kB."""
+    link = {"name": "way", "ends": ["server", "client"], "rate": "7 Mbit/s", "delay": "26 ms"}
+    queued = {"discipline": "droptail", "packets": queue}
+    flow = {"name": "data", "from": "server", "to": "client", "tcp": "ours"}
+    bulk = {"kind": "bulk"}
+    return {
+        "duration": "20 s",
+        "stop": "duration",
+        "link": [link | {"queue": queued}],
+        "tcp": {"ours": tcp},
+        "flow": [flow | {"app": bulk}],
+    }
+
+
+def test_two_small_buffers_are_mended_together() -> None:
+    small = {"like": "sack", "send_buffer": 6360, "receive_buffer": 6220}
+    answer = retx.why(path_with(32, small))
+    gains = {row["name"]: row["gain"] for row in answer.remedies}
+    assert gains["receive_buffer"] == pytest.approx(1, abs=0.02)
+    assert gains["both_buffers"] > 5
+    assert answer.content["fix"] == "both_buffers"
+    assert "tcp_rmem" in answer.summary
+    assert "tcp_wmem" in answer.summary
+
+
+def test_a_window_of_the_product_is_tried_where_a_larger_one_would_overflow_the_queue() -> None:
+    answer = retx.why(path_with(16, {"like": "newreno", "receive_buffer": 24_000}))
+    found = next(row for row in answer.remedies if row["name"] == "receive_buffer")
+    assert "(one product)" in found["text"]
+    assert found["gain"] > 1.7
+    runs = retx.run(path_with(16, {"like": "newreno", "receive_buffer": 1 << 18}))
+    without = retx.run(path_with(16, {"like": "newreno", "receive_buffer": 24_000}))
+    rate = [it.summary["flows"][0]["goodput_bit_s"] for it in (runs, without)]
+    assert rate[0] / rate[1] < 0.9 * found["gain"]

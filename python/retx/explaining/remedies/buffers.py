@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 from retx.explaining.remedy import Change, Remedy
@@ -68,11 +69,57 @@ def _send(situation: Situation) -> list[Change]:
     return changes
 
 
+def _exact_receive(situation: Situation) -> list[Change]:
+    """A buffer of the product alone, for a queue that a larger window would overflow."""
+    wanted, key = ceil(situation.path.product_bytes), situation.tcp_key
+    now = situation.window("receive_buffer")
+    if now is None or not 0 < now < wanted < LEAST:
+        return []
+    if any(
+        situation.window(name) is not None for name in ("receive_autotuning", "advertised_window")
+    ):
+        return []
+    return [
+        Change(
+            {f"{key}.receive_buffer": wanted},
+            f"a receive buffer of {size(wanted)} (one product) at the receiver",
+            (
+                f"in the receiving program: setsockopt(fd, SOL_SOCKET, SO_RCVBUF, {wanted}) before "
+                f"connect() or listen(), with at least sysctl -w net.core.rmem_max={wanted}",
+            ),
+            size(wanted),
+        )
+    ]
+
+
+def _both(situation: Situation) -> list[Change]:
+    """Both buffers, if each alone leaves the other as the limit."""
+    send, receive = situation.window("send_buffer"), situation.window("receive_buffer")
+    product = situation.path.product_bytes
+    if send is None or receive is None or max(send, receive) >= product:
+        return []
+    of_send = {change.tag: change for change in _send(situation)}
+    return [
+        Change(
+            {**change.overrides, **of_send[change.tag].overrides},
+            f"receive and send buffers of {change.tag}",
+            (
+                f"{change.apply[0]}; {of_send[change.tag].apply[0]}",
+                *change.apply[1:],
+                *of_send[change.tag].apply[1:],
+            ),
+            change.tag,
+        )
+        for change in _receive(situation)
+        if change.tag in of_send
+    ]
+
+
 REMEDIES = (
     Remedy(
         "receive_buffer",
         ("receive_window",),
-        _receive,
+        lambda situation: [*_receive(situation), *_exact_receive(situation)],
         "Memory at the receiver; a window larger than the path's product fills the queue.",
     ),
     Remedy(
@@ -80,5 +127,11 @@ REMEDIES = (
         ("send_buffer",),
         _send,
         "Memory at the sender; data wait longer in the socket.",
+    ),
+    Remedy(
+        "both_buffers",
+        ("receive_window", "send_buffer"),
+        _both,
+        "Memory at both ends; a window larger than the path's product fills the queue.",
     ),
 )
