@@ -31,7 +31,7 @@ pub enum Needless {
     Unknown,
 }
 
-/// Evidence for needless or not.
+/// Evidence that a retransmission was needless, or that it was needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
@@ -49,8 +49,8 @@ pub enum Evidence {
     OwnTimestamp,
     /// The ACK arrived sooner than a round trip permits.
     EarlyAck,
-    /// The retransmission for an earlier gap is acknowledged together with these data, so an
-    /// earlier copy of the data had arrived.
+    /// One ACK covers these data together with the retransmission that filled an earlier gap, so an
+    /// earlier copy of these data had arrived.
     Jump,
     /// The capture is at the receiver's end, and an earlier copy had arrived there.
     ArrivedBefore,
@@ -66,7 +66,7 @@ pub enum Evidence {
     LostBetween,
 }
 
-/// Evidence of a verdict, and the frame that contains it.
+/// Evidence for a verdict, and the frame in which it was found.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Proof {
     /// Kind of evidence.
@@ -87,23 +87,24 @@ pub struct Retransmission {
     pub seq: i64,
     /// Number of payload bytes.
     pub length_bytes: u32,
-    /// The end that sent it.
+    /// Endpoint that sent it.
     pub from: String,
-    /// Mechanism.
+    /// Mechanism that sent it.
     pub kind: Kind,
     /// Number of consecutive timeouts, including this one; none unless a timeout sent it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<u32>,
-    /// Needless or not.
+    /// Verdict: needless, needed or unknown.
     pub needless: Needless,
-    /// Probability that `kind` and `needless` are both right.
+    /// Probability that `kind` and `needless` are both correct.
     pub confidence: f64,
-    /// Probability that the kind is right.
+    /// Probability that `kind` is correct.
     #[serde(skip)]
     pub kind_confidence: f64,
     /// Evidence for `needless`.
     pub proof: Proof,
-    /// True if the second capture also contains this retransmission; none with one capture.
+    /// True if the second capture also contains this retransmission; none if there is only one
+    /// capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrived: Option<bool>,
     /// Frame of the first copy of the data; none if it was not captured.
@@ -115,7 +116,7 @@ pub struct Retransmission {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// A queue overflowed.
+    /// A queue overflowed and dropped the segment.
     Congestion,
     /// The channel lost a packet.
     Wireless,
@@ -132,7 +133,8 @@ pub struct Episode {
     pub kind: &'static str,
     /// Seconds since the flow's first packet.
     pub start_s: f64,
-    /// Time at which all data sent until then were acknowledged; none if that never happened.
+    /// Time at which all data sent before the episode were acknowledged, in seconds since the
+    /// flow's first packet; none if that never happened.
     pub end_s: Option<f64>,
     /// Frame of the first retransmission.
     pub trigger: u64,
@@ -140,13 +142,13 @@ pub struct Episode {
     pub cause: Cause,
     /// Probability of congestion, given a loss; none without evidence.
     pub congestion_probability: Option<f64>,
-    /// Sentences with frames.
+    /// Sentences that name the evidence, with frame numbers.
     pub evidence: Vec<String>,
-    /// Probability that the cause is right.
+    /// Probability that `cause` is correct.
     pub confidence: f64,
-    /// Number of its retransmissions.
+    /// Number of retransmissions in the episode.
     pub retransmitted: u32,
-    /// Number of its needless retransmissions.
+    /// Number of needless retransmissions in the episode.
     pub unnecessary: u32,
 }
 
@@ -174,25 +176,25 @@ pub struct Stall {
     pub duration_s: f64,
     /// Key of `limited_by` to which this time contributes.
     pub cause: &'static str,
-    /// Frame that ends it.
+    /// Frame of the packet that ends the silence.
     pub packet: u64,
 }
 
-/// Known fault or habit of a flow, recognised from its packets.
+/// Known fault or habit, recognised from the packets of a flow.
 #[derive(Debug, Clone, Serialize)]
 pub struct Pattern {
     /// Name: `path_mtu_black_hole`, `outage`, `policer`, `standing_queue`, `zero_window`,
     /// `think_time`, `no_request`, `ecn`, `options_refused` or `options_removed`.
     pub name: &'static str,
-    /// Sentence with frames.
+    /// Sentence that names the evidence, with frame numbers.
     pub evidence: String,
     /// Frames to look at.
     pub packets: Vec<u64>,
-    /// Probability that it is right.
+    /// Probability that the pattern is correct.
     pub confidence: f64,
 }
 
-/// Seconds of one limit, divided by the cause of the loss.
+/// Seconds of one limit, split by the cause of the loss.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct ByCause {
     /// A queue overflowed.
@@ -201,7 +203,7 @@ pub struct ByCause {
     pub wireless: f64,
     /// Seconds of episodes in which nothing was lost.
     pub spurious: f64,
-    /// Share of unknown causes.
+    /// Seconds of episodes whose cause is unknown.
     pub unknown: f64,
 }
 
@@ -249,16 +251,16 @@ pub struct Flow {
     pub timer: &'static str,
     /// Seconds for each limit; their sum is the lifetime of the flow.
     pub limited_by: Limits,
-    /// Probability that no share is wrong by more than 3 points, times the part of the life whose
-    /// limit and cause are known.
+    /// Probability that no share of `limited_by` is wrong by more than 3 percentage points,
+    /// multiplied by the fraction of the life whose limit and cause are known.
     pub certainty: f64,
     /// Episodes of loss recovery of the direction with more data.
     pub episodes: Vec<Episode>,
     /// Timeouts of the larger direction.
     pub timeouts: Vec<Timeout>,
-    /// Silences.
+    /// Silences of the sender.
     pub stalls: Vec<Stall>,
-    /// Faults and habits with a name.
+    /// Known faults and habits that the packets show.
     pub patterns: Vec<Pattern>,
     /// Retransmissions of both directions.
     pub retransmissions: Vec<Retransmission>,
@@ -275,10 +277,10 @@ pub struct Flow {
     /// Number of first transmissions that passed the capture late, and thus look like
     /// retransmissions.
     pub reordered: u64,
-    /// Path between two captures; none with one capture.
+    /// Path between two captures; none if there is only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub between: Option<Between>,
-    /// Time–sequence picture; none unless requested.
+    /// Time–sequence diagram; none unless requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub picture: Option<Picture>,
 }
@@ -290,7 +292,7 @@ pub struct Capture {
     pub files: Vec<String>,
     /// Frames.
     pub packets: u64,
-    /// Faults of the capture, each once.
+    /// Faults of the capture; each kind is listed once.
     pub findings: Vec<String>,
 }
 

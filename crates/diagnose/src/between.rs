@@ -27,11 +27,11 @@ pub struct Between {
 /// Packets of one direction between two captures.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Way {
-    /// Packets that passed the first capture while the other ran.
+    /// Packets that passed the first capture while the second was running.
     pub sent: u64,
-    /// Packets that passed the other capture.
+    /// Packets that passed the second capture.
     pub arrived: u64,
-    /// Packets of these that did not reach the other capture.
+    /// Number of the packets in `sent` that did not reach the second capture.
     pub lost: u64,
     /// Lost packets with data.
     pub lost_data: u64,
@@ -41,15 +41,16 @@ pub struct Way {
     pub loss_run_mean: f64,
     /// Maximum number of consecutive losses.
     pub loss_run_max: u64,
-    /// Data missing in the other capture: they were acknowledged although it contains no copy.
+    /// Segments that the second capture missed: they were acknowledged although it contains no copy
+    /// of them.
     pub not_captured: u64,
-    /// Packets that only the other capture contains.
+    /// Packets that only the second capture contains.
     pub not_captured_before: u64,
     /// Further copies made by the network.
     pub duplicated: u64,
     /// Packets that arrived after a packet that was sent later.
     pub reordered: u64,
-    /// Longest time from the arrival of a packet to that of one that was sent before it, seconds.
+    /// Longest time by which a packet arrived after one that was sent later, seconds.
     pub late_max_s: f64,
     /// Delay above the minimum: median, seconds.
     pub queueing_median_s: f64,

@@ -3,7 +3,7 @@
 //!
 //! [`reader`] yields frames with bounded memory, [`layers`] decodes a frame down to its TCP
 //! segment, and [`packet`] contains the fields of a segment. [`flow`] follows both directions of
-//! each connection, and [`answer`] is the result.
+//! each connection, and [`answer`] contains the result.
 
 pub mod answer;
 pub mod between;

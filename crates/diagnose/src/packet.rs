@@ -13,7 +13,7 @@ pub struct End {
 }
 
 impl End {
-    /// The form of an IPv4 address.
+    /// Endpoint with an IPv4 address.
     pub fn v4(address: [u8; 4], port: u16) -> Self {
         Self { address: Ipv4Addr::from(address).to_ipv6_mapped().octets(), port }
     }

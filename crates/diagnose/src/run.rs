@@ -1,4 +1,4 @@
-//! From a file to the answer.
+//! Reading of a capture file, up to the diagnosis of its flows.
 
 use crate::answer::{Answer, Capture, Flow};
 use crate::flow::table::Flows;

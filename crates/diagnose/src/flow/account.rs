@@ -19,9 +19,9 @@ pub enum Limit {
     Bottleneck,
     /// The congestion window is still growing from its initial value.
     SlowStart,
-    /// The congestion window is small since a reduction after a loss.
+    /// The congestion window has been small since a reduction after a loss.
     Window,
-    /// The congestion window is small since a reduction because of ECN.
+    /// The congestion window has been small since a reduction because of ECN.
     EcnWindow,
     /// Fast recovery.
     Recovery,
@@ -61,7 +61,7 @@ impl Limit {
 /// Number of limits.
 const LIMITS: usize = Limit::Unknown as usize + 1;
 
-/// Nanoseconds of an episode.
+/// Nanoseconds of an episode, by limit.
 #[derive(Debug, Clone, Copy, Default)]
 struct OfEpisode {
     window: i64,
@@ -69,7 +69,7 @@ struct OfEpisode {
     timeout: i64,
 }
 
-/// The account of one direction.
+/// Account of the time of one direction, by limit.
 #[derive(Debug, Default)]
 pub struct Account {
     since_ns: i64,
@@ -84,8 +84,8 @@ pub struct Account {
     recent: VecDeque<Piece>,
 }
 
-/// Maximum number of stored intervals. They are needed to subtract time that was counted after the
-/// end of the flow's life.
+/// Maximum number of stored intervals. Time that was counted after the end of the flow's life is
+/// subtracted by means of these intervals.
 const RECENT_MAX: usize = 256;
 
 /// An interval of the account.
@@ -143,13 +143,14 @@ impl Account {
         self.paused = None;
     }
 
-    /// Adds the time that the opener's SYN took to reach the capture.
+    /// Adds `length` before the first packet: the time that the opener's SYN took to reach the
+    /// capture.
     pub fn begin_before(&mut self, length: i64) {
         self.plain[Limit::Handshake as usize] += length;
     }
 
-    /// Ends the account, at the time when all data were acknowledged, or else at `end_ns`. Returns
-    /// the time of the end.
+    /// Ends the account at the time when all data were acknowledged; if this did not happen, at
+    /// `end_ns`. Returns the time of the end.
     pub fn close(&mut self, end_ns: i64, episode: Option<usize>) -> i64 {
         if let Some((end_ns, plain, episodes)) = self.paused.take() {
             (self.since_ns, self.plain, self.episodes) = (end_ns, plain, episodes);
@@ -166,8 +167,8 @@ impl Account {
 
     /// Ends the current interval at this time, and counts it for this limit and episode.
     pub fn until(&mut self, time_ns: i64, limit: Limit, episode: Option<usize>) -> i64 {
-        // Times are estimates of those at the sender, and may decrease. The time of the account
-        // does not.
+        // Times at the sender are estimates, so a later call may have an earlier time. The time of
+        // the account never decreases.
         let length = (time_ns - self.since_ns).max(0);
         self.since_ns = self.since_ns.max(time_ns);
         if let Some(index) = episode.filter(|index| self.episodes.len() <= *index) {
@@ -184,7 +185,8 @@ impl Account {
     fn remember(&mut self, piece: Piece) {
         let key = |piece: &Piece| (piece.limit, piece.episode);
         match self.recent.back_mut() {
-            // Joining equal intervals makes the limited number of them cover more time.
+            // Consecutive intervals with equal keys are merged, so that `RECENT_MAX` intervals
+            // cover more time.
             Some(last) if key(last) == key(&piece) => last.to_ns = piece.to_ns,
             _ => {
                 self.recent.push_back(piece);
@@ -210,12 +212,12 @@ impl Account {
         length
     }
 
-    /// Time at which the present limit began.
+    /// Time at which the current limit began.
     pub fn held_ns(&self) -> i64 {
         self.changed_ns
     }
 
-    /// Time since which the limit holds.
+    /// Time of the last event; the current limit has held at least since then.
     pub fn since_ns(&self) -> i64 {
         self.since_ns
     }

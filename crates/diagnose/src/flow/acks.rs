@@ -56,15 +56,16 @@ impl Half {
         if !packet.control.any(Control::ACK) {
             return None;
         }
-        // Data may have waited in queues before the capture. They were then sent earlier, under the
-        // limit of that time.
+        // Data may have waited in queues before the capture, so they were sent earlier. The limit
+        // at the earlier time then applies to them.
         self.advance_to(now.time_ns - self.queued_ns);
         let ack = self.position(packet.ack, false);
         let is_syn = packet.control.any(Control::SYN);
         let scale = if is_syn { 0 } else { self.scale.unwrap_or(0) };
         let window = i64::from(packet.window) << scale;
         let is_known = self.scale.is_some() || is_syn;
-        // RFC 5681 §2: the window is unchanged. With SACK blocks an ACK is a duplicate anyway.
+        // RFC 5681 §2: a duplicate ACK leaves the window unchanged. An ACK with SACK blocks counts
+        // as a duplicate even if the window has changed.
         let is_duplicate = packet.payload_bytes == 0
             && !packet.control.any(Control::SYN | Control::FIN | Control::RST)
             && ack == self.passed_ack
@@ -111,7 +112,7 @@ impl Half {
         sample.map(|(ns, _)| ns)
     }
 
-    /// Records an acknowledgment for the figures of the flow.
+    /// Records an acknowledgment for the measurement of the flow.
     fn watch_ack(&mut self, packet: &Packet, (ack, window): (i64, i64), now: &Now) {
         let mut blocks = packet.options.sack.as_slice().iter();
         let blocks = std::array::from_fn(|_| {
@@ -214,7 +215,8 @@ impl Half {
             head_ns: self.board.first().map_or(i64::MAX, |span| span.last_ns),
             echoed,
         };
-        // A large ACK proves nothing if an earlier ACK may be missing, like these first data.
+        // An ACK of many segments is no evidence if these first data are missing in the capture,
+        // because an earlier ACK may be missing, too.
         if self.board.first().is_none_or(|span| span.copies == 0) {
             echo.is_jump = false;
         }
@@ -319,8 +321,8 @@ pub fn slack_ns(sender_loop: i64) -> i64 {
     (sender_loop / 2).min(LOOP_SLACK_NS)
 }
 
-/// Verdict on a retransmission from the first acknowledgment of its data: needless or not,
-/// confidence, and evidence.
+/// Verdict on a retransmission from the first acknowledgment of its data, with its confidence and
+/// its evidence.
 fn needless_evidence(
     record: &Record,
     echo: Option<&Echo>,
@@ -346,7 +348,7 @@ fn needless_evidence(
         });
     }
     // An earlier segment filled a gap and triggered this ACK. The ACK also covers the retransmitted
-    // data, so an earlier copy of them had arrived. If an ACK was lost, it can look the same.
+    // data, so an earlier copy of them had arrived. A lost ACK can cause the same observation.
     if echo.is_jump && record.time_ns >= echo.head_ns {
         return match age {
             Some(age) if age > 0 => Some((Needless::Yes, 0.97, Evidence::OlderTimestamp)),

@@ -1,4 +1,4 @@
-//! Scoreboard of one direction, as far as captured: transmissions, retransmissions and
+//! Scoreboard of one direction, as far as the capture shows it: transmissions, retransmissions and
 //! acknowledgments.
 
 use super::half::Now;
@@ -38,7 +38,7 @@ pub struct Span {
     pub start: i64,
     /// Position after the last.
     pub end: i64,
-    /// Time of the first copy; for a hole, time of the packet that revealed it.
+    /// Time of the first copy; for a hole, the time of the packet that revealed the hole.
     pub first_ns: i64,
     /// Time of the last copy.
     pub last_ns: i64,
@@ -52,15 +52,15 @@ pub struct Span {
     pub stamp: Stamp,
     /// True if a SACK block covers the span.
     pub sacked: bool,
-    /// Index of its last retransmission.
+    /// Index of the span's last retransmission; none if there was none.
     pub retransmission: Option<u32>,
     /// Bytes that the sender had sent in total, up to and including the last copy, with headers.
     pub sent_bytes: i64,
 }
 
 impl Span {
-    /// Transmission time of the copy that an acknowledgment reports; 0 if unknown. It is the last
-    /// copy, unless this is a retransmission less than a round trip ago.
+    /// Transmission time of the copy that an acknowledgment reports; 0 if unknown. That is the last
+    /// copy, unless the last copy is a retransmission that was sent less than a round trip ago.
     pub fn newest_delivered(&self, now: &Now) -> i64 {
         let is_soon = now.receiver_loop.is_some_and(|least| now.time_ns - self.last_ns < least);
         if self.copies == 0 || (self.retransmission.is_some() && is_soon) {
@@ -82,7 +82,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// Creates an empty scoreboard that begins at this position.
+    /// Creates an empty scoreboard that starts at this position.
     pub fn at(position: i64) -> Self {
         Self { spans: VecDeque::new(), start: position, end: position }
     }
@@ -100,9 +100,10 @@ impl Board {
         self.spans.push_back(span);
     }
 
-    /// Spans within a range; spans that extend beyond the range are cut at its ends.
+    /// Spans within a range. Spans that extend beyond the range are divided at its ends.
     pub fn range_mut(&mut self, start: i64, end: i64) -> impl Iterator<Item = &mut Span> {
-        // Both cuts come first, because a cut moves the indices.
+        // Both spans are divided before the indices are computed, because a division changes the
+        // indices.
         self.cut(start);
         self.cut(end);
         let from = self.index(start);
@@ -136,7 +137,7 @@ impl Board {
         }
     }
 
-    /// Removes and returns the first span, cut at the cumulative acknowledgment `ack`.
+    /// Removes and returns the first span, up to the cumulative acknowledgment `ack`.
     pub fn pop_acked(&mut self, ack: i64) -> Option<Span> {
         let first = self.spans.front()?;
         if first.start >= ack {
@@ -160,8 +161,8 @@ impl Board {
         self.spans.iter().any(|span| span.copies == 0)
     }
 
-    /// Discards everything before a position, which was acknowledged although its data were not
-    /// captured.
+    /// Discards all spans before a position that was acknowledged although the data before it were
+    /// not captured.
     pub fn skip_to(&mut self, position: i64) {
         self.start = self.start.max(position);
         if position > self.end {

@@ -1,26 +1,27 @@
-//! Bound of the window: a send buffer, or a clamp of the congestion window, which look the same.
+//! Detection of a bound on the bytes in flight: a send buffer, or a clamp of the congestion window.
+//! A capture does not distinguish the two.
 //!
 //! *Rule.* A congestion window that was never reduced grows as long as the sender uses all of it:
 //! by the acknowledged bytes in slow start, and by half a segment per round trip or more after an
 //! early exit from slow start. If the bytes in flight return to the same maximum for
 //! [`ROUNDS_MIN`] rounds, and do not exceed it, something else bounds them.
 //!
-//! *What it leaves out.* After a reduction, CUBIC keeps its window nearly constant for seconds, and
-//! a sender that paces its segments may keep it constant for good: both stay with the congestion
-//! window. A send buffer that holds no whole number of segments ends in a short one, which looks
-//! like an application without more data.
+//! *Limitations.* After a reduction, CUBIC keeps its window nearly constant for seconds, and a
+//! sender that paces its segments may keep it constant permanently. In both cases the congestion
+//! window remains the limit. If the size of a send buffer is not a multiple of the segment size,
+//! the last segment is short. The sender then looks like one whose application has no more data.
 
-/// Number of rounds without growth from which the window is bound. In as many round trips, a window
-/// that grows by half a segment each grows by four segments.
+/// Number of rounds without growth after which a buffer or a clamp counts as the limit. In as many
+/// round trips, a window that grows by half a segment per round trip grows by four segments.
 const ROUNDS_MIN: u32 = 8;
 
-/// Period between two growths of the bytes in flight.
+/// Number of a period between two increases of the maximum number of bytes in flight.
 pub type Period = u32;
 
-/// Growth of the bytes in flight.
+/// Growth of the maximum number of bytes in flight.
 #[derive(Debug, Default)]
 pub struct Bound {
-    /// Maximum so far, bytes.
+    /// Maximum number of bytes in flight so far.
     largest: i64,
     /// Number of the current period, from 0.
     period: Period,
@@ -30,7 +31,7 @@ pub struct Bound {
     rounds: u32,
     /// True if the flight has returned to its maximum in the current round.
     is_used: bool,
-    /// Periods in which the window was bound.
+    /// Periods in which a buffer or a clamp was the limit.
     bound: Vec<Period>,
 }
 
@@ -40,7 +41,7 @@ impl Bound {
         self.period
     }
 
-    /// Periods in which the window was bound, in order.
+    /// Periods in which a buffer or a clamp was the limit, in ascending order.
     pub fn periods(&self) -> &[Period] {
         &self.bound
     }
@@ -65,7 +66,8 @@ impl Bound {
         }
     }
 
-    /// Begins a period at position `end`: the window has grown, or may not have been used.
+    /// Begins a period at position `end`: the window has grown, or the sender may not have used all
+    /// of it.
     pub fn begin_period(&mut self, end: i64) {
         self.period += 1;
         (self.rounds, self.is_used, self.round_end) = (0, false, end);

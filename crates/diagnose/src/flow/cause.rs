@@ -1,17 +1,19 @@
 //! Cause of a loss (congestion or the channel), judged by the RTT just before it.
 //!
 //! A queue that overflows is full, so the RTT is near its largest; a channel loses packets at any
-//! RTT. The likelihood of the RTT is compared under both causes. For congestion it is given by
-//! `OVERFLOW`, for channel losses by how often the flow has such an RTT. A flow with a constant
-//! RTT, or with an RTT always near its maximum, gives little or no evidence.
+//! RTT. The likelihood of the RTT is compared under both causes. Under congestion the likelihood is
+//! given by `OVERFLOW`, under a loss of the channel by the fraction of the flow's RTTs that are
+//! similar. A flow with a constant RTT, or with an RTT always near its maximum, gives little or no
+//! evidence.
 //!
 //! Two more observations are used. A queue fills until it overflows, so under congestion the RTT
-//! before the loss is the largest since the previous episode. And a window that exceeds the path
-//! loses several segments at once more often than most channels do.
+//! before the loss is the largest since the previous episode. And a window that exceeds the
+//! capacity of the path causes the loss of several segments at once more often than most channels
+//! do.
 //!
-//! Channel losses occur at random intervals. A window that grows until the same queue or policer is
-//! full loses packets at regular intervals. This holds even if other flows keep the RTT constant,
-//! or if the queue is too short to be visible.
+//! Channel losses occur at random intervals. A window that repeatedly grows until the same queue is
+//! full, or the same policer drops, causes losses at regular intervals. This holds even if other
+//! flows keep the RTT constant, or if the queue is too short to be visible.
 
 /// Number of bins of the histogram, each 2 % wider than the previous one, from 10 µs.
 const BINS: usize = 900;
@@ -25,19 +27,20 @@ const EDGES: [f64; 3] = [0.5, 0.8, 0.95];
 const OVERFLOW: [f64; 4] = [0.11, 0.03, 0.10, 0.76];
 /// Minimum number of RTT samples for a judgment.
 const SAMPLES_MIN: u32 = 20;
-/// Minimum range of the RTT, as a fraction of the least RTT. A smaller range reveals no queue.
+/// Minimum difference between the largest and the least RTT, as a fraction of the least RTT. A
+/// smaller difference reveals no queue.
 const RANGE_MIN: f64 = 0.05;
 /// Probability of congestion if the RTT reveals no queue.
 const WITHOUT_QUEUE: f64 = 0.12;
 /// Number of samples whose minimum is used as the RTT before a loss. The minimum is used because
 /// delayed acknowledgments lengthen some samples, in particular the one before a loss: the receiver
-/// waits for the segment that is lost.
+/// waits for the segment that was lost.
 const RECENT: usize = 3;
 
 /// Constant term of the log odds of congestion. This term and the next three weights are rounded
-/// results of a logistic regression. Its data are 2,785 episodes of 657 simulated flows with
-/// random, bursty and timed losses, outages, and queues of their own or shared; both causes have
-/// equal weight.
+/// results of a logistic regression over 2,785 episodes of 657 simulated flows. The flows had
+/// random, bursty and timed losses, outages, and queues that were shared or not. Both causes have
+/// equal weight in the regression.
 const OFFSET: f64 = -2.0;
 /// Weight of the log odds that follow from the RTT before the loss.
 const BY_RTT: f64 = 0.5;
@@ -50,21 +53,22 @@ const LOST_MAX: u32 = 8;
 /// Minimum number of RTT samples since the previous episode to compute this rank.
 const RANKED_MIN: u32 = 5;
 
-/// Number of iterations to estimate the share of overflows.
+/// Number of iterations in which the share of overflows among the losses is estimated.
 const ROUNDS: usize = 20;
-/// Bounds of the share of overflows. Weak evidence in many losses does not add up to certainty,
-/// because the same unmodelled reasons (other flows, policers, queues too short to be visible) may
-/// apply to all of them.
+/// Bounds of the estimated share of overflows among the losses. Weak evidence in many losses does
+/// not add up to certainty, because the same unmodelled reasons (other flows, policers, queues too
+/// short to be visible) may apply to all of them.
 const SHARES: (f64, f64) = (0.1, 0.9);
 
 /// Minimum number of intervals between losses for a judgment of their regularity.
 const INTERVALS_MIN: usize = 8;
 /// Losses count as regular if the standard deviation of their intervals, divided by the mean, is
 /// less than this. In simulations this ratio was 0.23 to 1.28 with random losses, and 0 to 0.53
-/// with a shared or short queue or a policer. So 12 of 101 flows with random losses counted as
-/// regular (recoveries separate their losses), and five of the ten other flows.
+/// with a shared or short queue or a policer. With this limit, 12 of 101 flows with random losses
+/// counted as regular (because a recovery separates successive losses), and 5 of the 10 other
+/// flows.
 const REGULAR: f64 = 0.45;
-/// Likelihood ratio of congestion for regular losses: 5/10 against 12/101 of those flows.
+/// Likelihood ratio of congestion for regular losses: 5/10 divided by 12/101, from the flows above.
 const REGULAR_RATIO: f64 = 4.0;
 /// Least probability of congestion for regular losses, chosen so that they are never attributed to
 /// the channel. Without a visible queue their cause remains undecided.
@@ -95,8 +99,8 @@ pub struct Judgment {
 }
 
 impl Judgment {
-    /// Combines this judgment with the rank of the RTT since the previous episode, and with the
-    /// number of segments lost.
+    /// Combines this judgment with the rank of the RTT among those since the previous episode, and
+    /// with the number of segments lost.
     pub fn with(self, rank: Option<f64>, lost: u32) -> Self {
         let by_rtt = (self.congestion / (1.0 - self.congestion)).ln();
         // A number of lost segments above this maximum may also be due to an outage, so it is no
@@ -107,9 +111,10 @@ impl Judgment {
     }
 }
 
-/// Adjusts the probabilities to all losses of the flow: if most of them occur at any RTT, the few
-/// at a large RTT are less likely to be overflows. The share of overflows is estimated together
-/// with the probabilities (expectation–maximisation). `times_ns` are the times of the losses.
+/// Adjusts the probabilities in view of all losses of the flow: if most losses occurred at small
+/// RTTs as well, the few at a large RTT are less likely to be overflows. The share of overflows is
+/// estimated together with the probabilities (expectation–maximisation). `times_ns` are the times
+/// of the losses.
 pub fn weigh(judgments: &mut [Option<Judgment>], times_ns: &[i64]) {
     let (ratio, least) =
         if are_regular(times_ns) { (REGULAR_RATIO, REGULAR_MIN) } else { (1.0, 0.0) };
@@ -130,8 +135,8 @@ pub fn weigh(judgments: &mut [Option<Judgment>], times_ns: &[i64]) {
     }
 }
 
-/// True if losses at these times come at regular intervals. The first interval does not count:
-/// slow start ends with it.
+/// True if losses at these times come at regular intervals. The first interval does not count,
+/// because slow start ends in it.
 fn are_regular(times_ns: &[i64]) -> bool {
     let gaps = times_ns.windows(2).skip(1).map(|pair| (pair[1] - pair[0]) as f64);
     let gaps: Vec<f64> = gaps.collect();
@@ -156,7 +161,8 @@ impl Rtts {
         }
         self.recent[self.count as usize % RECENT] = ns;
         self.count += 1;
-        // The histogram contains minima, because a loss is judged by such a minimum, too.
+        // The histogram contains minima of several samples, because a loss is judged by such a
+        // minimum as well.
         let now = bin(self.current_ns());
         self.bins[now] += 1;
         self.since[now] += 1;
@@ -215,7 +221,7 @@ impl Rtts {
         (self.count >= SAMPLES_MIN).then(|| [at(0), at(self.count / 2)])
     }
 
-    /// Bin of the sample of this rank.
+    /// Bin of the sample with this rank.
     fn quantile(&self, rank: u32) -> usize {
         let mut sum = 0;
         let reached = |count: &u32| {

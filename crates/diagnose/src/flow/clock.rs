@@ -3,7 +3,8 @@
 
 /// Lengths of timestamp ticks that senders use, in nanoseconds.
 const TICKS_NS: [i64; 4] = [1_000_000, 1_000, 4_000_000, 10_000_000];
-/// Relative tolerances within which a measured tick counts as a known one: at first, and later.
+/// Relative tolerances within which a measured tick counts as one of these lengths: for the first
+/// estimate, and for the second.
 const TOLERANCES: [f64; 2] = [0.25, 0.05];
 /// Observation times required for the first and for the second estimate of the tick.
 const LEAST_NS: [i64; 2] = [15_000_000, 5_000_000_000];
@@ -15,8 +16,8 @@ const ROUNDED_NS: i64 = 100_000_000;
 pub struct Clock {
     first: Option<(u32, i64)>,
     tick_ns: Option<i64>,
-    /// Least measured time per tick so far. The least is used because queues mostly lengthen the
-    /// measured time.
+    /// Least measured time per tick so far. The minimum is used because a growing queue lengthens
+    /// the measured time.
     each_ns: Option<f64>,
     /// Least time from the tick of a packet to its capture, relative to the first packet.
     offset_ns: i64,
@@ -51,7 +52,7 @@ impl Clock {
         let Some(tick_ns) = self.tick_ns else { return time_ns };
         let ideal = first_ns + ticks * tick_ns;
         self.offset_ns = self.offset_ns.min(time_ns - ideal);
-        // Two packets with the same tick were sent up to one tick apart.
+        // Two packets with the same timestamp may have been sent up to one tick apart.
         time_ns.min(ideal + self.offset_ns + tick_ns)
     }
 }

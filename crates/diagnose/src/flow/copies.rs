@@ -4,7 +4,7 @@ use crate::packet::Packet;
 
 /// Number of previous packets of a direction that are compared with a new one.
 const RECENT: usize = 32;
-/// Maximum time between two copies that the capture made.
+/// Maximum time between two copies of a packet that the capture recorded twice.
 const COPY_NS: i64 = 1_000_000;
 /// Maximum delay of a copy whose TTL or lower headers differ, because it took a detour through
 /// another network.
@@ -18,7 +18,7 @@ const BARE_COPY_NS: i64 = 50_000;
 pub struct Copies {
     recent: Vec<Packet>,
     next: usize,
-    /// Copies found.
+    /// Number of copies found.
     pub count: u64,
 }
 
@@ -53,7 +53,7 @@ fn is_copy(earlier: &Packet, packet: &Packet) -> bool {
         return false;
     }
     if packet.seq_len() == 0 && !counted && !other_link {
-        // Duplicate ACKs are equal, too.
+        // Duplicate ACKs of the receiver are equal, too, and are no copies.
         return false;
     }
     counted || other_link || elapsed <= BARE_COPY_NS

@@ -23,9 +23,9 @@ impl Ecn {
         }
     }
 
-    /// Handles data that pass the capture. Returns true if they show that the sender has reduced
-    /// its window because of an ECN-Echo. Senders also set CWR after a reduction in fast recovery
-    /// (`tcp_init_cwnd_reduction`); `is_open` is false for such data.
+    /// Handles data that pass the capture. Returns true if their CWR bit shows that the sender has
+    /// reduced its window because of an ECN-Echo. Senders also set CWR after a reduction in fast
+    /// recovery (`tcp_init_cwnd_reduction`); `is_open` is false for such data.
     pub fn is_reduced(&mut self, packet: &Packet, is_open: bool) -> bool {
         if !packet.control.any(Control::CWR) || packet.control.any(Control::SYN) {
             return false;

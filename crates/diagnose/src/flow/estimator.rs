@@ -64,8 +64,8 @@ impl Estimator {
         }
     }
 
-    /// Compares the profiles' predictions with a timeout that is the first in its series and came
-    /// after a silence of `waited_ns`.
+    /// Compares the profiles' predictions with a timeout that came after a silence of `waited_ns`.
+    /// The timeout must be the first of its series, so that there is no backoff.
     pub fn learn(&mut self, waited_ns: i64) {
         // Before the first RTT sample the profiles cannot be distinguished.
         if self.samples == 0 || waited_ns <= 0 {
@@ -73,7 +73,8 @@ impl Estimator {
         }
         for profile in &mut self.profiles {
             let predicted = profile.state.rto(&WINDOW).as_nanos().max(1) as f64;
-            // With the logarithm, twice the true time is as wrong a prediction as half of it.
+            // With the logarithm, a prediction of twice the true time has the same error as one of
+            // half the true time.
             profile.error += (waited_ns as f64 / predicted).ln().abs();
         }
         let best = (0..self.profiles.len())

@@ -15,20 +15,20 @@ const NS: f64 = 1e-9;
 /// share of the whole round trip.
 const AT_END: f64 = 0.12;
 
-/// Probability that the kind of a retransmission is right, at the receiver's end and without SACK
-/// blocks.
+/// Probability that the inferred kind of a retransmission is correct, for a capture at the
+/// receiver's end and a flow without SACK blocks.
 const RECEIVER_WITHOUT_SACK: f64 = 0.5;
-/// Probability that the kind is right, in the middle of the path and without SACK blocks.
+/// The same probability for a capture in the middle of the path, without SACK blocks.
 const MIDDLE_WITHOUT_SACK: f64 = 0.7;
-/// Probability that the inferred kind of a retransmission after a timeout is correct, at the
-/// receiver's end and with timestamps. Rounded from 61 of 91 retransmissions in the random flows
-/// 1000–1199, 3000–3199 and 5000–5199 of `tools/diagnose_truth.py`.
+/// Probability that a retransmission whose inferred kind is a timeout was sent by one, for a
+/// capture at the receiver's end and a flow with timestamps. Rounded from 61 of 91 retransmissions
+/// in the random flows 1000–1199, 3000–3199 and 5000–5199 of `tools/diagnose_truth.py`.
 const RECEIVER_TIMEOUT: f64 = 0.7;
 /// Number of round trips within which two episodes count as recovery from the same losses (a
 /// convention).
 const SAME_RTTS: i64 = 2;
-/// Maximum of the reported confidence in congestion as a cause: the precision of this verdict
-/// (tools/diagnose_truth.py).
+/// Maximum of the reported confidence in congestion as a cause. The value is the measured fraction
+/// of these verdicts that are correct (tools/diagnose_truth.py).
 const CONGESTION_MAX: f64 = 0.8;
 /// Congestion is named as the cause only if its estimated probability is at least this. The
 /// confidence that is then reported is limited by `CONGESTION_MAX`.
@@ -62,7 +62,7 @@ fn place(sender: &Loop, receiver: &Loop) -> &'static str {
 }
 
 /// Probability that no share is wrong by more than 3 percentage points, measured by
-/// tools/diagnose_truth.py on the flows 1000–1199, 2000–2199, 3000–3199 and 4000–4199.
+/// tools/diagnose_truth.py on its random flows 1000–1199, 2000–2199, 3000–3199 and 4000–4199.
 fn shares_certainty(place: &str, has_timestamps: bool) -> f64 {
     match (place, has_timestamps) {
         ("sender", _) => 0.88,
@@ -73,9 +73,10 @@ fn shares_certainty(place: &str, has_timestamps: bool) -> f64 {
 }
 
 impl Flow {
-    /// Time from the start of the flow's life to the passage of its first packet at the capture. It
-    /// is the time that the opener's SYN took to reach the capture, minus the time from the data's
-    /// sender to the capture, because all times of the account are late by the latter.
+    /// Time from the start of the flow's life to the passage of its first packet at the capture.
+    /// The result is the time that the opener's SYN took to reach the capture, minus the time from
+    /// the data's sender to the capture, because all times in the account are late by this second
+    /// time.
     fn before_ns(&self, sender: usize) -> i64 {
         let opener = match self.syn_ns {
             [Some(one), Some(other)] => usize::from(other < one),
@@ -111,7 +112,8 @@ impl Flow {
         })
     }
 
-    /// Index of the side that sent more data, and true if the packets of one direction are missing.
+    /// Index of the side that sent more data; and true if the capture contains packets of only one
+    /// direction.
     fn data_side(&self) -> (usize, bool) {
         let missing = [self.halves[0].not_captured, self.halves[1].not_captured];
         let is_unseen = self.payload == [0; 2] && missing != [0; 2];

@@ -33,7 +33,7 @@ pub struct Now {
     pub packet: u64,
     /// Least time from the capture to the sender and back.
     pub sender_loop: Option<i64>,
-    /// Minimum time from the capture to the receiver and back.
+    /// Least time from the capture to the receiver and back.
     pub receiver_loop: Option<i64>,
 }
 
@@ -82,10 +82,10 @@ pub struct EpisodeRecord {
     pub is_undone: bool,
 }
 
-/// Timeout, with the index of its retransmission, the time waited, and the predicted RTO.
+/// Expiry of the sender's retransmission timer.
 #[derive(Debug, Clone, Copy)]
 pub struct TimeoutRecord {
-    /// Retransmission.
+    /// Index of the retransmission.
     pub index: u32,
     /// Time since the timer was set.
     pub waited_ns: i64,
@@ -175,7 +175,7 @@ pub struct Half {
     /// Intervals since data were last sent.
     pub(super) tail: Vec<Tail>,
     pub(super) ids: Identification,
-    /// Place of the current packet in the order of sending.
+    /// Evidence for the place of the current packet in the order of sending.
     pub(super) stamp: Stamp,
     /// Evidence of known faults and habits.
     pub(super) evidences: Evidences,
@@ -188,7 +188,8 @@ pub struct Half {
 }
 
 impl Half {
-    /// Position of a sequence number, unwrapped next to the highest position sent.
+    /// Position of a sequence number; of the possible ones, that nearest to the highest position
+    /// sent.
     pub fn position(&mut self, seq: u32, is_syn: bool) -> i64 {
         let origin = *self.origin.get_or_insert_with(|| {
             let first = i64::from(!is_syn);
@@ -196,8 +197,8 @@ impl Half {
             (self.passed_ack, self.sender.una) = (first, first);
             seq.wrapping_sub(first as u32)
         });
-        // The sequence number wraps. Of all positions that it may stand for, the one nearest to the
-        // highest position sent is chosen.
+        // Sequence numbers wrap, so one number stands for many positions. The one nearest to the
+        // highest position sent is correct.
         let near = self.board.end;
         near + i64::from(seq.wrapping_sub(origin.wrapping_add(near as u32)) as i32)
     }

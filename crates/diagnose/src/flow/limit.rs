@@ -22,7 +22,7 @@ const HELD_MAX: usize = 64;
 
 /// A sender that sends nothing for RTT/`PAUSE_MIN` after an acknowledgment had no data to send.
 const PAUSE_MIN: i64 = 8;
-/// Lower bound of this time.
+/// Lower bound of the time RTT/`PAUSE_MIN`.
 const PAUSE_MIN_NS: i64 = 2_000_000;
 
 /// Longest time that a host takes to send the data that an acknowledgment releases. The value is a
@@ -39,7 +39,8 @@ pub struct Held {
     due_ns: i64,
 }
 
-/// True if an acknowledgment would end this limit.
+/// True if an acknowledgment would end this limit, so that a delayed acknowledgment may be the
+/// reason of waiting.
 const fn may_wait(limit: Limit) -> bool {
     matches!(limit, Limit::Window | Limit::EcnWindow | Limit::SlowStart | Limit::Recovery)
 }
@@ -65,7 +66,8 @@ impl Half {
         if self.payload_end > 0 && ack.ack >= self.payload_end {
             self.finish_payload(ack);
         }
-        // Data captured soon after this acknowledgment may have been sent before it took effect.
+        // Data that pass the capture soon after this acknowledgment took effect may have been sent
+        // before.
         self.before_ack = (ack.effective_ns, self.account.limit());
         self.pass(ack.effective_ns, self.account.limit());
         if let Some(episode) = self.episodes.last_mut()
@@ -177,15 +179,16 @@ impl Half {
         if otherwise == Limit::SlowStart && !self.fills_peer_window() {
             period = self.bound.period();
         } else if otherwise != Limit::Application {
-            // Once everything is acknowledged, a pause tells whether the application is the limit.
+            // The application is excluded: with nothing in flight it is the limit only
+            // provisionally, until a pause shows whether it really is.
             self.bound.begin_period(self.board.end);
         }
         self.decision = Decision { limit, otherwise, flight, period };
     }
 
-    /// Reassigns times at the end of the flow: those at which the bottleneck was filled, by the
-    /// final estimate of the path's bandwidth-delay product, and those at which a send buffer or a
-    /// clamp bounded the window.
+    /// Reassigns times at the end of the flow. The bottleneck was the limit where the bytes in
+    /// flight reached the final estimate of the path's bandwidth-delay product; in other periods a
+    /// send buffer or a clamp of the window may have been.
     pub(super) fn correct_limits(&mut self) {
         let weighing = std::mem::take(&mut self.weighing);
         let product = self.path.bandwidth_delay_bytes().filter(|_| self.run.is_none());
@@ -203,8 +206,8 @@ impl Half {
         let limit = self.account.limit();
         while let Some(held) = self.held.front().copied().filter(|held| held.end <= ack.ack) {
             self.held.pop_front();
-            // Only time under the present limit can be moved: an acknowledgment sent after the last
-            // change of the limit arrives half a round trip later at the earliest.
+            // Only the time since the current limit began can be reassigned. An acknowledgment that
+            // was sent after that time takes at least half a round trip to arrive.
             let from_ns = held.due_ns.max(self.account.held_ns() + least / 2);
             let length = ack.effective_ns - from_ns;
             // If more data have been sent since, another acknowledgment released them, and the
@@ -355,7 +358,7 @@ impl Half {
         self.sender.window.is_some_and(|window| flight + self.room() > window)
     }
 
-    /// Limit of the sender, given whether the bottleneck is filled.
+    /// Limit of the sender; `is_filled` is true if the window keeps the bottleneck busy.
     fn limit(&self, is_filled: bool) -> Limit {
         let flight = self.board.end - self.sender.una;
         let product = self.path.bandwidth_delay_bytes();

@@ -40,7 +40,7 @@ const ECHOES_MAX: usize = 256;
 #[derive(Debug, Default)]
 struct Loop {
     least_ns: Option<i64>,
-    /// The newest sample, from an echo.
+    /// The newest sample, from the echo of a timestamp.
     recent_ns: Option<i64>,
     /// Timestamp values that this endpoint has not echoed yet, each with the time of its first
     /// packet.
@@ -82,8 +82,8 @@ impl Loop {
     }
 }
 
-/// If the round trip to the sender is shorter than this, capture times are more precise than
-/// timestamps with ticks of a millisecond.
+/// If the round trip between the capture and the sender is shorter than this, capture times are
+/// more precise than timestamps with ticks of a millisecond.
 const QUEUED_NS: i64 = 3_000_000;
 
 /// TCP connection in a capture.
@@ -109,7 +109,7 @@ pub struct Flow {
     is_over: bool,
     fins: [bool; 2],
     payload: [i64; 2],
-    /// Recorders of the picture, if it is requested.
+    /// Recorders of the time–sequence diagram, if it is requested.
     recorders: Option<Box<[Recorder; 2]>>,
 }
 

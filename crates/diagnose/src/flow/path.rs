@@ -7,8 +7,8 @@
 //!
 //! The minimum round trip is that of a full segment: a SYN is shorter, and the second of two
 //! segments that were sent together waits for the first. If the receiver acknowledges every second
-//! segment, one segment is added to the product, because the first of two waits for the second
-//! (docs/decisions/0018).
+//! segment, one segment is added to the product, because the first of two segments waits for the
+//! second (docs/decisions/0018).
 
 /// Number of bins of the histogram, each 5 % wider than the previous one.
 const BINS: usize = 360;
@@ -62,14 +62,14 @@ struct RoundTrips {
     /// Least time from the first of several segments to their common acknowledgment, and the number
     /// of segments after the first.
     several: Option<(i64, i64)>,
-    /// Numbers of acknowledgments of one segment, and of several.
+    /// Number of acknowledgments of one segment, and number of acknowledgments of several.
     counts: [u32; 2],
 }
 
 /// An acknowledgment of full segments.
 #[derive(Debug, Clone, Copy)]
 pub struct Acknowledged {
-    /// Payload of each.
+    /// Payload of each segment.
     pub segment: i64,
     /// Number of segments.
     pub segments: i64,
@@ -135,7 +135,7 @@ impl Path {
         let gap = last.map_or(0, |last| time_ns - last);
         let is_apart = gap >= rtt_ns / ARRIVALS_MIN;
         self.arrived[usize::from(is_apart)] += bytes as f32;
-        // Over a slow link all data arrive with large gaps, so these are used as well.
+        // Over a slow link all data arrive with large gaps, so these gaps are used as well.
         let is_slow = self.arrived[0] * BURSTS_MIN < self.arrived[1];
         if !is_apart || (is_slow && gap < rtt_ns) {
             self.add(bytes, gap);
@@ -157,7 +157,7 @@ impl Path {
         let bin = bin.clamp(1, BINS - 2);
         self.bytes[bin] += bytes as f32;
         self.seconds[bin] += gap as f32 * 1e-9;
-        // The sums of only these three bins and their neighbours have changed.
+        // Only the sums around these three bins have changed.
         for near in bin - 1..=bin + 1 {
             if self.weight(near) > self.weight(self.best) {
                 self.best = near;

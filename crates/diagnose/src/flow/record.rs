@@ -19,7 +19,7 @@ pub struct Record {
     pub length_bytes: u32,
     /// Timestamp value.
     pub value: Option<u32>,
-    /// Order of sending.
+    /// Evidence for its place in the order of sending.
     pub stamp: Stamp,
     /// Timestamp value of the previous copy.
     pub previous_value: Option<u32>,
@@ -27,13 +27,13 @@ pub struct Record {
     pub kind: Kind,
     /// Timeouts in a row.
     pub number: u32,
-    /// Probability that the kind is right.
+    /// Probability that `kind` is correct.
     pub kind_confidence: f64,
     /// Frame of the first copy of the data; none if it was not captured.
     pub original: Option<u64>,
     /// Needless, needed or unknown.
     pub needless: Needless,
-    /// Probability that `needless` is right.
+    /// Probability that `needless` is correct.
     pub confidence: f64,
     /// Evidence.
     pub proof: Proof,
@@ -46,7 +46,7 @@ pub struct Record {
     pub sender_knows: Option<u64>,
     /// Previous retransmission of the same data.
     pub before: Option<u32>,
-    /// True once acknowledged.
+    /// True once its data are acknowledged.
     pub is_acked: bool,
 }
 
@@ -69,7 +69,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// Adds one; returns its index.
+    /// Adds a retransmission; returns its index.
     pub fn push(&mut self, record: Record) -> u32 {
         let index = self.all.len() as u32;
         self.by_start.insert(record.start, index);
@@ -77,12 +77,12 @@ impl Records {
         index
     }
 
-    /// Index of the last retransmission that begins here.
+    /// Index of the last retransmission that begins at `start`.
     pub fn index_at(&self, start: i64) -> Option<u32> {
         self.by_start.get(&start).copied()
     }
 
-    /// The last retransmission that begins here.
+    /// The last retransmission that begins at `start`.
     pub fn last_at(&self, start: i64) -> Option<&Record> {
         self.index_at(start).map(|index| &self.all[index as usize])
     }

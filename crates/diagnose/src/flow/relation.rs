@@ -3,19 +3,19 @@
 use super::board::{Span, Stamp};
 use super::half::{Half, Now};
 
-/// If at least this number of packets is missing before the first retransmission, they count as
-/// lost new data.
+/// If at least this number of packets is missing before the first retransmission, they count as new
+/// data that were lost before the capture.
 const TAIL_MIN: i64 = 3;
 /// Largest TCP payload of an Ethernet frame: 1500 bytes without the IP and TCP headers.
 const SEGMENT_MAX: u32 = 1_460;
-/// Maximum time by which data may be captured after their own acknowledgment, or a round trip if
-/// that is longer.
+/// Maximum time by which data may be captured after their own acknowledgment. If the round trip is
+/// longer, it is the maximum instead.
 const SKIPPED_MIN_NS: i64 = 1_000_000;
 /// The capture counts as near the sender if the round trip to the receiver is at least this number
 /// of times as long as that to the sender.
 const NEAR: i64 = 8;
-/// The IP identification counts as a counter of this connection alone after at least this number of
-/// pauses in which no other packet used a number.
+/// Minimum number of pauses in which no other packet used a number of the IP identification. After
+/// them, it counts as a counter of this connection alone.
 const PAUSES_MIN: u32 = 3;
 /// Longest payload on the wire. Longer ones were merged by a network card or a kernel.
 const SUPER_BYTES: i64 = 9_000;
@@ -25,7 +25,7 @@ const SUPER_BYTES: i64 = 9_000;
 pub(super) enum Relation {
     /// All data are new and follow the previous ones.
     New,
-    /// Original that other packets overtook.
+    /// Original that packets sent later have overtaken.
     Late,
     /// A copy made by the network.
     Copied,
@@ -53,7 +53,7 @@ pub(super) struct Identification {
 
 impl Identification {
     pub(super) fn next(&mut self, id: u16, length: u32, now: &Now) -> Option<u16> {
-        // If a network card splits a packet, each of its segments takes a number.
+        // If a network card splits a packet, each of the segments takes a number of its own.
         let taken =
             std::mem::replace(&mut self.segments, length.div_ceil(SEGMENT_MAX).max(1) as u16);
         let step = id.wrapping_sub(self.last);
@@ -85,8 +85,8 @@ impl Identification {
 
 impl Half {
     /// Appends a hole for data that were lost before the capture, as skipped numbers of the IP
-    /// identification show. There are two cases: the numbers are skipped although this packet
-    /// directly continues the captured data, or several are skipped between the newest data and the
+    /// identification show. There are two cases: numbers are skipped although this packet directly
+    /// continues the captured data, or several numbers are skipped between the newest data and the
     /// first retransmission.
     pub(super) fn hidden(&mut self, start: i64, now: &Now, stamp: Stamp) {
         let lost = i64::from(self.ids.skipped);

@@ -108,7 +108,7 @@ impl Half {
         }
     }
 
-    /// Adds a retransmission, with the evidence available at this time.
+    /// Adds a retransmission to the records, with the evidence available at this time.
     pub(super) fn note(
         &mut self,
         packet: &Packet,

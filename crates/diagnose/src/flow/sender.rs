@@ -1,9 +1,9 @@
 //! Model of the sender, inferred from its packets and from the acknowledgments that reach it:
 //! timers, duplicate ACKs, and the current episode of loss recovery.
 //!
-//! Between the capture and the sender lies a round trip. An acknowledgment that passes the capture
-//! reaches the sender after half of it, and the data that it releases pass the capture after the
-//! whole of it. Until then the acknowledgment waits in `coming`.
+//! An acknowledgment reaches the sender half a round trip (between capture and sender) after it
+//! passes the capture, and the data that it releases pass the capture another half round trip
+//! later. Until then the acknowledgment waits in `coming`.
 
 mod classify;
 mod recovery;
@@ -17,14 +17,14 @@ use std::collections::VecDeque;
 const SILENCE_MIN_NS: i64 = 4_000_000;
 /// A silence longer than this and than 1.5 RTTs can only have been ended by a timer.
 const SILENT_NS: i64 = 200_000_000;
-/// Maximum number of acknowledgments in flight to the sender. If there are more, the oldest takes
-/// effect early.
+/// Maximum number of acknowledgments in flight to the sender. If there are more, the oldest one
+/// takes effect early.
 const COMING_MAX: usize = 1 << 12;
 
 /// Number of duplicate acknowledgments that begins fast recovery (RFC 5681 §3.2).
 const THRESHOLD: u32 = 3;
 
-/// Gaps that are remembered.
+/// Maximum number of stored gaps.
 const DOUBTS_MAX: usize = 64;
 /// Longest time that a sender takes to respond to an acknowledgment.
 const AT_ONCE_NS: i64 = 1_000_000;
@@ -95,11 +95,11 @@ pub struct Verdict {
     pub kind: Kind,
     /// Number of consecutive timeouts, which is the backoff.
     pub number: u32,
-    /// Probability that the kind is right.
+    /// Probability that `kind` is correct.
     pub confidence: f64,
     /// True for the first retransmission of an episode.
     pub begins: bool,
-    /// Time waited for the timer.
+    /// Time since the timer was set.
     pub waited_ns: i64,
     /// RTO predicted, backoff included.
     pub rto_ns: i64,
@@ -164,8 +164,8 @@ pub struct Sender {
     /// True once the sender has sent Linux's initial window before the first acknowledgment.
     has_first_of_linux: bool,
     has_probed: bool,
-    /// Number of timers that retransmitted the last segment when they first expired, minus the
-    /// number of those that retransmitted the first unacknowledged segment.
+    /// Number of first expiries of a timer that retransmitted the last segment (tail loss probes),
+    /// minus the number of those that retransmitted the first unacknowledged segment (timeouts).
     probes: i32,
     coming: VecDeque<Ack>,
 }
@@ -307,8 +307,7 @@ impl Sender {
         Verdict { kind, number: self.timeouts, confidence, begins, waited_ns, rto_ns }
     }
 
-    /// End of the highest SACK block that has reached the sender, and number of duplicate ACKs that
-    /// have.
+    /// End of the highest SACK block, and number of duplicate ACKs, that have reached the sender.
     pub fn reported_arrivals(&self) -> (i64, i64) {
         (self.sacked_to, i64::from(self.duplicates))
     }

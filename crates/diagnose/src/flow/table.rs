@@ -6,7 +6,7 @@ use crate::answer;
 use crate::packet::{End, Packet};
 use std::collections::HashMap;
 
-/// Flows by their ends.
+/// Flows, found by their endpoints.
 #[derive(Default)]
 pub struct Flows {
     index: HashMap<(End, End), usize>,
@@ -22,7 +22,7 @@ impl Flows {
     /// duplicated the segment.
     pub fn push(&mut self, packet: &Packet) -> Option<usize> {
         let (one, other) = (packet.source, packet.destination);
-        // Both directions have one key.
+        // Both directions of a connection have the same key.
         let key = if one <= other { (one, other) } else { (other, one) };
         let count = self.flows.len();
         let mut index = *self.index.entry(key).or_insert(count);

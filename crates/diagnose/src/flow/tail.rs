@@ -4,12 +4,12 @@ use super::account::Limit;
 use super::half::Half;
 
 /// Part of the time since data were last sent. The next packet may show that another limit was in
-/// force: a timer, or the application if the next data came too late.
+/// force: a timer, or, if the next data came late, the application.
 #[derive(Debug, Clone, Copy)]
 pub struct Tail {
     /// Limit in force.
     pub limit: Limit,
-    /// Index of its episode.
+    /// Index of the limit's episode.
     pub episode: Option<usize>,
     /// Length in nanoseconds.
     pub length: i64,
@@ -49,16 +49,16 @@ impl Half {
                 continue;
             }
             if limit == Limit::Pacing && tail.limit == Limit::Bottleneck {
-                // Pacing is not the limit if the bottleneck was full: without pacing the data would
-                // have waited there.
+                // Pacing was not the limit if the bottleneck was busy: without pacing the data
+                // would have waited there.
                 continue;
             }
             self.account.shift(tail.length, (tail.limit, tail.episode), (limit, None));
         }
     }
 
-    /// Handles a retransmission: if the timer has sent it, the time since the last data belongs to
-    /// the timeout.
+    /// Handles a retransmission. If a timer has triggered it, the time since the last data is
+    /// reassigned to the timeout.
     pub(super) fn tail_was_repaired(&mut self, by_timer: bool) {
         let episode = self.episode_now();
         for tail in &mut self.tail {

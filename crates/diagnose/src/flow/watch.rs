@@ -99,12 +99,12 @@ pub struct Sample {
 pub struct Verdict {
     /// Mechanism.
     pub kind: Kind,
-    /// True if only a timeout caused the retransmission, without other evidence of a loss of these
-    /// data.
+    /// True if only a timeout caused the retransmission, and no acknowledgment indicated the loss
+    /// of these data.
     pub is_swept: bool,
-    /// Verdict: needless if an earlier copy of the data arrived.
+    /// Needless if an earlier copy of the data arrived.
     pub needless: Needless,
-    /// Probability that `needless` is right.
+    /// Probability that `needless` is correct.
     pub confidence: f64,
     /// True if a DSACK block reports the retransmission. The retransmission itself has then
     /// arrived.
@@ -149,7 +149,7 @@ impl Half {
         now: &Now,
     ) {
         let Some(watch) = &mut self.watch else { return };
-        // If the packet is a retransmission, its record is the one added last.
+        // If the packet is a retransmission, its record is the one that was added last.
         let is_again = matches!(relation, Relation::Again(_) | Relation::Copied);
         watch.sent.push(Passed {
             packet: now.packet,

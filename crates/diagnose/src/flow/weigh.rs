@@ -1,15 +1,16 @@
-//! Decides when the bottleneck was the limit, by the final estimate of the bandwidth-delay product,
-//! and when a bound of the window was.
+//! Decides at the end of a flow when the bottleneck was the limit, and when a send buffer or a
+//! clamp of the congestion window was.
 //!
-//! The estimate changes while a flow is read. Each interval is therefore stored with its bytes in
-//! flight, which are compared with the final estimate. That the window was bound is known only
-//! after several rounds.
+//! The bottleneck was the limit if the bytes in flight reached the path's bandwidth-delay product.
+//! The estimate of this product changes while a flow is read, so each interval is stored with its
+//! bytes in flight, which are compared with the final estimate. A buffer or a clamp is detected
+//! only after several rounds, so these intervals are corrected at the end, too.
 
 use super::account::{Account, Limit};
 use super::bound::Period;
 use std::collections::HashMap;
 
-/// Maximum number of entries. Further intervals keep the limit of their first decision.
+/// Maximum number of entries. Intervals beyond this number keep their first limit.
 const ENTRIES_MAX: usize = 1 << 16;
 
 /// Two possible limits of an interval, and the bytes in flight that decide between them.
@@ -17,11 +18,11 @@ const ENTRIES_MAX: usize = 1 << 16;
 pub struct Decision {
     /// Limit according to the estimate at that time.
     pub limit: Limit,
-    /// Limit if the bottleneck was not filled.
+    /// Limit if the bottleneck was not busy all the time.
     pub otherwise: Limit,
     /// Bytes in flight.
     pub flight: i64,
-    /// Period between two growths of the bytes in flight.
+    /// Number of the period between two increases of the maximum number of bytes in flight.
     pub period: Period,
 }
 
@@ -45,8 +46,8 @@ impl UndecidedTimes {
     }
 
     /// Corrects the account. The bottleneck was the limit with at least `enough` bytes in flight,
-    /// if this value is known. Otherwise a bound of the window was the limit in the periods
-    /// `bound`, which are in order.
+    /// if this value is known. Otherwise a send buffer or a clamp was the limit in the periods
+    /// `bound`, which are in ascending order.
     pub fn correct(self, account: &mut Account, enough: Option<f64>, bound: &[Period]) {
         for ((decision, episode), length) in self.times {
             let Decision { limit, otherwise, flight, period } = decision;

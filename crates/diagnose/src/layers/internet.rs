@@ -1,4 +1,4 @@
-//! IPv4 and IPv6 with extension headers, and the tunnels that they carry.
+//! IPv4, IPv6 with extension headers, and the tunnels that they carry.
 
 use super::{NoSegment, View, link, tcp, word};
 use crate::packet::{End, Packet};
@@ -130,7 +130,7 @@ fn gre(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
         let body = view.after(8 + 4 * has(0x1000) + 4 * has(0x0080))?;
         return link::ppp(body, packet);
     }
-    // Checksum and routing share a word.
+    // One word holds both the checksum and the offset for routing, so either flag adds it.
     let options = usize::from(flags & 0xc000 != 0) + has(0x2000) + has(0x1000);
     let body = view.after(4 + 4 * options)?;
     match kind {

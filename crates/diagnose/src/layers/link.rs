@@ -12,9 +12,9 @@ pub fn read(link_type: u16, view: View<'_>, packet: &mut Packet) -> Result<(), N
         0 | 108 => loopback(view, packet),
         12 | 14 | 101 | 228 | 229 => internet::read(view, packet),
         9 => ppp(view, packet),
-        // PPP in HDLC-like framing: address and control come first.
+        // PPP in HDLC-like framing: address and control fields come first.
         50 if view.data.starts_with(&[0xff, 3]) => ppp(view.after(2)?, packet),
-        // Cisco HDLC: address, control and an EtherType.
+        // Cisco HDLC: address and control fields, then an EtherType.
         50 | 104 => tagged(view.after(2)?, packet),
         51 => pppoe(view, packet),
         113 => {
@@ -48,7 +48,7 @@ fn tagged(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
 pub fn ethertype(kind: u16, view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     match kind {
         0x0800 | 0x86dd => internet::read(view, packet),
-        // IEEE 802.1Q, 802.1ad and their forerunners.
+        // IEEE 802.1Q, 802.1ad and earlier types.
         0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
             let head = view.head(4)?;
             ethertype(word(head, 2), view.marked(&head[..2]).after(4)?, packet)
@@ -116,7 +116,7 @@ fn loopback(view: View<'_>, packet: &mut Packet) -> Result<(), NoSegment> {
     let head = view.head(4)?;
     let family = if head[0] == 0 && head[1] == 0 { head[3] } else { head[0] };
     match family {
-        // AF_INET, and AF_INET6 of the BSDs, Linux and macOS.
+        // AF_INET, and the values of AF_INET6 in the BSDs, Linux and macOS.
         2 | 10 | 23 | 24 | 28 | 30 => internet::read(view.after(4)?, packet),
         _ => Err(NoSegment::Protocol),
     }

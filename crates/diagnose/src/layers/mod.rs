@@ -1,7 +1,8 @@
 //! Decoding of a frame down to its TCP segment, through all supported encapsulations.
 //!
-//! The snap length of the capture may truncate a frame at any place. Everything before this place
-//! is read. Checksums are not verified, since network cards compute them after the capture.
+//! The snap length of the capture may truncate a frame at any place. The headers before this place
+//! are read all the same. Checksums are not verified, since network cards compute them after the
+//! capture.
 
 mod internet;
 mod link;
@@ -18,13 +19,13 @@ const DEPTH_MAX: u32 = 16;
 pub enum NoSegment {
     /// Not TCP over IP.
     Protocol,
-    /// A later fragment of an IP packet.
+    /// Fragment of an IP packet other than the first.
     Fragment,
     /// Truncated before the sequence numbers.
     Cut,
-    /// Lengths that cannot be.
+    /// Header with impossible lengths.
     Malformed,
-    /// A link type that is not understood.
+    /// Unknown link type.
     LinkType(u16),
 }
 
@@ -33,7 +34,7 @@ pub enum NoSegment {
 struct View<'a> {
     /// The bytes captured.
     data: &'a [u8],
-    /// Number of these bytes on the wire, which is at least the number captured.
+    /// Number of bytes on the wire from here on, which is at least the number captured.
     original: u32,
     /// Encapsulations so far.
     depth: u32,

@@ -3,7 +3,8 @@
 use super::{NoSegment, View, word};
 use crate::packet::{Control, Options, Packet};
 
-/// Length of the header up to the control bits; a header that was cut before them is useless.
+/// Length of the header up to the control bits. A header that was truncated before their end is not
+/// used.
 const LEAST_BYTES: usize = 14;
 const HEADER_BYTES: usize = 20;
 

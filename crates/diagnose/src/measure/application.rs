@@ -1,17 +1,17 @@
-//! Data that the application wrote without a pause, and its pauses.
+//! Bursts of data that the application wrote without a pause, and the pauses between them.
 
 use crate::flow::watch::Observed;
 use serde::Serialize;
 
 /// A sender that sends nothing for RTT/`PAUSE_MIN` after an acknowledgment had no data to send.
 const PAUSE_MIN: i64 = 8;
-/// Lower bound of that time.
+/// Lower bound of the time RTT/`PAUSE_MIN`.
 const PAUSE_MIN_NS: i64 = 2_000_000;
 
 /// Data that an application sent without a pause.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Burst {
-    /// Pause before the burst, in seconds, since all earlier data were acknowledged.
+    /// Pause before the burst, in seconds. It begins when all earlier data are acknowledged.
     pub pause_s: f64,
     /// Bytes of the burst.
     pub bytes: i64,
@@ -38,8 +38,8 @@ pub fn bursts(observed: &Observed) -> Vec<Burst> {
         if fresh <= 0 {
             continue;
         }
-        // At a capture away from the sender, the segments that an acknowledgment releases pass
-        // later, by one round trip between capture and sender.
+        // If the capture is away from the sender, the segments that an acknowledgment releases pass
+        // it one round trip (between capture and sender) after the acknowledgment.
         let pause_ns = passed.time_ns - acked_ns - here_ns;
         let is_idle = acked >= known && pause_ns >= least_ns;
         match bursts.last_mut() {

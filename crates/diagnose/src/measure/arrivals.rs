@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 const TICKS_NS: [i64; 4] = [1_000_000, 1_000, 4_000_000, 10_000_000];
 /// Relative tolerance for a known tick.
 const TOLERANCE: f64 = 0.25;
-/// Shortest observation with which the length of the tick can be determined, nanoseconds.
+/// Minimum duration of the observation to determine the length of the tick, nanoseconds.
 const LEAST_NS: i64 = 300_000_000;
-/// Maximum size of a hole in segments. The data of a larger hole count as not captured instead of
-/// lost.
+/// Maximum size of a hole in segments. The data of a larger hole count as not captured, instead of
+/// as lost.
 const HOLE_MAX: i64 = 4_096;
 
 /// Trace of a flow, from captured arrivals.
@@ -69,8 +69,8 @@ impl Builder {
     fn arrive(&mut self, observed: &Observed, passed: &Passed) {
         let sent_ns = self.clock.zip(passed.value).map(|(clock, value)| clock.sent_ns(value));
         if let Some(end) = self.end {
-            // Mostly the last packets of a burst are lost, so a missing packet gets the
-            // transmission time of the previous one.
+            // Most losses hit the last packets of a burst, so a missing packet gets the
+            // transmission time of the previous packet.
             let before = self.trace.copies.last().and_then(|copy| copy.sent_ns);
             self.miss((end, passed.start), before.or(sent_ns), passed.time_ns);
         }
@@ -79,7 +79,7 @@ impl Builder {
         for (start, payload) in pieces {
             let hole = self.missing.remove(&start);
             if let (Some(hole), true) = (hole, passed.is_late) {
-                // The packet is late, not lost.
+                // The packet fills a hole, so it was late, not lost.
                 self.trace.copies[hole].lost = Some(0.0);
                 let overtakers = self.trace.copies.len() - 1 - hole;
                 self.trace.overtaken.push(overtakers as u32);

@@ -9,8 +9,8 @@ use crate::flow::watch::{Observed, ObservedAck, Passed, Verdict};
 use crate::packet::Options;
 use std::collections::BTreeMap;
 
-/// Bytes that an Ethernet frame adds to an IP packet on the wire, as `overhead` of a scenario's
-/// link counts them.
+/// Bytes that an Ethernet frame adds to an IP packet on the wire. The key `overhead` of a
+/// scenario's link has the same meaning.
 pub const OVERHEAD_BYTES: u32 = 38;
 /// Bytes of the TCP header without options.
 const TCP_BYTES: u32 = 20;
@@ -52,8 +52,8 @@ pub struct Delivery {
     pub newest: usize,
     /// Number of segments.
     pub segments: u32,
-    /// True if the delivery covers consecutive segments, each sent once, that were sent directly
-    /// after those of the previous delivery.
+    /// True if the delivered segments are consecutive, were sent once each, and directly follow
+    /// those of the previous delivery.
     pub follows: bool,
     /// True if no earlier data are missing.
     pub is_plain: bool,
@@ -149,7 +149,7 @@ impl FlowTrace {
         self.least_ns = delays.min().unwrap_or(0);
     }
 
-    /// Entry for one segment of a packet.
+    /// Entry for a segment of a packet: its position, and its payload in bytes.
     pub(super) fn copy(&self, passed: &Passed, (start, payload_bytes): (i64, u32)) -> Copy {
         Copy {
             sent_ns: Some(passed.sent_ns),
@@ -161,9 +161,9 @@ impl FlowTrace {
         }
     }
 
-    /// Removes delays that may include a delayed ACK. These are the delays of acknowledgments for a
-    /// single segment, unless another segment arrived just after it. Nothing is removed if the
-    /// receiver acknowledges every segment.
+    /// Removes delays that may include the delay of a delayed ACK. These are the delays of
+    /// acknowledgments for a single segment, unless another segment arrived just after it. Nothing
+    /// is removed if the receiver acknowledges every segment.
     fn leave_out_held(&mut self) {
         let single = self.deliveries.iter().filter(|delivery| delivery.segments == 1).count();
         if 2 * single > self.deliveries.len() {
@@ -184,7 +184,8 @@ impl FlowTrace {
         }
     }
 
-    /// Segments of a packet; there are several if a network card has merged them.
+    /// Segments of a packet, each with its position and payload; there are several if a network
+    /// card has merged them.
     pub(super) fn pieces(&self, passed: &Passed) -> impl Iterator<Item = (i64, u32)> + use<> {
         let (start, payload, unit) = (passed.start, passed.payload_bytes, self.unit.max(1));
         (0..payload.div_ceil(unit))
@@ -196,7 +197,7 @@ impl FlowTrace {
 struct Builder {
     /// Data in flight, by first position.
     under_way: BTreeMap<i64, Unit>,
-    /// Retransmission of each copy.
+    /// For each copy, the index of its retransmission; none for an original.
     records: Vec<Option<usize>>,
     /// Indices of the copies of each position, in the order of sending.
     chains: BTreeMap<i64, Vec<usize>>,

@@ -7,14 +7,15 @@ use serde::Serialize;
 
 /// Number of samples next to the minimum. Their spacing determines the error of the minimum.
 const NEAREST: usize = 10;
-/// 95 % bound of the excess of the smallest sample over the true minimum, in mean spacings. The
-/// excess has an exponential distribution if delays are dense.
+/// Upper 95 % bound of the difference between the smallest sample and the true minimum, as a
+/// multiple of the mean spacing of the samples. The difference has an exponential distribution if
+/// samples are dense.
 const GAPS: f64 = 3.0;
 
 /// Maximum error of the reconstructed queue, as a fraction of the minimum round trip.
 const FOLLOWED: f64 = 0.01;
 
-/// Delays that the bottleneck's queue does not explain.
+/// Part of the delays that the bottleneck's queue does not explain.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Beyond {
     /// Seconds since the flow's first packet.
@@ -24,7 +25,8 @@ pub struct Beyond {
 }
 
 /// Delays that the queue does not explain. The queue is reconstructed from the data sent since it
-/// was last empty. Delays are left out when the accumulated error of the rate exceeds its maximum.
+/// was last empty. A delay is left out if the error of the reconstructed queue may exceed
+/// `FOLLOWED`, because the error of the rate accumulates.
 pub fn beyond_queue(trace: &FlowTrace, rate_bit_s: &Estimate, by_queue: &[f64]) -> Beyond {
     let (Some(rate), Some(low), Some(high)) = (rate_bit_s.value, rate_bit_s.low, rate_bit_s.high)
     else {
@@ -70,8 +72,8 @@ pub fn round_trip(observed: &Observed, trace: &FlowTrace, rate_bit_s: Option<f64
     let of_syn = both(observed.handshake_ns)
         .map(|ns| ns - 2.0 * sending_ns(trace.syn_wire_bytes, rate_bit_s));
     // At the receiver's end, the round trip is measured from acknowledgments to the data that echo
-    // their timestamps. The fastest of these data may not have been a full segment, so no
-    // transmission time is subtracted.
+    // their timestamps. The segment with the shortest round trip may not have been a full one, so
+    // no transmission time is subtracted.
     let of_loops = both(observed.loops_ns)
         .filter(|ns| {
             !trace.is_round_trip && both(observed.handshake_ns).is_none_or(|syn| *ns < syn)
@@ -93,7 +95,8 @@ pub fn round_trip(observed: &Observed, trace: &FlowTrace, rate_bit_s: Option<f64
         return Estimate::unknown("no packet and its answer show a round trip of the whole path");
     };
     let is_syn = Some(least) == of_syn;
-    // The overhead per frame is assumed, which makes the interval wider.
+    // The overhead per frame is an assumption, so the interval is widened by the transmission time
+    // of two overheads.
     let assumed = 2.0 * sending_ns(OVERHEAD_BYTES, rate_bit_s);
     let below = match of_data.as_slice() {
         [first, .., last] if !is_syn => GAPS * (last - first) / (of_data.len() - 1) as f64,

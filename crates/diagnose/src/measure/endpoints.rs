@@ -16,7 +16,7 @@ const AFTER: f64 = 1.5;
 /// Minimum number of delayed acknowledgments to estimate the receiver's timer.
 const HELD_MIN: usize = 3;
 
-/// Both ends.
+/// Properties of both endpoints.
 #[derive(Debug, Clone, Serialize)]
 pub struct Endpoints {
     /// True if the sender of the data opened the connection; none without a captured handshake.
@@ -33,12 +33,12 @@ pub struct Endpoints {
     pub window_scaling: Option<bool>,
     /// Segments sent before the first acknowledgment of data.
     pub initial_window: Option<u32>,
-    /// First receive window after the handshake, and the largest one, bytes.
+    /// First receive window after the handshake, and largest receive window, bytes.
     pub receive_window: Option<(i64, i64)>,
-    /// Median receive window, bytes; 0 counts as well.
+    /// Median receive window, bytes, including windows of 0.
     pub median_window: Option<i64>,
-    /// Bytes in flight to which a send buffer, or a clamp of the congestion window, bound the flow;
-    /// none if the flow was never bound.
+    /// Maximum number of bytes in flight that a send buffer, or a clamp of the congestion window,
+    /// permitted; none if neither was ever the limit.
     pub window_bound: Option<i64>,
     /// Median number of segments that an acknowledgment covers.
     pub segments_per_ack: Option<u32>,
@@ -87,8 +87,8 @@ fn initial_window(observed: &Observed, trace: &FlowTrace) -> Option<u32> {
     let origin = data.first()?.start;
     let first_ack = observed.watch.acks.iter().find(|it| it.ack > origin && !it.is_syn)?;
     let here_ns = observed.loops_ns[0].unwrap_or(0);
-    // At a capture away from the sender, the data that an acknowledgment releases pass later, by
-    // one round trip between capture and sender.
+    // If the capture is away from the sender, the data that an acknowledgment releases pass it one
+    // round trip (between capture and sender) after the acknowledgment.
     let first = data.iter().take_while(|it| it.time_ns < first_ack.time_ns + here_ns / 2);
     let bytes: u32 = first.map(|it| it.payload_bytes).sum();
     Some(bytes.div_ceil(trace.unit.max(1)))
@@ -151,8 +151,8 @@ fn reduction(flow: &answer::Flow, observed: &Observed) -> Estimate {
         let until_s = end_s + AFTER * rtt_s;
         let before = most(episode.start_s - rtt_s, episode.start_s)?;
         let after = most(end_s, until_s)?;
-        // After another loss, or without data in flight before the episode, the bytes in flight do
-        // not show the window.
+        // The bytes in flight do not show the window if another episode follows, or if nothing was
+        // in flight before this one.
         (next_s > until_s && before > 0).then(|| after as f64 / before as f64)
     };
     let mut parts: Vec<f64> = flow.episodes.iter().enumerate().filter_map(one).collect();

@@ -72,16 +72,16 @@ impl Copies {
     }
 }
 
-/// Figures of a flow that are compared with those of a simulation.
+/// Results of a flow that are compared with those of a simulation.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figures {
-    /// Payload over life.
+    /// Payload divided by the lifetime of the flow.
     pub goodput_bit_s: f64,
     /// Number of retransmissions.
     pub retransmissions: u64,
     /// Number of timeouts.
     pub timeouts: u64,
-    /// Total length of the sender's pauses that the application did not cause.
+    /// Total duration of the sender's silences that the application did not cause.
     pub idle_s: f64,
     /// 5, 50 and 95 % quantiles of the time from sending to delivery; empty if the capture does not
     /// reveal this time.
@@ -110,13 +110,13 @@ pub struct Path {
     pub acks_lost: Estimate,
     /// Rate of the reverse path, bits per second.
     pub ack_rate_bit_s: Estimate,
-    /// Both ends.
+    /// Properties of both endpoints.
     pub endpoints: endpoints::Endpoints,
     /// Data that the application sent without a pause.
     pub bursts: Vec<application::Burst>,
     /// Copies of data segments.
     pub copies: Copies,
-    /// Figures for the comparison with simulations.
+    /// Results for the comparison with simulations.
     pub figures: Figures,
     /// Bytes on the wire of a full segment.
     pub segment_wire_bytes: u32,
@@ -149,7 +149,7 @@ pub fn measure_pair<R: Read>(
     Ok((answer, path))
 }
 
-/// Replaces estimates from one capture by those from both.
+/// Replaces the estimates from one capture by estimates from both captures.
 fn of_both(path: Path, flow: &answer::Flow, trace: &FlowTrace) -> Path {
     let rate_bit_s = rate::rate(trace);
     let (queue, by_queue) = queue::queue(trace, rate_bit_s.value);

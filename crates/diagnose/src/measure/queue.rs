@@ -14,9 +14,9 @@ use super::copies::{Copy, FlowTrace};
 use super::delay::sending_ns;
 use serde::Serialize;
 
-/// Thresholds at which a queue counts as full, in segments relative to the greatest length.
+/// Thresholds from which on a queue counts as full, in segments relative to the greatest length.
 const FULL_SEGMENTS: [f64; 5] = [0.5, 0.0, -0.5, -1.0, -2.0];
-/// Evidence required for a greatest length: number of samples, and their maximum distance from it
+/// Samples that must lie near the greatest length: their number, and their maximum distance from it
 /// in segments.
 const SUPPORT: (usize, f64) = (3, 2.0);
 /// Maximum probability that losses of the channel look like those of a full queue.
@@ -24,8 +24,8 @@ const SIGNIFICANT: f64 = 0.01;
 
 /// Quantiles of the queue length that are tried as the length at which early drops begin.
 const EARLY: [f64; 4] = [0.3, 0.5, 0.7, 0.85];
-/// Minimum ratio of the loss rates with long and with short queues; such a ratio excludes a channel
-/// as the cause.
+/// Minimum ratio of the loss rate with long queues to that with short queues. A ratio as large as
+/// this excludes a channel as the cause.
 const EARLY_CLEAR: u64 = 5;
 /// Minimum length of a long queue in segments, since the queue at a lost packet's arrival is known
 /// only to one or two segments.
@@ -61,8 +61,8 @@ pub struct Queue {
     pub elsewhere: (u64, u64),
 }
 
-/// Packets that arrived at a queue of at least a certain length, and other packets, with the losses
-/// among each.
+/// Number of packets that arrived at a queue of at least a certain length, number of other packets,
+/// and number of losses among both.
 #[derive(Debug, Clone, Copy)]
 struct Split {
     from: f64,
@@ -150,8 +150,8 @@ pub fn queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
     let mut at_loss: Vec<f64> =
         both().filter(|(copy, it)| is_lost(copy) && is_full(*it)).map(|(_, it)| it).collect();
     at_loss.sort_by(f64::total_cmp);
-    // The packet in transmission does not belong to the queue. On average half of it remains to be
-    // transmitted.
+    // The packet in transmission does not belong to the queue, but the delay contains the rest of
+    // its transmission, on average half a packet.
     let limit = at_loss[at_loss.len() / 2] - wire / 2.0;
     let value = limit.max(wire / 2.0);
     let evidence = format!(
@@ -169,7 +169,7 @@ pub fn queue(trace: &FlowTrace, rate_bit_s: Option<f64>) -> (Queue, Vec<f64>) {
     (queue, of_queue.collect())
 }
 
-/// Packets that early drops may affect, and other packets.
+/// Packets that arrived at long queues, where early drops may occur, and other packets.
 #[derive(Debug, Clone, Copy)]
 struct Early {
     from: f64,

@@ -1,10 +1,10 @@
-//! Rate of the bottleneck: bytes delivered, divided by the time, while data wait for the
-//! bottleneck.
+//! Rate of the bottleneck: bytes delivered while data wait for the bottleneck, divided by the
+//! duration.
 //!
 //! A delivery counts if its newest data were sent so early that, without a queue, they would have
 //! arrived before the previous delivery. The bottleneck was then busy between the two deliveries.
-//! This criterion does not use the length of the gap, so it favours no rate. Sequences of such
-//! deliveries give long intervals, in which the jitter of single acknowledgments averages out.
+//! This criterion does not use the time between the deliveries, so it favours no rate. Sequences of
+//! such deliveries give long intervals, in which the jitter of single acknowledgments averages out.
 //!
 //! If there are too few such deliveries (small windows), the rate is estimated from bursts: it is
 //! the most frequent rate at which their segments are delivered.
@@ -12,21 +12,21 @@
 use super::Estimate;
 use super::copies::{Delivery, FlowTrace};
 
-/// Number of segments of an interval, and minimum number for the last interval of a sequence.
+/// Number of segments of a long interval, and minimum number for the last interval of a sequence.
 /// Intervals are long, so that one acknowledgment more or less has little effect.
 const LONG: (u32, u32) = (32, 8);
-/// Segments of a single gap.
+/// The same numbers for a single gap between two segments.
 const SHORT: (u32, u32) = (1, 1);
 /// Minimum number of busy intervals; with fewer, bursts are used.
 const CHUNKS_MIN: usize = 3;
-/// If at least this number of intervals lies outside of gaps in the sequence space, only these are
-/// used. Beyond a gap, receivers delay acknowledgments by up to a millisecond (SACK compression in
-/// Linux).
+/// If at least this number of intervals contains no delivery beyond a gap in the sequence space,
+/// only these intervals are used, because a receiver delays acknowledgments beyond a gap by up to a
+/// millisecond (SACK compression in Linux).
 const CHUNKS_PLAIN: usize = 10;
-/// Maximum relative distance from the median. Beyond it, an interval is attributed to another load
-/// of the link.
+/// Maximum relative distance of an interval's rate from the median. An interval beyond it is
+/// attributed to other traffic on the link.
 const NEAR: f64 = 0.1;
-/// Minimum share of all bytes that a mode of the distribution must have.
+/// Minimum share of all bytes near a mode of the distribution.
 const MODE_SHARE: f64 = 0.2;
 /// Minimum number of bursts.
 const PAIRS_MIN: usize = 5;
@@ -49,7 +49,7 @@ impl Chunk {
     }
 }
 
-/// Rate in bits per second; it counts frames.
+/// Rate of the bottleneck in bits per second, counting whole frames.
 pub fn rate(trace: &FlowTrace) -> Estimate {
     let plain = busy_chunks(trace, true, LONG);
     let busy = if plain.len() >= CHUNKS_PLAIN { plain } else { busy_chunks(trace, false, LONG) };
@@ -88,10 +88,10 @@ fn summary(mut chunks: Vec<Chunk>, evidence: impl Fn(usize) -> String) -> Estima
     let (bytes, seconds): (f64, f64) =
         near.iter().fold((0.0, 0.0), |sum, it| (sum.0 + it.bytes, sum.1 + it.seconds));
     let value = bytes / seconds;
-    // Variance of a ratio of sums.
+    // Standard error of a ratio of sums.
     let squares: f64 = near.iter().map(|it| (it.bytes - value * it.seconds).powi(2)).sum();
     let error = squares.sqrt() / seconds;
-    // Capture times have a resolution, too.
+    // The resolution of capture times limits the precision.
     let error = error.max(value * 1e-6 / seconds);
     let of = |rate: f64| rate * 8.0;
     Estimate::known(of(value), (of(value - Z * error), of(value + Z * error)), evidence(near.len()))

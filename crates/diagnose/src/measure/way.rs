@@ -7,7 +7,7 @@ use crate::flow::watch::ObservedAck;
 /// Normal quantile of a 95 % interval.
 const Z: f64 = 1.96;
 
-/// A share with Wilson's interval.
+/// Share `count`/`of`, with Wilson's interval.
 pub fn share(count: f64, of: f64, evidence: String) -> Estimate {
     if of <= 0.0 {
         return Estimate { evidence, ..Estimate::default() };
@@ -16,7 +16,7 @@ pub fn share(count: f64, of: f64, evidence: String) -> Estimate {
     let z2 = Z * Z;
     let middle = (p + z2 / (2.0 * of)) / (1.0 + z2 / of);
     let half = Z / (1.0 + z2 / of) * (p * (1.0 - p) / of + z2 / (4.0 * of * of)).sqrt();
-    // Rounding must not exclude zero.
+    // With no events the lower end is exactly 0; rounding errors must not exclude it.
     let low = if count > 0.0 { (middle - half).max(0.0) } else { 0.0 };
     Estimate::known(p, (low, (middle + half).min(1.0)), evidence)
 }
@@ -34,8 +34,8 @@ pub fn overtakers(trace: &FlowTrace) -> Option<u32> {
     overtaken.get(overtaken.len() / 2).copied()
 }
 
-/// Fraction of lost acknowledgments. At the sender's end only a bound is known, from ACKs that
-/// cover more data than usual.
+/// Fraction of acknowledgments that were lost. At the sender's end only a bound is known, from ACKs
+/// that cover more data than usual.
 pub fn acks_lost(trace: &FlowTrace) -> Estimate {
     if !trace.is_round_trip {
         return Estimate::unknown("a lost acknowledgment never reaches this end");

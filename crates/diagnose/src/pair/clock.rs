@@ -12,7 +12,7 @@ const POINTS_MIN: usize = 50;
 pub struct Line {
     start_ns: i64,
     slope: f64,
-    /// Least delay plus the difference of the clocks, at the start.
+    /// Least delay at the start, including the difference of the clocks.
     pub least_ns: i64,
 }
 

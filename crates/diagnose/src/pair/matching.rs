@@ -115,8 +115,8 @@ impl Matches {
         self.pairs = self.partner.iter().enumerate().filter_map(both).collect();
     }
 
-    /// Matches equal copies. If as many arrived as were sent, they are matched in order; otherwise
-    /// each arrival is matched with the last possible transmission.
+    /// Matches equal copies. If as many copies arrived as were sent, they are matched in order;
+    /// otherwise each arrival is matched with the last possible transmission.
     fn choose(&mut self, from: &[usize], to: &[usize], floor: i64) {
         if from.len() == to.len() {
             for (one, other) in from.iter().zip(to) {

@@ -1,8 +1,8 @@
 //! Two captures of one flow: what happened to each packet between them.
 //!
 //! Packets are matched by sequence and acknowledgment number, timestamps and IP identification.
-//! Fates are exact. The clocks are not synchronised: the sum of the two directions' minimum delays
-//! is exact, but each one alone is known only to lie between 0 and that sum.
+//! Fates are exact. The clocks are not synchronised: the sum of the minimum delays of both
+//! directions is exact, but each of the two is known only to lie between 0 and the sum.
 
 pub(crate) mod clock;
 pub(crate) mod matching;
@@ -268,8 +268,8 @@ fn join(
     Ok(Some(Matched { forward, backward, line: lines[0], is_turned }))
 }
 
-/// Payload of a full segment. Longer packets were merged by a network card or a kernel, and are
-/// split.
+/// Payload of a full segment. Packets with more payload were merged by a network card or a kernel,
+/// and are split for matching.
 fn unit(passing: [&Passing; 2]) -> u32 {
     let mss = passing[0].mss.or(passing[1].mss);
     let has_stamps = passing[0].sides.iter().flatten().any(|entry| entry.key.has_stamps());
@@ -297,7 +297,7 @@ fn lines(forward: &Matches, backward: &Matches) -> ([Line; 2], Option<f64>) {
     ([Line::below(&points[0], rate), Line::below(&points[1], -rate)], skew)
 }
 
-/// Determines for each retransmission of the data whether an earlier copy arrived.
+/// Determines for each retransmission in the forward direction whether an earlier copy arrived.
 fn fates(flow: &mut answer::Flow, from: &str, forward: &Matches) {
     let mut arrived: HashMap<u32, Vec<(usize, Option<u64>)>> = HashMap::new();
     let mut of_frame: HashMap<u64, Vec<usize>> = HashMap::new();

@@ -79,8 +79,8 @@ impl Way {
     }
 }
 
-/// Data that were acknowledged although the other capture contains no copy of them: the index of
-/// the last copy, by sequence number.
+/// Indices of the last copies of data that were acknowledged although the other capture contains no
+/// copy of them; by sequence number.
 pub(crate) fn missed(own: &Matches, back: &Matches) -> HashMap<u32, usize> {
     let acked = back.sent.iter().chain(&back.arrived).map(Entry::ack);
     let highest =

@@ -1,7 +1,7 @@
 //! Capture files as a stream of frames: pcap and pcapng, plain or compressed.
 //!
-//! Memory is bounded by the longest record. A damaged or truncated file yields everything up to the
-//! damage, whose position and kind [`Reader::damage`] then returns.
+//! Memory is bounded by the longest record. A damaged or truncated file yields all frames before
+//! the damage. [`Reader::damage`] then returns the position and kind of the damage.
 
 mod bytes;
 mod input;

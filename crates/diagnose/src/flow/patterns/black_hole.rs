@@ -1,15 +1,15 @@
-//! Path-MTU black hole: large segments vanish without an ICMP message, smaller ones pass (RFC 2923
-//! §2.1, RFC 4821).
+//! Path-MTU black hole: large segments vanish without an ICMP message, whereas smaller ones pass
+//! (RFC 2923 §2.1, RFC 4821).
 
 use super::Sent;
 use crate::answer::Pattern;
 
 /// Payload of the largest IPv4 packet that every path passes (RFC 791: 576 bytes), without headers.
 const ALWAYS_PASSES: i64 = 536;
-/// Number of copies of a large segment that must vanish in a row. After three timeouts, chance is
-/// an unlikely reason.
+/// Number of consecutive copies of a large segment that must vanish. The fourth copy vanishes after
+/// three timeouts, which is unlikely to happen by chance.
 const COPIES_MIN: u32 = 4;
-/// Number of copies that must vanish if a smaller segment with the same data then passes.
+/// Number of copies that suffice if a smaller segment with the same data then passes.
 const COPIES_BEFORE_SMALLER: u32 = 3;
 
 /// Segment that is retransmitted repeatedly.

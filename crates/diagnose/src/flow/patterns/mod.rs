@@ -1,8 +1,8 @@
 //! Known faults and habits, such as a path-MTU black hole, a policer, a closed window or a slow
 //! server.
 //!
-//! The shares of a flow's life say what limited it. A pattern gives the reason, if the packets
-//! reveal it.
+//! The shares of a flow's life say what limited the flow. A pattern names the reason for this, if
+//! the packets reveal it.
 
 mod black_hole;
 pub(crate) mod options;
@@ -20,7 +20,8 @@ use super::half::Half;
 use super::record::Record;
 use crate::answer::{Kind, Needless, Pattern};
 
-/// Pauses are reported only if they take at least this part of a flow's life (a convention).
+/// Pauses are reported only if together they take at least this fraction of a flow's life (a
+/// convention).
 const WORTH_NAMING: f64 = 0.1;
 /// Pauses are reported only if the longest one takes at least this time (a convention: nobody
 /// notices a shorter one).
@@ -62,7 +63,7 @@ impl Evidences {
     }
 }
 
-/// A list in a sentence.
+/// Joins names by commas and “and”.
 fn list(names: &[&str]) -> String {
     match names {
         [] => String::new(),

@@ -10,14 +10,14 @@ const BARE_MIN: u32 = 3;
 /// Options of a connection.
 #[derive(Debug, Default)]
 pub struct Negotiation {
-    /// Segments of each end without timestamps.
+    /// Number of segments without timestamps from each end.
     bare: [u32; 2],
     /// Frames of each end's SYN.
     syns: [u64; 2],
     first_bare: [u64; 2],
 }
 
-/// Window scaling, SACK and timestamps by name, each with whether the SYN offers it.
+/// Names of window scaling, SACK and timestamps, each with true if the SYN offers the option.
 fn offered(options: &Options) -> [(&'static str, bool); 3] {
     [
         ("window scaling", options.window_scale.is_some()),
@@ -32,7 +32,8 @@ impl Negotiation {
         if packet.control.any(Control::SYN) {
             self.syns[side] = packet.number;
         } else if packet.options.timestamps.is_none()
-            // A cut header may contain the option, and a RST need not carry it (RFC 7323 §3.2).
+            // The option may be in the part of the header that was not captured. A RST need not
+            // carry it (RFC 7323 §3.2).
             && !packet.options.is_cut
             && !packet.control.any(Control::RST)
         {
@@ -69,7 +70,7 @@ impl Negotiation {
             return Some(Pattern { name: "options_refused", evidence, packets, confidence: 0.99 });
         }
         let are_agreed = syn.timestamps.is_some() && answer.timestamps.is_some();
-        // Single segments without timestamps may be damaged or forged.
+        // A few segments without timestamps prove nothing: they may be damaged or forged.
         let side = (0..2).find(|side| self.bare[*side] >= BARE_MIN).filter(|_| are_agreed)?;
         let evidence = format!(
             "both SYNs carry timestamps, but {} segments of one end carry none, from frame {} on: \

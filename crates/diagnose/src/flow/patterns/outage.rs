@@ -1,10 +1,10 @@
-//! Outage: everything that was sent for some time is lost, so timeouts follow each other.
+//! Outage: all packets of a period are lost, so several timeouts follow each other.
 
 use crate::answer::Pattern;
 use crate::flow::half::TimeoutRecord;
 use crate::flow::record::Record;
 
-/// Minimum number of consecutive timeouts that counts as an outage.
+/// Number of consecutive timeouts from which on a series counts as an outage.
 const IN_A_ROW: u32 = 3;
 
 /// The longest outage.

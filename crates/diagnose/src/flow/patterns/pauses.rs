@@ -1,16 +1,16 @@
-//! Pauses that an application makes: a closed receive window, a server that thinks, a client that
-//! asks for nothing.
+//! Pauses that an application makes: a closed receive window, a server that prepares its response,
+//! or a client that sends no request.
 
 use super::{NOTICEABLE_NS, Sent, WORTH_NAMING};
 use crate::answer::Pattern;
 
-/// Times of one kind.
+/// Pauses of one kind.
 #[derive(Debug, Clone, Copy, Default)]
 struct Total {
     count: u64,
     sum_ns: i64,
     longest_ns: i64,
-    /// Frame with which the longest begins.
+    /// Frame with which the longest pause begins.
     packet: u64,
 }
 
@@ -44,10 +44,9 @@ impl Total {
 pub struct Pauses {
     /// Time and frame of the packet that closed the window.
     closed: Option<(i64, u64)>,
-    /// Time and frame of the ACK with which nothing was left to acknowledge.
+    /// Time and frame of the ACK that acknowledged all data.
     idle: Option<(i64, u64)>,
-    /// Time and frame of data that the other end sent while nothing was left to acknowledge: a
-    /// request.
+    /// Time and frame of a request: data that the other end sent while all data were acknowledged.
     request: Option<(i64, u64)>,
     windows: Total,
     answers: Total,
@@ -66,7 +65,7 @@ pub struct ReceiverPacket {
     pub window: i64,
     /// Number of payload bytes.
     pub payload_bytes: u32,
-    /// True if everything sent is acknowledged.
+    /// True if the packet acknowledges everything that was sent.
     pub is_all: bool,
     /// Least time from the capture to the sender and back.
     pub sender_loop_ns: i64,
@@ -91,8 +90,8 @@ impl Pauses {
             {
                 self.requests.add(it.time_ns - since_ns, packet);
             }
-            // The request and the response take time between the capture and the server. This time
-            // is not part of the server's pause.
+            // The time that request and response take between the capture and the server is not
+            // part of the server's pause.
             self.request = Some((it.time_ns + it.sender_loop_ns, it.packet));
         }
         if it.is_all {
@@ -114,8 +113,8 @@ impl Pauses {
         if let Some((since_ns, packet)) = self.closed.take() {
             self.windows.add(self.last_ns - since_ns, packet);
         }
-        // Each pause of the client includes the time that the last ACK takes from the capture to
-        // the client, and the request takes back.
+        // Each measured pause of the client includes the time that the last ACK takes from the
+        // capture to the client, and the time that the request takes back. Both are subtracted.
         let on_way_ns = receiver_loop_ns.unwrap_or(0) * self.requests.count as i64;
         self.requests.sum_ns = (self.requests.sum_ns - on_way_ns).max(0);
         let found = [

@@ -2,13 +2,13 @@
 //!
 //! Tokens accumulate at the policer's rate up to the bucket's size, and each packet that passes
 //! takes tokens for its bytes. A loss shows that the bucket is empty. A policer explains the losses
-//! if there are a rate and a size with which the bucket is also empty at all later losses, but
-//! rarely at other times. A channel loses packets at any level of the bucket. A full queue loses
-//! packets like a policer with the rate of its link. But packets wait in a queue, so the RTT before
-//! a loss distinguishes the two.
+//! if, for some rate and size, the bucket is empty at the later losses as well, but rarely at other
+//! times. A channel loses packets at any level of the bucket. A full queue loses packets like a
+//! policer with the rate of its link. But packets wait in a queue, so the RTT before a loss
+//! distinguishes the two.
 //!
 //! Flach et al. ("An Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016) use the same idea
-//! with an endless bucket.
+//! with a bucket of unlimited size.
 
 use super::Sent;
 use crate::answer::Pattern;
@@ -24,19 +24,19 @@ const SEGMENTS: f64 = 2.0;
 const TOLERANCE: f64 = 0.01;
 /// Minimum fraction of the loss bursts that must find the bucket empty.
 const EMPTY: f64 = 0.8;
-/// Maximum probability that bursts at random times find the bucket empty as often, with the best
-/// of all rates and sizes.
+/// Maximum probability that the same number of bursts, at random times, finds the bucket empty as
+/// often. The probability is multiplied by the number of rates and sizes that are tried.
 const CHANCE_MAX: f64 = 1e-3;
-/// Number of rates that are tried, from 0.95 to 3 times the forwarded rate, and then around the
-/// best one.
+/// Number of rates that are tried, first from 0.95 to 3 times the forwarded rate, and then around
+/// the best of these.
 const RATES: usize = 60;
 const CLOSER: usize = 21;
 /// Number of bucket sizes that are tried: from 4 segments on, each twice the previous size.
 const SIZES: usize = 12;
-/// Rates whose gain is within this difference of the best explain the losses about as well (a
-/// convention).
+/// A rate counts as explaining the losses equally well if its gain is within this difference of the
+/// best (a convention).
 const SIMILAR: f64 = 0.02;
-/// If the ratio of the largest to the smallest such rate exceeds this, a range is printed (a
+/// A range is printed if the ratio of the largest to the smallest of these rates exceeds this (a
 /// convention).
 const WIDE: f64 = 1.1;
 /// Maximum wait before a loss, in bytes at the policer's rate, as a fraction of the tokens used. At
@@ -201,7 +201,7 @@ struct Score {
     hits: usize,
     samples: usize,
     empty: usize,
-    /// Most tokens that a packet found.
+    /// Largest number of tokens that a packet found in the bucket.
     deepest: f64,
 }
 

@@ -3,7 +3,8 @@
 use super::{Attempt, SILENCE_MIN_NS, SILENT_NS, Sender, State};
 use crate::answer::Kind;
 
-/// Longest delay of an acknowledgment that a tail loss probe allows for (RFC 8985 §7.2).
+/// Maximum delay of an acknowledgment, which is part of the timer of a tail loss probe (RFC 8985
+/// §7.2).
 const DELAYED_ACK_NS: i64 = 200_000_000;
 
 impl Sender {
@@ -25,9 +26,9 @@ impl Sender {
         let is_late_repair = attempt.is_remote && repairs && !is_quiet;
         let was_doubted = self.doubts.iter().any(was_doubted) || is_late_repair;
         if attempt.end <= self.una && !was_doubted {
-            // The acknowledgment of these data has passed the capture, but it had not yet reached
-            // the sender. Without an indication of a loss, only the timer can have sent them,
-            // because queueing delay was longer than the RTO.
+            // The acknowledgment of these data has passed the capture, but had not reached the
+            // sender when it retransmitted. Without an indication of a loss, only the timer can
+            // have sent them, because queueing delay was longer than the RTO.
             return self.stale(attempt);
         }
         let has_evidence = self.duplicates > 0
@@ -45,7 +46,8 @@ impl Sender {
         if is_timer || is_again || (is_head && self.is_impatient(attempt)) {
             return self.by_timer(attempt, is_head, elapsed, rto);
         }
-        // If the timeout was undone, a SACK block has caused this retransmission, not the timeout.
+        // If the sender has undone the timeout, a SACK block has caused this retransmission, not
+        // the timeout.
         let is_undone = self.may_undo && self.was_needless && self.sacked_to >= attempt.end;
         match self.state {
             State::Loss(until) if attempt.start < until && !is_undone => (Kind::Timeout, 0.97),
@@ -85,9 +87,9 @@ impl Sender {
     }
 
     /// True if the timer that expired while one segment was in flight must be that of a tail loss
-    /// probe. With one segment this timer allows for a delayed ACK (RFC 8985 §7.2), and is thus
-    /// about as long as the RTO. Linux always arms it first when no loss is being repaired
-    /// (`tcp_schedule_loss_probe`).
+    /// probe. With one segment in flight, this timer includes the maximum delay of an ACK (RFC 8985
+    /// §7.2), and is thus about as long as the RTO. Linux always arms the probe's timer first when
+    /// no loss is being repaired (`tcp_schedule_loss_probe`).
     fn probes_alone(&self, elapsed: i64) -> bool {
         let allows = self.estimator.srtt_ns().map_or(0, |srtt| 2 * srtt + DELAYED_ACK_NS);
         self.is_linux() || (elapsed - allows).abs() < allows / 50
@@ -112,8 +114,8 @@ impl Sender {
             }
         }
         if !is_head {
-            // Neither timer retransmits a segment in the middle, so an acknowledgment that was not
-            // captured must have triggered this.
+            // Neither of the two timers retransmits a segment in the middle of the data in flight,
+            // so an acknowledgment that was not captured must have triggered this retransmission.
             return match self.state {
                 State::Loss(until) if at.start < until => (Kind::Timeout, 0.9),
                 State::Recovery(until) if at.start < until => (Kind::Recovery, 0.8),

@@ -23,7 +23,7 @@ impl Sender {
     /// `tcp_process_loss`). `original_end` is the lowest end of the originals that have just been
     /// acknowledged.
     pub(super) fn detects_by_frto(&self, original_end: i64) -> bool {
-        // F-RTO ends with a second retransmission.
+        // A second retransmission ends F-RTO.
         let is_first = self.resent_ns == self.timeout_ns;
         // Only data sent before the timeout are a proof; F-RTO itself sends new data after it
         // (`FLAG_ORIG_SACK_ACKED`).
@@ -51,8 +51,8 @@ impl Sender {
         }
     }
 
-    /// True for a retransmission that continues the previous one, as after a timeout. Without SACK,
-    /// fast recovery would retransmit only the first lost segment (RFC 6582).
+    /// True for a retransmission that begins where the previous one ended, as after a timeout.
+    /// Without SACK, fast recovery would retransmit only the first lost segment (RFC 6582).
     pub(super) fn goes_back(&self, attempt: &Attempt) -> bool {
         // In order: each retransmission begins where the one before ended.
         let beyond = attempt.start > self.una && attempt.start == self.resent_to;
