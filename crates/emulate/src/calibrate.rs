@@ -1,4 +1,4 @@
-//! Calibration: the rates that this machine can sustain.
+//! Calibration: measurement of the rates at which this machine can emulate.
 
 use crate::error::EmulateError;
 use crate::launch::Launch;
@@ -15,7 +15,7 @@ const RATES: [u32; 8] = [10, 20, 50, 100, 200, 500, 1000, 2000];
 /// Duration of each trial, in seconds.
 const SPAN_S: u32 = 2;
 
-/// Result at one rate.
+/// Result of the trial at one rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[allow(missing_docs)]
 pub struct Trial {
@@ -90,7 +90,8 @@ fn attempt(
     let summary = emulate(&scenario, &settings, control)?.summary;
     let rate_bit_s = f64::from(rate) * 1e6;
     let goodput_bit_s = summary.flows[0].goodput_bit_s().unwrap_or(0.0);
-    // Headers are 52 of 1500 bytes; the rest of the tolerance is for the recovery after slow start.
+    // Headers take 52 of 1500 bytes; the remaining tolerance allows for the recovery after slow
+    // start.
     let full = goodput_bit_s >= 0.9 * rate_bit_s;
     let lateness = &summary.emulation.lateness;
     Ok(Trial {
@@ -103,9 +104,10 @@ fn attempt(
     })
 }
 
-/// Total rate at which a scenario's flows can send. It is the sum of the rates of their
-/// bottlenecks, each counted once. Flows over links without a rate do not count. A UDP flow with a
-/// rate of its own counts with this rate, because the emulator receives all its packets.
+/// Total rate at which a scenario's flows can send, in bit/s: the sum of the rates of their
+/// bottlenecks. A bottleneck that several flows share counts once, and flows over links without a
+/// rate do not count. A UDP flow with a rate of its own counts with that rate instead, because the
+/// emulator receives all its packets, including those that a queue then drops.
 pub fn demand_bit_s(plan: &Plan) -> f64 {
     let mut bottlenecks = BTreeMap::new();
     let saturating = plan.datagrams.iter().filter(|flow| offered(flow.pace).is_none());
@@ -124,7 +126,8 @@ pub fn demand_bit_s(plan: &Plan) -> f64 {
     (bottlenecks.values().sum::<u64>() + paced.sum::<u64>()) as f64
 }
 
-/// Rate of a source that is paced by time, in bit/s.
+/// Rate of a source that sends at given times, in bit/s; `None` for a source that keeps its first
+/// hop full.
 const fn offered(pace: Pace) -> Option<u64> {
     match pace {
         Pace::Saturating { .. } => None,

@@ -19,7 +19,7 @@ pub struct Lateness {
 #[allow(missing_docs)]
 pub struct LatenessSummary {
     pub packets: u64,
-    /// Mean; `None` without a packet.
+    /// Mean, seconds; `None` if there was no packet.
     pub mean_s: Option<f64>,
     pub p50_s: Option<f64>,
     pub p90_s: Option<f64>,

@@ -1,4 +1,4 @@
-//! Starting a worker, and communication with it.
+//! Start of a worker, and communication with it.
 
 use crate::clock::Clock;
 use crate::error::EmulateError;
@@ -22,7 +22,7 @@ use std::time::Duration;
 /// Longest time that a worker may take to exit.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Number of open files in addition to those of flows.
+/// Number of open files needed in addition to those of flows.
 const OTHER_FILES: usize = 100;
 
 /// Parameters for starting a worker.
@@ -34,19 +34,19 @@ pub struct Launch {
     pub output_to_error: bool,
 }
 
-/// Worker that is ready.
+/// Worker that has set up its hosts, and whose flows have not been started.
 #[derive(Debug)]
 pub struct Worker {
     child: Child,
     socket: UnixStream,
     /// Channel through which the worker passes the sockets of the flows' senders.
     pub senders: Option<OwnedFd>,
-    /// Device of each host.
+    /// Descriptor of each host's device.
     pub devices: Vec<OwnedFd>,
-    /// For each UDP flow that keeps its first hop full, the socket on which the emulator reports to
-    /// the source what becomes of its packets in that hop.
+    /// For each UDP flow that keeps its first hop full, the socket on which the emulator reports
+    /// the fates of its packets in that hop to the source.
     pub sources: Vec<Option<OwnedFd>>,
-    /// Settings of each host.
+    /// Kernel settings of each host, as read back.
     pub sysctls: BTreeMap<String, BTreeMap<String, String>>,
     /// Names of the devices' offload features that are off.
     pub offloads_off: Vec<String>,
@@ -69,7 +69,8 @@ impl Progress {
         self.flows_done.load(Ordering::Relaxed)
     }
 
-    /// Number of packets sent by each UDP flow that sends no more, by UDP flow index.
+    /// For each UDP flow that has sent its last packet, the number of packets sent, by UDP flow
+    /// index.
     pub fn all_sent(&self) -> BTreeMap<usize, u64> {
         self.all_sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -115,7 +116,7 @@ pub struct Report {
 #[derive(Debug)]
 pub struct Started {
     worker: Worker,
-    /// Reports of the worker.
+    /// State of the worker, updated from its reports.
     pub progress: Arc<Progress>,
     report: mpsc::Receiver<Report>,
 }
@@ -124,14 +125,14 @@ impl Worker {
     /// Starts a worker, which creates the hosts and opens the sockets of the flows.
     ///
     /// # Errors
-    /// Something that this machine does not allow or lacks.
+    /// The machine lacks something that the worker needs, or does not allow it.
     pub fn launch(launch: &Launch, order: &Order) -> Result<Self, EmulateError> {
         // A worker left over from a killed emulator would compete for the processor.
         worker::clean();
         allow_files(order)?;
         let lost = || EmulateError::io_error("the worker cannot be started");
-        // There are two channels, so that messages do not wait behind sockets that the main loop
-        // has not received yet.
+        // Messages and sockets have separate channels, so that messages do not wait behind sockets
+        // that the main loop has not received yet.
         let (socket, other) = UnixStream::pair().map_err(lost())?;
         let (senders, other_senders) = UnixStream::pair().map_err(lost())?;
         let (program, arguments) = launch.command.split_first().expect("a command has a name");
@@ -245,9 +246,11 @@ impl Started {
 
 /// Raises the limit of open files of this process and the worker to what the flows need.
 fn allow_files(order: &Order) -> Result<(), EmulateError> {
-    // Each flow needs at most four: a listener, two ends, and a second descriptor of the sender.
+    // Each flow needs at most four descriptors: a listener, two ends, and a second descriptor of
+    // the sender.
     let needed = (4 * (order.flows.len() + order.hosts.len()) + OTHER_FILES) as u64;
-    // The worker inherits the limit, and needs the most files.
+    // The limit of this process is raised because the worker, which needs the most files, inherits
+    // it.
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((u64::MAX, u64::MAX));
     if needed <= soft {
         return Ok(());

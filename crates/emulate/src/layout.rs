@@ -29,10 +29,10 @@ pub struct Layout {
     pub plan: Plan,
     /// Order for the worker.
     pub order: Order,
-    /// Route between each two hosts, at index `from × hosts + to`.
+    /// Index of the route from each host to each other host, at `from × hosts + to`.
     pub routes: Vec<Option<u32>>,
-    /// For each flow, the fixed windows that are written into the segments of the sender and of the
-    /// receiver, if any.
+    /// For each flow, the fixed windows, if any, that are written into the segments of the sender
+    /// and of the receiver.
     pub advertised_windows: Vec<[Option<u32>; 2]>,
 }
 
@@ -43,7 +43,7 @@ pub struct HostProgram {
     pub host: String,
     /// Shell command; `None` for an interactive shell.
     pub command: Option<String>,
-    /// True if the run does not wait for the program, but ends it.
+    /// True if the run does not wait for the program, and ends it when the run is over.
     pub background: bool,
 }
 
@@ -127,7 +127,8 @@ fn files(work: &Work, draws: Draws) -> FileOrder {
     }
 }
 
-/// Adds a route between any two hosts to the plan: the one that a flow between them would take.
+/// Adds a route from each host to each other host to the plan: the one that a flow between them
+/// would take.
 fn routes(scenario: &Scenario, plan: &mut Plan, hosts: &[HostOrder]) -> Vec<Option<u32>> {
     let mut routes = Vec::with_capacity(hosts.len() * hosts.len());
     for from in hosts {

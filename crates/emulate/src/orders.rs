@@ -10,7 +10,7 @@ use retx_sim::source::Source;
 use retx_units::{Law, Rate, StreamKey, Time};
 use serde::{Deserialize, Serialize};
 
-/// Key of the random streams.
+/// Key of a flow's random streams.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Draws {
     /// Seed of the scenario.
@@ -125,7 +125,8 @@ impl SourceOrder {
         }
     }
 
-    /// True if the source keeps its first hop full. It then needs reports on its packets there.
+    /// True if the source keeps its first hop full. The source then needs reports on its packets in
+    /// that hop.
     pub const fn fills_first_hop(&self) -> bool {
         matches!(self.pace, PaceOrder::Saturating { .. })
     }
@@ -140,14 +141,14 @@ impl SourceOrder {
     }
 }
 
-/// Requests and responses.
+/// Requests and responses of a flow.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ExchangeOrder {
     draws: Draws,
     request: LawOrder,
     response: LawOrder,
     think: LawOrder,
-    /// Number of exchanges; `None`: unlimited.
+    /// Number of exchanges; `None` if unlimited.
     pub count: Option<u32>,
     /// True if each exchange opens a new connection.
     pub each: bool,

@@ -1,4 +1,5 @@
-//! Messages between the emulator and its worker: length and JSON, over a Unix socket.
+//! Messages between the emulator and its worker. Each consists of its length and JSON, and is sent
+//! over a Unix socket.
 //!
 //! The worker is a separate process. Only the worker is in the namespaces, and everything in them
 //! ends with it. It passes the devices' descriptors to the emulator, which moves the packets.
@@ -16,14 +17,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-/// Exchange of packets with the hosts.
+/// Method of exchanging packets with the hosts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
     /// TUN device in each host.
     #[default]
     Tun,
-    /// A veth pair for each host, whose outer end is read with the kernel's timestamps.
+    /// A veth pair for each host. Packets are read from its outer end, with the kernel's
+    /// timestamps.
     Precise,
 }
 
@@ -48,7 +50,7 @@ impl Backend {
 /// Order: everything that the worker sets up.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Order {
-    /// Method of exchanging packets with the kernel.
+    /// Method of exchanging packets with the hosts.
     pub backend: Backend,
     /// Hosts to create.
     pub hosts: Vec<HostOrder>,
@@ -60,7 +62,7 @@ pub struct Order {
     pub datagrams: Vec<DatagramOrder>,
     /// Programs to run.
     pub programs: Vec<Program>,
-    /// True if the emulator also passes its standard input, for the programs. The descriptor
+    /// True if the emulator also passes its standard input, for the programs. This descriptor
     /// follows that of the channel for senders' sockets.
     pub has_input: bool,
 }
@@ -89,7 +91,7 @@ pub struct DefaultOrder {
     pub name: String,
     /// True if all flows of the host use it.
     pub is_of_all: bool,
-    /// True if user programs, which need the default, run in the host.
+    /// True if user programs run in the host: they need the default.
     pub is_needed: bool,
 }
 
@@ -121,7 +123,7 @@ pub struct FlowOrder {
 pub struct ProxyOrder {
     /// Indices of the flows.
     pub legs: [usize; 2],
-    /// Largest number of bytes held.
+    /// Maximum number of bytes that the proxy holds.
     pub buffer: u64,
 }
 
@@ -145,7 +147,7 @@ pub enum FileOrder {
     Equal {
         /// Number of files.
         count: u32,
-        /// Size of each, bytes.
+        /// Size of each file, bytes.
         bytes: u64,
         /// Time from the end of one connection to the start of the next, in nanoseconds.
         pause: u64,
@@ -177,7 +179,7 @@ impl FileOrder {
         }
     }
 
-    /// True unless the data are endless.
+    /// True unless the number of bytes, or of exchanges, is unlimited.
     pub const fn is_finite(&self) -> bool {
         match self {
             Self::Endless => false,
@@ -276,13 +278,13 @@ pub enum WorkerMessage {
     },
 }
 
-/// Results of a TCP flow that its two ends know.
+/// Results of a TCP flow, as known to its two ends.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FlowReport {
     /// Time at which the flow's first connection was opened.
     #[serde(with = "crate::nanos::option")]
     pub start: Option<Time>,
-    /// Time at which the last byte of its last file was read.
+    /// Time at which the last byte of the flow's last file was read.
     #[serde(with = "crate::nanos::option")]
     pub finish: Option<Time>,
     /// Bytes read.
@@ -317,15 +319,15 @@ pub struct ExchangeReport {
 pub struct ProxyReport {
     /// Number of bytes that were read from one connection and written to the other.
     pub bytes_relayed: u64,
-    /// Time average of the bytes held.
+    /// Time average of the number of bytes held.
     pub buffer_mean_bytes: f64,
-    /// Maximum of the bytes held.
+    /// Maximum number of bytes held.
     pub buffer_max_bytes: u64,
-    /// Bytes held at the end.
+    /// Number of bytes held at the end.
     pub buffer_end_bytes: u64,
 }
 
-/// Results of a UDP flow that its two ends know.
+/// Results of a UDP flow, as known to its two ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatagramReport {
     /// Start of the flow.

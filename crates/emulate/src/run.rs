@@ -20,9 +20,9 @@ use retx_units::{Duration, Time};
 use std::collections::BTreeMap;
 use std::thread;
 
-/// 99th percentile of lateness above which a run is not valid.
+/// Bound of the 99th percentile of lateness; a run above it is not valid.
 pub const LATENESS_BOUND: Duration = Duration::from_millis(1);
-/// Time between starting the flows and time 0 of the run.
+/// Time from the command that starts the flows to time 0 of the run.
 const RUN_UP: std::time::Duration = std::time::Duration::from_millis(20);
 /// Lowest real-time priority, which is above all threads without one.
 pub const PRIORITY: i32 = 1;
@@ -32,7 +32,7 @@ pub const PRIORITY: i32 = 1;
 pub struct Settings {
     /// Tables to record, and the number of the replication, which determines the models' draws.
     pub record: Options,
-    /// Exchange of packets.
+    /// Method of exchanging packets with the hosts.
     pub backend: Backend,
     /// Programs to run in hosts. The run then ends when they have ended and all finite flows are
     /// complete.
@@ -163,7 +163,7 @@ fn in_a_thread_that_runs_first<R: Send>(work: impl FnOnce() -> R + Send) -> (boo
     thread::scope(|scope| {
         let thread = scope.spawn(|| {
             let first = boundary::run_first(PRIORITY).is_ok();
-            // Sleeps end without slack.
+            // With the minimum timer slack, sleeps end on time.
             let _ = nix::sys::prctl::set_timerslack(1);
             (first, work())
         });

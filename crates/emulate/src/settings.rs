@@ -1,8 +1,8 @@
 //! Kernel settings for a table `[tcp.NAME]`.
 //!
-//! Fields that cannot be set must have the value of the preset `linux`; otherwise the kernel cannot
-//! run that TCP. Facts: `Documentation/networking/ip-sysctl.rst`, `net/ipv4/tcp.c`, `ip-route(8)`,
-//! Linux 6.18.
+//! Fields for which the kernel has no setting must have the value of the preset `linux`; otherwise
+//! the kernel cannot run that TCP. *Sources:* `Documentation/networking/ip-sysctl.rst`,
+//! `net/ipv4/tcp.c`, `ip-route(8)`, Linux 6.18.
 
 use crate::protocol::SocketOptions;
 use retx_tcp::loss_detection::Config as LossDetection;
@@ -77,7 +77,7 @@ fn linux() -> Config {
     (presets::find("linux").expect("the preset of a kernel").config)()
 }
 
-/// Copy of the kernel's configuration with all settable fields of `config`.
+/// Copy of the kernel's configuration, with the values of `config` in all fields that can be set.
 fn settable(config: &Config, kernel: Config) -> Config {
     let requested = config.clone();
     Config {
@@ -107,8 +107,8 @@ fn settable(config: &Config, kernel: Config) -> Config {
         dupack_threshold: requested.dupack_threshold,
         max_retransmissions: Some(requested.max_retransmissions.unwrap_or(15)),
         max_syn_retransmissions: match requested.max_syn_retransmissions {
-            // The sysctl counts only SYNs after those at constant intervals, and must be at least
-            // 1.
+            // The sysctl counts only SYNs after the `SYN_LINEAR_TIMEOUTS` at constant intervals,
+            // and must be at least 1.
             Some(times) if times > SYN_LINEAR_TIMEOUTS => requested.max_syn_retransmissions,
             _ => kernel.max_syn_retransmissions,
         },
@@ -128,7 +128,8 @@ fn loss_detection(config: &Config, kernel: &Config) -> LossDetection {
     }
 }
 
-/// Maximum number of fields whose values are listed; only the names of further fields are.
+/// Maximum number of fields that are listed with their values; further fields are listed by name
+/// only.
 const MOST_LISTED: usize = 3;
 
 /// Lists every field in which the two differ.
@@ -175,8 +176,8 @@ fn modelled(module: &str) -> congestion_control::Config {
     presets::linux_module(module).expect("one that is modelled")
 }
 
-/// Refuses parameters, because the kernel's cannot be set, and models of RFCs and papers, because
-/// the kernel has other ones.
+/// Refuses changed parameters, because those of the kernel cannot be set, and the variants of RFCs
+/// and papers, because the kernel implements other ones.
 fn check_module(requested: &congestion_control::Config, module: &str) -> Result<(), String> {
     let kernels = modelled(module);
     if *requested == kernels {
@@ -197,7 +198,7 @@ fn check_module(requested: &congestion_control::Config, module: &str) -> Result<
     ))
 }
 
-/// Size in bytes if it differs from that of the preset; otherwise `None`, and the kernel's default
+/// Size in bytes if it differs from that of the preset. Otherwise `None`: the kernel's default
 /// applies.
 fn own_size(
     config: &Config,
@@ -241,7 +242,7 @@ fn sysctls(config: &Config) -> BTreeMap<String, String> {
         ("tcp_sack", flag(config.sack)),
         ("tcp_timestamps", flag(config.timestamps)),
         ("tcp_window_scaling", flag(config.window_scaling)),
-        // 1: request and accept ECN.
+        // The value 1 requests and accepts ECN.
         ("tcp_ecn", flag(config.ecn)),
         ("tcp_slow_start_after_idle", flag(config.slow_start_after_idle)),
         ("tcp_reordering", config.dupack_threshold.to_string()),
@@ -249,7 +250,7 @@ fn sysctls(config: &Config) -> BTreeMap<String, String> {
         ("tcp_syn_retries", syn_retries(config).to_string()),
         ("tcp_rto_min_us", (config.min_rto.as_nanos() / 1000).to_string()),
         ("tcp_rto_max_ms", (config.max_rto.as_nanos() / 1_000_000).to_string()),
-        // A connection must not use metrics of earlier connections.
+        // A connection must not use cached metrics of earlier connections.
         ("tcp_no_metrics_save", "1".to_owned()),
         // Many connections of a run must not be treated as an attack.
         ("tcp_syncookies", "0".to_owned()),

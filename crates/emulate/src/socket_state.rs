@@ -23,7 +23,7 @@ pub enum LossState {
     Open,
     /// Duplicate or selective acknowledgments have arrived, but do not indicate a loss yet.
     Disorder,
-    /// The window is being reduced for another reason than a loss, mostly ECN-Echo.
+    /// The window is being reduced for a reason other than a loss, mostly ECN-Echo.
     Cwr,
     /// Fast recovery.
     Recovery,
@@ -133,12 +133,12 @@ impl SocketState {
         matches!(self.tcp_state, 2 | 3)
     }
 
-    /// True after the connection (`TCP_TIME_WAIT`, `TCP_CLOSE`).
+    /// True if the connection is over (`TCP_TIME_WAIT`, `TCP_CLOSE`).
     pub const fn is_closed(&self) -> bool {
         matches!(self.tcp_state, 6 | 7)
     }
 
-    /// True during the recovery of a loss.
+    /// True during the recovery from a loss.
     pub const fn is_repairing(&self) -> bool {
         matches!(self.loss_state, LossState::Recovery | LossState::Loss)
     }

@@ -36,7 +36,8 @@ pub struct EmulationSummary {
     pub wlans: Vec<WlanSummary>,
     /// Relays, in the scenario's order.
     pub relays: Vec<RelaySummary>,
-    /// Cost of the engine. Its simulated time is wall-clock time: an emulation runs in real time.
+    /// Cost of the engine. The simulated time equals the wall-clock time, because an emulation runs
+    /// in real time.
     pub engine: EngineSummary,
     /// Circumstances and validity of the emulation.
     pub emulation: Emulation,
@@ -53,7 +54,7 @@ pub struct Emulation {
     pub backend: &'static str,
     /// Release of the kernel.
     pub kernel: String,
-    /// `fifo` if the emulator had real-time priority, `normal` otherwise.
+    /// `fifo` if the emulator had real-time priority; otherwise `normal`.
     pub priority: &'static str,
     /// Settings of each host, as read back from the kernel.
     pub sysctls: BTreeMap<String, BTreeMap<String, String>>,
@@ -63,9 +64,9 @@ pub struct Emulation {
     pub states_from: &'static str,
     /// Description of the times at which the senders' states were read.
     pub states_at: &'static str,
-    /// Lateness of packets to the hosts.
+    /// Lateness of the packets that were written to the hosts.
     pub lateness: LatenessSummary,
-    /// 99th percentile of lateness above which a run is not valid.
+    /// Bound of the 99th percentile of lateness, seconds; a run above it is not valid.
     pub lateness_bound_s: f64,
     /// Number of packets that the hosts' devices dropped.
     pub device_drops: u64,
@@ -108,7 +109,7 @@ impl EmulatedRow {
         if let Self::Udp(flow) = self { Some(flow) } else { None }
     }
 
-    /// Bytes delivered over the time taken.
+    /// Bytes delivered, divided by the time taken.
     pub const fn goodput_bit_s(&self) -> Option<f64> {
         match self {
             Self::Tcp(flow) => flow.summary.goodput_bit_s,
@@ -167,8 +168,8 @@ impl EmulatedFlow {
     pub fn new(frame: FlowFrame, report: FlowReport, counts: &FlowCounters) -> Self {
         let FlowReport { start, finish, bytes_delivered, bytes_in_warmup, .. } = report;
         let frame = FlowFrame { start, finish, ..frame };
-        // The program counts bytes from the start of the run, the record of the path only after the
-        // warm-up.
+        // The program counts bytes from the start of the run, whereas the record of the path counts
+        // only after the warm-up.
         let bytes_delivered = bytes_delivered - bytes_in_warmup;
         let counters = FlowCounters { bytes_delivered, ..counts.clone() };
         let FlowReport { kernel, fault, .. } = report;

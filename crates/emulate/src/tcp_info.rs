@@ -54,7 +54,7 @@ pub struct TcpInfo {
     pub sndbuf_limited_us: u64,
     /// `tcpi_total_rto`: timeouts, including those of a SYN; `None` before Linux 6.7.
     pub total_rto: Option<u64>,
-    /// `tcpi_total_rto_recoveries`: episodes of timeouts.
+    /// `tcpi_total_rto_recoveries`: number of recoveries that began with a timeout.
     pub total_rto_recoveries: Option<u64>,
     /// `tcpi_total_rto_time` in ms: from the first timeout of each episode to its end.
     pub total_rto_time_ms: Option<u64>,
@@ -124,8 +124,8 @@ impl TcpInfo {
     /// of the later connection.
     pub fn add(&mut self, later: &Self) {
         if self.connections == 0 {
-            // The first connection is copied, because the default has minima of 0, which no later
-            // value could be below.
+            // The statistics of the first connection are copied. The minimum of the default value
+            // is 0, and no later minimum would be less.
             *self = later.clone();
             return;
         }

@@ -1,7 +1,7 @@
 //! Fits of models to measured series.
 //!
-//! [`loss`] fits loss models to the fates of packets. It returns every compared model with
-//! intervals, and tests and change points.
+//! [`loss`] fits loss models to the fates of packets. The result contains every compared model with
+//! intervals, tests of the best one, and change points.
 
 pub mod loss;
 mod numeric;

@@ -17,9 +17,9 @@ pub struct Maximum {
 /// Function to maximise; −∞ for impossible parameters.
 pub type Function<'a> = dyn Fn(&[f64]) -> f64 + 'a;
 
-/// Step of the finite differences. With this step the rounding error of a second difference is
-/// smaller than its truncation error, since the functions are sums of logarithms and the parameters
-/// are logits or logarithms.
+/// Step of the finite differences. The parameters are logits or logarithms, so they are of the
+/// order of 1, and with this step the rounding error of a second difference is smaller than its
+/// truncation error.
 const STEP: f64 = 1e-3;
 /// Largest change of a parameter in one iteration.
 const MOVE_MAX: f64 = 2.0;

@@ -11,7 +11,7 @@ use retx_units::Law;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-/// Sysctl of a host that sets the receive buffers.
+/// Sysctl that sets the receive buffers of a host.
 const RECEIVE_BUFFERS: &str = "ipv4/tcp_rmem";
 
 /// Orders for all hosts.
@@ -40,7 +40,8 @@ pub(super) fn host_orders(
         for (side, kernel) in ends(flow, kernels).into_iter().enumerate() {
             let mut kernel = kernel.clone();
             if side == Side::Sender as usize && sends_at_proxy {
-                // The proxy is the sender of this leg. Its receive buffer is that of the other leg.
+                // The proxy is the sender of this leg. The setting of its receive buffer comes from
+                // the other leg, where it is the receiver.
                 kernel.sysctls.remove(RECEIVE_BUFFERS);
             }
             set_host(&mut orders[index_of(hosts, flow.nodes[side])], flow, &kernel, &mut owners)?;
@@ -62,7 +63,7 @@ pub(super) fn host_orders(
     Ok(orders)
 }
 
-/// Kernel settings of each TCP of the plan that a flow uses.
+/// Kernel settings of each TCP of the plan; default settings for a TCP that no flow uses.
 pub(super) fn kernels(plan: &Plan) -> Result<Vec<KernelTcp>, EmulateError> {
     let used = |index: usize| {
         plan.flows.iter().any(|flow| [flow.tcp, flow.receiver_tcp].contains(&(index as u32)))

@@ -45,14 +45,15 @@ pub struct Datagrams {
 #[derive(Debug, Default)]
 struct Flow {
     accounting: DatagramAccounting,
-    /// Packets sent so far.
+    /// Number of packets sent so far.
     sent: u64,
-    /// Packets passed to the receiving host.
+    /// Number of packets passed to the receiving host.
     handed: u64,
     /// Time of the flow's most recent event.
     latest: Time,
     finish: Option<Time>,
-    /// Socket that reports to the source what becomes of its packets in the first hop.
+    /// Socket on which the fates of the source's packets in the first hop are reported to the
+    /// source.
     source: Option<UnixStream>,
 }
 
@@ -61,15 +62,15 @@ struct Flow {
 pub struct DatagramSight {
     /// Counters of events after the warm-up.
     pub counters: DatagramCounters,
-    /// Time at which the last packet of a finite flow had arrived or was lost.
+    /// Time at which the last packet of a finite flow arrived or was lost.
     pub finish: Option<Time>,
-    /// Packets passed to the receiving host during the whole run.
+    /// Number of packets passed to the receiving host during the whole run.
     pub handed: u64,
 }
 
 impl Datagrams {
-    /// Creates the state of flows whose first index is `first`. `sources` are the sockets that
-    /// report to each source what becomes of its packets in the first hop.
+    /// Creates the state of flows whose first index is `first`. `sources` are the sockets on which
+    /// the fates of each source's packets in the first hop are reported to it.
     pub fn new(first: usize, sources: Vec<Option<OwnedFd>>) -> Self {
         let flow = |source: Option<OwnedFd>| {
             let source = source.map(UnixStream::from);
@@ -115,8 +116,8 @@ impl Datagrams {
     pub fn delivered(&mut self, now: Time, packet: &UnderWay, again: bool) {
         let UnderWay { number, sent, payload_bytes, .. } = *packet;
         let flow = &mut self.flows[packet.flow as usize];
-        // The receiving program may read fewer packets. `EmulatedDatagrams::new` compares its
-        // report with this number.
+        // The receiving program may read fewer packets. `EmulatedDatagrams::new` compares the
+        // number that it reports with this one.
         flow.handed += 1;
         flow.latest = now;
         flow.accounting.arrived(now, Arrival { number, sent, payload_bytes, again });

@@ -54,7 +54,7 @@ impl Devices {
         self.open.len()
     }
 
-    /// Next packet sent by a host; `None` if none waits.
+    /// Reads the next packet that a host has sent; `None` if no packet waits.
     #[inline]
     pub fn read(&mut self, host: usize, buffer: &mut [u8]) -> Option<Received> {
         match self.backend {
@@ -90,7 +90,8 @@ impl Devices {
                 write(&self.open[host], &self.frame)
             }
         };
-        // No model has made this drop. It invalidates the result, but does not end the run.
+        // This drop is not the work of a model. It invalidates the result, but does not end the
+        // run.
         self.refused += u64::from(written.is_err());
     }
 

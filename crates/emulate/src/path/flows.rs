@@ -18,7 +18,8 @@ use retx_sim::plan::Side;
 use retx_units::Time;
 use retx_wire::Flags;
 
-/// State of a packet in flight that its flow's record needs when the packet leaves.
+/// State of a packet in flight, kept because the record of its flow needs it when the packet
+/// leaves.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Passage {
     /// Destination host.
@@ -28,7 +29,7 @@ pub struct Passage {
 }
 
 impl Passage {
-    /// Packet of no TCP flow.
+    /// State of a packet that belongs to no TCP flow.
     pub const fn of_none(host: usize) -> Self {
         Self { host, packet: None }
     }
@@ -58,7 +59,7 @@ pub struct Flows {
     baseline: Vec<FlowCounters>,
     /// True if a sample is taken at each acknowledgment.
     every_ack: bool,
-    /// For each pipe that several flows share as their bottleneck, the bytes in flight over it.
+    /// For each pipe that is the bottleneck of several flows, their bytes in flight.
     in_flight: Vec<u64>,
     /// Number of packets that have no destination host, or are not valid IPv4.
     pub unroutable: u64,
@@ -101,7 +102,7 @@ impl Flows {
         self.flows[flow as usize].observed.answer_requests();
     }
 
-    /// Makes the flows also record their limits over time.
+    /// Makes each flow also record its limit over time.
     pub fn record_courses(&mut self) {
         self.flows.iter_mut().for_each(|flow| flow.observed.record.record_course());
     }

@@ -5,9 +5,8 @@
 //! other than an acknowledgment can end the limit (a write of the application, a pacing timer), it
 //! is also read after each segment.
 //!
-//! *What it does not see.* The amount of data that a program has not written yet may be unknown. A
-//! server of requests therefore counts as limited by its application while nothing waits in its
-//! socket.
+//! *Limitation.* The amount of data that a program has not written yet may be unknown. A server of
+//! requests therefore counts as limited by its application while nothing waits in its socket.
 
 use crate::socket_state::{LossState, SocketState};
 use retx_record::flow::{FlowLimit, FlowRecord};
@@ -15,8 +14,8 @@ use retx_sim::path::PathProduct;
 use retx_sim::plan::{Shared, Work};
 use retx_units::{Duration, Time};
 
-/// An acknowledgment that is sent sooner after the data is not a delayed ACK: Linux delays it by at
-/// least one tick.
+/// An acknowledgment that is sent within this time after the data is not a delayed ACK, because
+/// Linux delays an ACK by at least one tick.
 const PROMPT: Duration = Duration::from_millis(1);
 
 /// State of a flow from which the limit of its sender is determined.
@@ -31,7 +30,7 @@ pub struct Limiter {
     file: u32,
     /// Time at which the last segment reached the receiver.
     arrived: Time,
-    /// True if the client is connected and the sender waits for its first request.
+    /// True if the client is connected, and the sender waits for the first request.
     client_asks: bool,
 }
 
@@ -111,8 +110,8 @@ impl Limiter {
         record.note_arrival(now);
     }
 
-    /// Handles an acknowledgment of everything before `acked`, sent by the receiver. By then the
-    /// sender has received the acknowledgment of everything before `snd_una`, and has sent
+    /// Handles an acknowledgment of everything before `acked`, sent by the receiver. At this time
+    /// the sender has received the acknowledgment of everything before `snd_una`, and has sent
     /// everything before `snd_max`.
     pub fn acknowledged(
         &mut self,
@@ -144,7 +143,7 @@ impl Limiter {
         let repairs = if recovers { limits.recovery() } else { limits.window() };
         // A window that keeps the bottleneck busy does not limit the flow, whatever its size.
         let filled = |limit| if load.with_others { FlowLimit::Bottleneck } else { limit };
-        // Nothing waits in the socket, so the limit is not a window.
+        // No data wait in the socket, so no window is the limit.
         if state.not_sent == 0 {
             return if state.is_repairing() {
                 filled(repairs)

@@ -35,11 +35,12 @@ use retx_sim::engine::{Engine, Left};
 use retx_sim::{Control, RunError};
 use retx_units::{Duration, Time};
 
-/// Time before an event within which the loop spins, because a sleep would end too late.
+/// For this time before an event the loop spins, because a sleep could end too late.
 const SPIN: Duration = Duration::from_micros(150);
 /// Longest sleep. It bounds the delay with which the loop detects the end of the run.
 const NAP: Duration = Duration::from_millis(5);
-/// Maximum number of packets read from one device in a row, so that other devices do not wait long.
+/// Maximum number of consecutive packets read from one device, so that other devices do not wait
+/// long.
 const BURST: usize = 32;
 
 /// Bytes of the largest IPv4 packet with a link header.
@@ -98,7 +99,7 @@ pub struct Path<'a, 'p> {
     buffer: Vec<u8>,
     /// End of the warm-up; `None` once it has passed.
     warmup: Option<Time>,
-    /// Time of the next sample of the senders, and the interval.
+    /// Time of the next sample of the senders, and interval between samples.
     sampling: Option<(Time, Duration)>,
     rest: Rest,
     /// Retransmissions that the current event has shown to be necessary; empty between events.
@@ -176,8 +177,8 @@ impl<'a, 'p> Path<'a, 'p> {
     ) -> Result<(), RunError> {
         let mut reported_until = Time::ZERO;
         while !self.engine.is_over() {
-            // Departures come first, because reading takes time, and a packet that is due would
-            // become later.
+            // Packets that are due are written before devices are read, because reading takes time
+            // and would make them late.
             self.deliver(self.clock.now());
             self.note_warmup(self.engine.now());
             self.sample();
@@ -211,8 +212,8 @@ impl<'a, 'p> Path<'a, 'p> {
                 let Some(packet) = self.devices.read(host, &mut self.buffer) else { break };
                 any = true;
                 let now = self.clock.now();
-                // The time is limited to `now`, because converting between the clocks may yield a
-                // time in the future.
+                // The time is limited to `now`, because the conversion between the clocks may yield
+                // a time in the future.
                 let at = packet.stamp.map_or(now, |real| self.clock.of_real_time(real)).min(now);
                 self.enter((at, now), host, packet.bytes);
             }
@@ -343,8 +344,8 @@ impl<'a, 'p> Path<'a, 'p> {
         let next = self.engine.next_time();
         loop {
             let now = self.clock.now();
-            // The loop must not sleep until the next event, because sleeps end late; it spins for
-            // the rest.
+            // The sleep ends some time before the next event, because a sleep may end late. The
+            // loop spins for the rest.
             let left = if next > now { next.since(now) } else { return };
             let spin = if self.rest.is_enough(now) { SPIN } else { Duration::ZERO };
             let sleep = left.saturating_sub(spin).min(NAP);

@@ -1,10 +1,10 @@
 //! Record of a flow, computed from passing packets and from queries of its sender's socket.
 //!
-//! In a simulation the two connections update the [`FlowRecord`]. Here a segment counts as arrived
-//! when it leaves the network at the receiver's host, and the sender is assumed to know every
-//! acknowledgment that has left the network at the sender's host. The simulator's estimator
-//! computes the smoothed RTT from the samples that Linux would take ([`RoundTrips`]). The losses
-//! that the sender has detected, and its window, are read from its socket ([`Watch`]).
+//! In a simulation the two connections update the [`FlowRecord`]. In an emulation, a segment counts
+//! as arrived when it leaves the network at the receiver's host, and an acknowledgment counts as
+//! received when it leaves the network at the sender's host. The simulator's estimator computes the
+//! smoothed RTT from the samples that Linux would take ([`RoundTrips`]). The losses that the sender
+//! has detected, and its window, are read from its socket ([`Watch`]).
 
 mod episodes;
 mod round_trips;
@@ -30,12 +30,12 @@ pub struct ObservedFlow {
     /// Payload of a full segment.
     smss: u32,
     tcp: retx_tcp::Config,
-    /// True if the congestion control also sets the window in recoveries (BBR).
+    /// True if the congestion control, like BBR, also sets the window during a recovery.
     models_path: bool,
     /// True if the flow's sender answers requests.
     answers: bool,
     open: Open,
-    /// True until data are sent on this connection.
+    /// True until the first data are sent on this connection.
     fresh: bool,
     /// Bytes acknowledged on earlier connections.
     earlier_bytes: u64,
@@ -88,7 +88,7 @@ impl Open {
 
     /// Bytes of data acknowledged.
     fn acked_bytes(&self) -> u64 {
-        // SYN and FIN are not bytes.
+        // SYN and FIN occupy positions, but are not data.
         self.acknowledged.min(self.data_to).saturating_sub(1)
     }
 }
@@ -144,7 +144,7 @@ impl ObservedFlow {
         }
         let again = from < sent_to;
         if to > sent_to {
-            // A segment that contains bytes sent before yields no sample (Karn).
+            // A segment that contains retransmitted bytes yields no RTT sample (Karn's algorithm).
             self.open.round_trips.sent(to, (!again).then_some(now));
         }
         if again {

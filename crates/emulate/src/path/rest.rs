@@ -1,4 +1,4 @@
-//! Sleep of the main loop that leaves a share of the processor's time to other threads.
+//! Sleep of the main loop, which leaves a share of the processor's time to other threads.
 
 use retx_units::{Duration, Time};
 
@@ -9,8 +9,7 @@ const REST: u64 = 10;
 /// Maximum credit that the loop can accumulate in idle times.
 const REST_IN_HAND: Duration = Duration::from_millis(20);
 
-/// Account of the loop's sleep. The credit is the time for which the loop has slept beyond the
-/// required share.
+/// Account of the loop's sleep. The credit is the excess of the time slept over the required share.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rest {
     /// End of the last sleep.

@@ -50,7 +50,7 @@ const IP_CHECKSUM: usize = 10;
 /// Updates a checksum for a changed word (RFC 1624 §3, eq. 3).
 fn update(packet: &mut [u8], checksum: usize, (before, after): (u16, u16)) {
     let old = u16::from_be_bytes([packet[checksum], packet[checksum + 1]]);
-    // The update needs only the changed word, so the payload need not be read.
+    // Only the old and the new value of the changed word are needed, not the payload.
     let mut sum = u32::from(!old) + u32::from(!before) + u32::from(after);
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);

@@ -1,8 +1,8 @@
 //! Sockets of the flows' senders, which the emulator queries.
 //!
-//! The worker passes each socket before the first packet is sent with it, so that the socket is
-//! available when this packet arrives. A query waits for some microseconds if the program that owns
-//! the socket is inside a system call on it; this is rare.
+//! The worker passes each socket to the emulator before the first packet is sent with it, so that
+//! the socket is available when this packet arrives. A query waits for some microseconds if the
+//! program that owns the socket is inside a system call on it; this is rare.
 
 use crate::protocol::receive_sender;
 use crate::socket_state::SocketState;
@@ -19,7 +19,7 @@ pub struct Senders {
 }
 
 impl Senders {
-    /// Creates the set of sockets that the worker will pass through the channel `way`.
+    /// Creates an empty set of sockets. The worker will pass the sockets through the channel `way`.
     pub const fn coming(way: Option<OwnedFd>) -> Self {
         Self { way, lost: 0, sockets: Vec::new() }
     }

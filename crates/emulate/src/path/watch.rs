@@ -17,7 +17,7 @@
 //! define the states. They also show that an acknowledgment of everything sent before a recovery
 //! can end it and begin the next one.
 //!
-//! *What it does not see.* A probe may repair a loss while the window is at its minimum.
+//! *Limitation.* An episode is missed if a probe repairs a loss while the window is at its minimum.
 
 use crate::socket_state::{LossState, SocketState};
 use retx_record::reason::EpisodeKind;
@@ -49,7 +49,7 @@ pub struct Loss {
     pub trigger: u64,
     /// True if a tail loss probe has found and repaired the loss.
     pub repaired: bool,
-    /// Congestion window before the reaction, bytes.
+    /// Congestion window before the reaction to the loss, bytes.
     pub cwnd_before: u64,
     /// Target of the congestion window, bytes.
     pub cwnd_after: u64,
@@ -60,7 +60,7 @@ pub struct Loss {
     /// Number of backoffs in the timeout now in force.
     pub backoff_now: u32,
     /// True if the kernel was already repairing a loss. An undo then restores the window from
-    /// before that repair.
+    /// before that recovery.
     pub same_window: bool,
 }
 
@@ -73,7 +73,7 @@ pub enum Finding {
     Over(Time),
     /// The kernel has undone the last reduction of the window.
     Undone(Time),
-    /// Window reduction by ECN-Echo.
+    /// The sender has reduced its window because of an ECN-Echo.
     Echo(Time),
 }
 
@@ -91,7 +91,7 @@ pub struct Watch {
     last: Option<SocketState>,
     /// Recovery point of the open fast recovery.
     recover: u64,
-    /// Recovery whose first retransmission has not been observed yet.
+    /// Fast recovery whose first retransmission has not been observed yet.
     pending: Option<Loss>,
     probe: Option<Probe>,
     /// Slow start threshold before the open recovery.
@@ -108,10 +108,10 @@ impl Watch {
     /// Evaluates a query, and appends the findings to `found`.
     pub fn query(&mut self, state: &SocketState, wire: &Wire, found: &mut Vec<Finding>) {
         let Some(before) = self.last.replace(*state) else { return };
-        // As in a simulation, timeouts of a SYN do not count.
         if state.is_repairing() && !before.is_repairing() {
             self.ssthresh_before = before.ssthresh;
         }
+        // As in a simulation, timeouts during the handshake do not count.
         let timeouts = if before.is_opening() { 0 } else { state.timeouts_since(&before) };
         for _ in 0..timeouts {
             self.flush_pending(found);
@@ -125,8 +125,8 @@ impl Watch {
         }
         if self.has_recovery_begun(&before, state, wire) || timeouts > 0 && in_recovery(state) {
             self.flush_pending(found);
-            // Only the kernel counts data that are still in the device queue; only the packets show
-            // the FIN.
+            // Data that are still in the device queue are known only from the kernel's counter, and
+            // a FIN only from the packets.
             self.recover = wire.sent_to.max(1 + before.sent_once);
             // The trigger is unknown until the first retransmission is observed.
             self.pending =

@@ -26,11 +26,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Receive buffer, in bytes.
+/// Receive buffer of the receiving socket, in bytes.
 const RECEIVE_BUFFER: usize = 16 << 20;
 /// Largest IPv4 datagram, bytes.
 const LARGEST: usize = 65_535;
-/// Time after the end of the run in which packets that have reached the host are still read.
+/// Time after the end of the run during which packets that have reached the host are still read.
 const LAST_READS: Duration = Duration::from_millis(200);
 
 /// Flows whose sockets are open.
@@ -142,7 +142,7 @@ fn note_fault(report: &Mutex<DatagramReport>, result: &io::Result<()>) {
     }
 }
 
-/// Reads without end.
+/// Reads and counts packets; returns only if reading fails.
 fn receive(socket: &UdpSocket, report: &Mutex<DatagramReport>) -> io::Result<()> {
     let mut buffer = vec![0; LARGEST];
     loop {
@@ -170,8 +170,8 @@ struct Sending {
 impl Sending {
     /// Sends until there is nothing more to send.
     fn run(&mut self) -> io::Result<()> {
-        // A source gets real-time priority if this is allowed, so that it does not wait for other
-        // programs. It sleeps most of the time.
+        // A source gets real-time priority, if this is allowed, so that it does not wait for other
+        // programs. Those are hardly delayed, because a source sleeps most of the time.
         let _ = boundary::run_first(PRIORITY);
         loop {
             let now = self.run.clock.now();

@@ -59,8 +59,8 @@ pub fn veth((index, mtu): (usize, u32), between: &File, host: &File) -> Result<D
         "link add {INSIDE} address {address} type veth peer name {outer} address {address}\n\
          link set {INSIDE} arp off\n"
     ))?;
-    // With offloads, the packet socket would read large segments before they are split into
-    // packets.
+    // With offloads enabled, the packet socket would read large segments that have not been split
+    // into packets.
     no_offloads(&outer)?;
     move_device(&outer, between)?;
     enter(between)?;
@@ -85,7 +85,7 @@ fn packet_socket(name: &str) -> io::Result<Device> {
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     let none = None::<SockProtocol>;
     let socket = socket(AddressFamily::Packet, SockType::Raw, flags, none)?;
-    // Without privileges the machine limits the size. Drops are counted in any case.
+    // Without privileges the machine limits the size of the buffer. Drops are counted in any case.
     setsockopt(&socket, sockopt::RcvBufForce, &RECEIVE_BUFFER)
         .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &RECEIVE_BUFFER))?;
     setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
@@ -112,7 +112,8 @@ pub fn no_offloads(name: &str) -> Result<Vec<String>, String> {
     let mut off = Vec::new();
     for (feature, get, set) in OFFLOADS {
         let ask = |command| boundary::ethtool(socket.as_fd(), name, command, 0);
-        // If the command fails, the feature may not exist.
+        // The command also fails if the feature does not exist, so only the state that is read back
+        // counts.
         let switched = ask(*set);
         match ask(*get) {
             Ok(0) => off.push((*feature).to_owned()),

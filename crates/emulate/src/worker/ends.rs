@@ -50,7 +50,7 @@ pub struct State {
 pub type Shared = Arc<Mutex<State>>;
 
 impl State {
-    /// Reads the final `TCP_INFO` of the sender, whose connection is over or about to end.
+    /// Reads the final `TCP_INFO` of the sender. Its connection must be over or about to end.
     pub fn close_sender(&mut self) {
         if let Some(socket) = self.sender.take() {
             self.add_kernel(&socket);
@@ -65,8 +65,8 @@ impl State {
             self.closing.push(socket);
         }
         for mut socket in std::mem::take(&mut self.closing) {
-            // Unless the read would block, the other end has closed, and the counters of the socket
-            // are final.
+            // If the read would not block, the other end has closed the connection, so the counters
+            // of the socket are final.
             match socket.read(&mut [0]) {
                 // The other end has not closed yet. The socket is checked again before the next
                 // connection.
@@ -98,7 +98,7 @@ impl State {
         if let Err(error) = result {
             self.report.fault.get_or_insert(error.to_string());
         }
-        // If one end has failed, the flow is over, since the other end may wait for it forever.
+        // If one end has failed, the flow is over: the other end might wait forever.
         let over = other_ended || result.is_err();
         if over && is_finite && !std::mem::replace(&mut self.is_reported, true) {
             messages.report(&WorkerMessage::FlowDone);
@@ -250,7 +250,8 @@ impl End {
             left = if bytes == u64::MAX { bytes } else { left.saturating_sub(read) };
             let mut state = lock(&self.state);
             state.read(now, read, self.warmup);
-            // The file is complete with its last byte; the FIN may follow a round trip later.
+            // The file is complete when its last byte is read; the FIN may arrive a round trip
+            // later.
             if left == 0 && last {
                 state.report.finish.get_or_insert(now);
             }
@@ -362,8 +363,8 @@ impl End {
             if count {
                 let now = self.clock.now();
                 lock(&self.state).read(now, read, self.warmup);
-                // The time of processing does not belong to the response: it is complete when its
-                // last byte is read.
+                // The response is complete when its last byte is read, so the time of processing
+                // that byte does not count.
                 if bytes > 0 {
                     self.work_on(read, now);
                 }

@@ -57,8 +57,8 @@ impl Hosts {
 
     /// Sets the address of the device in this thread's namespace, and the kernel settings.
     fn set_up(&mut self, host: &HostOrder) -> Result<(), String> {
-        // Settings are written before the device is brought up, because IP reads some of them then.
-        // (TCP reads its settings when a connection begins.)
+        // Settings are written before the device is brought up, because IP reads some of them at
+        // that time. (TCP reads its settings when a connection begins.)
         let mut settings = BTreeMap::new();
         // The models carry only IPv4, so packets of IPv6 neighbour discovery would be unroutable.
         write_sysctl("ipv6/conf/all/disable_ipv6", "1").ok();
@@ -142,14 +142,15 @@ enum Settled {
     BySysctl,
     /// The route has an attribute, which overrides the choice of all sockets.
     ByRoute,
-    /// Not set, because it was not available and no program needs it.
+    /// The default was not set, because this congestion control is not available and no program
+    /// needs the default.
     Not,
 }
 
 /// Sets the congestion control of sockets in this thread's namespace that set none. The default of
 /// a namespace must be one that unprivileged users may choose
-/// (`tcp_set_default_congestion_control`). A route may have any, but overrides the sockets' choice
-/// (`tcp_ca_dst_init`).
+/// (`tcp_set_default_congestion_control`). A route may have any congestion control, but overrides
+/// the choice of a socket (`tcp_ca_dst_init`).
 fn default_congestion_control(default: &DefaultOrder, host: &str) -> Result<Settled, String> {
     let DefaultOrder { name, is_of_all, is_needed } = default;
     let options = SocketOptions { congestion_control: name.clone(), ..SocketOptions::default() };
@@ -234,8 +235,8 @@ fn name_hosts(order: &Order) -> Result<(), String> {
     let no_servers = "# hosts of an emulation\n".to_owned();
     for (file, text) in [("hosts", text), ("resolv.conf", no_servers)] {
         let [from, to] = [format!("/mnt/{file}"), format!("/etc/{file}")];
-        // If the machine has no such file, there is no mount point, and programs have to use
-        // addresses.
+        // If the machine lacks the file, there is no mount point, and programs have to use
+        // addresses instead of names.
         let _ = fs::write(&from, text).is_ok()
             && mount(Some(from.as_str()), to.as_str(), none, MsFlags::MS_BIND, none).is_ok();
     }

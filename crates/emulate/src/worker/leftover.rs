@@ -1,7 +1,7 @@
 //! Search for workers that have outlived their emulator.
 //!
-//! A worker exits when its emulator does, unless it was stopped or hangs. Such a worker is found by
-//! its arguments, which identify its emulator by process id and start time.
+//! A worker exits when its emulator does, unless the worker was suspended or hangs. Such a worker
+//! is found by its arguments, which identify its emulator by process id and start time.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -34,7 +34,7 @@ fn emulator_of(worker: u32) -> Option<(u32, u64)> {
 }
 
 fn is_alive((process, since): (u32, u64)) -> bool {
-    // Process ids are reused; with the start time they are unique.
+    // Process ids are reused; only together with the start time they identify a process.
     started(process) == Some(since)
 }
 

@@ -1,5 +1,5 @@
-//! Worker: a process that creates the hosts, and runs the flows in them. Everything that it creates
-//! is bound to it, so nothing is left when it ends, however it ends.
+//! Worker: a process that creates the hosts, and runs the flows in them. Everything that the worker
+//! creates is bound to its process, so nothing is left when the process ends, for whatever reason.
 //!
 //! The worker is started twice. The first process enters new namespaces: a user namespace unless it
 //! is root, a mount namespace and a PID namespace. It starts the second process, which is the first
@@ -45,7 +45,7 @@ pub const INNER: &str = "--inner";
 #[derive(Debug, Clone)]
 struct MessageSender {
     socket: Arc<Mutex<UnixStream>>,
-    /// Channel for senders' sockets.
+    /// Channel through which senders' sockets are passed.
     senders: Arc<OwnedFd>,
 }
 
@@ -93,12 +93,13 @@ fn outside(command: &[String]) -> Result<i32, String> {
     // The kernel kills this process when the emulator ends, and the second process when this one
     // ends.
     let _ = prctl::set_pdeathsig(Signal::SIGKILL);
-    // User programs also run in these namespaces, and neither see nor reach other processes.
+    // User programs also run in these namespaces. They can neither see nor signal processes
+    // outside.
     let new = CloneFlags::CLONE_NEWNS
         | CloneFlags::CLONE_NEWPID
         | CloneFlags::CLONE_NEWIPC
         | CloneFlags::CLONE_NEWUTS;
-    // These are read before `unshare`, because they are not mapped in the new user namespace yet.
+    // The ids are read before `unshare`, because the new user namespace does not map them at first.
     let [user, group] = [getuid().as_raw(), getgid().as_raw()];
     match unshare(new) {
         Ok(()) => {}
@@ -140,8 +141,8 @@ fn no_namespaces(error: Errno) -> String {
 }
 
 /// Mounts a `/proc` of the new PID namespace, which shows no other processes. If the kernel does
-/// not allow this, as in some containers, the old `/proc` stays; it shows other processes, but they
-/// cannot be reached.
+/// not allow this, as in some containers, the old `/proc` stays. It shows other processes, but
+/// these cannot be signalled.
 fn show_own_processes() {
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     if mount(NOTHING, "/", NOTHING, private, NOTHING).is_ok() {
@@ -195,7 +196,7 @@ fn inside() -> Result<i32, String> {
             Ok(Command::Stop) => {
                 let report = running.as_ref().map(|(running, clock)| running.report(clock.now()));
                 let (flows, proxies, datagrams) = report.unwrap_or_default();
-                // The drops are read last, when the flows have ended.
+                // The drops are read after the flows have ended.
                 let device_drops = hosts.drops();
                 messages.report(&WorkerMessage::Report { flows, proxies, datagrams, device_drops });
                 return Ok(0);

@@ -177,8 +177,8 @@ impl Proxy {
         sockets::connect(socket, address)
     }
 
-    /// Copies until both directions are closed; `last` is the number of bytes if no other
-    /// connection follows.
+    /// Copies until both directions are closed. `last` is the number of bytes that the last
+    /// connection carries; `None` if another connection follows.
     fn pass(&self, [from, to]: [&TcpStream; 2], last: Option<u64>) -> io::Result<()> {
         from.set_nonblocking(true)?;
         to.set_nonblocking(true)?;
@@ -195,8 +195,8 @@ impl Proxy {
         while pair.closed != [true; 2] {
             let held = pair.held()?;
             lock(&self.passed).set(self.clock.now(), self.warmup, held);
-            // If the buffer is full, nothing is read, and the window of the first connection
-            // closes.
+            // While the buffer is full, nothing is read, so the receive window of the first
+            // connection closes.
             let room = self.buffer.saturating_sub(held);
             pair.wait(room > 0, if held > 0 { LOOK } else { REST })?;
             let read = pair.read(room)?;
@@ -229,12 +229,12 @@ impl Pair<'_> {
         self.next < self.chunk.len()
     }
 
-    /// Waits until a socket is ready, at most `most`.
+    /// Waits until a socket is ready, but not longer than `most`.
     fn wait(&self, has_room: bool, most: Duration) -> io::Result<()> {
         let mut from = PollFlags::empty();
         from.set(PollFlags::POLLIN, has_room && !self.is_pending() && !self.closed[0]);
         let mut to = PollFlags::empty();
-        // The receiver sends nothing but its FIN, which makes the socket readable.
+        // The receiver sends nothing but its FIN. The FIN makes the socket readable.
         to.set(PollFlags::POLLIN, !self.closed[1]);
         to.set(PollFlags::POLLOUT, self.is_pending());
         let mut all = [PollFd::new(self.from.as_fd(), from), PollFd::new(self.to.as_fd(), to)];

@@ -50,7 +50,7 @@ fn check_buffer(sysctl: &str, has: usize, requested: usize) -> io::Result<()> {
     )))
 }
 
-/// Message for a socket that cannot have this congestion control.
+/// Message that a socket cannot use this congestion control.
 pub fn refusal(congestion_control: &str, error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::ENOENT) => format!(

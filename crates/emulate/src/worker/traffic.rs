@@ -72,8 +72,8 @@ impl Run {
     ) -> Result<(), String> {
         let hosts = Arc::clone(&self.hosts);
         thread::Builder::new()
-            // Each flow has two threads, so 2000 flows would reserve 8 GB with the default of 2
-            // MiB.
+            // Each flow has two threads, so 2000 flows would reserve 8 GB with the default stack of
+            // 2 MiB.
             .stack_size(STACK)
             .spawn(move || work(hosts.enter(host).map_err(io::Error::other)))
             .map(drop)

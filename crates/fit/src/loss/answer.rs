@@ -4,27 +4,28 @@ use super::tests_of_fit::Test;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Parameter with its interval.
+/// Estimate of a parameter, with its interval.
 #[derive(Debug, Clone, Serialize)]
 pub struct Estimate {
-    /// Name of the parameter; that of the channel's key, if there is one.
+    /// Name of the parameter. If the channel of a scenario has a key for it, the name is that of
+    /// the key.
     pub name: &'static str,
     /// Maximum-likelihood estimate.
     pub value: f64,
     /// Lower end of the 95 % interval; none unless requested.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the 95 % interval; none unless requested.
     pub high: Option<f64>,
     /// Unit; empty for a probability.
     pub unit: &'static str,
 }
 
-/// Fitted law.
+/// Fitted model.
 #[derive(Debug, Clone, Serialize)]
 pub struct Model {
     /// Name of the model.
     pub name: &'static str,
-    /// Name for people.
+    /// Name in readable form.
     pub title: &'static str,
     /// Estimates of the parameters.
     pub parameters: Vec<Estimate>,
@@ -42,7 +43,7 @@ pub struct Model {
     pub refused: Option<String>,
 }
 
-/// Time at which the parameters of the losses change.
+/// Time at which the parameters of the loss model change.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChangePoint {
     /// Seconds from the first copy.
@@ -60,13 +61,13 @@ pub struct ChangePoint {
 pub struct Answer {
     /// Number of copies.
     pub copies: usize,
-    /// Number of copies whose fate is at least partly known.
+    /// Number of copies whose fate is known with certainty or with a probability.
     pub known: usize,
     /// Expected number of losses.
     pub lost: f64,
     /// Number of runs of losses.
     pub bursts: usize,
-    /// Time from the first copy to the last.
+    /// Time from the first copy to the last, seconds.
     pub duration_s: f64,
     /// Models, best first.
     pub models: Vec<Model>,
@@ -82,6 +83,6 @@ pub struct Answer {
     pub tests: Vec<Test>,
     /// Times at which the parameters change in the course of the series.
     pub change_points: Vec<ChangePoint>,
-    /// Limits of the answer.
+    /// Sentences about limitations of the result.
     pub warnings: Vec<String>,
 }

@@ -24,7 +24,8 @@ pub struct Chain<const N: usize> {
 }
 
 impl<const N: usize> Chain<N> {
-    /// Stationary law, without subtractions.
+    /// Stationary distribution. The algorithm contains no subtractions, so small probabilities stay
+    /// precise.
     pub fn stationary(&self) -> [f64; N] {
         let mut moves = self.moves;
         for last in (1..N).rev() {
@@ -103,8 +104,8 @@ impl<const N: usize> Chain<N> {
         self.loss.map(|loss| loss * evidence.lost + (1.0 - loss) * evidence.kept)
     }
 
-    /// One iteration of Baum–Welch over the packets `from` … `to`. Probabilities of zero stay zero,
-    /// so the chain keeps its structure.
+    /// Chain after one iteration of Baum–Welch over the packets `from` … `to`. Probabilities of
+    /// zero stay zero, so the chain keeps its structure.
     pub fn improved(&self, series: &Series, (from, to): (usize, usize)) -> Self {
         let copies = to - from;
         let weights: Vec<[f64; N]> = series.kinds.iter().map(|it| self.weights(*it)).collect();

@@ -12,14 +12,14 @@ use super::tests_of_fit::Tested;
 
 /// Difference in BIC below which the data do not decide between two models.
 const UNDECIDED: f64 = 2.0;
-/// Minimum number of visits of each state.
+/// Minimum expected number of visits to each state.
 const VISITS_LEAST: f64 = 4.0;
 /// Minimum number of losses for the choice of a model.
 const LOSSES_LEAST: f64 = 10.0;
-/// Share of uncertain fates above which a warning says that the tests are weak.
+/// If a larger share of the fates is uncertain, a warning says that the tests are weak.
 const SOFT_MUCH: f64 = 0.05;
 
-/// Choice.
+/// Result of the choice.
 pub struct Decided {
     /// Chosen model.
     pub chosen: Option<&'static str>,
@@ -52,8 +52,8 @@ pub fn choose(
     let near =
         fitted.iter().filter(|(it, refused)| refused.is_none() && it.bic < least + UNDECIDED);
     let mut contenders: Vec<&Fitted> = near.map(|it| &it.0).collect();
-    // The simplest model comes first. Among equally simple models, one in continuous time comes
-    // first, since such processes are more common than processes per packet.
+    // The simplest model comes first. Among equally simple models, those in continuous time come
+    // first, because losses depend more often on time than on the number of packets.
     contenders.sort_by_key(|it| it.law.parameters().len());
     let names: Vec<&'static str> = contenders.iter().map(|it| it.law.name()).collect();
     let lost = series.loss_rate * series.known as f64;

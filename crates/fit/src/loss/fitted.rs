@@ -13,9 +13,9 @@ use crate::numeric::{EDGE, Matrix, Maximum, maximise};
 
 /// Normal quantile of a 95 % interval.
 const SIGMAS: f64 = 1.96;
-/// Largest standard error, on the scale of the search, for which Wald's interval is used.
+/// Maximum standard error, on the scale of the search, with which Wald's interval is used.
 const ERROR_MAX: f64 = 1.0;
-/// Number of the best starting points from which the search is completed.
+/// Number of starting points, the best ones, from which the search is completed.
 const FOLLOWED: usize = 2;
 
 /// Model with its maximum-likelihood parameters.
@@ -24,13 +24,13 @@ pub struct Fitted {
     pub law: Box<dyn Law>,
     /// Parameter values, all within the ranges that the model accepts.
     pub values: Vec<f64>,
-    /// Parameters as reported; a value at the end of its range is 0 or 1.
+    /// Values as reported: a probability at the end of the search's range is reported as 0 or 1.
     pub reported: Vec<f64>,
     /// Logarithm of the likelihood.
     pub log_likelihood: f64,
     /// Bayesian information criterion.
     pub bic: f64,
-    /// Loss rate, bursts and visits.
+    /// Loss rate, burst length and number of visits under the fitted model.
     pub consequences: Consequences,
     free: Vec<f64>,
     covariance: Option<Matrix>,

@@ -1,8 +1,8 @@
 //! Fits of loss models (laws) to the fates of packets.
 //!
 //! [`fit`] compares the models by maximum likelihood and the Bayesian information criterion. It
-//! tests the best one, and chooses it or gives the reason why none is chosen. A *copy* is one
-//! transmission of a packet.
+//! tests the best model, and chooses it, or gives the reason why no model is chosen. A *copy* is
+//! one transmission of a packet.
 
 mod answer;
 mod chain;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 /// Error of a series that cannot be fitted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SeriesError {
-    /// Lists of different lengths.
+    /// The lists have different lengths.
     #[error(
         "times, sizes and probabilities have {0}, {1} and {2} entries: give one of each a copy"
     )]
@@ -45,7 +45,7 @@ pub struct Run {
 pub struct TimedRun {
     /// Index in [`Series::kinds`].
     pub kind: usize,
-    /// Time since the copy before, seconds.
+    /// Time from each copy to the next, and from the copy before the run to its first, seconds.
     pub gap_s: f64,
     /// Number of copies.
     pub count: u32,
@@ -70,13 +70,13 @@ pub struct Series {
     pub kind: Vec<usize>,
     /// Mean loss probability of copies with known fates.
     pub loss_rate: f64,
-    /// Number of copies whose fate is at least partly known.
+    /// Number of copies whose fate is known with certainty or with a probability.
     pub known: usize,
 }
 
 impl Series {
-    /// Checks and prepares a series. The probabilities are posterior and calibrated: a copy whose
-    /// probability equals the mean carries no information, like one with NaN.
+    /// Checks and prepares a series. The probabilities must be calibrated posterior probabilities:
+    /// a copy whose probability equals the mean then carries no information, like a copy with NaN.
     ///
     /// # Errors
     /// The lists differ in length, times are out of order, or probabilities are outside 0 … 1.

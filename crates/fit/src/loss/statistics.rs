@@ -27,7 +27,7 @@ const RUN_CLASSES: [usize; 22] = [
 ];
 /// Number of candidate change points in the coarse search, before the best one is refined.
 const POSITIONS: usize = 512;
-/// Fewest copies between changes.
+/// Minimum number of copies between two change points.
 pub const PART_LEAST: usize = 20;
 
 /// Numbers of runs of losses (if `of` is true) or of arrivals, by length. The last run does not
@@ -129,8 +129,8 @@ impl Pairs {
         part(0) + part(2)
     }
 
-    /// Copy at which dividing the part `from` … `to` increases the log likelihood most, and twice
-    /// this increase.
+    /// Copy at which a division of the part `from` … `to` increases the log likelihood most, and
+    /// twice this increase.
     pub fn change(&self, (from, to): (usize, usize)) -> Option<(usize, f64)> {
         if to < from + 2 * PART_LEAST {
             return None;
@@ -145,7 +145,7 @@ impl Pairs {
         Some(best(&gain, near))
     }
 
-    /// Number of pairs.
+    /// Number of pairs of successive fates.
     pub fn last(&self) -> usize {
         self.sums.len() - 1
     }

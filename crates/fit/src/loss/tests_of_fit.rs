@@ -1,9 +1,10 @@
 //! Tests of a fitted law by parametric bootstrap.
 //!
 //! *How it works.* The law draws the series again, at the same times and with the same sizes. Each
-//! statistic of the measured series is set beside those of the drawn ones. The p-value is the share
-//! of drawn series that lie as far off. The law is not fitted again to each drawn series, which
-//! makes the tests a little lenient: they refuse a right law less often than they say.
+//! statistic of the measured series is compared with those of the drawn series. The p-value is the
+//! share of drawn series whose statistic is at least as far from the mean. The law is not fitted
+//! again to each drawn series, which makes the tests conservative: they refuse a correct law less
+//! often than the level says.
 
 use super::fitted::Fitted;
 use super::series::Series;
@@ -13,11 +14,12 @@ use serde::Serialize;
 
 /// A law is refused below this p-value.
 pub const LEVEL: f64 = 0.01;
-/// Largest number of fates drawn in all series of a test together; of long series fewer are drawn.
+/// Maximum number of fates that are drawn in all series of a test together. If the series is long,
+/// fewer series are drawn.
 const COPIES_MOST: usize = 20_000_000;
-/// Minimum gain of a change beyond that of drawn series.
+/// Minimum excess of the gain of a change over the gains in drawn series.
 const CHANGE_SLACK: f64 = 2.0;
-/// Number of series that are drawn at least, however long they are.
+/// Minimum number of drawn series, however long they are.
 const SERIES_LEAST: usize = 119;
 
 /// Result of a test.
@@ -27,7 +29,7 @@ pub struct Test {
     pub model: String,
     /// Name of the test.
     pub name: &'static str,
-    /// Distance of the measured series from the drawn series.
+    /// Distance of the measured series from the mean of the drawn series.
     pub statistic: f64,
     /// Share of drawn series with at least this distance.
     pub p_value: f64,
@@ -41,7 +43,7 @@ pub struct Test {
 pub struct Tested {
     /// Each test.
     pub tests: Vec<Test>,
-    /// Gain of a change above which 1 % of the drawn series lie.
+    /// Gain of a change that only 1 % of the drawn series exceed.
     pub change_least: f64,
 }
 
@@ -105,7 +107,8 @@ fn judged(fitted: &Fitted, which: usize, measured: &Features, drawn: &[Features]
         }
     };
     let statistic = distance(measured);
-    // The drawn series of a law without chance, such as a policer's, hardly differ.
+    // The series drawn from a law without randomness, such as a policer, hardly differ, so a small
+    // excess would be significant.
     let slack = if which == 4 { CHANGE_SLACK } else { 0.0 };
     let as_far = drawn.iter().filter(|it| distance(it) + slack >= statistic).count();
     let p_value = (1 + as_far) as f64 / (1 + drawn.len()) as f64;
@@ -121,8 +124,8 @@ fn judged(fitted: &Fitted, which: usize, measured: &Features, drawn: &[Features]
     }
 }
 
-/// Mean of each entry over the drawn series, and its standard deviation, which counts of rare runs
-/// keep above that of a single run.
+/// Mean and standard deviation of each entry over the drawn series. For a count of rare runs, the
+/// standard deviation is at least that of a single run.
 fn moments(drawn: &[Features], which: usize) -> (Vec<f64>, Vec<f64>) {
     let count = drawn.len() as f64;
     let entries = drawn[0].of[which].len();

@@ -1,4 +1,4 @@
-//! Recoveries and samples of an observed sender.
+//! Episodes of recovery, and samples, of an observed sender.
 
 use super::ObservedFlow;
 use crate::path::watch::{Finding, Loss, Wire};
@@ -57,7 +57,7 @@ impl ObservedFlow {
     fn begin_episode(&mut self, loss: &Loss, tables: &mut Tables) {
         let start = EpisodeStart {
             at: loss.at,
-            // No kernel distinguishes corruption from congestion.
+            // A kernel does not distinguish corruption from congestion.
             belief: Belief { kind: loss.kind, inferred: InferredCause::Congestion },
             trigger: Trigger { position: loss.trigger, repaired: loss.repaired },
             smss: self.smss,

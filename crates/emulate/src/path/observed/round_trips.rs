@@ -5,7 +5,8 @@
 //! the covered segments was sent twice. In that case it is taken from the oldest segment that was
 //! sent once and that the acknowledgment covers for the first time by SACK.
 //!
-//! *What differs.* If neither yields a sample, Linux uses the echo of a timestamp.
+//! *Difference.* If neither rule yields a sample, Linux uses the echo of a timestamp; this module
+//! does not.
 
 use retx_tcp::Ranges;
 use retx_units::Time;
@@ -29,7 +30,7 @@ enum Segment {
 
 impl RoundTrips {
     /// Records a segment that ends at `end`. `once_at` is its time of sending, or `None` if it
-    /// contains bytes sent before.
+    /// contains retransmitted bytes.
     pub fn sent(&mut self, end: u64, once_at: Option<Time>) {
         let segment = once_at.map_or(Segment::SentTwice, Segment::SentOnce);
         self.segments.push_back((end, segment));

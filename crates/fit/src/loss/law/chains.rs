@@ -66,8 +66,8 @@ pub const GILBERT_ELLIOTT_3: Discrete<2> = Discrete {
         let [p, r] = Pairs::of(series).transitions();
         let tries = [(1.0, 0.1), (0.5, 0.5), (0.1, 0.5), (0.03, 0.8), (0.3, 0.9)];
         let start = |(slower, h): (f64, f64)| {
-            // Starting points with as many losses in fewer and longer bursts, which also contain
-            // arrivals.
+            // These starting points give the same loss rate by fewer, longer bursts, in which some
+            // packets arrive.
             two_states([within(p * slower.sqrt()), within(r * slower), 1.0, h])
         };
         tries.into_iter().filter_map(start).collect()
@@ -75,7 +75,7 @@ pub const GILBERT_ELLIOTT_3: Discrete<2> = Discrete {
     channel: |values| gilbert_elliott([values[0], values[1], 1.0, values[2]]),
 };
 
-/// Two states; each loses some copies.
+/// Two states, both of which lose some packets.
 pub const GILBERT_ELLIOTT_4: Discrete<2> = Discrete {
     name: "gilbert_elliott_4",
     title: "Gilbert–Elliott, 4 parameters: losses in both states",
@@ -136,8 +136,8 @@ pub const THREE_STATES: Discrete<3> = Discrete {
     parameters: &[probability("p13"), probability("p31"), probability("p32"), probability("p23")],
     chain: |values| {
         let [p13, p31, p32, p23] = [values[0], values[1], values[2], values[3]];
-        // State 2 is defined as the state with the higher probability of a loss next. Without this
-        // the two states could be exchanged.
+        // State 2 is defined as the one from which a loss is more likely to follow. Without this
+        // condition, states 1 and 2 could be exchanged without changing the likelihood.
         let possible = p31 + p32 <= 1.0 && p13 <= p23;
         possible.then_some(Chain {
             moves: [[1.0 - p13, 0.0, p13], [0.0, 1.0 - p23, p23], [p31, p32, 1.0 - p31 - p32]],
@@ -183,7 +183,7 @@ fn markov<const N: usize>(chain: &Chain<N>) -> Value {
     json!({ "model": "markov", "transitions": rows, "loss": chain.loss.to_vec() })
 }
 
-/// Probability that is neither 0 nor 1, from which a search can start.
+/// Restricts a probability to a range without 0 and 1, so that a search can start from it.
 pub fn within(value: f64) -> f64 {
     value.clamp(1e-7, 1.0 - 1e-7)
 }

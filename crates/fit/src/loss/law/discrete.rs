@@ -16,7 +16,7 @@ const IMPROVEMENTS: usize = 30;
 pub struct Discrete<const N: usize> {
     /// Name of the model.
     pub name: &'static str,
-    /// Name for people.
+    /// Name in readable form.
     pub title: &'static str,
     /// True if the fates do not determine the state.
     pub is_hidden: bool,
@@ -24,7 +24,7 @@ pub struct Discrete<const N: usize> {
     pub parameters: &'static [Parameter],
     /// Chain with these parameter values; `None` if the values are impossible.
     pub chain: fn(&[f64]) -> Option<Chain<N>>,
-    /// Values of a chain.
+    /// Parameter values of a chain.
     pub values: fn(&Chain<N>) -> Vec<f64>,
     /// Starting points.
     pub starts: fn(&Series) -> Vec<Chain<N>>,
@@ -59,7 +59,8 @@ impl<const N: usize> Law for Discrete<N> {
         let from = series.copies().saturating_sub(IMPROVED_ON) / 2;
         let part = (from, series.copies().min(from + IMPROVED_ON));
         let improved = |mut chain: Chain<N>| {
-            // If only the transitions of an observed chain are free, one iteration is exact.
+            // The models with at most two parameters have no hidden states, so one iteration yields
+            // the maximum if all fates are certain.
             let passes = if self.parameters.len() > 2 { IMPROVEMENTS } else { 1 };
             for _ in 0..passes {
                 let next = chain.improved(series, part);

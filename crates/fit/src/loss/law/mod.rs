@@ -17,9 +17,9 @@ use serde_json::Value;
 /// Range of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
-    /// 0 … 1, searched as logit.
+    /// From 0 to 1; the search uses the logit.
     Probability,
-    /// Above 0, searched as logarithm.
+    /// Above 0; the search uses the logarithm.
     Positive,
 }
 
@@ -53,11 +53,12 @@ impl Scale {
 /// Parameter of a law.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
-    /// Name of the parameter; that of the channel's key, if there is one.
+    /// Name of the parameter. If the channel of a scenario has a key for it, the name is that of
+    /// the key.
     pub name: &'static str,
     /// Unit; empty for a probability.
     pub unit: &'static str,
-    /// Range.
+    /// Range of the values.
     pub scale: Scale,
 }
 
@@ -83,12 +84,12 @@ pub struct Consequences {
     pub visits: f64,
 }
 
-/// Law of loss.
+/// Loss model (law).
 pub trait Law {
     /// Name of the model.
     fn name(&self) -> &'static str;
 
-    /// Name for people.
+    /// Name in readable form.
     fn title(&self) -> &'static str;
 
     /// Parameters. All lists of values have this order.
@@ -104,7 +105,7 @@ pub trait Law {
     /// Draws the fates of the copies of a series.
     fn draw(&self, values: &[f64], series: &Series, stream: &mut Stream) -> Vec<bool>;
 
-    /// Loss rate, bursts and visits.
+    /// Loss rate, burst length and number of visits.
     fn consequences(&self, values: &[f64], series: &Series) -> Consequences;
 
     /// Channel of a scenario that follows this model.

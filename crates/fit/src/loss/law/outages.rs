@@ -319,7 +319,8 @@ impl Law for Outages {
         let share = (duration / every).min(1.0);
         let per_outage = duration / (series.duration_s() / (series.copies() - 1) as f64);
         let mean_loss = share + (1.0 - share) * loss;
-        // Runs of losses per period: the outage, and single losses outside it.
+        // Mean burst: expected losses divided by expected runs of losses, per outage. Runs are the
+        // outage itself, and those of single losses outside of it.
         let outside = per_outage * (1.0 - share) / share * loss;
         let mean_burst = (per_outage + outside) / (1.0 + outside * (1.0 - loss));
         Consequences {

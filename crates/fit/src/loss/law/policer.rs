@@ -1,12 +1,12 @@
 //! Policer: a token bucket without a queue.
 //!
-//! *Equations.* Tokens accumulate at `rate` up to `bucket` bytes. A packet passes, and takes as
-//! many tokens as it has bytes, if there are enough; otherwise it is dropped. The level of the
-//! bucket follows from the packets that passed, so the fate of each packet tests the model. A
-//! packet has the other fate than the model predicts with probability `loss`.
+//! *Equations.* Tokens accumulate at `rate` up to `bucket` bytes. A packet takes as many tokens as
+//! it has bytes; if there are not enough, it is dropped. The level of the bucket follows from the
+//! packets that passed, so the fate of each packet tests the model. With probability `loss`, a
+//! packet has the opposite of the fate that the model predicts.
 //!
-//! *Search.* At each of two consecutive drops the bucket is almost empty. The bytes that pass
-//! between them are therefore rate × time ± two packets. The median of these rates is the first
+//! *Search.* At a drop the bucket is almost empty. Between two consecutive drops, rate × time bytes
+//! therefore pass, with an error of at most two packets. The median of these rates is the first
 //! estimate. A grid over rate and bucket, refined around its best point, then minimises the number
 //! of packets that contradict the model. The intervals contain the values whose log likelihood is
 //! within 1.92 of the maximum.
@@ -61,8 +61,8 @@ impl Copies {
             tokens = bucket.min(tokens + rate * gap);
             count += usize::from((tokens >= *bytes) == *lost);
             if !lost {
-                // The packet was forwarded, so the bucket had enough tokens, even if the
-                // model has fewer.
+                // The packet was forwarded, so the real bucket had enough tokens, even if the
+                // model's has fewer.
                 tokens = (tokens - bytes).max(0.0);
             }
         }
@@ -97,7 +97,7 @@ impl Copies {
     }
 }
 
-/// Maximum log likelihood of `wrong` contradictions among `copies` copies.
+/// Maximum log likelihood if `wrong` of `copies` copies contradict the model.
 fn likelihood(wrong: usize, copies: usize) -> f64 {
     let (wrong, copies) = (wrong as f64, copies as f64);
     let right = copies - wrong;
@@ -195,8 +195,8 @@ impl Found {
         Self { rate, bucket, wrong }
     }
 
-    /// Points whose rate differs by the share `step`, with a bucket that gives the same number of
-    /// tokens after some time; and points that differ only in the bucket.
+    /// Neighbouring points. Some have a rate that differs by the fraction `step`, and a bucket that
+    /// compensates for this after a certain time; others differ only in the bucket.
     fn neighbours(self, copies: &Copies, step: f64) -> impl Iterator<Item = Self> {
         let duration: f64 = copies.gap_s.iter().sum();
         let of_rate = [-step, step].into_iter().flat_map(move |share| {

@@ -1,10 +1,11 @@
 //! Two-state Markov chain in continuous time, observed only when a packet passes.
 //!
-//! *Equations.* The chain stays in the states for exponential times with means T_g and T_b, so Q
-//! has the rates 1/T_g and 1/T_b. If a packet follows another one after a time τ, the transition
-//! probabilities between them are exp(Q·τ): with Λ = 1/T_g + 1/T_b and π = (1 − share of bad time,
-//! share of bad time), exp(Q·τ) = 1·π + e^(−Λτ)·(I − 1·π). The likelihood sums over the states
-//! between two packets, so idle times carry no information.
+//! *Equations.* The chain stays in the good and the bad state for exponential times with means T_g
+//! and T_b, so the matrix Q of transition rates contains 1/T_g and 1/T_b. If a packet follows
+//! another one after a time τ, the transition probabilities between them are exp(Q·τ): with Λ =
+//! 1/T_g + 1/T_b and π = (1 − share of bad time, share of bad time), exp(Q·τ) = 1·π + e^(−Λτ)·(I −
+//! 1·π). The likelihood sums over the states between two packets, so idle times carry no
+//! information.
 
 use super::{Consequences, Law, Parameter, probability, rounded, seconds, time_text};
 use crate::loss::chain::weigh;
@@ -13,7 +14,7 @@ use crate::loss::series::{Evidence, Series};
 use retx_units::Stream;
 use serde_json::{Value, json};
 
-/// Chain in time.
+/// Two-state chain in continuous time.
 pub struct Timed {
     /// True if each state has its own loss probability; otherwise the bad state loses every packet,
     /// and the good state none.
@@ -95,8 +96,8 @@ impl Law for Timed {
         }
         let [p, r] = Pairs::of(series).transitions();
         let start = |longer: f64| {
-            // In a chain in time the states at successive packets are positively correlated, so p +
-            // r < 1.
+            // With a chain in continuous time, the states at successive packets are positively
+            // correlated, so p + r < 1.
             let (good, bad) = (spacing / p, spacing / r * longer);
             if self.has_losses_of_states {
                 let k = within(1.0 - 0.3 * series.loss_rate);
@@ -129,8 +130,8 @@ impl Law for Timed {
         let states = States::of(values);
         let (bad, [good_loss, bad_loss]) = (states.bad_share, states.loss);
         let lost = (1.0 - bad) * good_loss + bad * bad_loss;
-        // The length of bursts in packets depends on the spacing of packets, so the average over
-        // the series is used.
+        // The burst length in packets depends on the spacing of packets, so the average over the
+        // series is used.
         let pairs: f64 =
             series.times_s.windows(2).map(|it| libm::exp(-states.decay_s * (it[1] - it[0]))).sum();
         let kept = pairs / (series.copies() - 1) as f64;
