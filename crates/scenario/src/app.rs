@@ -7,8 +7,8 @@ use retx_units::{Choice, Duration, choice};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Declares the kinds of applications: each entry is the scenario's name of the kind, its variant
-/// and its type.
+/// Declares the kinds of applications. Each entry consists of the kind's name in scenarios, its
+/// variant and its type.
 macro_rules! applications {
     ($($word:literal $kind:ident),+ $(,)?) => {
         /// Application of a flow: the `kind` of its `app`, with its parameters.
@@ -296,7 +296,7 @@ impl App {
         self.write().unwrap_or(WRITE_SIZE)
     }
 
-    /// True for applications over TCP only, false for those over UDP only; `None` for both.
+    /// True if the application runs only over TCP, false if only over UDP; `None` if over both.
     pub(crate) const fn is_of_tcp(&self) -> Option<bool> {
         match self {
             Self::Bulk(_) => None,

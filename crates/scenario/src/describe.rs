@@ -60,8 +60,7 @@ fn tcp() -> Value {
 /// Description of the Linux presets.
 const LINUX_NAMES: &str = ". Names of congestion controls are the kernel's";
 
-/// Congestion controls. The summary mentions if the name has another meaning under the Linux
-/// presets.
+/// Congestion controls. If a name has another meaning under the Linux presets, its summary says so.
 fn congestion_controls() -> Value {
     let mut all = choices(congestion_control::Config::schemas());
     for choice in all.as_array_mut().into_iter().flatten() {
@@ -79,7 +78,7 @@ fn congestion_controls() -> Value {
     all
 }
 
-/// Marks all parameters as optional, and sets the defaults of those with a value in `values`.
+/// Marks all parameters as optional; the values in `values` become their defaults.
 fn with_defaults(mut parameters: Vec<Value>, values: &Value) -> Vec<Value> {
     for parameter in &mut parameters {
         let value = parameter["name"].as_str().and_then(|name| values.get(name)).cloned();
@@ -130,9 +129,9 @@ fn repairs() -> Value {
 }
 
 /// Shapes of a topology, with their schemas. Their parameters are tables with all keys of a link or
-/// a flow. Inlining the schemas of these tables would take most of the time, although the
-/// description only says "table". Definitions are therefore shared, and only the outermost keys of
-/// a definition are copied to the parameter.
+/// a flow. Inlining the schemas of these tables would take most of the time of a description, which
+/// then only says "table". Definitions are therefore shared, and only the outermost keys of a
+/// definition are copied to the parameter.
 fn shapes() -> Vec<(&'static str, Schema)> {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let mut shapes = Topology::schemas(&mut generator);
@@ -204,8 +203,8 @@ fn doc(schema: &Value) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Schemas of the types with a unit, each with its name in descriptions. They are generated once,
-/// because every property of every choice is compared with them.
+/// Schemas of the types with a unit, each with the type's name in descriptions. They are generated
+/// only once, because every property of every choice is compared with them.
 static UNITS: LazyLock<[(&str, Schema); 5]> = LazyLock::new(|| {
     let mut generator = inline_generator();
     [
@@ -219,7 +218,7 @@ static UNITS: LazyLock<[(&str, Schema); 5]> = LazyLock::new(|| {
 
 /// `duration`, `rate`, `distance`, `probability`, `size`, or the schema's own type.
 fn type_name(property: &Value) -> String {
-    // A field replaces the description of its type, so descriptions are ignored in the comparison.
+    // The description of a field replaces that of its type, so descriptions are not compared.
     let holds = |unit: &Schema| {
         let unit = unit.as_object().expect("units have schemas");
         unit.iter().all(|(key, value)| key == "description" || property.get(key) == Some(value))

@@ -46,7 +46,7 @@ impl<'a> Document<'a> {
         &self.values
     }
 
-    /// Error for an override that cannot be applied.
+    /// Error about an override that cannot be applied.
     pub fn error_in_override(&self, change: &(String, String), problem: &Problem) -> ScenarioError {
         ScenarioError {
             r#override: Some(one_line(&with(slice::from_ref(change)))),
@@ -54,7 +54,8 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Locates a problem: in an override that has set its path, otherwise on a line of the text.
+    /// Locates a problem: in the override that has set its path, or, if there is none, on a line of
+    /// the text.
     pub fn error_at(&self, made: &Made<'_>, problem: &Problem) -> ScenarioError {
         let mut error = ScenarioError::plain(self.file, &problem.message);
         let written = made.origins.written(&problem.path);
@@ -115,7 +116,7 @@ pub struct Made<'a> {
     pub values: &'a Value,
     /// Overrides in order of application.
     pub applied: &'a [Applied<'a>],
-    /// Origins of the links and flows that a topology stands for.
+    /// Origins, in `[topology]`, of the links and flows that it generates.
     pub origins: &'a Origins,
 }
 
@@ -165,8 +166,8 @@ pub fn table(from: &DeTable<'_>) -> Result<Value, Problem> {
     Ok(Value::Object(table))
 }
 
-/// Converts a TOML value to plain data. The recursion is bounded, because the parser refuses deep
-/// nesting.
+/// Converts a TOML value to plain data. The depth of the recursion is bounded, because the parser
+/// refuses deep nesting.
 pub fn value(from: &DeValue<'_>) -> Result<Value, Problem> {
     Ok(match from {
         DeValue::String(text) => Value::String(text.to_string()),

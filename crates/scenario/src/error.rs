@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Error of a scenario in one line: location, problem, and remedy.
+/// Error in a scenario; printed as one line with location, problem and remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ScenarioError {
     /// Name of the file; empty if the text came from no file.
@@ -58,7 +58,7 @@ impl ScenarioError {
         }
     }
 
-    /// Error for a file that is not UTF-8.
+    /// Error about a file that is not UTF-8.
     pub fn not_text(file: &str) -> Self {
         Self::plain(file, "not a text: a scenario is a TOML file in UTF-8")
     }
@@ -68,7 +68,7 @@ impl ScenarioError {
         Self::plain(file, &format!("{bytes} bytes: a scenario has at most {max}"))
     }
 
-    /// Attributes the error to all overrides together, because the file is valid without them.
+    /// Attributes the error to all overrides together. Called if the file is valid without them.
     pub(crate) fn blame_overrides(self, changes: &[(String, String)]) -> Self {
         Self { position: None, r#override: Some(one_line(&with(changes))), ..self }
     }
@@ -127,8 +127,8 @@ impl Problem {
 /// Number of characters that a shortened message keeps at either end.
 const KEPT_CHARS: usize = 400;
 
-/// Fits a message into one line of a terminal. Control characters are escaped, and the middle of a
-/// long message, which quotes a long value, is cut out.
+/// Fits a message into one line of a terminal. Control characters are escaped. The middle of a long
+/// message is cut out, because a message is long only if it quotes a long value.
 pub fn one_line(text: &str) -> String {
     let count = text.chars().count();
     let mut line = String::with_capacity(text.len().min(4 * KEPT_CHARS));

@@ -1,12 +1,12 @@
 //! Scenario files: text in, checked types out.
 //!
-//! This crate reads no files. The caller may pass a function that reads the files that a scenario
-//! names. Stages of reading: `document` (TOML to values with positions) → `overrides` (`--set`) →
-//! `topology` (a shape to its links and flows) → `traces` (embeds trace files) → `file` (values to
-//! the tables that users write) → `resolve` (tables to a [`Scenario`], with names resolved, presets
-//! merged and routes computed). Each error names the file, the line, the key, the value and what is
-//! allowed. A long text without errors is read by `pieces` instead, which never holds all its
-//! values at once.
+//! This crate does not access the file system. The caller may pass a function that reads the trace
+//! files that a scenario names. Stages of reading: `document` (TOML to values with positions) →
+//! `overrides` (`--set`) → `topology` (a shape to its links and flows) → `traces` (embeds trace
+//! files) → `file` (values to the tables that users write) → `resolve` (tables to a [`Scenario`],
+//! with names resolved, presets merged and routes computed). Each error names the file, the line,
+//! the key, the value and what is allowed. A long text without errors is read by `pieces` instead,
+//! which never holds all its values at once.
 
 mod app;
 mod describe;
@@ -113,7 +113,8 @@ pub fn parse_with(source: &Source<'_>, outside: Outside<'_>) -> Result<Scenario,
 fn parse_whole(source: &Source<'_>, outside: Outside<'_>) -> Result<Scenario, ScenarioError> {
     let document = Document::parse(source.name, source.text)?;
     read(&document, source.overrides, outside).map_err(|error| {
-        // An error that concerns two keys may point to a line that is valid without the overrides.
+        // An error that concerns two keys may point to a line of the file that would be valid
+        // without the overrides.
         let blamed = error.r#override.is_some() || source.overrides.is_empty();
         if !blamed && read(&document, &[], outside).is_ok() {
             error.blame_overrides(source.overrides)
@@ -130,7 +131,7 @@ fn read(
 ) -> Result<Scenario, ScenarioError> {
     let mut values = Cow::Borrowed(document.values());
     let mut applied = Vec::with_capacity(changes.len());
-    // Overrides of the topology apply before it is expanded, the others after.
+    // Overrides of the topology are applied before its expansion, all others after it.
     let (of_shape, others): (Vec<_>, Vec<_>) =
         changes.iter().partition(|change| topology::is_meant(&change.0));
     apply(document, &mut values, &mut applied, of_shape)?;
@@ -165,8 +166,8 @@ fn apply<'a>(
     Ok(())
 }
 
-/// Changes some fields of a TCP outside a scenario, as `--set` does in one, such as
-/// `delayed_ack.segments=1`. If `is_linux` is true, the TCP starts from a Linux preset, and names
+/// Changes some fields of a TCP that is not in a scenario, such as `delayed_ack.segments=1`, as
+/// `--set` does in a scenario. If `is_linux` is true, the TCP starts from a Linux preset, and names
 /// of congestion controls are those of the kernel.
 ///
 /// # Errors
@@ -209,8 +210,8 @@ pub fn from_json(json: &str) -> Result<String, ScenarioError> {
         .map_err(|(path, message)| ScenarioError { path, ..ScenarioError::plain("", &message) })
 }
 
-/// Expands the `topology` of a scenario given as JSON. Returns JSON with the topology's links and
-/// flows in its place; they are not checked.
+/// Expands the `topology` of a scenario given as JSON. Returns JSON that contains the topology's
+/// links and flows instead of the topology; they are not checked.
 ///
 /// # Errors
 /// Not JSON, not an object, an unknown shape, or unknown parameters.

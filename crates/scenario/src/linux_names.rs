@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 /// Resolves the congestion control `choice` of a TCP that starts from a Linux preset and has
 /// inherited `inherited`.
 ///
-/// If `choice` has a parameter that the kernel's module lacks, it means the model of the RFC or
-/// paper, which has this parameter.
+/// If `choice` has a parameter that the kernel's module lacks, the name denotes the model of the
+/// RFC or paper instead, which has this parameter.
 pub fn meant(choice: &Value, inherited: Option<&Value>) -> Value {
     let own = match choice {
         Value::String(name) => Map::from_iter([("name".to_owned(), name.as_str().into())]),
@@ -31,7 +31,7 @@ pub fn meant(choice: &Value, inherited: Option<&Value>) -> Value {
     Value::Object(module)
 }
 
-/// The kernel's module of that name with all its parameters.
+/// The kernel's module of that name, with all its parameters.
 fn module(choice: &Map<String, Value>) -> Option<Value> {
     let module = presets::linux_module(choice.get("name")?.as_str()?)?;
     Some(serde_json::to_value(module).expect("a choice is plain data"))

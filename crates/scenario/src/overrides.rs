@@ -8,8 +8,8 @@ use retx_tcp::presets;
 use serde_json::{Map, Value};
 use toml::de::DeValue;
 
-/// Keys whose value is a choice, each with the key that holds the name if the choice is written as
-/// a table.
+/// Keys whose value is a choice. For each, the second key contains the name of the choice if it is
+/// written as a table.
 pub const CHOICES: &[(&str, &str)] = &[
     (topology::KEY, topology::TAG),
     ("queue", "discipline"),
@@ -123,8 +123,8 @@ fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a str> + Cl
     ))
 }
 
-/// Prepares setting `forward.channel.p` of a link whose channel applies to both directions: the
-/// direction gets its own copy of the channel.
+/// Prepares an override such as `forward.channel.p` for a link whose channel applies to both
+/// directions: the direction gets its own copy of the channel.
 fn inherit(link: &mut Value, way: &str, key: &str) {
     let Value::Object(link) = link else { return };
     if !matches!(way, "forward" | "reverse") {
@@ -137,7 +137,8 @@ fn inherit(link: &mut Value, way: &str, key: &str) {
     }
 }
 
-/// Prepares setting `tcp.reno.mss` if flows name the preset itself: the file gets a table for it.
+/// Prepares an override such as `tcp.reno.mss` for a file whose flows name the preset itself: the
+/// file gets a table that starts from the preset.
 fn start_from_preset(tcp: &mut Value, name: &str) {
     if let Value::Object(tables) = tcp
         && !tables.contains_key(name)

@@ -1,13 +1,13 @@
 //! Reading of long texts, piece by piece.
 //!
-//! A scenario of 10,000 flows with their own links has 30,000 list elements. As one tree of values
-//! with positions, they would take forty times the memory of the text. The text is therefore cut at
-//! headers of list elements such as `[[link]]` and `[[flow]]`. Each piece is converted to the
-//! tables of the file before the next piece is read.
+//! A scenario of 10,000 flows, each with its own links, has 30,000 list elements. One tree of all
+//! values and their positions would take forty times the memory of the text. The text is therefore
+//! cut at headers of list elements such as `[[link]]` and `[[flow]]`. Each piece is converted to
+//! the tables of the file before the next piece is read.
 //!
-//! Only valid texts are read in this way. If anything is unexpected, the text is read as a whole,
-//! which yields the error and its position. This also happens if a cut falls into a value, because
-//! the piece is then not valid TOML.
+//! Only valid texts are read in this way. If anything is unexpected, the text is read again as a
+//! whole, which yields the error and its position. This also happens if the text is cut inside a
+//! value, because the piece is then not valid TOML.
 
 use crate::file::{File, FlowTable, LinkTable, RouteTable};
 use crate::wlan::WlanTable;

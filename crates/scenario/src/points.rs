@@ -6,7 +6,8 @@ use crate::{Outside, Scenario, Source, read};
 use serde_json::{Map, Value};
 use std::slice;
 
-/// Reads and checks a scenario once for each point, whose changes apply after those of the source.
+/// Reads and checks a scenario once for each point. The changes of the point apply after the
+/// overrides of the source.
 ///
 /// # Errors
 /// The first error of the first faulty point. If a value of the sweep causes it, the error gives

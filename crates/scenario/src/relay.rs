@@ -14,8 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub(crate) use check::check;
 pub(crate) use passing::Map;
 
-/// Declares the kinds of relays: each entry is the scenario's name of the kind, its variant and its
-/// type.
+/// Declares the kinds of relays. Each entry consists of the kind's name in scenarios, its variant
+/// and its type.
 macro_rules! relays {
     ($($word:literal $kind:ident),+ $(,)?) => {
         /// Relay at a node: the `kind` of a `[[relay]]`, with its parameters.
@@ -92,7 +92,8 @@ impl JsonSchema for Relay {
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut schema = choice::schema("kind", Self::schemas());
-        // A bare name is not a valid relay, because a relay also has a name and a node.
+        // The form that consists of the kind alone is removed, because a relay also needs a name
+        // and a node.
         if let Some(forms) = schema.get_mut("anyOf").and_then(serde_json::Value::as_array_mut) {
             forms.remove(0);
         }

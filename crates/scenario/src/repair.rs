@@ -24,7 +24,7 @@ fn of(arq: Option<arq::Config>, fec: Option<fec::Config>) -> Result<Option<Confi
     }
 }
 
-/// Repair of a direction: its own, otherwise the link's.
+/// Repair of a direction: its own, or else that of the link.
 ///
 /// # Errors
 /// Both kinds at once, invalid values, or an incompatible queue or channel.

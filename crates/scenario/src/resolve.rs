@@ -26,7 +26,7 @@ use std::collections::HashMap;
 const OVERHEAD_DEFAULT: u32 = 38;
 /// MTU of Ethernet, bytes.
 const MTU_DEFAULT: u32 = 1500;
-/// Bytes of an IPv4 header and a TCP header with the most options.
+/// Bytes of an IPv4 header (20) and of a TCP header with the maximum length of options (60).
 const MTU_MIN: u32 = 20 + 60;
 /// Largest IPv4 packet (RFC 791 §3.1), bytes.
 const MTU_MAX: u32 = 65_535;
@@ -186,7 +186,8 @@ fn link(table: LinkTable) -> Result<Link, Problem> {
     Ok(Link { name: table.name, ends: table.ends, forward, reverse })
 }
 
-/// Resolves one direction. Its own values come first, then those of the link, then the defaults.
+/// Resolves one direction. Its own values take precedence over those of the link, and these over
+/// the defaults.
 fn direction(link: &LinkTable, own: &DirectionTable, way: &str) -> Result<Direction, Problem> {
     // An error in a value that both directions inherit is reported at the link.
     let blame = |key: &str, owned: bool, message: String| {

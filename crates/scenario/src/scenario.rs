@@ -11,8 +11,8 @@ use retx_link::{channel, queue};
 use retx_units::{Duration, Rate};
 use serde_json::{Map, Value};
 
-/// Checked scenario. It serialises to a file in which every value is explicit; this file parses to
-/// an equal scenario.
+/// Checked scenario. Its serialised form is a file in which every value is explicit, and which
+/// parses to an equal scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
     /// Title; may be empty.
@@ -27,7 +27,7 @@ pub struct Scenario {
     pub seed: u64,
     /// Sampling of time series; `None` for none.
     pub sample_interval: Option<SampleInterval>,
-    /// TCPs that flows refer to by index: every `[tcp.NAME]` in the order of the file, then the
+    /// TCPs, to which flows refer by index: every `[tcp.NAME]` in the order of the file, then the
     /// presets that flows name.
     pub tcps: Vec<NamedTcp>,
     /// Links in the order of the file.
@@ -79,8 +79,8 @@ pub struct Direction {
     pub mtu: u32,
     /// Queue discipline.
     pub queue: queue::Config,
-    /// Channel models, which a frame passes in this order; may be empty. The first one that loses
-    /// the frame gives the reason.
+    /// Channel models, which a frame passes in this order; may be empty. The first model that loses
+    /// a frame determines the reason of the loss.
     pub channel: Vec<channel::Config>,
     /// Link-layer repair.
     pub repair: Option<repair::Config>,
@@ -257,7 +257,7 @@ impl Link {
     }
 }
 
-/// One of the equal flows for which a [`Flow`] stands.
+/// One of the equal flows that a [`Flow`] stands for.
 #[derive(Debug, Clone, Copy)]
 pub struct ExpandedFlow<'a> {
     /// Properties shared with its siblings.

@@ -83,7 +83,7 @@ pub fn changes(link: &LinkTable, way: Way, first: &Direction) -> Result<Vec<Chan
     Ok(changes)
 }
 
-/// Change of one direction by a table; `None` if there is none.
+/// Change that a table makes to one direction; `None` if it makes none.
 fn change(table: &ChangeTable, way: Way) -> Result<Option<Change>, Problem> {
     let own = own(table, way);
     let change = Change {

@@ -1,6 +1,6 @@
 //! Suggestions: "did you mean …?"
 
-/// Maximum length of names that are compared, so that suggestions are cheap for any file.
+/// Maximum length of names that are compared. The limit keeps suggestions cheap for any file.
 const NAME_MAX_CHARS: usize = 64;
 const LISTED_MAX: usize = 40;
 
@@ -24,7 +24,8 @@ pub fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) ->
     nearest(word, names).map_or(String::new(), |name| format!("; did you mean \"{name}\"?"))
 }
 
-/// List of names. A long list is cut, and ends with the number of further names.
+/// List of names for a message. A long list is shortened, and ends with the number of further
+/// names.
 pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut names = names.into_iter();
     let shown: Vec<&str> = names.by_ref().take(LISTED_MAX).collect();

@@ -2,7 +2,7 @@
 //!
 //! The table contains keys of the scenario, in quotes or not, each with a list of values or a
 //! range. `[[sweep.zip]]` contains such keys whose lists advance together;
-//! `[sweep.latin_hypercube]` contains keys over whose ranges the points are spread together;
+//! `[sweep.latin_hypercube]` contains keys whose ranges are sampled together by a Latin hypercube;
 //! `[[sweep.case]]` is a point with a name. The grid is the product of all of these.
 
 mod case;

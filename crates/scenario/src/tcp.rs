@@ -14,11 +14,11 @@ use std::collections::{HashMap, HashSet};
 use std::iter;
 use std::sync::LazyLock;
 
-/// Maximum number of `[tcp.NAME]` tables. No study needs as many, and each resolved TCP takes some
-/// KB.
+/// Maximum number of `[tcp.NAME]` tables. The limit bounds memory, since each resolved TCP takes
+/// some KB; no study needs as many.
 const TABLES_MAX: usize = 10_000;
 
-/// Resolved TCPs of a scenario.
+/// TCPs of a scenario, resolved.
 pub struct Tcps {
     /// TCPs in the order of the file, then presets in order of first use.
     pub all: Vec<NamedTcp>,
@@ -118,7 +118,7 @@ struct Resolved {
     config: retx_tcp::Config,
 }
 
-/// TCP that another starts from.
+/// TCP from which another TCP starts.
 struct Base {
     fields: Value,
     is_linux: bool,
@@ -128,7 +128,7 @@ struct Base {
 enum Step {
     /// Resolved.
     Resolved(Box<Resolved>),
-    /// Another table has to be resolved first.
+    /// The named table has to be resolved first.
     Needs(String),
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Function that reads a file by its path, relative to the scenario's file; the error is the reason
+/// Function that reads the file at a path relative to the scenario's file. Its error is the reason
 /// of a failure.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
@@ -102,8 +102,8 @@ impl Fault {
     }
 }
 
-/// Quotes part of a file, shortened and without control characters, because a scenario from a
-/// stranger may name a confidential file.
+/// Quotes a part of a file, without control characters. The quotation is short, because a scenario
+/// from a stranger may name a confidential file.
 fn quoted(text: &str) -> String {
     const CHARACTERS_MAX: usize = 40;
     let mut shown: String =

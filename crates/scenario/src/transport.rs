@@ -103,7 +103,7 @@ pub fn fit(flow: &mut Flow, tcps: &[NamedTcp], links: &[Link]) -> Result<(), Pro
 }
 
 /// Checks that the round trip of an endless TCP flow takes time. Otherwise each ACK would let the
-/// sender transmit at the same instant, and the run would never end.
+/// sender transmit again at the same instant, and the run would never end.
 fn check_round_trip(flow: &Flow, links: &[Link]) -> Result<(), Problem> {
     let Transport::Tcp { read_rate: None, .. } = flow.transport else {
         return Ok(());
@@ -130,8 +130,8 @@ fn check_round_trip(flow: &Flow, links: &[Link]) -> Result<(), Problem> {
     .within("app"))
 }
 
-/// Sets the default backlog of a saturating source in the first hop: one packet in transmission,
-/// one that waits, and on a link as many as are in propagation at its highest rate.
+/// Sets the default number of packets that a saturating source keeps in the first hop: one in
+/// transmission and one that waits. On a link, those in propagation at its highest rate are added.
 fn set_default_backlog(flow: &mut Flow, links: &[Link]) -> Result<(), Problem> {
     let (Transport::Udp(udp), App::Bulk(bulk)) = (&mut flow.transport, &flow.app) else {
         return Ok(());

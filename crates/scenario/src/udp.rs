@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 /// IPv4 and UDP headers, bytes.
 pub const HEADERS: u32 = 28;
-/// Largest number of on-times per packet; it bounds the search for the next packet.
+/// Maximum mean number of on-times per packet; it bounds the time of the search for the next
+/// packet.
 const SPELLS_PER_PACKET_MAX: f64 = 1000.0;
 
 /// UDP (RFC 768): packets that the flow's `app` times, without acknowledgment or repair.

@@ -232,7 +232,7 @@ impl Wlan {
         Self::new(table).expect("a standard holds together")
     }
 
-    /// True if one station receives what the other sends.
+    /// True if station `to` can receive frames of station `from`.
     pub fn joins(&self, from: usize, to: usize) -> bool {
         let bond = |geometry: &Geometry| geometry.bond(from, to).is(wlan::reach::Bond::RECEIVES);
         from != to && self.config.geometry.as_ref().is_none_or(bond)

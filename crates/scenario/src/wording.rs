@@ -80,8 +80,8 @@ fn sentence(message: &str, path: &[Step]) -> String {
 
 /// Unknown name and known names from a message of serde: ``x`, expected one of `a`, …``.
 fn known(rest: &str) -> (&str, Vec<&str>) {
-    // The text from the file comes first and may contain anything, so the message is split at its
-    // last separator.
+    // The name from the file comes first in the message, and may itself contain a separator, so the
+    // message is split at the last one.
     let (word, names) = match rest.rsplit_once("`, expected ") {
         Some((word, names)) => (word, names),
         None => (rest.split('`').next().unwrap_or_default(), ""),
@@ -119,7 +119,7 @@ fn finding(serde: &str) -> String {
     }
 }
 
-/// Number for which a text such as `"50%"` or `"10 MB"` stands.
+/// Number that a text such as `"50%"` or `"10 MB"` denotes.
 fn as_number(value: &str) -> Option<f64> {
     const UNITS: [(&str, f64); 6] = [
         ("kB", 1e3),
@@ -153,7 +153,7 @@ fn expectation(serde: &str) -> String {
     }
 }
 
-/// Checks a name chosen by the user: of a link, a flow, a TCP or a node.
+/// Checks a name that the user has chosen for a link, a flow, a TCP or a node.
 ///
 /// # Errors
 /// Names that would be ambiguous in messages, tables and keys.

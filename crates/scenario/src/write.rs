@@ -95,7 +95,7 @@ fn inline(out: &mut String, value: &Value) -> Result<(), Refusal> {
         Value::Number(number) if number.as_u64().is_some_and(|n| i64::try_from(n).is_err()) => {
             return Err((String::new(), format!("{number} is too large: integers end at 2^63")));
         }
-        // JSON's numbers are TOML's.
+        // Numbers have the same notation in JSON and TOML.
         Value::Bool(_) | Value::Number(_) => {
             let _ = write!(out, "{value}");
         }

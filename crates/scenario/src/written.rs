@@ -12,7 +12,8 @@ impl Serialize for Scenario {
     }
 }
 
-/// Scenario without its links, wlans, routes and flows, because there may be thousands of these.
+/// Scenario that is written without its links, wlans, routes and flows, because there may be
+/// thousands of these.
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'a>(pub &'a Scenario);
 
@@ -76,7 +77,7 @@ impl Serialize for Tcps<'_> {
 }
 
 impl From<&Link> for LinkTable {
-    /// Equal values of both directions are written in the link itself.
+    /// Values that are equal in both directions are written in the link itself.
     fn from(link: &Link) -> Self {
         let mut forward = DirectionTable::from(&link.forward);
         let mut reverse = DirectionTable::from(&link.reverse);

@@ -85,7 +85,8 @@ fn check_kind(relay: &Relay, map: Map<'_>, tcps: &mut Tcps) -> Result<(), Proble
     Ok(())
 }
 
-/// Checks that the named flows exist and pass the relay, and that it serves at least one flow.
+/// Checks that the flows that a relay names exist and pass it, and that the relay serves at least
+/// one flow.
 fn check_flows(relay: &Relay, flows: &[Flow], map: Map<'_>) -> Result<(), Problem> {
     let node = relay.node();
     for (index, name) in relay.flows().into_iter().flatten().enumerate() {
@@ -156,8 +157,8 @@ fn check_flows(relay: &Relay, flows: &[Flow], map: Map<'_>) -> Result<(), Proble
     Ok(())
 }
 
-/// Checks a flow's path: at most one relay per node, and the same relays in reverse order on the
-/// way back.
+/// Checks the relays on a flow's path: at most one per node, and on the way back the same ones in
+/// reverse order.
 fn check_way(
     relays: &[Relay],
     flow: &Flow,

@@ -13,11 +13,12 @@ pub struct Passage {
     pub forward: usize,
     /// Number of hops before the relay on the path of the acknowledgments.
     pub reverse: usize,
-    /// Side on which the data sender is, if the relay has a lossy hop.
+    /// Side of the relay on which the data sender is; `None` if the relay has no lossy hop.
     pub side: Option<Side>,
 }
 
-/// Side of a relay on which the data sender is, relative to the lossy hop.
+/// Side of a relay on which the data sender is, as given by the direction in which the data pass
+/// the lossy hop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The data leave the relay over the lossy hop.
@@ -50,7 +51,8 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// Number of hops to a node on a path; `None` if it does not lie between the ends.
+    /// Number of hops to a node on a path; `None` if the node is not an intermediate node of the
+    /// path.
     pub fn hops_to(&self, path: &[Hop], node: &str) -> Option<usize> {
         let between = path.split_last()?.1;
         between.iter().position(|hop| self.end(hop) == node).map(|before| before + 1)

@@ -149,8 +149,8 @@ impl<'a> Network<'a> {
             let found = self.ends(&flow.from, &flow.to);
             ends.push(found.map_err(|problem| problem.within_element("flow", index))?);
         }
-        // Flows from the same hub share one search, so that the cost of searching does not grow
-        // with the number of flows.
+        // Flows that start from the same hub are computed together and share one search, so that
+        // the cost of searching does not grow with the number of flows.
         let mut order: Vec<usize> = (0..flows.len()).collect();
         order.sort_by_key(|index| self.hub(ends[*index].0).0);
         let mut search = Search::new(self);
@@ -173,8 +173,8 @@ impl<'a> Network<'a> {
         Err(self.refusal(from, to).within("to").within_element("flow", index))
     }
 
-    /// Refuses a path over one of two wlans that join the same stations, since the choice is
-    /// ambiguous; a configured route is accepted.
+    /// Refuses a path over a wlan if another wlan connects the same two stations, since the choice
+    /// is ambiguous. A configured route resolves the ambiguity.
     fn check_choice(&self, path: &[Hop]) -> Result<(), Problem> {
         if self.wlans.len() < 2 || self.written.values().any(|written| written == path) {
             return Ok(());
@@ -244,8 +244,8 @@ impl<'a> Network<'a> {
         Problem::new(format!("no way from \"{from}\" to \"{to}\": {leads}"))
     }
 
-    /// Node at which the search for paths from a node starts. A node with a single link shares the
-    /// search of its neighbour.
+    /// Node at which the search for paths from a node starts. A node with a single link uses the
+    /// search of its neighbour, the hub, because all its paths lead over that neighbour.
     fn hub(&self, node: Node) -> (Node, Option<Hop>) {
         match self.ways[node as usize].as_slice() {
             [(hop, next)] => (*next, Some(*hop)),
@@ -254,14 +254,14 @@ impl<'a> Network<'a> {
     }
 }
 
-/// Breadth-first search for the paths of fewest hops from a root. Among equal paths, the one whose
-/// hops are defined first is taken, compared hop by hop from the root. The search is resumed when
-/// the path to a further node is requested.
+/// Breadth-first search for the paths of fewest hops from a root. Of several paths with the same
+/// number of hops, the one whose hops are defined first in the file is taken; paths are compared
+/// hop by hop from the root. The search is resumed when the path to a further node is requested.
 struct Search<'a> {
     network: &'a Network<'a>,
     root: Node,
-    /// For each reached node except the root, the last hop of its path and the node before this
-    /// hop.
+    /// For each reached node except the root, the last hop of its path, and the node at which this
+    /// hop begins.
     tree: Vec<Option<(Hop, Node)>>,
     /// Reached nodes, in this order; those before `next` have been expanded.
     reached: Vec<Node>,

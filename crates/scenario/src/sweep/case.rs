@@ -45,8 +45,8 @@ fn one(table: &Value) -> Result<Case, Problem> {
     }
     for (key, value) in &case.set {
         check_own(key).map_err(|problem| problem.within("set"))?;
-        // `link.cloud.delay = "5 ms"` without quotes: a table of the scenario is never set as a
-        // whole.
+        // Without quotes around the key, `link.cloud.delay = "5 ms"` is a nested table. A case
+        // never sets a whole table of the scenario, so quotes are missing.
         if !key.contains('.') && value.is_object() {
             let message = "write the whole key in quotes, such as \"link.cloud.delay\" = \"5 ms\"";
             return Err(Problem::new(message).within(key).within("set"));

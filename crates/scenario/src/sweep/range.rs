@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 /// Largest number of values in a range.
 const VALUES_MAX: u64 = 1_000_000;
-/// Significant digits of values between the ends: enough to distinguish them, and too few to show
-/// binary rounding.
+/// Number of significant digits of values between the ends: enough to distinguish the values, and
+/// few enough to hide binary rounding.
 const DIGITS: usize = 9;
 
 /// Spacing of values.
@@ -169,7 +169,7 @@ impl Range {
         if steps >= VALUES_MAX as f64 {
             return refuse(format!("{step}: more than {VALUES_MAX} values"));
         }
-        // Tolerates a last value that exceeds the end by a rounding error.
+        // The last value may exceed the end by a rounding error.
         let count = libm::floor(steps + 1e-9) as u64;
         Ok((0..=count).map(|at| self.value(from + difference * at as f64, &own)).collect())
     }

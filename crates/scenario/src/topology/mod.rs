@@ -1,8 +1,8 @@
 //! `[topology]`: network shapes from the literature, which are expanded to links and flows before
 //! anything else is read.
 //!
-//! A user could have written the same links and flows, and they are checked like all others.
-//! [`Origins`] attributes an error in them to the `[topology]`.
+//! The generated links and flows are checked like those that a user writes. [`Origins`] attributes
+//! an error in one of them to the `[topology]`.
 
 mod shapes;
 mod tables;
@@ -24,7 +24,8 @@ pub const KEY: &str = "topology";
 /// Key that names the shape.
 pub const TAG: &str = "shape";
 
-/// Declares the shapes: each entry is the scenario's name of the shape, its variant and its type.
+/// Declares the shapes. Each entry consists of the shape's name in scenarios, its variant and its
+/// type.
 macro_rules! shapes {
     ($($word:literal $shape:ident),+ $(,)?) => {
         /// The `shape` of a `[topology]`, with its parameters.
@@ -141,7 +142,7 @@ fn put(values: &mut Value, key: &str, made: Vec<Made>) -> Result<Vec<Origin>, Pr
     let written = match list {
         Value::Null => Vec::new(),
         Value::Array(written) => std::mem::take(written),
-        // If the value is not a list, the error is reported when the key is read.
+        // If the value is not a list, the error is reported later, when the key is read.
         _ => return Ok(Vec::new()),
     };
     let names: std::collections::HashSet<&str> = made.iter().map(Made::name).collect();

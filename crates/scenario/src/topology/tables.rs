@@ -1,5 +1,5 @@
-//! Tables that a shape generates. They contain the keys that the shape itself sets, then those that
-//! the user sets for all links or flows of a kind.
+//! Tables of the links and flows that a shape generates. Each contains first the keys that the
+//! shape itself sets, then those that the user sets for all links or flows of a kind.
 
 use crate::error::Problem;
 use crate::file::{FlowTable, LinkTable};
@@ -44,7 +44,7 @@ impl JsonSchema for FlowKeys {
     }
 }
 
-/// Schema of a table in which no key is required and the keys that the shape sets are missing.
+/// Schema of a table without the keys that the shape sets; none of the remaining keys is required.
 fn keys_of(mut schema: Schema, list: &str, own: &[&str]) -> Schema {
     let table = schema.as_object_mut().expect("a table has a schema");
     table.remove("required");
@@ -98,12 +98,13 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// Links with the given keys, and the topology's defaults for the others.
+    /// Kind of links with the given keys. The other keys have the topology's defaults, `usual`.
     pub fn links(origin: Origin, usual: Value, given: &LinkKeys) -> Result<Self, Problem> {
         Self::new(origin, usual, &given.0, LINK_OWN)
     }
 
-    /// Flows with the given keys, and otherwise `newreno` and `bulk`.
+    /// Kind of flows with the given keys; the TCP is `newreno` and the application `bulk` unless
+    /// given.
     pub fn flows(given: &FlowKeys) -> Result<Self, Problem> {
         let mut usual = json!({ "tcp": "newreno", "app": "bulk" });
         if given.0.contains_key("udp") {

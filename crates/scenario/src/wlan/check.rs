@@ -60,8 +60,8 @@ pub(super) fn parameters(table: &WlanTable) -> Result<Parameters, Problem> {
         return refuse("preamble", format!("{name} has no short preamble: leave it \"long\""));
     };
     parameters.plcp = plcp;
-    // If the standard derives a value from others, it is derived from the given ones, unless the
-    // value itself is given.
+    // The standard derives some values from others. These are derived from the values that the
+    // table sets, unless the table sets them as well.
     let set = |value: &mut Duration, given: Option<Duration>| *value = given.unwrap_or(*value);
     set(&mut parameters.slot, table.slot);
     set(&mut parameters.sifs, table.sifs);
@@ -109,7 +109,7 @@ fn check_parameters(parameters: &Parameters) -> Result<(), Problem> {
     if eifs < difs {
         return refuse("eifs", format!("{eifs} is shorter than DIFS, {difs}"));
     }
-    // A response begins a SIFS after the frame, so the wait for it has to be longer.
+    // A response begins one SIFS after the frame, so the timeout has to be longer than SIFS.
     if ack_timeout <= sifs {
         let message = format!("{ack_timeout} is over before an answer begins, after SIFS, {sifs}");
         return refuse("ack_timeout", message);
@@ -160,7 +160,8 @@ fn check_change(
     check_models(channel.as_ref())
 }
 
-/// Checks that the channel only loses frames or delays them in order, and that its stations exist.
+/// Checks that the channel models only lose frames or delay them in order, and that the stations in
+/// `channel_senders` exist.
 pub(super) fn check_channel(table: &WlanTable) -> Result<(), Problem> {
     check_senders(table)?;
     check_models(table.channel.as_ref())
