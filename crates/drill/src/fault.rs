@@ -1,4 +1,4 @@
-//! Verdicts: how the play of a script ends.
+//! Results of playing a script.
 
 /// Result of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,9 +19,9 @@ pub struct Difference {
     pub line: u32,
     /// Description of the difference.
     pub message: String,
-    /// Expectation of the script.
+    /// Packet or result that the script expects.
     pub expected: Option<String>,
-    /// Actual event, in the notation of scripts.
+    /// Actual packet or result, in the notation of scripts.
     pub actual: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl Refusal {
     }
 }
 
-/// Early end of a play.
+/// Reason for ending a script early.
 #[derive(Debug, Clone)]
 pub enum Stop {
     /// The endpoint differs from the script.

@@ -1,4 +1,4 @@
-//! Parsed scripts: what happens, and when.
+//! Parsed scripts: events with their times.
 
 use crate::code::Statement;
 use retx_units::{Duration, Time};
@@ -9,7 +9,7 @@ use retx_wire::{Ecn, Flags, SackBlocks, Timestamps};
 pub struct Script {
     /// Flags (`--name=value`) at its head.
     pub flags: Vec<Flag>,
-    /// Configuring commands, right after the flags.
+    /// Commands directly after the flags, which configure the endpoint.
     pub commands: Vec<Command>,
     /// Events in order.
     pub events: Vec<Event>,
@@ -141,8 +141,8 @@ pub struct Call {
     pub name: &'static str,
     /// Operation with its arguments.
     pub what: Operation,
-    /// Latest time of its return, if it may wait: `+0...0.2`. A relative time refers to the
-    /// previous event, as in [`When`].
+    /// Latest time at which the call returns, if it may wait: `+0...0.2`. A relative time refers to
+    /// the previous event, as in [`When`].
     pub end: Option<Duration>,
     /// Expected result.
     pub expected: Expected,
@@ -202,7 +202,7 @@ pub enum Operation {
     GetOption(i32, SocketOption),
     /// `fcntl(fd, F_GETFL)`.
     GetFlags(i32),
-    /// `fcntl(fd, F_SETFL, …)`: whether `O_NONBLOCK` is among the flags.
+    /// `fcntl(fd, F_SETFL, …)`; true if `O_NONBLOCK` is among the flags.
     SetFlags(i32, bool),
     /// `ioctl(fd, SIOCINQ, [n])`: bytes to be read.
     InQueue(i32, i64),
@@ -350,7 +350,7 @@ pub enum SocketOption {
     KeepInterval(i64),
     /// `TCP_KEEPCNT`.
     KeepCount(i64),
-    /// `SO_TIMESTAMPING`: whether transmissions of the last byte of each write are reported.
+    /// `SO_TIMESTAMPING`; true if the transmission of the last byte of each write is reported.
     Timestamping(bool),
     /// An option without effect on what a connection sends, such as `IP_TOS`.
     Ignored,

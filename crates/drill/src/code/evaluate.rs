@@ -88,7 +88,7 @@ impl Program {
         Ok(Outcome::Held)
     }
 
-    /// `name = value` for each name in an expression, each once.
+    /// `name = value` for each distinct name in an expression.
     fn operands(&self, expression: &Expression, names: &dyn Names) -> Vec<String> {
         let mut found = Vec::new();
         collect_names(expression, &mut found);
@@ -234,7 +234,7 @@ fn float_binary(operator: Operator, left: &Value, right: &Value) -> Result<Value
 fn compare(comparison: Comparison, left: &Value, right: &Value) -> Result<bool, Fault> {
     let order = match order(left, right) {
         Some(order) => order,
-        // Python finds values of different kinds unequal, and has no order for them.
+        // In Python, values of different kinds are unequal, and have no order.
         None if matches!(comparison, Comparison::Equal | Comparison::NotEqual) => None,
         None => return Err(format!("{left} and {right} cannot be compared")),
     };

@@ -4,7 +4,7 @@ use super::lexer::{Placed, Word, words};
 use super::{Comparison, Expression, Function, Operator, Prefix, Statement, StatementKind, Value};
 use crate::fault::Refusal;
 
-/// Nesting limit, above that of any test.
+/// Nesting limit; no real script comes near it.
 const DEEPEST: u32 = 40;
 
 /// Longest chain of operators on one level.
@@ -186,7 +186,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// Limits the length of chains, which become deep trees.
+    /// Refuses long chains, because they would become deep trees.
     fn counted(&self, links: usize) -> Result<usize, Refusal> {
         if links == LONGEST_CHAIN {
             return Err(Refusal::new(self.line(), "in the code block: too long an expression"));
@@ -299,7 +299,7 @@ impl Parser<'_> {
         Ok(if values.len() == 1 && !comma { values.remove(0) } else { Expression::Tuple(values) })
     }
 
-    /// Expressions up to `)`, and whether a comma precedes it.
+    /// Expressions up to `)`; and true if a comma precedes the `)`.
     fn list(&mut self) -> Result<(Vec<Expression>, bool), Refusal> {
         let mut values = Vec::new();
         let mut comma = false;

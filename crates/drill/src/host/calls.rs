@@ -9,8 +9,8 @@ use retx_units::{Duration, Time};
 pub type Fault = String;
 
 impl Host {
-    /// Makes a call. `returns` is the result that the script expects: the script chooses the number
-    /// of a new descriptor.
+    /// Makes a call. `returns` is the result that the script expects; it determines the number of a
+    /// new descriptor.
     ///
     /// # Errors
     /// A call that is invalid, or that this machine does not support.
@@ -40,7 +40,7 @@ impl Host {
             Operation::Close(fd) => self.close(now, *fd),
             Operation::SetOption(fd, option) => self.set_option(now, *fd, option),
             Operation::GetFlags(fd) => {
-                // O_RDWR, and O_NONBLOCK as Linux numbers it.
+                // Linux's values of O_RDWR and O_NONBLOCK.
                 let socket = self.socket_at(*fd)?;
                 Ok(Answer::Done(if socket.nonblocking { 0x802 } else { 2 }))
             }
@@ -259,7 +259,7 @@ impl Host {
         taken
     }
 
-    /// Result of a transfer from or to address 0: it fails where it would access the buffer.
+    /// Result of a transfer with a buffer at address 0: it fails when it would access the buffer.
     fn bad_buffer(&mut self, fd: i32, bytes: u64) -> Result<Answer, Fault> {
         let open = self.end_of(fd)?.is_some();
         Ok(match (open, bytes) {
@@ -269,8 +269,8 @@ impl Host {
         })
     }
 
-    /// Continues a write of which `written` bytes have been accepted: on a blocking socket it
-    /// returns when all bytes have been accepted.
+    /// Continues a write of which `written` bytes have been accepted. On a blocking socket the call
+    /// waits until all its bytes have been accepted.
     ///
     /// # Errors
     /// No such descriptor.
@@ -280,7 +280,8 @@ impl Host {
         transfer: &Transfer,
         written: &mut u64,
     ) -> Result<Answer, Fault> {
-        // As in Linux, a waiting writer is woken only when a larger part of the buffer is free.
+        // As in Linux, a waiting writer is woken only when enough of the buffer is free (see
+        // `has_room`).
         let end = self.end_of(transfer.fd)?.map(|end| &self.ends[end]);
         if *written > 0 && end.is_some_and(|end| end.short && end.error.is_none()) {
             return Ok(Answer::Wait);
@@ -324,14 +325,15 @@ impl Host {
         Ok(Answer::Done(0))
     }
 
-    /// Closes a connection's socket. With a linger time the call waits until the peer has
-    /// acknowledged all data, or that time has passed (`sk_stream_wait_close`).
+    /// Closes a connection's socket. With a linger time, the call waits until the peer has
+    /// acknowledged all data or the time has passed (`sk_stream_wait_close`).
     fn close_connection(&mut self, now: Time, fd: i32, end: usize) -> Answer {
         let Some(socket) = self.sockets.get_mut(&fd) else { return Answer::Error("EBADF") };
         let target = &mut self.ends[end];
         let lingers = socket.settings.linger.filter(|seconds| *seconds > 0);
         let first = socket.closing_until.is_none();
-        // RFC 9293 §3.6.1: data that arrived and were not read are lost, so the peer gets a reset.
+        // RFC 9293 §3.6.1: if data have arrived that the application has not read, they are lost,
+        // so the peer gets a reset.
         if first && (socket.settings.linger == Some(0) || target.connection.readable() > 0) {
             target.connection.abort();
         } else if first && !target.write_shut {

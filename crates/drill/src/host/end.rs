@@ -12,14 +12,15 @@ use std::collections::VecDeque;
 /// (`skb->truesize`).
 const PACKET_MEMORY_BYTES: u64 = 1_280;
 
-/// A connection with its socket's state.
+/// A connection, and the state of its socket.
 #[derive(Debug, Clone)]
 pub struct End {
     /// The endpoint.
     pub connection: Connection,
     /// Listening descriptor that will accept it.
     pub listener: Option<i32>,
-    /// True once `accept` has returned the connection; also for a connection made by `connect`.
+    /// True if the connection has a descriptor: `accept` has returned it, or `connect` has created
+    /// it.
     pub taken: bool,
     /// True once the handshake is complete.
     pub connected: bool,
@@ -140,8 +141,8 @@ impl End {
                 Event::Connected => {
                     self.connected = true;
                     self.wakes += 1;
-                    // Linux sets these times as if data had been sent and received
-                    // (`tcp_finish_connect`).
+                    // When the handshake ends, Linux sets these times as if data had been sent and
+                    // received (`tcp_finish_connect`).
                     self.counts.last_data_received = now;
                     self.counts.last_data_sent = now;
                 }
@@ -218,7 +219,7 @@ impl End {
         }
     }
 
-    /// Number of readable bytes, or the result of a read that finds none.
+    /// Number of readable bytes; if there are none, the result of a read.
     pub fn readable(&self) -> Result<u64, Answer> {
         let readable = self.connection.readable();
         if readable >= self.read_low_water || readable > 0 && self.peer_closed {
@@ -233,7 +234,7 @@ impl End {
         if over { Ok(0) } else { Err(Answer::Wait) }
     }
 
-    /// Error of a write that cannot proceed; `Ok` if it can.
+    /// `Ok` if a write can proceed; otherwise the error of the write.
     pub fn writable(&self) -> Result<(), Answer> {
         if let Some(errno) = self.error {
             return Err(Answer::Error(errno));

@@ -1,8 +1,8 @@
 //! `epoll`: which descriptors have become ready.
 //!
-//! As in Linux, an entry is checked if its socket has had an event since it was last reported: data
-//! or an error arrived, or the send buffer was full and has room again. Without `EPOLLET` a ready
-//! entry is reported again.
+//! As in Linux, an entry is checked if its socket has had an event since the entry was last
+//! reported: data or an error arrived, or the send buffer was full and has room again. Without
+//! `EPOLLET` a ready entry is reported again.
 
 use super::calls::{Fault, no_descriptor};
 use super::{Answer, Focus, Host, Kind, Settings, Socket, ready};
@@ -94,8 +94,8 @@ impl Host {
             }
             let found = self.ready(entry.fd)? & (watched | ready::ERR | ready::HUP);
             let entry = &mut self.epolls[epoll].entries[at];
-            // From now on only later wake-ups count; a socket whose send buffer is full wakes its
-            // waiters when it has room.
+            // From now on only later wake-ups count. This suffices for a full send buffer, too,
+            // because the socket wakes its waiters when there is room.
             (entry.seen, entry.fresh) = (wakes, false);
             if found == 0 {
                 continue;

@@ -1,9 +1,9 @@
 //! Limits of a sender (peer's window, send buffer), and the time under each.
 //!
 //! *Reference.* Linux 6.18, `net/ipv4/tcp.c` (`tcp_get_info_chrono_stats`) and `tcp_output.c`
-//! (`tcp_chrono_start`, `tcp_write_xmit`): the clock of the peer's window runs while the
-//! congestion window would allow waiting data to be sent but the peer's window does not; the busy
-//! time is all the time in which written data are not yet acknowledged.
+//! (`tcp_chrono_start`, `tcp_write_xmit`): the clock of the peer's window runs while data wait that
+//! the congestion window would allow, but the peer's window does not. The busy time is the total
+//! time during which written data are not yet acknowledged.
 
 use retx_tcp::Connection;
 use retx_units::{Duration, Time};

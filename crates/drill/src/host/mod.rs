@@ -1,5 +1,6 @@
-//! Sockets over connections, as seen by an application and a network card: calls and packets in,
-//! packets out, at given times. No clock, no I/O.
+//! Sockets over connections, as seen by an application and a network card. Calls and arriving
+//! packets are inputs, sent packets are outputs, each at a given time. There is no clock and no
+//! I/O.
 
 mod calls;
 mod end;
@@ -48,7 +49,8 @@ pub struct Sent {
     pub ecn: Ecn,
 }
 
-/// Owner of the next packet: scripts drive one connection at a time.
+/// Connection or socket to which the next packet belongs; a script drives only one connection at a
+/// time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Focus {
     Nothing,
@@ -107,7 +109,7 @@ pub struct Host {
     base_mss: Option<u32>,
     /// Packets sent and not yet compared.
     pub sent: VecDeque<Sent>,
-    /// Number of packets that may still be sent; it stops scripts that never end.
+    /// Number of packets that may still be sent. This limit stops scripts that would never end.
     budget: u64,
 }
 
@@ -141,7 +143,7 @@ impl Host {
         self.unsent_low_water = bytes;
     }
 
-    /// Sets whether listeners accept ECN, or follow their configuration.
+    /// Makes listeners accept ECN, or, with false, follow their configuration.
     pub fn set_accepts_ecn(&mut self, accepts: bool) {
         self.accepts_ecn = accepts;
     }

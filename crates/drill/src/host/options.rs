@@ -29,7 +29,7 @@ impl Host {
         match option {
             SocketOption::Reuse(_) | SocketOption::Ignored => {}
             SocketOption::Linger(linger) => settings.linger = *linger,
-            // Linux doubles the value, and has a minimum.
+            // Linux doubles the value, and enforces a minimum.
             SocketOption::SendBuffer(bytes) => {
                 settings.send_buffer = Some(2 * within(*bytes, 2_304, 1 << 29)?);
             }
@@ -68,12 +68,13 @@ impl Host {
                 return Err("timestamps are played of connections only".into());
             }
         }
-        // Refuses an impossible value now rather than when a packet arrives.
+        // Impossible values are refused now, rather than when a connection is opened.
         settings.configure(&self.config)?;
         Ok(Answer::Done(0))
     }
 
-    /// Applies an option to a running connection; `None` if the socket must store the option, too.
+    /// Applies an option to a running connection; returns `None` if the socket must also store the
+    /// option.
     fn set_while_open(
         &mut self,
         now: Time,

@@ -49,7 +49,7 @@ pub struct Settings {
     pub cork: bool,
     /// `TCP_USER_TIMEOUT`.
     pub user_timeout: Option<Duration>,
-    /// `TCP_NOTSENT_LOWAT`; `None`: the machine's setting.
+    /// `TCP_NOTSENT_LOWAT`; `None` for the machine's setting.
     pub unsent_low_water: Option<u64>,
     /// `SO_RCVLOWAT`.
     pub read_low_water: u64,
@@ -90,7 +90,7 @@ impl Settings {
     pub fn configure(&self, base: &Config) -> Result<(Config, u64), String> {
         let mut config = base.clone();
         if let Some(name) = &self.congestion_control {
-            // The kernel's module of that name.
+            // The name denotes the kernel's module.
             let change = ("congestion_control".to_owned(), name.clone());
             config = retx_scenario::adjust_tcp(&config, true, &[change])
                 .map_err(|error| format!("TCP_CONGESTION: {error}"))?;

@@ -39,7 +39,7 @@ impl Stamps {
         Self { base, sent: base, unsent, unacknowledged, queue: VecDeque::new() }
     }
 
-    /// Records a write that ends at a position; all of it may have been sent already.
+    /// Records a write that ends at a position. Its data may all have been sent already.
     pub fn on_write(&mut self, now: Time, end: u64) {
         self.unsent.push_back(end);
         self.on_sent(now, self.sent);

@@ -78,7 +78,7 @@ impl Arguments {
         self.descriptor(self.number(0)?)
     }
 
-    /// Converts a number to a descriptor; refuses a number that is none.
+    /// Converts a number to a descriptor; refuses a number that cannot be a descriptor.
     pub fn descriptor(&self, number: i64) -> Result<i32, Refusal> {
         descriptor(number).ok_or_else(|| self.refuse(&format!("{number} is no descriptor")))
     }
@@ -142,7 +142,8 @@ impl Arguments {
         Ok(if asked { Operation::GetOption(fd, option) } else { Operation::SetOption(fd, option) })
     }
 
-    /// `[SOF_TIMESTAMPING_TX_SCHED | …]`: all of [`STAMPS`], or `[0]`.
+    /// `[SOF_TIMESTAMPING_TX_SCHED | …]` with all of [`STAMPS`], which returns true, or `[0]`,
+    /// which returns false.
     fn stamps(&self) -> Result<bool, Refusal> {
         let refuse = || self.refuse(&format!("expected [0] or [{}]", STAMPS.join(" | ")));
         let Value::List(values) = self.at(3)? else { return Err(refuse()) };
@@ -209,7 +210,7 @@ impl Arguments {
         Ok(Operation::Poll { fds, timeout })
     }
 
-    /// Timeout in milliseconds; `None` for a negative one, which means for ever.
+    /// Timeout in milliseconds; `None` for a negative one, which means no limit.
     pub fn wait_millis(&self, index: usize) -> Result<Option<Duration>, Refusal> {
         let milliseconds = self.number(index)?;
         if milliseconds > i64::from(i32::MAX) {

@@ -34,7 +34,7 @@ impl Arguments {
         Ok(Operation::ReadMessage(Transfer { fd, bytes, flags }, ancillary))
     }
 
-    /// Flags of a transfer, and whether `MSG_ERRQUEUE` is among them.
+    /// Flags of a transfer; and true if `MSG_ERRQUEUE` is among them.
     pub fn message_flags(&self, index: usize) -> Result<(MessageFlags, bool), Refusal> {
         let (mut flags, mut from_errors) = (MessageFlags::default(), false);
         if self.is_number(index, 0) {
@@ -46,7 +46,8 @@ impl Arguments {
                 "MSG_PEEK" => MessageFlags::PEEK,
                 "MSG_MORE" => MessageFlags::MORE,
                 "MSG_EOR" => MessageFlags::END_OF_RECORD,
-                // Zero copy changes no segment; its notifications are not supported.
+                // `MSG_ZEROCOPY` does not change any segment, so it is ignored; its notifications
+                // are not supported.
                 "MSG_NOSIGNAL" | "MSG_ZEROCOPY" => continue,
                 "MSG_ERRQUEUE" => {
                     from_errors = true;

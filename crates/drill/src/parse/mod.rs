@@ -58,7 +58,8 @@ impl<'a> Parser<'a> {
         self.tokens[self.at].line
     }
 
-    /// Takes the next token; the end token is never taken.
+    /// Takes and returns the next token; at the end of the script, returns the end token every
+    /// time.
     pub fn take(&mut self) -> Kind<'a> {
         let kind = self.peek();
         if kind != Kind::End {
@@ -145,7 +146,8 @@ impl<'a> Parser<'a> {
     /// Next event; `None` at the end.
     fn event(&mut self) -> Result<Option<Event>, Refusal> {
         if let Kind::Command(_) = self.peek() {
-            // The last command of a script restores the machine, which is unnecessary here.
+            // The last command of a script restores the settings of a real machine, so it is
+            // ignored.
             self.take();
             if self.peek() != Kind::End {
                 return Err(self.unexpected("the end of the script after the last command"));

@@ -6,7 +6,7 @@ use crate::script::When;
 use crate::token::Kind;
 use retx_units::{Duration, Time};
 
-/// Exceeds the length of any real script: eleven days.
+/// Longest time that is accepted: eleven days, more than any real script takes.
 const LONGEST_SECONDS: u64 = 1_000_000;
 
 impl Parser<'_> {

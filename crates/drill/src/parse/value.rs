@@ -4,7 +4,7 @@ use super::Parser;
 use crate::fault::Refusal;
 use crate::token::Kind;
 
-/// Nesting limit, above that of any call.
+/// Nesting limit; no real call comes near it.
 const DEEPEST: u32 = 16;
 
 /// Argument of a call.

@@ -8,9 +8,9 @@ use retx_wire::{Ecn, Flags, Timestamps};
 /// Checks beyond the header.
 #[derive(Debug, Clone, Copy)]
 pub struct Checks {
-    /// True to compare echoed timestamps too.
+    /// True to compare echoed timestamps, too.
     pub exact: bool,
-    /// Tick of the clock by which timestamps are compared; `None`: not compared.
+    /// Tick of the clock with which timestamp values are compared; `None` if they are not compared.
     pub timestamp_tick: Option<Duration>,
     /// Tolerance of timestamps.
     pub timestamp_tolerance: Duration,

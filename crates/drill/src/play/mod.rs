@@ -30,7 +30,7 @@ pub struct Options {
     pub settings: Vec<(String, String)>,
     /// True to record events in the notation of scripts.
     pub trace: bool,
-    /// Number of packets after which the endpoint is assumed to send without end.
+    /// Maximum number of packets; an endpoint that sends more is assumed never to stop.
     pub packets_max: u64,
 }
 
@@ -45,7 +45,7 @@ impl Default for Options {
 pub struct Played {
     /// Verdict.
     pub verdict: Verdict,
-    /// Output of its code blocks.
+    /// Output of the script's code blocks.
     pub printed: Vec<String>,
     /// Events in the notation of scripts, if recorded.
     pub trace: Vec<String>,
@@ -189,8 +189,8 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Advances the clock to `to`, and handles timers due before that time. Timers due at `to`
-    /// follow the script's own event.
+    /// Advances the clock to `to`, and handles timers due before that time. Timers due exactly at
+    /// `to` are handled after the script's event.
     fn advance(&mut self, to: Time) -> Result<(), Stop> {
         while self.next_wake() < to {
             self.wake()?;
@@ -227,7 +227,8 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Requires, in an exact script, that every packet sent before `until` appears in it.
+    /// If the script is exact, requires that every packet sent before `until` appears in the
+    /// script.
     fn check_unmentioned(&mut self, line: u32, until: Time) -> Result<(), Stop> {
         if !self.setup.exact {
             return Ok(());

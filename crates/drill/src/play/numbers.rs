@@ -1,7 +1,7 @@
 //! Mapping of sequence numbers and timestamps between script and connection.
 //!
-//! A script counts from its SYNs. Numbers of arriving packets are offset by the peer's initial
-//! number; the endpoint chooses its own initial number and clock.
+//! Numbers in a script are relative to the SYNs. The endpoint chooses its own initial sequence
+//! number and timestamp clock, so its numbers differ from the script's by an offset.
 
 use crate::script::{EcnMark, OptionList, Packet, TcpOption};
 use retx_units::SeqNr;
@@ -17,7 +17,7 @@ pub struct Numbers {
     local_in_script: u32,
     /// The peer's initial sequence number.
     remote: SeqNr,
-    /// Map from the script's timestamps, sent by the endpoint, to the actual ones.
+    /// Timestamps sent by the endpoint: map from the value in the script to the actual one.
     stamps: HashMap<u32, u32>,
     /// First pair of timestamps: script and actual.
     first_stamp: Option<(u32, u32)>,
@@ -99,7 +99,7 @@ impl Numbers {
         }
     }
 
-    /// Records a sent packet: a SYN has the endpoint's initial number.
+    /// Records a sent packet. A SYN reveals the endpoint's initial sequence number.
     pub fn note_sent(&mut self, segment: &Segment) {
         if segment.flags.contains(Flags::SYN) {
             self.local = Some(segment.seq);

@@ -11,7 +11,8 @@ use retx_tcp::State;
 use retx_units::{Duration, Time};
 use retx_wire::{Ecn, Flags, Segment};
 
-/// Time for which an overdue packet is still awaited, so that the message can show it.
+/// Time for which an overdue packet is still awaited, so that the error message can show the
+/// packet.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
 impl Player<'_> {
@@ -29,7 +30,8 @@ impl Player<'_> {
         }
         let segment = numbers.arriving(packet, scaled).map_err(refuse)?;
         self.note("<", &show::packet(packet));
-        // No key is known for the signature, so the segment is dropped (RFC 2385 §3.0).
+        // The endpoint has no key to check the signature, so the segment is dropped (RFC 2385
+        // §3.0).
         if let OptionList::Exactly(options) = &packet.options
             && options.contains(&TcpOption::Md5)
         {
@@ -80,7 +82,8 @@ impl Player<'_> {
         Err(self.differs(event, differences.join("; "), Some(actual)))
     }
 
-    /// Clock error that packetdrill tolerates: a share of the time since the start.
+    /// Tolerance of timestamps that packetdrill uses for clock errors: a share of the time since
+    /// the start.
     fn timestamp_tolerance(&self, due: &Due) -> Duration {
         let share = due.begin.as_secs_f64() * self.setup.tolerance_percent / 100.0;
         self.setup.tolerance.max(Duration::from_secs_f64(share))
@@ -96,8 +99,8 @@ impl Player<'_> {
                     return Ok(Some(sent));
                 }
                 if self.setup.exact {
-                    // packetdrill skips packets of other connections. In an exact script they are
-                    // differences, which `check_unmentioned` reports.
+                    // Like packetdrill, the player skips packets of other connections. In an exact
+                    // script such packets are differences, which `check_unmentioned` reports.
                     self.host.sent.push_front(sent);
                     self.noted += 1;
                     self.check_unmentioned(event.line, Time::NEVER)?;
@@ -114,8 +117,8 @@ impl Player<'_> {
         }
     }
 
-    /// Joins several segments to match the one in the script: packetdrill ignores segmentation
-    /// unless `--strict_segments` is set.
+    /// Joins several sent segments to match one in the script: like packetdrill, the player ignores
+    /// segmentation unless `--strict_segments` is set.
     fn joined(
         &mut self,
         event: &Event,

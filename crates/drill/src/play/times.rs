@@ -24,8 +24,8 @@ pub struct Due {
 pub struct Last {
     /// Due time.
     due: Time,
-    /// Due time, if the event is an arrival: a relative time of the next event refers to it if that
-    /// is an arrival, too.
+    /// Due time, if the event is an arrival. If the next event is an arrival with a relative time,
+    /// this time is its base.
     anchor: Option<Time>,
 }
 

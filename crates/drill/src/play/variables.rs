@@ -45,9 +45,9 @@ const CONSTANTS: [(&str, i128); 23] = [
 
 type Look = fn(&End, Time) -> u64;
 
-/// Variables of a connection. Those of Linux have its units: cwnd and ssthresh in segments,
-/// advertised windows in bytes, times since an event in milliseconds, and other times in
-/// microseconds. The names of others state the unit.
+/// Variables of a connection. Variables with Linux's names have Linux's units: cwnd and ssthresh in
+/// segments, advertised windows in bytes, times since an event in milliseconds, and other times in
+/// microseconds. The names of all other variables state the unit.
 const LOOKS: &[(&str, Look)] = &[
     ("tcpi_state", |end, _| state(end)),
     ("tcpi_ca_state", |end, _| match end.connection.info().loss_state {
@@ -98,7 +98,7 @@ const LOOKS: &[(&str, Look)] = &[
     ("tcpi_snd_wnd", |end, _| end.connection.snd_wnd()),
     ("tcpi_rcv_wnd", |end, _| end.connection.rcv_wnd()),
     ("tcpi_pacing_rate", |end, _| {
-        // All ones if there is no rate.
+        // As in Linux, all bits are set if there is no rate.
         end.connection.pacing_rate().map_or(u64::MAX, |rate| rate.as_bit_s() / 8)
     }),
     ("tcpi_rcv_mss", |end, _| end.connection.info().rcv_mss.into()),

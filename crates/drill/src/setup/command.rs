@@ -22,7 +22,7 @@ pub struct Effects {
     pub accepts_ecn: Option<bool>,
 }
 
-/// Effects of the commands in one line.
+/// Effects of the commands on one line.
 ///
 /// # Errors
 /// An unknown command.
@@ -83,13 +83,14 @@ fn one(command: &str, effects: &mut Effects) -> Result<(), String> {
         ("tc", ["qdisc", "add" | "replace", "dev", _, "root", "pfifo", "limit", "0"]) => {
             effects.device_closed = Some(true);
         }
-        // This qdisc paces at TCP's pacing rate.
+        // The qdisc `fq` paces packets at TCP's pacing rate.
         ("tc", ["qdisc", "add" | "replace", "dev", _, "root", "fq"]) => {
             effects.changes.push(("pacing".into(), "true".into()));
         }
-        // HyStart with both of its tests, as modelled.
+        // 3 enables both tests of HyStart, as in the model.
         ("echo", ["3"]) if command.contains("/tcp_cubic/parameters/hystart_detect") => {}
-        // Files for `sendfile`, which are as long as needed, and commands that inspect the machine.
+        // Commands that create files for `sendfile`, which are not needed because a file is as long
+        // as required, and commands that inspect the machine.
         ("rm" | "dd" | "grep" | "cat", _) => {}
         ("ethtool", ["-K", _, features @ ..]) if only_offloads(features) => {}
         _ => return refuse(),

@@ -30,7 +30,8 @@ pub struct Setup {
     pub strict_segments: bool,
     /// Tick of the clock by which timestamp values are checked.
     pub timestamp_tick: Option<Duration>,
-    /// True to derive an echoed timestamp that was never sent from the first one.
+    /// True to compute the actual value of an echoed timestamp that the endpoint never sent, by its
+    /// distance from the first timestamp.
     pub scaled_echo: bool,
     /// The endpoint's initial sequence number.
     pub initial_sequence: SeqNr,
@@ -80,7 +81,8 @@ const WITHOUT_COUNTERPART: [&str; 7] = [
     "netmask_ip",
     "bind_port",
     "connect_port",
-    // Size to which an offloading card would cut arriving packets; here packets arrive as written.
+    // The size into which an offloading card would cut arriving packets has no effect, because
+    // packets arrive as written.
     "mss",
 ];
 
@@ -107,7 +109,7 @@ pub fn prepare(script: &Script, options: &Options) -> Result<Setup, Refusal> {
     };
     let mut commands = Vec::new();
     for flag in script.flags.iter().filter(|flag| flag.name == "ip_version") {
-        // Addresses are ignored, but the IPv6 header takes 20 bytes more, so the MSS is smaller. A
+        // Addresses are ignored, but the IPv6 header is 20 bytes longer, so the MSS is smaller. A
         // route may reduce it further.
         if flag.value.as_deref() == Some("ipv6") {
             commands.push((flag.line, vec![("mss".to_owned(), "1440".to_owned())]));
@@ -181,7 +183,8 @@ fn renamed_for(config: &Config, mut changes: Vec<Change>) -> Vec<Change> {
     changes
 }
 
-/// Applies changes together if that is valid, otherwise line by line to find the wrong one.
+/// Applies all changes together. If the result is not valid, applies them line by line to find the
+/// wrong one.
 fn apply(
     config: &mut Config,
     names: Names,

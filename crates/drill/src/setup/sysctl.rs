@@ -30,26 +30,26 @@ pub const DEFAULTS: [(&str, &str); 20] = [
 
 /// Interpretation of a setting.
 enum Meaning {
-    /// Boolean value of this field.
+    /// Boolean field with this name.
     Switch(&'static str),
-    /// Numeric value of this field.
+    /// Numeric field with this name.
     Field(&'static str),
-    /// 0 (off) or 1 (on) of this field; 2 (accept only) leaves the field unchanged.
+    /// 0 switches this field off, 1 switches it on, and 2 (accept only) leaves it unchanged.
     Offer(&'static str),
     /// Name of a congestion control in Linux.
     CongestionControl,
     /// Number of SYN retransmissions, in addition to those at constant intervals.
     SynRetries,
-    /// Numeric value of this field, in this unit.
+    /// Numeric field with this name, in this unit.
     Number(&'static str, &'static str),
     /// `min default max` in bytes: the third number is the value of this field.
     LargestBytes(&'static str),
     /// `min default max` of the receive buffer in bytes, see [`LARGEST_RECEIVE_BUFFER`].
     ReceiveMemory,
-    /// Determined by the preset: only the values with which Linux behaves like the preset `linux`
-    /// are accepted.
+    /// The preset determines the behaviour, so only the values with which Linux behaves like the
+    /// preset `linux` are accepted.
     Only(&'static [&'static str]),
-    /// 0 disables the tail loss probe; 3 and 4 leave it as it is.
+    /// The value 0 disables the tail loss probe; 3 and 4 change nothing.
     TailProbe,
     /// No counterpart: offload sizes, caches and protections against attacks.
     Nothing,
@@ -94,8 +94,8 @@ const MEANINGS: &[(&str, Meaning)] = &[
     ("tcp_no_ssthresh_metrics_save", Nothing),
 ];
 
-/// Placeholder for `receive_autotuning` if the TCP has it, otherwise for `receive_buffer`: a fixed
-/// buffer gets its largest size.
+/// Placeholder for `receive_autotuning` if the TCP has it. Otherwise it stands for
+/// `receive_buffer`: a fixed buffer gets the largest size.
 pub const LARGEST_RECEIVE_BUFFER: &str = "receive_buffer, largest";
 
 /// Changes that correspond to a setting.
@@ -123,7 +123,8 @@ pub fn change(name: &str, value: &str) -> Result<Vec<Change>, String> {
         },
         Field(field) => one(field, value.to_owned()),
         SynRetries => match value.parse::<u32>() {
-            // `tcp_syn_linear_timeouts`.
+            // The field also counts the retransmissions at constant intervals
+            // (`tcp_syn_linear_timeouts`).
             Ok(number) => one("max_syn_retransmissions", number.saturating_add(4).to_string()),
             Err(_) => refuse("expected a whole number"),
         },
