@@ -5,7 +5,7 @@ use super::station::{Access, Activity, Radio};
 use retx_units::{Duration, Time};
 
 impl Cell {
-    /// Starts contending for a packet at a station that had none in service.
+    /// Starts the contention for a packet at a station that had no packet in service.
     pub(super) fn begin_access(&mut self, now: Time, station: u16) {
         let index = usize::from(station);
         let slot = self.parameters.slot;
@@ -29,7 +29,7 @@ impl Cell {
         self.set_turn(now, index);
     }
 
-    /// Suspends the backoff of a station, for which the medium becomes busy.
+    /// Suspends the backoff of a station when the medium becomes busy for it.
     #[inline]
     pub(super) fn note_busy(&mut self, now: Time, index: usize) {
         match self.radios[index].access {

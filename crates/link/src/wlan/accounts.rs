@@ -35,7 +35,8 @@ impl Cell {
         sender.counters.frames_collided += u64::from(!arrived && intact);
         sender.counters.error_bursts.note(!arrived);
         self.bursts[0].note(!arrived);
-        // A frame that was damaged only by a collision says nothing about the channel.
+        // A frame that a collision damaged, and the channel did not, is left out of the channel's
+        // bursts.
         if arrived || !intact {
             sender.counters.channel_bursts.note(!arrived);
             self.bursts[2].note(!arrived);

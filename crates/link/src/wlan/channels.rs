@@ -10,7 +10,7 @@ pub(super) struct Channels {
     first: Vec<channel::Config>,
     changes: Vec<Change>,
     names: Vec<String>,
-    /// True, for each station, if the channel applies to its frames.
+    /// For each station, true if the channel models apply to its frames.
     asked: Vec<bool>,
     /// True if both directions between two stations share one channel: that of the pair in which
     /// the station with the lower index is the sender.
@@ -45,7 +45,8 @@ impl Channels {
         }
     }
 
-    /// Models between two stations, and their random streams, for a frame that ends at `end`.
+    /// Models from one station to another, and their random streams, for a frame that ends at
+    /// `end`.
     #[inline]
     pub fn between(
         &mut self,
@@ -88,8 +89,8 @@ impl Channels {
 }
 
 impl Pair {
-    /// Replaces the models. A model that replaces another one of the same kind keeps that one's
-    /// state.
+    /// Replaces the models. A new model of the same kind as the model that it replaces continues
+    /// with the state of the old one.
     fn take_over(&mut self, models: &[channel::Config], stream: impl Fn(usize) -> Stream) {
         self.models.truncate(models.len());
         for (index, model) in models.iter().enumerate() {

@@ -59,7 +59,8 @@ impl Cell {
             if frame.kind == Kind::Data { self.parameters.rate } else { self.control_rate };
         self.count_sent(station);
         let radio = &mut self.radios[index];
-        // A transmitting station does not receive. The EIFS after a damaged frame is over, too.
+        // A transmitting station cannot receive. Its EIFS after an earlier damaged frame is also
+        // over.
         radio.lock = NOBODY;
         radio.eifs = false;
         radio.activity = Activity::Transmitting;
@@ -156,8 +157,8 @@ impl Cell {
                     radio.whole = true;
                     radio.keep_nav(now);
                     if radio.activity == Activity::Awaiting {
-                        // §9.2.8: a frame that begins before the timeout suspends it. At the end of
-                        // that frame it is known whether it was the response.
+                        // §9.2.8: a frame that begins before the timeout suspends the timeout. The
+                        // end of the frame shows whether it was the response.
                         self.dues[index] = Time::NEVER;
                     }
                 } else if silent {
@@ -207,7 +208,7 @@ impl Cell {
         }
     }
 
-    /// Lets a station whose frame has ended wait for the response, if there is to be one.
+    /// Makes a station whose frame has ended wait for the response, if the frame requires one.
     fn await_answer(&mut self, now: Time, station: u16, kind: Kind) {
         let index = usize::from(station);
         (self.radios[index].activity, self.dues[index]) = if matches!(kind, Kind::Data | Kind::Rts)
@@ -220,7 +221,7 @@ impl Cell {
 
     /// Applies the channel between sender and receiver to a frame. This is done once per frame,
     /// even if the frame has collided. Returns `None` if the channel loses the frame, otherwise the
-    /// delay until the packet is forwarded.
+    /// delay that the channel adds before the packet leaves the cell.
     fn fate(&mut self, now: Time, station: u16, frame: &Transmission) -> Option<Duration> {
         let seen = match frame.kind {
             Kind::Data => {
@@ -244,8 +245,8 @@ impl Cell {
         Some(after)
     }
 
-    /// Handles the end of a frame that a station has heard, `whole` if it is undamaged. Returns
-    /// true if it is an undamaged data frame for this station.
+    /// Handles the end of a frame that a station has heard; `whole` is true if the frame is
+    /// undamaged. Returns true if it is an undamaged data frame for this station.
     fn heard(
         &mut self,
         now: Time,
@@ -264,7 +265,7 @@ impl Cell {
             return false;
         }
         if awaiting && (whole || self.dues[index] == Time::NEVER) {
-            // §9.2.8: any frame other than the response means that the transmission has failed.
+            // §9.2.8: if any frame other than the response arrives, the transmission has failed.
             self.give_up_waiting(now, listener);
         }
         if !whole {
@@ -312,7 +313,7 @@ impl Cell {
         self.respond(now, station, (to, Kind::Data), self.answer_time());
     }
 
-    /// Handles a data frame received intact; its packet is forwarded unless it is a duplicate.
+    /// Handles a data frame received intact. Its packet leaves the cell unless it is a duplicate.
     fn arrive(&mut self, now: Time, ends: (u16, u16), after: Duration) {
         let sender = &mut self.senders[usize::from(ends.0)];
         let head = sender.head.as_mut().expect("its packet is in service until acknowledged");

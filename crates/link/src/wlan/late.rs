@@ -1,4 +1,5 @@
-//! Packets that a channel delays: they have reached the next station, but are forwarded later.
+//! Packets that a channel model delays. The next station has received them, but they leave the cell
+//! later.
 
 use super::{Cell, Config, Departure};
 use crate::channel::Model;
@@ -7,8 +8,8 @@ use retx_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Forwarding time, sequence number of the arrival (which breaks ties), sender, and the caller's id
-/// of the packet.
+/// Time of leaving the cell, sequence number of the arrival (for packets with equal times), sending
+/// station, and the caller's id of the packet.
 type Entry = (Time, u64, u16, u32);
 
 /// Delayed packets.
@@ -18,8 +19,8 @@ pub(super) struct Late {
     /// Number of packets delayed so far.
     count: u64,
     stations: usize,
-    /// Forwarding time of the last packet of each ordered pair of stations. Later packets are not
-    /// forwarded earlier.
+    /// For each ordered pair of stations, the time at which the last packet leaves the cell. The
+    /// next packet does not leave earlier.
     last: Vec<Time>,
 }
 
@@ -39,7 +40,8 @@ impl Late {
         })
     }
 
-    /// Earliest forwarding time; [`Time::NEVER`] if no packet is delayed.
+    /// Earliest time at which a delayed packet leaves the cell; [`Time::NEVER`] if no packet is
+    /// delayed.
     pub fn next(&self) -> Time {
         self.waiting.peek().map_or(Time::NEVER, |Reverse((time, ..))| *time)
     }
@@ -74,7 +76,7 @@ impl Cell {
         self.depart(now, ends.0, Departure::Delivered { id });
     }
 
-    /// Forwards the packets that are due.
+    /// Lets the packets that are due leave the cell.
     #[inline]
     pub(super) fn hand_on(&mut self, now: Time) {
         while let Some((from, id)) = self.late.as_mut().and_then(|late| late.pop(now)) {

@@ -24,8 +24,8 @@ pub(super) struct Line {
     pub history: Option<History>,
 }
 
-/// Environment of a station's queue. The time that DCF takes in addition to each packet is
-/// expressed as additional bytes at the data rate.
+/// Environment of the discipline of a station's queue. The time that DCF takes in addition to a
+/// packet's transmission is expressed as additional bytes at the data rate.
 pub(super) fn environment(parameters: &Parameters, stream: Stream) -> Environment {
     let added = parameters.time_around_data().as_nanos();
     let bytes = u128::from(added) * u128::from(parameters.rate.as_bit_s()) / 8_000_000_000;
@@ -63,8 +63,8 @@ impl Line {
         first.map(|Waiting { id, to, frame, .. }| Head::new(id, to, frame))
     }
 
-    /// True if packets may bypass the queue, because the state of its discipline does not depend on
-    /// them.
+    /// True if a packet may bypass an empty queue, because the state of the discipline would not
+    /// depend on that packet.
     pub const fn lets_pass(&self) -> bool {
         self.passes
     }

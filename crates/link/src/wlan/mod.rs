@@ -6,9 +6,9 @@
 //! *How.* Each station has at most one deadline: the end of its backoff, of its frame, of the SIFS
 //! before its response, or of its wait for a response. The cell has one pending event, at the
 //! earliest of these deadlines ([`Cell::poll_timeout`]). Slots are not events: the end of a backoff
-//! is computed from the end of the last transmission that the station has sensed; when it senses
-//! another transmission, the whole slots that have passed are subtracted from the backoff. If the
-//! backoffs of several stations end at the same instant, all of them transmit.
+//! is computed from the end of the last transmission that the station has sensed; when the station
+//! senses another transmission, the number of whole slots that have passed is subtracted from the
+//! backoff. If the backoffs of several stations end at the same instant, all of them transmit.
 //!
 //! *Where we differ.* All stations sense the start of a transmission at once, and its end one
 //! propagation delay after the last bit. The slots of stations that hear each other therefore
@@ -19,9 +19,9 @@
 //!
 //! A response, or the frame that an RTS announces, is in time if it begins before the deadline. In
 //! the standard the end of its preamble counts, and the deadline is later by the length of the
-//! preamble. A station resets its NAV if it was set by an RTS that no frame follows (§9.2.5.4). The
-//! standard permits this, and ns-3 does it, but ns-2 does not. There are no beacons, fragments, or
-//! power saving.
+//! preamble. A station resets its NAV if an RTS has set it and no frame follows the RTS (§9.2.5.4).
+//! The standard permits this, and ns-3 does it, but ns-2 does not. There are no beacons, fragments,
+//! or power saving.
 
 mod access;
 mod accounts;
@@ -61,10 +61,10 @@ pub struct Config {
     pub stations: Vec<String>,
     /// Timing, windows and rates.
     pub parameters: Parameters,
-    /// Maximum number of attempts for an RTS, or for a data frame without an RTS; `None`:
+    /// Maximum number of attempts for an RTS, or for a data frame without an RTS; `None` if
     /// unlimited.
     pub short_retry_limit: Option<u32>,
-    /// Maximum number of attempts for a data frame announced by an RTS; `None`: unlimited.
+    /// Maximum number of attempts for a data frame announced by an RTS; `None` if unlimited.
     pub long_retry_limit: Option<u32>,
     /// Length of a data frame in bytes, including MAC header and checksum, above which an RTS is
     /// sent.
@@ -75,7 +75,7 @@ pub struct Config {
     pub queue: queue::Config,
     /// Channel models of each ordered pair of stations.
     pub channel: Vec<channel::Config>,
-    /// Names of the stations to whose frames the channel applies; `None`: all.
+    /// Names of the stations to whose frames the channel applies; `None` for all stations.
     pub channel_senders: Option<Vec<String>>,
     /// True if both directions between two stations share one channel, like a radio path.
     pub channel_reciprocal: bool,
@@ -86,12 +86,13 @@ pub struct Config {
 /// New values that apply from an instant on; `None` leaves a value unchanged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// Time of the change. A rate applies to frames that begin at or after it, a channel to frames
-    /// that end at or after it.
+    /// Time of the change. A new rate applies to frames that begin at or after this time, a new
+    /// channel to frames that end at or after it.
     pub at: Time,
     /// Rate of data frames.
     pub rate: Option<Rate>,
-    /// Channel models. A model that replaces another one of the same kind keeps that one's state.
+    /// Channel models. A new model of the same kind as the model that it replaces continues with
+    /// the state of the old one.
     pub channel: Option<Vec<channel::Config>>,
 }
 
@@ -105,8 +106,9 @@ impl Config {
 /// must not duplicate or reorder frames, because a receiver accepts each frame once, and a station
 /// finishes one packet before the next. Nor may it set the rate, which the cell does.
 ///
-/// For the MAC, a delayed frame has arrived in time: the ACK is sent after SIFS. The packet in it
-/// is forwarded later, and later packets wait for it. Control frames are never delayed.
+/// The MAC treats a delayed frame as received without delay: the ACK is sent after SIFS. Only the
+/// packet in the frame leaves the cell later, and later packets do not overtake it. Control frames
+/// are never delayed.
 pub fn takes(model: &channel::Config) -> bool {
     model.keeps_order() && model.rates().is_none()
 }
@@ -133,8 +135,8 @@ pub struct Cell {
     rts_threshold: u32,
     reach: Reach,
     radios: Vec<Radio>,
-    /// Next deadline of each station. All are scanned for the earliest, so they have their own
-    /// array.
+    /// Next deadline of each station. The deadlines have an array of their own, because all of them
+    /// are scanned for the earliest.
     dues: Vec<Time>,
     senders: Vec<Sender>,
     /// Current or last frame of each station.
@@ -142,8 +144,8 @@ pub struct Cell {
     channels: Channels,
     /// Delayed packets; `None` if no channel model delays packets.
     late: Option<Box<Late>>,
-    /// Most recent idle time in nanoseconds, and the number of whole slots in it. It is cached
-    /// because all stations that hear each other need the same value.
+    /// Most recent idle time in nanoseconds, and the number of whole slots in it. The number is
+    /// cached because all stations that hear each other need the same value.
     slots_known: (u64, u32),
     /// Earliest deadline of all stations.
     next: Time,

@@ -19,7 +19,7 @@ impl Bond {
     /// All effects.
     pub const ALL: Self = Self(7);
 
-    /// True if the two have an effect in common.
+    /// True if both contain a common effect.
     #[inline]
     pub const fn is(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -68,8 +68,8 @@ impl Reach {
         Self { bonds: (0..stations).map(row).collect() }
     }
 
-    /// Takes out the list of a station, so that the caller can change the cell while iterating over
-    /// the list. The caller must return it by [`Self::give_back`].
+    /// Takes out the list of the stations that a station affects, so that the caller can change the
+    /// cell while iterating over the list. The caller must return it by [`Self::give_back`].
     #[inline]
     pub(super) fn lend(&mut self, from: u16) -> Vec<(u16, Bond)> {
         std::mem::take(&mut self.bonds[usize::from(from)])

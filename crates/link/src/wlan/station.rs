@@ -7,7 +7,7 @@ use crate::queue::Exits;
 use crate::stage::Packet;
 use retx_units::{Stream, Time};
 
-/// Stands for no station.
+/// Value of a station index that stands for no station.
 pub(super) const NOBODY: u16 = u16::MAX;
 
 /// Activities of a station.
@@ -42,14 +42,15 @@ pub(super) struct Radio {
     pub idle_since: Time,
     /// Network allocation vector: end of the reservation.
     nav: Time,
-    /// Time by which a frame must begin after an RTS; otherwise the RTS's reservation ends then.
+    /// Time by which a frame must begin after an RTS. Otherwise the reservation by the RTS ends at
+    /// this time.
     nav_in_vain: Time,
     /// Earliest time from which idle slots count.
     pub not_before: Time,
     pub access: Access,
-    /// Number of present transmissions that the station senses.
+    /// Number of current transmissions that the station senses.
     pub sensed: u16,
-    /// Number of present transmissions that disturb its reception.
+    /// Number of current transmissions that disturb the station's reception.
     pub noise: u16,
     /// Station whose frame is being received; [`NOBODY`] if there is none.
     pub lock: u16,
@@ -140,9 +141,10 @@ pub(super) struct Sender {
     pub stream: Stream,
     pub counters: Counters,
     pub line: Line,
-    /// Packets that the queue has dropped and whose drop the caller has not fetched yet.
+    /// Number of packets that the queue has dropped and whose drops the caller has not fetched yet.
     pub unreported_drops: u64,
-    /// Packets that the next station has received and not yet forwarded.
+    /// Number of packets that the next station has received, and that a channel model still delays
+    /// there.
     pub late: u64,
 }
 
@@ -177,7 +179,7 @@ impl Sender {
         true
     }
 
-    /// Ends the service of a packet, which it returns, and begins that of the next one.
+    /// Ends the service of a packet, begins that of the next one, and returns the former.
     pub fn advance(&mut self, now: Time, exits: &mut Exits) -> Head {
         let done = self.head.take().expect("a packet is in service");
         self.head = self.line.dequeue(now, exits);

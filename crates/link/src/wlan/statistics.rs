@@ -124,7 +124,7 @@ pub struct Counters {
     pub packets_in: u64,
     /// Packets that reached the next station.
     pub packets_delivered: u64,
-    /// Packets dropped by the queue on arrival or later.
+    /// Packets dropped by the queue, on arrival or later.
     pub dropped_by_queue: u64,
     /// Packets marked by the queue with congestion experienced.
     pub packets_marked: u64,
@@ -136,7 +136,7 @@ pub struct Counters {
     pub frames_ended: u64,
     /// Data frames that were not received intact.
     pub frames_erroneous: u64,
-    /// Erroneous data frames that were damaged by another transmission.
+    /// Those of the erroneous data frames that another transmission damaged.
     pub frames_collided: u64,
     /// Data frames that were received intact, but whose acknowledgment was lost.
     pub acks_lost: u64,
@@ -154,7 +154,8 @@ pub struct Counters {
     pub error_bursts: Bursts,
     /// Bursts of packets given up.
     pub loss_bursts: Bursts,
-    /// Bursts of data frames lost by the channel, without frames damaged only by collisions.
+    /// Bursts of data frames lost by the channel; frames damaged only by collisions are left out of
+    /// the sequence.
     pub channel_bursts: Bursts,
 }
 
@@ -210,7 +211,7 @@ impl Counters {
 pub struct Statistics {
     /// Counters.
     pub counters: Counters,
-    /// Packets in the queue.
+    /// Number of packets in the queue.
     pub queued: u64,
     /// 1 while a packet is in service that has not reached the next station; otherwise 0.
     pub in_service: u64,
