@@ -18,7 +18,8 @@ const AT_END: f64 = 0.12;
 /// Probability that the inferred kind of a retransmission is correct, for a capture at the
 /// receiver's end and a flow without SACK blocks.
 const RECEIVER_WITHOUT_SACK: f64 = 0.5;
-/// The same probability for a capture in the middle of the path, without SACK blocks.
+/// Probability that the inferred kind of a retransmission is correct, for a capture in the middle
+/// of the path and a flow without SACK blocks.
 const MIDDLE_WITHOUT_SACK: f64 = 0.7;
 /// Probability that a retransmission whose inferred kind is a timeout was sent by one, for a
 /// capture at the receiver's end and a flow with timestamps. Rounded from 61 of 91 retransmissions

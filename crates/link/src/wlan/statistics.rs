@@ -136,7 +136,7 @@ pub struct Counters {
     pub frames_ended: u64,
     /// Data frames that were not received intact.
     pub frames_erroneous: u64,
-    /// Those of the erroneous data frames that another transmission damaged.
+    /// Data frames that were not received intact because another transmission damaged them.
     pub frames_collided: u64,
     /// Data frames that were received intact, but whose acknowledgment was lost.
     pub acks_lost: u64,
