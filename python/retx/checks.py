@@ -51,7 +51,7 @@ def there(name: str, value: str | os.PathLike[str]) -> Path:
 
 
 def capture_points(pcap: Path | None, pcap_at: str | Sequence[str]) -> list[tuple[str, str]]:
-    """Capture points given as `LINK@NODE`, one or several.
+    """List of capture points, which are given as one or several `LINK@NODE`.
 
     Raises:
         UsageError: A point has another form, or no capture is written.

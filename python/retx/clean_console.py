@@ -1,4 +1,4 @@
-"""Console of rich that shows control characters in texts as escapes."""
+"""Console of the library rich, which shows control characters in texts as escapes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CleanConsole(Console):
         super().__init__(file=stream, width=width, highlight=False)
 
     def on_broken_pipe(self) -> None:
-        """Passes a closed pipe on to `main`; rich would exit with code 1."""
+        """Lets `main` handle a closed pipe; rich would exit with code 1."""
         raise BrokenPipeError
 
     def render(

@@ -3,7 +3,7 @@
 A scenario names a class by its file, `{ name = "python", file = "aimd.py", class = "Aimd" }`; in
 Python the class itself may be given. Each end of a connection that sends data gets its own
 instance. The other keys of the table in the scenario are arguments of the constructor. Bytes are
-whole numbers, times are in seconds. The methods are those of the Rust traits of the same names.
+whole numbers, times are in seconds. The Rust traits with the same names have the same methods.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Class = TypeVar("Class", bound="type[Any]")
 
 
 class CongestionControl(ABC):
-    """Decides how fast to send: sets `window.cwnd` and `window.ssthresh`.
+    """Decides how fast a sender sends, by setting `window.cwnd` and `window.ssthresh`.
 
     A class need not inherit from this one: `on_ack`, `on_loss` and `on_timeout` are sufficient.
     Loss detection chooses the segments to retransmit. The sender itself inflates the window in fast
@@ -32,7 +32,7 @@ class CongestionControl(ABC):
     def on_ack(self, window: Window, ack: Ack) -> None:
         """Handles an acknowledgment of new data outside fast recovery; the window may grow.
 
-        An increase takes effect only while the window limits the sender (`ack.cwnd_limited`,
+        An increase takes effect only if the window limits the sender (`ack.cwnd_limited`,
         `cwnd_validation`).
         """
 
@@ -58,16 +58,16 @@ class CongestionControl(ABC):
         """Handles transmitted data."""
 
     def on_recovery_end(self, window: Window, now: float) -> None:  # noqa: B027
-        """Handles the end of fast recovery; `cwnd` already has its value for the time after it."""
+        """Handles the end of fast recovery; `cwnd` already has its value for the time after."""
 
     def on_undo(self, window: Window) -> None:  # noqa: B027
-        """Handles the undo of the last reduction, which turned out to be spurious."""
+        """Handles the undo of the last reduction, which has turned out to be unnecessary."""
 
     def pacing_rate(self, window: Window, srtt: float | None) -> float | None:
         """Pacing rate in bit/s.
 
-        A sender whose class has this method paces. None stands for 2 · cwnd/SRTT in slow start and
-        1.2 · cwnd/SRTT later, as with `pacing = true`.
+        A sender whose class has this method paces its segments. A result of None stands for 2 ·
+        cwnd/SRTT in slow start and 1.2 · cwnd/SRTT later, as with `pacing = true`.
         """
         return None
 
@@ -89,7 +89,9 @@ class CongestionControl(ABC):
 
 
 class LossCause(ABC):
-    """Decides why a segment was lost; after "corruption" it is retransmitted without a reduction.
+    """Decides why a segment was lost.
+
+    After "corruption", the segment is retransmitted without a reduction of the window.
 
     A class need not inherit from this one: `cause` is sufficient.
     """

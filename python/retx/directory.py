@@ -1,8 +1,8 @@
 """Atomic writing of result directories.
 
-Files are written to a temporary directory next to the target. It is renamed when everything is on
-the disk. If the process ends before that, the target is unchanged. The next process that writes
-there removes the temporary directory of a killed process (`left_behind`).
+Files are written to a temporary directory next to the target. The temporary directory is renamed
+when everything is on the disk. If the process ends before that, the target is unchanged. The next
+process that writes to the target removes what a killed process has left (`left_behind`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LIBRARIES = ("polars.exceptions", "zlib")
 
 @contextmanager
 def new_directory(target: Path, *, replace: bool = False) -> Iterator[Path]:
-    """Directory to write into, which becomes `target` when the block succeeds.
+    """Temporary directory for the block to write into. It becomes `target` when the block succeeds.
 
     Args:
         target: Final path. Must not exist, or be an empty directory.
@@ -61,7 +61,7 @@ def new_directory(target: Path, *, replace: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def new_file(target: Path) -> Iterator[Path]:
-    """File to write, which replaces `target` when the block succeeds.
+    """Temporary file for the block to write to. It replaces `target` when the block succeeds.
 
     If the block removes the file, `target` is unchanged.
 
@@ -125,7 +125,7 @@ def _blaming(target: Path, partial: Path | None = None) -> Iterator[None]:
 
     Args:
         target: Path that the caller asked for.
-        partial: Temporary path, once known: errors about other files are not changed.
+        partial: Temporary path, once it is known. Errors about other files are not changed.
     """
     try:
         yield
@@ -152,7 +152,7 @@ def check_place(target: Path, *, replace: bool) -> None:
 
 def _check(target: Path, *, replace: bool) -> None:
     if target == Path.cwd():
-        # Replacing it would leave the calling process in a removed directory.
+        # Replacing the current directory would leave the calling process in a removed one.
         reason = "is the current directory, which is not replaced: name another one"
         raise FileExistsError(errno.EEXIST, reason, str(target))
     if replace:
@@ -227,8 +227,8 @@ def sync_path(path: Path) -> None:
 
 def _take_name(partial: Path, target: Path) -> None:
     if target.exists() and any(target.iterdir()):
-        # A directory cannot be renamed to the name of one that contains files, so that one is moved
-        # first.
+        # A directory cannot be renamed to the name of an existing one that contains files, so the
+        # existing one is moved away first.
         old = partial.with_suffix(".old")
         target.rename(old)
         try:

@@ -13,8 +13,9 @@ from retx.errors import UsageError
 from retx.source import override_pairs
 
 LIMIT_BYTES = 1 << 20
-"""Size limit of a script, far above the size of any real one. It stops reading endless files such
-as /dev/zero."""
+"""Size limit of a script, far above the size of any real one. The limit ends the reading of endless
+files such as /dev/zero.
+"""
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def drill(
 
 
 NOTHING = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
-"""Script that can be played against any TCP, to check the TCP."""
+"""Script that every TCP passes. It is played to check whether the settings of the TCP are valid."""
 
 
 def _check(tcp: str, settings: list[tuple[str, str]]) -> None:

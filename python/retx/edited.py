@@ -18,8 +18,8 @@ def edited(cls: type, path: str, content: bytes) -> str | None:
     """Name of the first part of an imported class that differs from its file; None if none does.
 
     The comparison covers the functions of the file that the class uses. It also covers the
-    constants that are named in these functions and in the body of the class, which are names bound
-    once, to a number or text.
+    constants that these functions and the body of the class name. A constant is a name that is
+    bound only once, to a number or text.
     """
     module = sys.modules.get(cls.__module__)
     loader = getattr(module, "__loader__", None)

@@ -154,7 +154,7 @@ def check_lateness(bound_s: float) -> None:
 
 def worker_command() -> list[str]:
     """Command that starts a worker."""
-    # The path makes the worker import this package, whatever its working directory is.
+    # With this path the worker imports this package, whatever its working directory is.
     return [sys.executable, "-c", _WORKER.format(path=str(Path(__file__).parents[1]))]
 
 
@@ -172,7 +172,7 @@ def check_linux() -> None:
 
 
 def calibrate(backend: str = "tun", progress: Progress = None) -> dict[str, Any]:
-    """Measures which rates this machine sustains, and stores them for `emulate`.
+    """Measures the rates at which this machine can emulate, and stores the result for `emulate`.
 
     Returns a dict: `backend`, `rate_max_bit_s` (the highest sustained rate; 0 if none), `trials`.
     """
@@ -212,7 +212,8 @@ def clean() -> int:
     """Ends processes left behind by killed emulations; returns their number.
 
     Hosts and devices end with the process that holds them, and this process ends with its
-    emulation, unless it was stopped or hangs. `emulate` calls this function when it starts.
+    emulation, unless the process was suspended or hangs. `emulate` calls this function when it
+    starts.
     """
     check_linux()
     return _native.emulate_clean()

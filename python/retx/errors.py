@@ -1,6 +1,6 @@
 """Errors that the user can correct, and warnings.
 
-Of these errors the command line shows only the message.
+The command line shows only the message of such an error.
 """
 
 from __future__ import annotations

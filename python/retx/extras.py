@@ -1,4 +1,4 @@
-"""Packages that only parts of retx need, which are the extras of pyproject.toml."""
+"""Packages that only some parts of retx need: the extras of pyproject.toml."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def is_installed(extra: str) -> bool:
 def install_command(extra: str) -> str:
     """Command that installs the package of an extra, in the version that retx needs.
 
-    It names the package itself instead of `retx[extra]`, so that it works however retx was
-    installed.
+    The command names the package itself instead of `retx[extra]`, so that it works in whatever way
+    retx was installed.
     """
     return f"pip install '{_requirement(extra)}'"
 

@@ -11,17 +11,19 @@ LOST_BY_CHANNEL = ("channel", "retry_limit")
 
 
 def burst_lengths(segments: pl.DataFrame, flow: str | None = None) -> pl.DataFrame:
-    """Number of loss bursts of each length: consecutive losses by the channel, in sending order.
+    """Number of loss bursts of each length.
 
-    Columns: `length runs share`, without gaps from 1 to the longest. Packets dropped by a queue
-    never reached the channel and are left out.
+    A burst consists of consecutive losses by the channel, in sending order.
+
+    Columns: `length runs share`, with a row for every length from 1 to the longest. Packets dropped
+    by a queue never reached the channel, so they are left out.
 
     Args:
-        segments: The `segments` table; of one flow, or of flows that share the lossy link.
+        segments: The `segments` table of one flow, or of flows that share the lossy link.
         flow: Name of the flow; all flows by default.
 
     Raises:
-        TableError: Nothing was lost by a channel.
+        TableError: No channel lost a packet.
     """
     needed(segments, ["flow", "sent_s", "fate"])
     if flow is not None:

@@ -13,8 +13,8 @@ def confusion(flows: pl.DataFrame) -> pl.DataFrame:
     """Number of episodes by flow, kind and inferred cause (rows) and by true cause (columns).
 
     Columns: `flow kind inferred_cause congestion wireless spurious`, with `replication` before them
-    where the table has it. A TCP flow has four rows: fast retransmits attributed to congestion and
-    to corruption, then timeouts attributed to each.
+    where the table has it. A TCP flow has four rows: fast retransmits that its sender attributed to
+    congestion, those that it attributed to corruption, then timeouts attributed to either.
 
     Args:
         flows: The `flows` table of a run or of several replications.

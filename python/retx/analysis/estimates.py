@@ -10,7 +10,9 @@ import polars as pl
 from scipy.special import stdtrit
 
 RESAMPLES = 9999
-"""Number of resamples of the bootstrap: a 95 % interval ends at the 250th value from each side."""
+"""Number of resamples of the bootstrap. The ends of a 95 % interval are the 250th values from both
+ends.
+"""
 SEED = 1
 """Seed of the bootstrap, so that the same runs always give the same interval."""
 
@@ -103,7 +105,7 @@ _NO_GROUP = "group of all"
 
 
 def _grouped(table: pl.DataFrame, by: Sequence[str]) -> pl.dataframe.group_by.GroupBy:
-    """Groups in the order of their first rows; without keys all rows form one group."""
+    """Groups in the order of their first rows. Without `by`, all rows form one group."""
     keys = [pl.col(name) for name in by] or [pl.lit(0).alias(_NO_GROUP)]
     return table.group_by(keys, maintain_order=True)
 

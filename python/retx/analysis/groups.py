@@ -11,7 +11,7 @@ from retx.errors import UsageError
 
 
 class TableError(UsageError):
-    """A table lacks something that an analysis needs; the message says what."""
+    """A table lacks something that an analysis needs. The message says what is missing."""
 
 
 def numeric(table: pl.DataFrame, name: str) -> pl.Series:
@@ -44,7 +44,8 @@ def means(
     """Mean and confidence interval (Student's t) over the replications of each group.
 
     Columns: the keys, then `n mean low high`. Missing values are left out. `low` and `high` are
-    null for groups with one value. If the value does not vary, the interval has the width 0.
+    null for groups with a single value. If the values of a group do not vary, its interval has the
+    width 0.
 
     Args:
         table: One row per group and replication, as a sweep's tidy frame.
@@ -67,7 +68,7 @@ def means(
 
 
 def _apart(table: pl.DataFrame, keys: Sequence[str]) -> str:
-    """Advice if a group has several rows of one replication: a further key, or a filter."""
+    """Advice for a group with several rows of one replication: a further key, or a filter."""
     # The keys of a grid are the columns before `replication`.
     of_grid = table.columns[: table.columns.index("replication")]
     varying = [name for name in of_grid if name not in keys and table[name].n_unique() > 1]
@@ -77,7 +78,7 @@ def _apart(table: pl.DataFrame, keys: Sequence[str]) -> str:
 
 
 UNFINISHED = ("response_time_s", "finish_s")
-"""Times that a flow lacks if the run ended before the flow."""
+"""Columns of times that are missing for a flow if the run ended before the flow did."""
 
 
 def distribution(table: pl.DataFrame, quantity: str, keys: Sequence[str] = ()) -> pl.DataFrame:
@@ -85,7 +86,8 @@ def distribution(table: pl.DataFrame, quantity: str, keys: Sequence[str] = ()) -
 
     Columns: the keys, the quantity in ascending order, and `share`, the share of the group's rows
     with this value or less. A flow that did not end counts as a row with a larger time than all
-    others, so the shares of its group end below 1. Flows that end in no row are left out.
+    others, so the shares of its group do not reach 1. A flow that did not end in any row is left
+    out.
 
     Args:
         table: Any table; missing values of other quantities are left out.

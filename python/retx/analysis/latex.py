@@ -51,7 +51,7 @@ def tabular(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int, not
 
 
 def with_interval(value: float | None, low: float | None, high: float | None) -> str:
-    """A value with its interval: 5.08 ± 0.13, or 1.00 [0.92, 1.10] if it is asymmetric.
+    """A value with its interval: 5.08 ± 0.13, or 1.00 [0.92, 1.10] if the interval is asymmetric.
 
     The interval is rounded to two significant digits, and the value to the same place.
     """
@@ -86,7 +86,7 @@ def means_table(
         table: Table returned by `Sweep.summary`.
         keys: Columns that identify a row.
         names: Heads of these columns.
-        value: Column of the value, its head, and its divisor.
+        value: Column of the value, the column's head, and a divisor of the values.
         note: Comment that says how the table was made.
     """
     column, head, scale = value
@@ -109,13 +109,13 @@ def paired_table(
     value: tuple[str, float],
     note: str,
 ) -> str:
-    """Differences and ratios run by run with intervals, one row per point.
+    """Differences and ratios, computed run by run, with intervals; one row per point.
 
     Args:
         table: Table returned by `Sweep.paired`.
         keys: Columns that identify a row.
         names: Heads of these columns.
-        value: Head of the difference, and its divisor.
+        value: Head of the column of differences, and its divisor.
         note: Comment that says how the table was made.
     """
     head, scale = value

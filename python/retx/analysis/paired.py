@@ -1,4 +1,7 @@
-"""Comparison of two settings run by run: runs with the same replication number share draws."""
+"""Comparison of two settings, run by run.
+
+Runs with the same replication number use the same random draws.
+"""
 
 from __future__ import annotations
 

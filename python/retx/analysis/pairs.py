@@ -1,4 +1,4 @@
-"""Differences of runs that share their draws."""
+"""Differences between runs that use the same random draws."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def shares(samples: pl.DataFrame, interval_s: float) -> pl.DataFrame:
     parts = []
     for (flow,), rows in samples.group_by("flow", maintain_order=True):
         times, acked = rows["time_s"].to_numpy(), rows["ack_bytes"].to_numpy()
-        # The last sample before each edge gives the bytes acknowledged by then.
+        # The last sample before each edge contains the bytes acknowledged by that time.
         index = np.searchsorted(times, edges, side="right") - 1
         known = np.where(index >= 0, acked[np.maximum(index, 0)], 0)
         inside = (edges[1:] > times[0]) & (edges[:-1] < times[-1])

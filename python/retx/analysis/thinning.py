@@ -50,7 +50,7 @@ def envelope(table: pl.DataFrame, time: str, value: str, columns: int = COLUMNS)
 
 
 def distinct(table: pl.DataFrame, axes: Sequence[str], pixels: int = COLUMNS) -> pl.DataFrame:
-    """One row for each set of rows that fall onto the same pixel in every named column.
+    """One of the rows that fall onto the same pixel in every named column, for each such set.
 
     Args:
         table: The rows; their order is kept.

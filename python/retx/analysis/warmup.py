@@ -2,8 +2,8 @@
 
 MSER chooses the truncation point that minimises the marginal standard error of the mean of the
 remaining values (White 1997, Simulation 69(6)); MSER-5 applies it to means of five values each
-(White, Cobb & Spratt 2000, Proc. Winter Simulation Conf.). If it would remove half of the series or
-more, the series is too short for a decision.
+(White, Cobb & Spratt 2000, Proc. Winter Simulation Conf.). If this would remove half of the series
+or more, the series is too short for a decision.
 """
 
 from __future__ import annotations
@@ -49,13 +49,14 @@ def mser(series: ArrayLike, batch: int = BATCH) -> Warmup:
     totals = np.cumsum(means[::-1])[::-1]
     squares = np.cumsum((means**2)[::-1])[::-1]
     errors = np.maximum(squares - totals**2 / left, 0.0) / left**2
-    # The last few batches are excluded, because there the error may be small by chance.
+    # Truncation within the last few batches is excluded, because the error of few values may be
+    # small by chance.
     best = int(np.argmin(errors[: count - LEAST_BATCHES // 2]))
     return Warmup(best * batch, settled=best < count / 2)
 
 
 def warmup_of_runs(samples: pl.DataFrame, column: str, keys: Sequence[str]) -> pl.DataFrame:
-    """Warm-up of each flow in the samples of a sweep; see `Sweep.warmup`."""
+    """Length of the warm-up of each flow in the samples of a sweep; see `Sweep.warmup`."""
     rows = []
     groups = samples.group_by(*keys, "flow", "replication", maintain_order=True)
     for (*group, _), run in groups:

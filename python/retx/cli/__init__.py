@@ -16,11 +16,12 @@ NEW_OBJECTS = 50_000
 
 def main() -> NoReturn:
     """Runs the command line and ends the process with its exit code."""
-    # Starting creates thousands of objects, but little garbage. Collecting it at the usual
-    # interval, and from all objects at the end, would take a sixth of the time of a short command.
+    # The start of the program creates thousands of objects, but little garbage. Garbage collection
+    # at the usual intervals, and over all objects at the end, would take a sixth of the time of a
+    # short command.
     gc.set_threshold(NEW_OBJECTS)
     try:
-        # The import is within `try`, because an interrupt may come while libraries are imported.
+        # The import is within `try`, because Ctrl-C may be pressed while libraries are imported.
         from retx.cli.entry import main as run
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

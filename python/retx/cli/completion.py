@@ -58,13 +58,13 @@ def templates(incomplete: str) -> Described:
 
 
 def studies(incomplete: str) -> Described:
-    """Completes `retx study`, which also takes `all`."""
+    """Completes the argument of `retx study`, which may also be `all`."""
     every = [("all", "every study")] if "all".startswith(incomplete) else []
     return [*_named("study", incomplete), *every]
 
 
 def settings(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Completes `--set` and `--vary`: keys of the scenario before it, with their equals sign."""
+    """Completes `--set` and `--vary`: keys of the preceding scenario, each with an equals sign."""
     scenario = _scenario(ctx)
     return [f"{key}=" for key in keys_of(scenario) if key.startswith(incomplete)]
 

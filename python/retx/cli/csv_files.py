@@ -33,7 +33,7 @@ def is_file(place: Path) -> bool:
 
 
 def check_csv(place: Path | None) -> None:
-    """Refuses a directory that is not empty, before any run.
+    """Refuses a directory that is not empty; called before any run.
 
     Raises:
         UsageError: The directory is not empty; the message names it.

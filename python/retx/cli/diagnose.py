@@ -104,7 +104,7 @@ def _drawings(
     """Figures that `--plot` requests.
 
     Raises:
-        UsageError: A figure needs data that a capture does not hold.
+        UsageError: A figure needs data that a capture does not contain.
     """
     from retx.diagnosing.tables import PLOTS
 
@@ -140,7 +140,7 @@ def _print(diagnosis: Diagnosis, *, is_whole: bool) -> None:
 
 
 def _show(rows: Table, left_out: int, out: Any) -> None:  # noqa: ANN401
-    """Prints a table, and how many rows it leaves out."""
+    """Prints a table, and the number of rows that it leaves out."""
     out.print(rows)
     if left_out > 0:
         out.print(f"and {left_out} more: see --json")

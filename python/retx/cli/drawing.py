@@ -37,7 +37,7 @@ class Drawing:
     option: str = "--plot "
     """Option that is named before the kind in messages."""
     width: str | None = None
-    """`page` or `column`; None for the width at which the figure is made."""
+    """`page` or `column`; None for the original width of the figure."""
 
     @property
     def shows_segments(self) -> bool:
@@ -67,7 +67,10 @@ class Drawing:
 
     @contextmanager
     def open(self, directory: Path | None) -> Iterator[Path]:
-        """Path to write to. A given file is replaced only when the block succeeds."""
+        """Path to which the block writes.
+
+        If the user named a file, it is replaced only when the block succeeds.
+        """
         if directory and not self.file:
             yield self.place(directory)
         else:
@@ -167,7 +170,9 @@ def in_width(figures: list[Drawing], width: str | None) -> list[Drawing]:
 
 
 def check_no_segments(figures: list[Drawing]) -> None:
-    """Refuses plots of a table that is not recorded; `rtt` can be drawn from other tables, too.
+    """Refuses plots of the table of segments, which is not recorded.
+
+    `rtt` can be drawn from other tables, too.
 
     Raises:
         UsageError: The plot needs segments; the message names it.
@@ -206,7 +211,8 @@ def file_of(word: str, option: str) -> tuple[str, Path | None]:
     """Kind and file of `KIND[=FILE]`.
 
     Raises:
-        UsageError: No file is named after the equals sign, or its extension is not supported.
+        UsageError: No file is named after the equals sign, or the file's extension is not
+            supported.
     """
     kind, equals, name = word.partition("=")
     if equals and not name:

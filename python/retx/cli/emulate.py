@@ -106,7 +106,8 @@ def command(
         backend=backend,
         programs=asked,
         background=[background] if background else [],
-        # Standard output must contain only the JSON.
+        # The output of programs goes to the standard error, because the standard output must
+        # contain only the JSON.
         programs_to_error=as_json,
         seed=seed,
         overrides=overrides_of(settings or []),

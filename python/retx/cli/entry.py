@@ -91,7 +91,8 @@ def main() -> NoReturn:
     arguments = sys.argv[1:] or ["--help"]
     debug = "--debug" in arguments
     warnings.showwarning = _show_warning
-    # If memory does not suffice to load polars, its own message would come first.
+    # If there is not enough memory to load polars, polars prints a warning of its own, which would
+    # come before our message.
     warnings.filterwarnings("ignore", "Polars binary is missing")
     _native.catch_aborts()
     guard_imports()
@@ -109,7 +110,8 @@ def main() -> NoReturn:
         code = app([word for word in arguments if word != "--debug"], standalone_mode=False)
         if code == INTERRUPTED:  # typer has caught it
             raise KeyboardInterrupt
-        # Flushing here detects a closed pipe. At the interpreter's end it would cause a traceback.
+        # Flushing here detects a closed pipe. If the interpreter flushed at its end instead, a
+        # traceback would be printed.
         sys.stdout.flush()
         sys.exit(code)
     except SystemExit as end:
@@ -125,7 +127,7 @@ def main() -> NoReturn:
         if message:
             print(message, file=sys.stderr)
         if code == PIPE_CLOSED:
-            # Buffered output has no reader, and writing it at exit would fail again.
+            # Nobody reads the buffered output, and writing it at exit would fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(code)
 
@@ -153,7 +155,7 @@ def _open_missing() -> None:
     for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is None:
             # The null device gets the number of the closed stream, so that no file opened later
-            # gets it.
+            # gets this number.
             handle = os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, os.fdopen(handle, "r" if number == 0 else "w", encoding="utf-8"))
 
@@ -187,8 +189,9 @@ def _terminate(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 _interrupts: list[KeyboardInterrupt] = []
-"""Interrupts so far. Their frames keep objects alive until the process ends: to free a million
-flows takes a second, and the word about the interrupt does not wait for it."""
+"""Interrupts so far. Their frames keep objects alive until the process ends. To free a million
+flows takes a second, and the message about the interrupt must not wait for that.
+"""
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
@@ -238,7 +241,7 @@ def _users_traceback(error: BaseException) -> str:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """True for errors that are meant for the user, which have classes of retx.
+    """True for errors that are meant for the user. These have classes defined by retx.
 
     A plain ValueError is a bug.
     """

@@ -13,7 +13,7 @@ from traceback import extract_tb
 from retx import _native
 
 FRAMES = 4
-"""Number of frames of the traceback that are shown; these are the innermost ones."""
+"""Number of frames of the traceback that are shown, from the innermost outwards."""
 
 
 def report(error: BaseException, arguments: Sequence[str]) -> str:

@@ -69,7 +69,10 @@ def schema_command() -> None:
 
 
 def _print_names(kinds: dict[str, list[dict[str, Any]]]) -> None:
-    """Prints each kind with its names. It does not use rich, whose table layout would be slow."""
+    """Prints each kind with its names.
+
+    The function does not use rich, whose table layout would be slow.
+    """
     from shutil import get_terminal_size
     from textwrap import fill
 

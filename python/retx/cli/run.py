@@ -94,7 +94,7 @@ def command(
         "seed": seed,
         "overrides": overrides_of(settings or []),
         "reference": reference,
-        # Tables that no output shows are not recorded.
+        # Tables are recorded only if an output shows them.
         "tables": out is not None or every_table or bool(outputs.figures),
         "segments": not no_segments
         and (out is not None or every_table or any(it.shows_segments for it in outputs.figures)),
@@ -132,7 +132,7 @@ def _run_one(scenario: Path, arguments: dict[str, Any], outputs: Outputs) -> Non
             resolved = json.loads(parsed.scenario.to_json())
         for figure in outputs.figures:
             figure.check(resolved)
-    # Every output is opened before the run, and gets its final name when it is completely written.
+    # Every output is opened before the run, and gets its final name when it is complete.
     with ExitStack() as files:
         directory = None
         if outputs.directory:
@@ -187,7 +187,7 @@ def overrides_of(settings: list[str], such_as: str = "seed=3") -> dict[str, Toml
 
 
 def check_set(overrides: Mapping[str, object], varied: Iterable[str]) -> None:
-    """Refuses a key that is both set and varied.
+    """Refuses a key that is both set by `--set` and varied.
 
     Raises:
         UsageError: A key is set and varied; the message says which.

@@ -130,7 +130,7 @@ def of_sweep(word: str, option: str) -> Drawing:
 
 
 def _means_of(found: Sweep, means: pl.DataFrame, metric: str) -> Table:
-    """Table of the metric at every point."""
+    """Table of means of the metric, with a row for each point."""
     from retx.cli.tables import plain, table
 
     labels = [name for name in (*found.keys, "name", "direction") if name in means.columns]

@@ -92,7 +92,10 @@ def _heading(scenario: dict[str, Any], draws: str) -> str:
 
 
 class _Flows:
-    """Rows of the tables of flows, collected in one pass over possibly many thousands."""
+    """Rows of the tables of flows.
+
+    They are collected in one pass, because there may be many thousands of flows.
+    """
 
     def __init__(self, scenario: dict[str, Any], flows: Iterable[dict[str, Any]]) -> None:
         self.tcp, self.udp, self.exchanges = First(), First(), First()
@@ -190,7 +193,7 @@ def _episodes(rows: First) -> Table:
 
 
 def _add_inferred(rows: First, scenario: dict[str, Any], flow: dict[str, Any]) -> None:
-    """Adds the rows of a flow, if its sender distinguishes causes."""
+    """Adds the rows of a flow if its sender distinguishes the causes of losses."""
     if not _distinguishes_causes(scenario, flow["tcp"]):
         return
     for kind, label in KINDS.items():
@@ -201,7 +204,7 @@ def _add_inferred(rows: First, scenario: dict[str, Any], flow: dict[str, Any]) -
 
 
 def _inferred_in_all(replications: Replications) -> First:
-    """Rows of all flows whose senders distinguish causes, summed over the replications."""
+    """Rows of all flows whose senders distinguish causes, as sums over the replications."""
     import polars as pl
 
     from retx.analysis.confusion import confusion
@@ -269,7 +272,7 @@ def _links(links: Iterable[dict[str, Any]]) -> Table:
         shown.append(link)
         known.update(reason for reason in REASONS if link["drops"][reason])
         beside.update(key for key in BESIDE if link[key])
-    # Reasons that cannot occur on any link are left out, except the two usual ones.
+    # Reasons of drops that cannot occur on any link are left out, except the two usual ones.
     reasons = [reason for reason in REASONS if reason in known]
     counts = [key for key in BESIDE if key in beside]
     columns = (
@@ -317,8 +320,8 @@ def _means(replications: Replications) -> Table:
     )
     means = replications.mean().iter_rows(named=True)
     finite = _finite(replications.scenario)
-    # Rows without a value belong to the other transport and are left out, except the missing
-    # response time of a finite flow.
+    # A row without a value belongs to the other transport protocol and is left out. An exception is
+    # the missing response time of a finite flow.
     rows = [
         row
         for row in means
@@ -339,7 +342,7 @@ def _means(replications: Replications) -> Table:
 
 
 def _runs(row: dict[str, Any], replications: int) -> str:
-    """Number of runs with a value; for response times also the number of runs without one."""
+    """Number of runs with a value; for response times, also the number of runs without a value."""
     missing = replications - row["n"] if row["quantity"] == "response_time_s" else 0
     return f"{count(row['n'])} ({count(missing)} without)" if missing else count(row["n"])
 

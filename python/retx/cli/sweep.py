@@ -174,7 +174,7 @@ def command(
 def _check_alone(others: dict[str, object]) -> None:
     """Refuses options that have no effect with `--status`."""
     for name, given in others.items():
-        # A seed of 0 is given.
+        # The test must not treat a seed of 0 as missing.
         if given is not None and given is not False and given != []:
             raise UsageError(f"--status DIR stands alone: leave out {name}")
 

@@ -38,7 +38,7 @@ def table(title: str, *columns: str) -> Table:
 
 
 class First:
-    """Collector of the first rows of a table. Of the other rows only the number is kept."""
+    """Collector of the first rows of a table; the other rows are only counted."""
 
     def __init__(self) -> None:
         self._rows: list[Any] = []

@@ -176,7 +176,7 @@ def _table(answer: Answer) -> Table:
 
 
 def _combined(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The best combinations, always including the one that the last paragraph names."""
+    """The best combinations, including in any case the one that the last paragraph names."""
     from retx.explaining.wording import combined_fix
 
     named, rows = combined_fix(content), list(content["combinations"])
@@ -185,7 +185,7 @@ def _combined(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _shown(answer: Answer) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """Rows of the table: the remedies that help, but at least a few.
+    """Rows of the table: all remedies that help, or the best few if fewer help.
 
     Remedies that no kernel offers are the second list.
     """

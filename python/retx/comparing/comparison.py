@@ -41,8 +41,9 @@ CONFIDENCE = 0.95
 WITHIN = 0.03
 """Means that differ by no more than this share agree, however narrow the intervals are."""
 WIDE = 0.5
-"""If the interval of the difference contains both zero and this share of the emulated mean, no
-conclusion is possible."""
+"""No conclusion is possible if the interval of the difference contains both zero and this share of
+the emulated mean.
+"""
 COLUMNS = {
     "flow": pl.String,
     "quantity": pl.String,
@@ -78,13 +79,15 @@ class Comparison:
 
     simulations: Replications
     paired: Replications
-    """Simulations with the draws of the emulations, in their order; not contained in
-    `simulations`."""
+    """Simulations with the same draws as the emulations, in the order of the emulations;
+    `simulations` does not contain them.
+    """
     attempts: Sequence[Emulated]
     confidence: float = CONFIDENCE
     perturbed: bool = False
-    """True if the simulations were perturbed because no draw matters
-    (`retx.comparing.perturbed`)."""
+    """True if the simulations were perturbed, because random draws have no effect in this scenario
+    (`retx.comparing.perturbed`).
+    """
 
     @cached_property
     def emulations(self) -> Replications:
@@ -93,7 +96,7 @@ class Comparison:
 
     @property
     def invalid(self) -> int:
-        """Number of emulations that were invalid at every attempt; means exclude them."""
+        """Number of emulations that were invalid at every attempt; the means exclude them."""
         return sum(it.result is None for it in self.attempts)
 
     @property
@@ -322,8 +325,8 @@ def _values(side: Sequence[Result] | Replications, flow: str, quantity: str) -> 
 def _pairs_row(pairs: Sequence[Sequence[float]], confidence: float) -> dict[str, Any]:
     ours, theirs = ([pair[side] for pair in pairs] for side in (0, 1))
     low, high = paired_ratio(ours, theirs, confidence) or (None, None)
-    # The paired t-test gives the same answer as the ratio's interval, and exists even if the
-    # interval does not.
+    # The paired t-test gives the same verdict as the interval of the ratio, and is defined even if
+    # that interval is not.
     differences = [our - their for our, their in pairs]
     between = Sample.of(differences).interval(confidence) if pairs else None
     return {

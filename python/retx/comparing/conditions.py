@@ -50,7 +50,8 @@ class Condition:
             "ends": ["router" if drawn.access else "server", "client"],
             "rate": f"{drawn.rate_mbit_s} Mbit/s",
             "delay": f"{drawn.rtt_ms / 2} ms",
-            # Without overhead, the same bytes count as in an emulator at the network layer.
+            # Without overhead, only the bytes of IP packets count, as in the emulator, which works
+            # at the network layer.
             "overhead": 0,
             "queue": {"discipline": "droptail", "packets": drawn.queue_packets},
         }
@@ -72,7 +73,8 @@ def condition(number: int, seed: int, families: str = ALL) -> Condition:
     """
     names = chosen(families)
     family = names[number % len(names)]
-    # The draws of `classic` have a name without the family, as before there were other families.
+    # The name of the random stream of `classic` does not contain the family, as in versions that
+    # had no other family.
     stream = f"{seed}/{number}" if family == "classic" else f"{seed}/{family}/{number}"
     drawn = FAMILIES[family](random.Random(stream), number, number // len(names))
     return Condition(number, family, seed, drawn)

@@ -1,4 +1,4 @@
-"""Several emulations of one scenario, some at a time; invalid ones are repeated."""
+"""Several emulations of one scenario, some of them concurrently; invalid ones are repeated."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class Emulated:
     """One emulation, with its repetitions."""
 
     result: Result | None
-    """The valid emulation, if there was one."""
+    """The valid emulation; None if no attempt was valid."""
     faults: list[str]
-    """Reasons why the other emulations were not valid."""
+    """Reasons why the other attempts were not valid."""
 
 
 def default_jobs() -> int:
@@ -67,7 +67,7 @@ def default_jobs() -> int:
 def emulated(
     scenario: _native.Scenario, code: OwnCode, plan: Plan, report: Report | None
 ) -> list[Emulated]:
-    """Carries out a plan; returns the results in the order of their replications.
+    """Makes the emulations of a plan; returns the results in the order of their replications.
 
     Raises:
         EmulationRefusedError: The kernel cannot run this scenario, or this machine does not permit
@@ -99,7 +99,8 @@ def emulated(
         nonlocal done
         faults: list[str] = []
         result = None
-        # A repetition has the same draws, so the choice of valid runs does not depend on the draws.
+        # A repetition uses the same draws, so that leaving out invalid runs does not favour certain
+        # draws.
         while result is None and len(faults) <= plan.retries:
             attempt = once(control, replication)
             said = attempt.summary["emulation"]
@@ -119,7 +120,7 @@ def emulated(
             try:
                 return [future.result() for future in futures]
             except BaseException:
-                # One that fails ends them all.
+                # If one emulation fails, all are cancelled.
                 control.cancel()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise

@@ -2,8 +2,8 @@
 
 Distributions: rates, RTTs, queues and buffers are log-uniform, probabilities uniform. Size of a
 transfer: the bytes sent in `SPAN_S` seconds at the line's rate, or at the rate of Mathis et al.
-1997 for the loss (MSS / RTT · √(3 / 2p)) if that is lower; at least `LEAST_BYTES`. Each thus takes
-a few seconds in real time, and none takes more than `CAP`.
+1997 for the loss (MSS / RTT · √(3 / 2p)) if that is lower; at least `LEAST_BYTES`. Each transfer
+thus takes a few seconds of real time, and none takes more than `CAP`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SPAN_S = 3.0
 LEAST_BYTES = 150_000
 CAP = "8 s"
 CLASSIC_CAP = "30 s"
-"""Longest duration; these transfers end earlier unless the same packet is lost again and again."""
+"""Maximum duration; these transfers end earlier, unless the same packet is lost many times."""
 TWO_FLOWS = "6 s"
 MSS_BYTES = 1448
 PACKET_BYTES = 1500
@@ -91,7 +91,10 @@ class Line:
 
 
 def classic(draws: random.Random, number: int, _turn: int) -> Drawn:
-    """Draws losses of data, in turn independent and in bursts; Reno and CUBIC also take turns."""
+    """Draws losses of data that are alternately independent and in bursts.
+
+    Reno and CUBIC alternate, too.
+    """
     line = Line.draw(draws, (1, 50), (10, 200), (0.5, 4))
     loss = round(0.03 * draws.random(), 4)
     kind = ("random", "bursty")[number // 2 % 2]
@@ -131,7 +134,7 @@ def lost_acks(draws: random.Random, number: int, turn: int) -> Drawn:
 
 
 def reordering(draws: random.Random, number: int, turn: int) -> Drawn:
-    """Draws reordering: some packets are held back, or all are delayed by a random time."""
+    """Draws reordering: some packets are held back, or all packets are delayed by random times."""
     line = Line.draw(draws)
     share, late = _share(draws, (0.005, 0.1)), by_log(draws, (4, 40))
     channel = {"model": "reorder", "p": share, "delay": f"{late} ms"}
@@ -166,7 +169,7 @@ def outage(draws: random.Random, number: int, turn: int) -> Drawn:
 
 
 def delay_spikes(draws: random.Random, number: int, turn: int) -> Drawn:
-    """Draws delays of a few packets by more than an RTO; packets behind them wait."""
+    """Draws delays of a few packets by more than an RTO; packets behind a delayed packet wait."""
     line = Line.draw(draws, (2, 10))
     late, spikes = by_log(draws, (0.2, 1)), 1 + 2 * draws.random()
     share = round(spikes * PACKET_BYTES / line.size(0), 6)
@@ -214,7 +217,7 @@ def short_flows(draws: random.Random, number: int, turn: int) -> Drawn:
 
 
 def small_queue(draws: random.Random, number: int, turn: int) -> Drawn:
-    """A queue of 3 to 12 packets."""
+    """Draws a queue of 3 to 12 packets."""
     line = Line.draw(draws)
     line = Line(line.rate, line.rtt, draws.randint(3, 12))
     return line.transfer(_tcp(number, turn), "small queue")

@@ -38,9 +38,11 @@ if TYPE_CHECKING:
 SETTINGS = "grid.json"
 """File with the settings of a grid. They must be unchanged when the grid is continued."""
 OFF_BY = 0.15
-"""Deviation of the ratio of means above which a condition counts as far off."""
+"""Deviation from 1 of the ratio of means, above which a condition counts as far off."""
 NEAR = 0.02
-"""Maximum deviation of runs with the same draws that count as close to each other."""
+"""Maximum deviation from 1 of the ratio of runs with the same draws, up to which these count as
+close to each other.
+"""
 SHOWN = (
     "goodput_bit_s",
     "response_time_s",
@@ -103,7 +105,7 @@ class Grid:
         return rows
 
     def verdict(self, quantity: str = "response_time_s") -> dict[str, Any]:
-        """Numbers of conditions that were compared and that agree, and the largest deviation.
+        """Number of compared conditions, number of those that agree, and the largest deviation.
 
         A condition is compared if it has the quantity. It agrees if one of the following holds for
         each flow: the interval of the difference contains zero (counted in `agree_by_interval`),
@@ -130,7 +132,8 @@ class Grid:
     def by_family(self, quantities: Sequence[str] = SHOWN) -> pl.DataFrame:
         """One row per family: its conditions, and how many agree in each quantity (`3 of 4`).
 
-        Only conditions that have the quantity are compared; `verdict` says when a condition agrees.
+        Only conditions with a value of the quantity are compared. For the meaning of agreement see
+        `verdict`.
         """
         rows = []
         for (family,), about in self.table.group_by("family", maintain_order=True):
@@ -268,7 +271,8 @@ def _settings(
 ) -> dict[str, Any]:
     seed, families = drawn_from
     how = asdict(plan)
-    # The number of concurrent emulations does not change valid results.
+    # The settings omit the number of concurrent emulations, because it does not change valid
+    # results.
     del how["jobs"], how["first"]
     return {
         "version": _native.__version__,
@@ -318,7 +322,7 @@ def _write(path: Path, content: dict[str, Any]) -> None:
 
 @contextmanager
 def _kept(directory: Path) -> Iterator[Path]:
-    """Locks the directory while the block runs, so that no other process uses it.
+    """Locks the directory during the block, so that no other process uses it.
 
     Raises:
         FileExistsError: The directory holds something other than a grid.

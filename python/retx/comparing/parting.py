@@ -7,8 +7,8 @@ emulations. The search stops at the first difference.
 *Places.* If both sides recorded episodes, n is the number of the episode in the run. Otherwise n
 counts the recoveries of each kind that both sides count (the n-th RTO).
 
-*Level.* The n-th place is tested at 0.05 / (n (n + 1)), divided among the kinds. These levels sum
-to 0.05 over all places, so that long transfers with many recoveries rarely yield a difference by
+*Level.* The n-th place is tested at 0.05 / (n (n + 1)), divided among the kinds. Over all places
+these levels sum to 0.05, so that long transfers with many recoveries rarely show a difference by
 chance.
 """
 
@@ -39,7 +39,7 @@ class Parting:
     of: str
     """`episode` if `place` counts all episodes, `count` if it counts only episodes of this kind."""
     simulated: float
-    """Share of the simulations that have this kind at the place."""
+    """Share of the simulations whose recovery at this place is of this kind."""
     emulated: float
     p_value: float
 
@@ -62,7 +62,7 @@ class Parting:
 
 
 def parting(flow: str, simulated: Sequence[Result], emulated: Sequence[Result]) -> Parting | None:
-    """First recovery in which the two sides differ; None if the records show none."""
+    """First recovery in which the two sides differ; None if the records show no difference."""
     if not simulated or not emulated:
         return None
     ours = [_episodes(result, flow) for result in simulated]

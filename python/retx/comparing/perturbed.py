@@ -1,9 +1,9 @@
-"""Simulations of a scenario, which are perturbed if random draws change nothing.
+"""Simulations of a scenario. They are perturbed if random draws have no effect.
 
 Without random draws all simulations are equal, and their mean has no interval. Every emulation
 differs from them, because its packets are late by up to some tenths of a millisecond. This lateness
 may decide which of two packets finds the queue full. If simulations are nearly equal, their links
-therefore delay each packet for a random time drawn from the seed; packets keep their order.
+therefore delay each packet by a random time, which follows from the seed. Packets keep their order.
 
 The mean delay is 0.1 ms per round trip over one link, because the emulator adds 0.11 ms on an idle
 machine (row B of the reference measurements in docs/compare-with-the-kernel.md).
@@ -36,7 +36,7 @@ def simulated(
     seed: int | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> tuple[Replications, bool]:
-    """Makes simulations on all cores; also returns true if they had to be perturbed."""
+    """Makes simulations on all cores. The second result is true if they had to be perturbed."""
     probe = replicate(scenario, min(runs, PROBES), seed=seed, overrides=overrides, progress=False)
     perturbed = alike(list(probe))
     if perturbed:

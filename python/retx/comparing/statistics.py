@@ -55,7 +55,7 @@ def quantile(parts: Sequence[tuple[float, int]], confidence: float) -> float:
     total = sum(error2 for error2, _ in parts)
     spread = sum(error2**2 / (n - 1) for error2, n in parts)
     freedom = total**2 / spread if spread > 0 else inf
-    # Without variance the quantile has no effect.
+    # Without variance the quantile is multiplied by 0, so any value will do.
     return 0.0 if isinf(freedom) else float(stdtrit(freedom, 0.5 + confidence / 2))
 
 
@@ -91,13 +91,13 @@ def paired_ratio(
 ) -> Interval | None:
     """The interval for the ratio of the means of pairs, first over second (Fieller).
 
-    It contains 1 exactly if the paired t-test finds no difference. None in the same cases as for
-    `ratio`.
+    The interval contains 1 if and only if the paired t-test finds no difference. None in the same
+    cases as for `ratio`.
     """
     n = len(first)
     if n < 2 or not np.mean(second):
         return None
-    # Variances of the means; pairs also have a covariance.
+    # Variances of both means, and their covariance, which is not zero for pairs.
     var, within, _, var_second = (float(it) / n for it in np.cov(first, second).ravel())
     mean = float(np.mean(second))
     found = float(np.mean(first)) / mean

@@ -28,7 +28,7 @@ class Diagnosis:
 
     @property
     def findings(self) -> Sequence[str]:
-        """Faults of the capture, without repetition."""
+        """Faults of the capture; each kind is listed once."""
         found: Sequence[str] = self.content["capture"]["findings"]
         return found
 
@@ -40,7 +40,7 @@ class Diagnosis:
 
     @property
     def worst(self) -> Mapping[str, Any]:
-        """Flow that lost most time by losses and silences.
+        """Flow that lost the most time through losses and silences.
 
         Raises:
             UsageError: The capture has no TCP flow.
@@ -64,7 +64,7 @@ class Diagnosis:
         """Writes `diagnosis.json` and a Parquet file per table into a new directory.
 
         Args:
-            directory: Must not exist, or be empty.
+            directory: Directory that does not exist, or is empty.
             number: Also write every packet of this flow.
 
         Raises:
@@ -85,7 +85,7 @@ class Diagnosis:
                         table.write_parquet(path / f"{name}.parquet", compression="zstd")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes one self-contained HTML page about the flow that lost most time."""
+        """Writes one self-contained HTML page about the flow that lost the most time."""
         from retx.diagnosing.page import page
         from retx.directory import new_file
 

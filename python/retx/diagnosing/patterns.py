@@ -1,4 +1,4 @@
-"""Faults and habits that a diagnosis names, in sentences."""
+"""Sentences about the known faults and habits in a diagnosis."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Named:
-    """Words for a pattern."""
+    """Texts about a pattern."""
 
     title: str
     remedy: str
-    """Sentence that says what helps."""
+    """Sentence with a remedy."""
 
 
 PATTERNS = {
@@ -62,7 +62,7 @@ PATTERNS = {
         "A firewall or a proxy that normalises TCP options does this: let it pass them.",
     ),
 }
-"""Words for each name in `patterns`."""
+"""Texts for each name in `patterns`."""
 
 
 def title(pattern: Mapping[str, Any]) -> str:
@@ -71,7 +71,7 @@ def title(pattern: Mapping[str, Any]) -> str:
 
 
 def sentences(flow: Mapping[str, Any]) -> Iterator[str]:
-    """Sentences on each pattern of a flow: its evidence, and a remedy."""
+    """Sentences about each pattern of a flow: its evidence, and a remedy."""
     for pattern in flow["patterns"]:
         evidence = pattern["evidence"][:1].upper() + pattern["evidence"][1:]
         yield f"{title(pattern)}: {evidence}. {PATTERNS[pattern['name']].remedy}"

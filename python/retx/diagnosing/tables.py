@@ -1,7 +1,7 @@
 """Tables of a flow in a capture, with the columns of a run's tables, and their plots.
 
-A capture does not show the congestion window and the slow start threshold, so their columns are
-empty. Times at the two hosts are estimated from the least delays.
+A capture shows neither the congestion window nor the slow start threshold, so the columns of these
+are empty. Times at the two hosts are estimated from the least delays.
 """
 
 from __future__ import annotations

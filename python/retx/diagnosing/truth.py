@@ -32,7 +32,7 @@ BOTH = [{"model": "reorder", "p": 0.02, "packets": 4}, {"model": "bernoulli", "p
 
 
 SAME_S = 1e-3
-"""Maximum time between an episode's start and its first retransmission, which the host delays."""
+"""Maximum time by which a host delays the first retransmission after the start of its episode."""
 
 
 @dataclass
@@ -134,7 +134,9 @@ class RandomCase(Case):
 
 
 LATENESS_S = 0.02
-"""Maximum lateness of an emulation that is used. Its truth is known however late packets were."""
+"""Maximum lateness of an emulation that is used, seconds. Late packets do not invalidate the known
+truth.
+"""
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ EVIDENCE = {
 
 
 def lost(flow: Mapping[str, Any]) -> float:
-    """Seconds that a flow lost by losses and silences, for sorting."""
+    """Seconds that a flow lost through losses and silences; used for sorting."""
     total = 0.0
     for key in ("window", "recovery", "timeout"):
         total += sum(flow["limited_by"][key].values())
@@ -92,7 +92,7 @@ def what(retransmission: Mapping[str, Any]) -> str:
 
 
 def reason(retransmission: Mapping[str, Any]) -> str:
-    """Evidence on whether a retransmission was needed, with its frame."""
+    """Evidence that a retransmission was needed or needless, with the frame of the evidence."""
     proof = retransmission["proof"]
     words = EVIDENCE[proof["evidence"]]
     return f"{words} (frame {proof['packet']})" if "packet" in proof else words
@@ -127,7 +127,7 @@ def between(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def paragraph(flow: Mapping[str, Any]) -> Iterator[str]:
-    """Sentences that can be forwarded, for example to a network operator."""
+    """Paragraph that can be forwarded, for example to a network operator."""
     rate = flow["goodput_bit_s"] / 1e6
     yield (
         f"{flow['bytes']} bytes in {seconds(flow['life_s'])}, {rate:.3g} Mbit/s; captured "

@@ -37,7 +37,8 @@ class Answer:
     `remedies` and `combinations` contain dicts with `name`, `change` (overrides, as `--set` takes
     them), `text`, `gain`, `gain_low`, `gain_high`, `draws`, `goodput_bit_s`, `price`, `apply`; the
     best comes first. The list `behind` in `content` contains changes that were run only over a
-    short part of the scenario, from `start_s` to `end_s`, and gained less than others there.
+    short part of the scenario, from `start_s` to `end_s`, because they gained less than others in
+    this part.
     """
 
     content: Mapping[str, Any]
@@ -193,7 +194,7 @@ def _row(search: Search, trial: Trial) -> dict[str, Any]:
 
 
 def _behind(search: Search, trial: Trial) -> dict[str, Any]:
-    """Entry for a change that was tried only in short runs, with its gain in these runs."""
+    """Entry for a change that was tried only in short runs, with the gain in these runs."""
     part = search.stretch
     bounds = {"start_s": part.start_s, "end_s": part.end_s} if part else {}
     return {"name": trial.name, "text": trial.text, "gain": trial.early_gain, **bounds}
@@ -262,7 +263,7 @@ def _without(hops: Sequence[Hop], removed: Sequence[str], of_trace: str) -> dict
 
 
 def _mended(model: dict[str, Any], removed: Sequence[str], of_trace: str) -> dict[str, Any]:
-    """Channel model that replaces `model` and has no losses or no delays."""
+    """Channel model that replaces `model`, without its losses or without its delays."""
     if model["model"] in removed:
         return NOTHING
     points = model.get("points") or ()

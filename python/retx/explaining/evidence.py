@@ -13,7 +13,9 @@ from retx.quantities import count, rate, seconds, share, size
 _BY_WINDOW = ("receive_window", "send_buffer", "slow_start", "window", "recovery")
 """Limits that bound the data in flight."""
 DEAD = 0.999
-"""Minimum share of the handshake in the life of a connection that was never established."""
+"""Share of the handshake in the life of a connection, above which the connection counts as never
+established.
+"""
 
 
 def evidence(situation: Situation, key: str) -> str:
@@ -75,7 +77,7 @@ def _bottleneck(situation: Situation) -> str:
 
 
 def _idle_bottleneck(situation: Situation) -> str:
-    """Clause for a flow whose data in flight reach the product without filling the link."""
+    """Clause for data in flight that reach the bandwidth-delay product without filling the link."""
     path, hop = situation.path, situation.queue_hop
     text = (
         f"it keeps {size(path.product_bytes)} or more in flight, which fill the path when nothing "
@@ -106,7 +108,7 @@ def standing_queue(situation: Situation) -> str:
 
 
 def _most_through(situation: Situation, hop: Hop) -> str:
-    """Name of the other flow that sends most data through a hop; "" if there is no other."""
+    """Name of the other flow that sends the most data through a hop; "" if there is none."""
     flows = {flow["name"]: flow for flow in situation.scenario["flow"]}
     sent: dict[str, int] = {}
     for row in situation.summary["flows"]:

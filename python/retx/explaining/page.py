@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_FLOWS = 20
 MOST_SHOWN = 10
-"""Number of remedies that are shown without unfolding."""
+"""Number of remedies that are shown before the reader unfolds the rest."""
 LONG_RUN_SEGMENTS = 300_000
 """Maximum length of a run with a ladder diagram, in segments. A longer run does not record the
 fates of segments."""
@@ -116,7 +116,7 @@ class Scale:
 
 
 def _figures(answer: Answer) -> list[Figure]:
-    """Figures of draw 0: the congestion window over time, and the longest episode."""
+    """Figures of the run with draw 0: the congestion window over time, and the longest episode."""
     from retx.plots.course import course
     from retx.study.figures import Figure
 

@@ -8,7 +8,8 @@ from retx.shares import PHRASES, phrases_of_marks
 NEAR_CLAMP = 0.7
 """Ratio of the mean congestion window to its clamp, from which the clamp counts as the limit."""
 BUSY = 0.9
-"""A link that is busy for less than this fraction of its share is not what limits the flow."""
+"""A link is not the limit if it is busy for less than this fraction of the time attributed to it.
+"""
 
 
 def phrase(situation: Situation, key: str) -> str:

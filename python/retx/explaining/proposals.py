@@ -1,4 +1,4 @@
-"""Remedies that can help a flow, and the reasons for which others are left out."""
+"""Remedies that can help a flow, and the reasons why others are left out."""
 
 from __future__ import annotations
 
@@ -30,11 +30,13 @@ class LeftOut:
 
 
 def proposals(situation: Situation, on: Trial | None = None) -> tuple[list[Trial], list[LeftOut]]:
-    """Trials; those that users can apply, and that act on the largest share, come first.
+    """Trials of remedies.
+
+    Remedies that users can apply come first, those for the largest share before others.
 
     Args:
         situation: The flow.
-        on: Trial to which further changes are added; None for single remedies.
+        on: Trial to which a further change is added; None to propose single remedies.
     """
     trials, left_out = [], []
     for remedy in remedies():

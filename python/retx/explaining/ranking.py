@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 WORTH = 1.03
-"""Smallest gain that is worth a change."""
+"""Smallest gain for which a change is recommended."""
 NEARLY = 0.9
 """Fraction of the best gain that an easier change must reach to be preferred."""
 WHERE = ("end", "application", "router", "link", "path")

@@ -16,8 +16,8 @@ class Change:
     Args:
         overrides: Values by key, as for `retx run --set`.
         text: The change, as the end of a sentence.
-        apply: Instructions for Linux: commands, or sentences if there is no command.
-        tag: Distinguishes several changes of one remedy, such as by a size.
+        apply: Instructions for Linux: commands, or sentences if no command exists.
+        tag: Text that distinguishes several changes of one remedy, such as a size.
     """
 
     overrides: Mapping[str, Any]
@@ -35,9 +35,10 @@ class Remedy:
 
     Args:
         name: Name on the command line.
-        matters_for: Keys of `limited_by` on which the remedy acts; it is left out if all their
-            shares are nil.
-        propose: Function from a situation to changes; none if the flow already has them.
+        matters_for: Keys of `limited_by` on which the remedy acts. The remedy is left out if the
+            shares of all these keys are negligible.
+        propose: Function that returns the changes for a situation; an empty list if the flow
+            already has them.
         price: Possible cost, as a sentence.
         where: Place of the change: one of `ranking.WHERE`.
         queues: True if the remedy also acts on a standing queue.

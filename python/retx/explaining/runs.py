@@ -24,8 +24,8 @@ SAMPLES = 1000
 """Number of samples of the window over a run."""
 
 AHEAD = 4
-"""Number of runs that may start before the costs of earlier runs are known. It does not depend on
-the number of cores, so the answer does not either.
+"""Number of runs that may start before the costs of earlier runs are known. The number does not
+depend on the number of cores, so the answer does not depend on it either.
 """
 PER_RUN = 1000
 """Fixed cost of a run, given as the number of packets that take the same time."""
@@ -114,7 +114,7 @@ class Runs:
     ) -> Iterator[tuple[int, dict[str, Any] | Exception]]:
         """Yields the index of each job that ends within the limit, with its summary or error.
 
-        Jobs that still run at the end of the time are cancelled, and not yielded.
+        Jobs that are still running when the time is over are cancelled, and not yielded.
         """
         control = _native.Control()
         costs: dict[int, int] = {}
@@ -134,8 +134,9 @@ class Runs:
                         begun += 1
                     if not running:
                         return
-                    # A simple queue: Ctrl-C within `wait` may leave the lock of a future
-                    # released, and then ends in "RuntimeError: release unlocked lock".
+                    # A simple queue is used instead of `wait`: Ctrl-C within `wait` may leave the
+                    # lock of a future released, which then causes "RuntimeError: release unlocked
+                    # lock".
                     try:
                         future = finished.get(timeout=TICK_S)
                     except Empty:
@@ -152,7 +153,10 @@ class Runs:
                 control.cancel()
 
     def _may_start(self, index: int, costs: Mapping[int, int], spent: int, limit: Limit) -> bool:
-        """True if the budget permits a job, by the costs of jobs that began well before."""
+        """True if the budget permits a further job.
+
+        Only the costs of jobs that began well before it count.
+        """
         if limit.packets == inf:
             return not limit.is_reached(0)
         known = range(index - AHEAD + 1)

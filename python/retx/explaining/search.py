@@ -29,11 +29,13 @@ TOP = 5
 """Number of ranks that have to be clear."""
 MOST_DRAWS = 30
 LEAST_SAVED_S = 0.005
-"""Shortest time off the round trip that is worth a sentence."""
+"""Minimum reduction of the round-trip time that is mentioned in a sentence."""
 ALIKE = 1.02
 """Maximum ratio of gains, including intervals, up to which two remedies count as equal."""
 SAME = 1.01
-"""A larger value of a remedy is preferred to a smaller one only if it gains more by this factor."""
+"""A larger value of a remedy is preferred to a smaller one only if its gain is higher by this
+factor.
+"""
 PHASES, LONG_PHASES = (0.6, 0.8, 0.9), (0.8, 0.95, 1.0)
 """Shares of the budget at which the phases end: the first draw of each remedy, single remedies,
 combinations. The second tuple is for long runs, in which single remedies take most of the budget.
@@ -43,7 +45,9 @@ PACKETS_PER_S = 1_500_000
 packets, to decide whether runs are long."""
 MOST_COMBINED = 12
 SHOWN, FEW_DRAWS = 3, 3
-"""Number of combinations that are kept, and number of draws of each."""
+"""Number of combinations that are kept, and number of draws of each of them and of the recommended
+change.
+"""
 LEAST_LEFT = 0.03
 """Minimum remaining share of a limit with which a further remedy can still gain `WORTH`."""
 DEEPEST = 3
@@ -87,7 +91,7 @@ class Search:
     """Trials that were made only in short runs."""
     stretch: Stretch | None = None
     fix: Trial | None = None
-    """The single change to recommend."""
+    """The single change that is recommended."""
     is_separated: bool = False
     is_exhausted: bool = False
     untried: int = 0
@@ -126,7 +130,8 @@ class Search:
         others = [it for it in trials if not it.in_linux]
         self.stretch = self._stretch((len(usable), len(others)))
         first, single, last = LONG_PHASES if self.stretch else PHASES
-        # Short runs come first, since they are cheap. Remedies that no kernel has run whole last.
+        # Short runs come first, since they are cheap. Whole runs of remedies that no kernel offers
+        # come last.
         others = self._ahead(others, self._until(first))
         tried = self._try(self._ahead(usable, self._until(first)), self._until(first))
         self.singles = _best_of_each(tried, self._mean)
@@ -156,14 +161,17 @@ class Search:
         usable = [it for it in worth if it.in_linux] or worth[:1]
 
         def beside_the_best(trial: Trial) -> float:
-            """Ratio of two gains on their common draws, so that other draws add no noise."""
+            """Ratio of two gains.
+
+            Only draws that both trials have are used, so that different draws add no noise.
+            """
             ratio = trial.over(usable[0])
             return ratio.mean if ratio else 0.0
 
         return easiest(usable, beside_the_best, lambda trial: trial.ease)
 
     def shortest_delay(self) -> Trial | None:
-        """Easiest change of those that shorten the round trip most and keep the link as busy."""
+        """Easiest of the changes that shorten the round trip most and keep the link as busy."""
 
         def saved(trial: Trial) -> float:
             return -float(trial.price(self.baseline)["rtt_s"] or 0)
@@ -176,10 +184,10 @@ class Search:
         return easiest(shorter, saved, lambda trial: trial.ease)
 
     def _is_fix(self, trial: Trial) -> bool:
-        """True if the gain is worth a change and is not taken from the other flows.
+        """True if the gain is large enough and not at the expense of other flows.
 
-        For response times it is no matter what the others lose: a queue that lets short answers
-        pass takes it from those that filled the queue.
+        For response times, the losses of other flows do not matter: a queue that lets short answers
+        pass takes rate from the flows that filled the queue.
         """
         gain = self.gain(trial)
         if not is_worth(gain.mean, gain.low):
@@ -191,12 +199,12 @@ class Search:
         return self.gain(trial).mean
 
     def bound(self, overrides: Mapping[str, Any]) -> Trial | None:
-        """Runs a change that is no remedy, such as a channel without losses."""
+        """Runs a change that is not a remedy, such as a channel without losses."""
         trial = Trial((), (), 1.0)
         self._parsed[id(trial)] = self.runs.parse(overrides)
         limit = Limit() if self.plan.draws else self._until(1.5)
-        # If runs are long, one draw must suffice. Otherwise the draws are those of the unchanged
-        # flow, so that all bounds are compared with the same runs.
+        # If runs are long, a bound is computed from one draw. Otherwise it is computed from all
+        # draws of the unchanged flow, so that all bounds are compared with the same runs.
         most = 1 if self.stretch else len(self.baseline)
         draws = sorted(self.baseline)[: self.plan.draws or most]
         self._run([(trial, draw) for draw in draws], limit)
@@ -219,13 +227,13 @@ class Search:
         return [trial for trial, _ in fit]
 
     def _try(self, trials: Sequence[Trial], limit: Limit) -> list[Trial]:
-        """Makes the first draws over the whole scenario, or all draws if their number is given."""
+        """Makes the first draw of each trial in whole runs; all draws if their number is given."""
         draws = range(self.plan.draws or 1)
         self._run([(trial, draw) for draw in draws for trial in trials], limit)
         return [trial for trial in trials if trial.runs.keys() & self.baseline]
 
     def _stretch(self, counts: tuple[int, int]) -> Stretch | None:
-        """Part of the scenario for short runs of these changes; None if all are run whole."""
+        """Part of the scenario for short runs of these changes; None if all runs are whole."""
         plan = self.plan
         if plan.draws:
             return None
@@ -243,7 +251,7 @@ class Search:
         return [*front(_best_of_each(known, _early)), *(it for it in trials if it not in known)]
 
     def _run(self, wanted: Sequence[tuple[Trial, int]], limit: Limit) -> int:
-        """Makes draws of trials, first those of the unchanged scenario; returns how many ended."""
+        """Makes draws of trials, first without a change; returns the number of completed runs."""
         missing = sorted({draw for _, draw in wanted} - self.baseline.keys())
         labels: list[tuple[Trial | None, int]] = [(None, draw) for draw in missing]
         labels += [(it, draw) for it, draw in wanted if draw not in it.runs]
@@ -290,7 +298,7 @@ class Search:
             if not unclear or self.is_exhausted:
                 return
             behind = [trial for trial in unclear if len(trial.runs) == least]
-            # Two draws do not yield a useful variance, so the second and the third are made
+            # Two draws do not yield a useful variance, so the second and the third draw are made
             # together. The best trials come first, because the budget may not suffice for all.
             steps = 2 if least == 1 else 1
             wanted = [
@@ -328,7 +336,7 @@ class Search:
             best = self.preferred(better)
 
     def _has_room(self, trial: Trial) -> bool:
-        """False if the change already fills the link, so that no further remedy can help."""
+        """True unless the change already fills the link, so that no further remedy can help."""
         limit = self.situation.link_limit_bit_s
         if not limit or self.flow["app"]["kind"] != "bulk":
             return True
@@ -354,7 +362,7 @@ def _after(trial: Trial, flow: Mapping[str, Any]) -> Situation:
 
 
 def _apart(one: Trial, other: Trial) -> bool:
-    """True if the first trial gains more on common draws, or the difference is irrelevant."""
+    """True if the first trial gains more on common draws, or if the difference is irrelevant."""
     ratio = one.over(other)
     if ratio is None or ratio.low is None or ratio.high is None:
         return False

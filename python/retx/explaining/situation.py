@@ -90,7 +90,7 @@ class Situation:
 
     @property
     def has_standing_queue(self) -> bool:
-        """True if data wait long in queues, compared with the round-trip time.
+        """True if data wait in queues for a long time, compared with the round-trip time.
 
         A long round trip with empty queues is due to delayed ACKs or to delays of a channel.
         """
@@ -124,7 +124,7 @@ class Situation:
         return float(row["queue_mean_packets"] or 0.0) if row else 0.0
 
     def queue_wait_s(self, hop: Hop) -> float:
-        """Time to transmit the mean queue before a hop, if its packets have full size."""
+        """Time to transmit the mean queue before a hop, assuming packets of full size."""
         rate = hop.rate_bit_s or 0.0
         return self.queue_packets(hop) * hop.packet_bits / rate if rate else 0.0
 
@@ -149,7 +149,7 @@ class Situation:
     def queue_hop(self) -> Hop:
         """Hop with the longest queue, on the path of data or of acknowledgments.
 
-        If no queue is long, it is the bottleneck.
+        If no queue is long, the bottleneck is returned.
         """
         longest = max(self.hops, key=self.queue_wait_s)
         long = self.queue_wait_s(longest) > STANDING * self.path.rtt_s
@@ -161,22 +161,23 @@ class Situation:
         hop = self.queue_hop
         if hop in self.path.forward or hop.kind == "wlan":
             return 0.0
-        # The queue may contain small packets, so the wait is at most what round trips show.
+        # The queue may contain small packets, so the wait is limited to the queueing delay that
+        # round trips show.
         return min(self.queue_wait_s(hop), self.queueing_s)
 
     @property
     def product_bytes(self) -> float:
-        """Bytes in flight that fill the path, with the present waiting time of acknowledgments."""
+        """Bytes in flight that fill the path, with the current waiting time of ACKs."""
         return self.path.rate_bit_s * (self.path.rtt_s + self.ack_wait_s) / 8
 
     def queue_place(self, hop: Hop) -> str:
-        """Name of the link whose queue is to change; with the direction if only ACKs pass it."""
+        """Name of the link with this queue, and the direction if only ACKs pass the queue."""
         if hop in self.path.forward or hop.kind != "link":
             return hop.name
         return f"{hop.name} from {hop.left} to {hop.right}"
 
     def router_place(self, hop: Hop) -> str:
-        """Place for the command of a queue; with the direction if only ACKs pass it."""
+        """Place for the command of a queue, with the direction if only ACKs pass the queue."""
         if hop in self.path.forward or hop.kind != "link":
             return "at the router"
         return f"at {hop.left}, where DEV is the interface to {hop.right}"

@@ -1,13 +1,14 @@
-"""A short part of a scenario, over which changes are compared before they run over the whole.
+"""A short part of a scenario, over which changes are compared before they are run over all of it.
 
 *Reason.* A change that fills a fast link takes a second to simulate. Changes that Linux offers are
 run over the whole scenario if the budget allows it. Among changes that no kernel offers, only the
 best one is shown, so short runs select it.
 
-*Bias.* A short run ends early, and counts from half of its time on: effects of the start, such as a
-queue filled by slow start, have more weight in it than in a long run. Short runs therefore only
-decide, with a wide margin, which changes are run over the whole. Their gain is never shown as that
-of a whole run. A remedy for a limit that does not occur in the part is not judged by it.
+*Bias.* A short run ends early, and only its second half counts. Effects of the start, such as a
+queue filled by slow start, therefore have more weight than in a long run. Short runs therefore only
+decide, with a wide margin, which changes are run over the whole scenario. Their gain is never shown
+as that of a whole run. A remedy for a limit that does not occur in the part is not judged by short
+runs.
 """
 
 from __future__ import annotations
@@ -29,25 +30,30 @@ from retx.explaining.units import seconds_of
 from retx.shares import shares
 
 WITHOUT = 0.55
-"""If one run of each change takes at most this share of the budget, all are run over the whole."""
+"""All changes are run over the whole scenario if one run of each takes at most this share of the
+budget.
+"""
 WITHOUT_OTHERS = 0.95
 """Share of the budget for whole runs of changes in Linux, if short runs select among other
 changes."""
 COST, COST_OF_ALL = 0.15, 0.4
 """Maximum shares of the budget for short runs: for changes in no kernel, and for all changes."""
 PARTS = (2, 4, 8, 16)
-"""Denominators of the fractions of the duration at which short runs end."""
+"""Short runs end at these fractions of the duration; the numbers are the denominators."""
 LEAST_TRIPS = 20
-"""Least length of a part, in round trips."""
+"""Minimum length of a part, in round trips."""
 UNLIKE = 0.2
-"""Maximum difference of a limit's share between the part and the whole."""
+"""Maximum difference between a limit's share in the part and its share in the whole scenario."""
 LEAST_PART = 0.5
 """Minimum ratio of the share of a remedy's limits in the part to that in the whole."""
 FIRST, FIRST_OTHERS = 6, 1
-"""Number of remedies that are always run over the whole, and maximum number of those in no
-kernel."""
+"""Number of remedies that are run over the whole scenario in any case, and maximum number of those
+among them that no kernel offers.
+"""
 FIFTH = 5
-"""Rank with which other remedies are compared, because the five best must be distinguished."""
+"""Rank whose gain is compared with those of other remedies, because the five best must be
+distinguished.
+"""
 
 
 @dataclass(frozen=True)
@@ -105,9 +111,9 @@ class Stretch:
 def stretch_for(
     runs: Runs, whole: Situation, counts: tuple[int, int], budget: float
 ) -> Stretch | None:
-    """Longest part that the budget allows; None if all changes can be run whole.
+    """Longest part that the budget allows; None if all changes can be run over the whole scenario.
 
-        Parts in which the limits differ from those in the whole are not used.
+        Parts in which the limits differ from those of the whole scenario are not used.
 
     Args:
         runs: Runs the scenario.
@@ -152,7 +158,7 @@ def _between(start_s: float, end_s: float) -> dict[str, Any]:
 
 
 def front(trials: Sequence[Trial]) -> list[Trial]:
-    """Changes to run over the whole scenario: the first ones, and others with a similar gain.
+    """Changes to be run over the whole scenario: the first ones, and others with a similar gain.
 
     The logarithm of their gain must be at least half of that of the fifth best gain.
     """

@@ -11,7 +11,7 @@ from functools import cache
 from math import atan, cos, pi, sin, sqrt, tan
 
 STEPS = 60
-"""Number of bisections of a right angle after which only rounding errors are left."""
+"""Number of bisections, starting from a right angle, after which only rounding errors remain."""
 
 
 @cache
@@ -38,7 +38,10 @@ def share_within(freedom: int, t: float) -> float:
 
 
 def _within(freedom: int, angle: float) -> float:
-    """The share for an angle whose tangent is t divided by the root of the degrees of freedom."""
+    """Share of the distribution between −t and t.
+
+    The tangent of `angle` is t divided by the square root of the degrees of freedom.
+    """
     is_odd = freedom % 2 == 1
     square = cos(angle) ** 2
     term = sin(angle) * (cos(angle) if is_odd else 1.0)

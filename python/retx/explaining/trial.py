@@ -102,7 +102,7 @@ class Trial:
 
     @property
     def where(self) -> str:
-        """Place of the change that is hardest to make, one of `WHERE`."""
+        """Place of the change that is hardest to make; one of `WHERE`."""
         return max((remedy.where for remedy in self.remedies), key=WHERE.index, default="end")
 
     @cached_property
@@ -117,9 +117,9 @@ class Trial:
     def ease(self) -> tuple[int, bool, bool, int]:
         """Sorting key, smaller for easier changes.
 
-        The criteria are the place, whether the change is rarely made, whether it does more than
-        undo settings, and the number of keys. A change of a host that is rarely made comes after
-        the usual ones of a router's queue.
+        The criteria are, in this order: the place; true if the change is rarely made; true if it
+        does more than undo settings; the number of keys. A rarely made change of a host comes after
+        the usual changes of a router's queue.
         """
         adds = not all(remedy.undoes for remedy in self.remedies)
         seldom = any(remedy.is_seldom for remedy in self.remedies)
@@ -136,7 +136,7 @@ class Trial:
         return lost > gained / 2
 
     def total(self, baseline: Mapping[int, Measured]) -> float:
-        """Ratio of the goodput of all flows together with and without the change."""
+        """Total goodput of all flows with the change, divided by that without it."""
         pairs = self._pairs(baseline)
         before = sum(base.goodput_bit_s + base.others_bit_s for _, base in pairs)
         after = sum(run.goodput_bit_s + run.others_bit_s for run, _ in pairs)
@@ -147,7 +147,7 @@ class Trial:
         return gain_of([run.speed / base.speed for run, base in self._pairs(baseline)])
 
     def over(self, other: Trial) -> Gain | None:
-        """Gain over another change, on their common draws; None if there are none."""
+        """Gain over another change, on their common draws; None if they have none."""
         draws = sorted(self.runs.keys() & other.runs.keys())
         if not draws:
             return None

@@ -94,7 +94,7 @@ def _chosen(scenario: Mapping[str, Any], name: str | None) -> Mapping[str, Any]:
 
 
 def _shares_tcp(scenario: Mapping[str, Any], flow: Mapping[str, Any]) -> bool:
-    """True if other flows share its TCP settings, so that a change would also affect them."""
+    """True if other flows share the flow's TCP settings and would be affected by a change."""
     same = [it for it in scenario["flow"] if it.get("tcp") == flow["tcp"]]
     return len(same) > 1
 

@@ -20,7 +20,7 @@ MOST_ROWS = 12
 LEAST_SECOND = 0.1
 """Share below which a second limit is not mentioned."""
 LEAST_APART = 0.1
-"""Minimum relative difference of two speeds that the paragraph explains."""
+"""Relative difference of two speeds from which on the paragraph explains the difference."""
 FROM_NOTHING = 1e6
 """Gain above which no number is given. Only a flow that delivered nothing can exceed it."""
 
@@ -59,7 +59,7 @@ def interval(row: Mapping[str, Any]) -> str:
 
 
 def price(row: Mapping[str, Any]) -> str:
-    """Costs of a remedy in figures, except those that round to zero."""
+    """Costs of a remedy as numbers, except those that round to zero."""
     prices, paid = [], row["price"]
     if paid["rtt_s"] is not None and abs(paid["rtt_s"]) >= 1e-4:
         prices.append(f"RTT {'+' if paid['rtt_s'] > 0 else '−'}{seconds(abs(paid['rtt_s']))}")
@@ -82,7 +82,7 @@ def combined_fix(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def helps(row: Mapping[str, Any]) -> bool:
-    """True if a gain is worth a change and is not due to chance."""
+    """True if a gain is large enough for a recommendation, and is not due to chance."""
     return is_worth(row["gain"], row["gain_low"])
 
 
@@ -96,7 +96,7 @@ def _ease(row: Mapping[str, Any]) -> tuple[int, int, int]:
 
 
 def _second(rows: Sequence[Mapping[str, Any]], best: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Easiest change at another place: on the path if the best is at a host, or vice versa."""
+    """Easiest change at the other place: on the path if the best is at a host, or vice versa."""
     mine = ("end", "application")
     others = [
         row for row in rows if helps(row) and row["in_linux"] and row["where"] != best["where"]
@@ -132,7 +132,7 @@ def _unmeasured(situation: Situation) -> str:
 
 
 def _of_answers(situation: Situation) -> str:
-    """Clause on what limits the response times: queues, or TCP while the application is busy."""
+    """Clause on the limit of the response times: queues, or TCP while the application is busy."""
     if situation.has_standing_queue:
         return standing_queue(situation)
     pause = situation.shares.get("application", 0.0)
@@ -154,7 +154,7 @@ def _limits(situation: Situation, of_life: Mapping[str, float], whole: str) -> s
     if waiting:
         sentence += f" {waiting}"
     if part >= LEAST_SECOND:
-        # Limits with the same cause have the same figures.
+        # Limits with the same cause have the same evidence, so it is not repeated.
         alike = "." in first and first.rpartition(".")[2] == second.rpartition(".")[2]
         sentence += f" Another {per_cent(part)} is limited {phrase(situation, second)}"
         sentence += _because("" if alike else evidence(situation, second))
@@ -217,7 +217,7 @@ def _cure(search: Search, content: Mapping[str, Any]) -> list[str]:
 
 
 def _beyond(row: Mapping[str, Any], best: Mapping[str, Any]) -> str:
-    """Part of a combination that the recommended change does not contain."""
+    """Those parts of a combination that the recommended change does not contain."""
     return str(row["text"].removeprefix(best["text"]).removeprefix(", and "))
 
 

@@ -15,7 +15,7 @@ use super::copies::{Delivery, FlowTrace};
 /// Number of segments of a long interval, and minimum number for the last interval of a sequence.
 /// Intervals are long, so that one acknowledgment more or less has little effect.
 const LONG: (u32, u32) = (32, 8);
-/// The same numbers for a single gap between two segments.
+/// Numbers of segments, as in `LONG`, for a single gap between two segments.
 const SHORT: (u32, u32) = (1, 1);
 /// Minimum number of busy intervals; with fewer, bursts are used.
 const CHUNKS_MIN: usize = 3;

@@ -12,10 +12,13 @@ from retx.quantities import size
 
 LEAST = 1 << 18
 RECEIVE_DEFAULT, SEND_DEFAULT = 33_554_432, 4_194_304
-"""Default maximum buffers of Linux 6.18; lower maxima would restrict other connections."""
+"""Default maximum sizes of buffers in Linux 6.18. A remedy does not set lower maxima, because these
+would restrict other connections.
+"""
 ROOM = 4
-"""Size of the larger buffer in bandwidth-delay products, with room for a queue and
-retransmissions."""
+"""Size of a larger buffer, as a multiple of the bandwidth-delay product. It leaves room for a queue
+and retransmissions.
+"""
 
 
 def _sizes(situation: Situation) -> list[int]:
@@ -70,7 +73,7 @@ def _send(situation: Situation) -> list[Change]:
 
 
 def _exact_receive(situation: Situation) -> list[Change]:
-    """A buffer of the product alone, for a queue that a larger window would overflow."""
+    """Receive buffer of one bandwidth-delay product; a larger window would overflow the queue."""
     wanted, key = ceil(situation.path.product_bytes), situation.tcp_key
     now = situation.window("receive_buffer")
     if now is None or not 0 < now < wanted < LEAST:
@@ -93,7 +96,7 @@ def _exact_receive(situation: Situation) -> list[Change]:
 
 
 def _both(situation: Situation) -> list[Change]:
-    """Both buffers, if each alone leaves the other as the limit."""
+    """Both buffers together, if enlarging one of them would leave the other as the limit."""
     send, receive = situation.window("send_buffer"), situation.window("receive_buffer")
     product = situation.path.product_bytes
     if send is None or receive is None or max(send, receive) >= product:

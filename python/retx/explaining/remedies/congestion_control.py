@@ -1,4 +1,4 @@
-"""The congestion controls of Linux that retx has, with the flow's own loss detection and timers."""
+"""Linux's congestion controls, as far as retx models them; other settings are unchanged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODULES: dict[str, tuple[str | dict[str, Any], str]] = {
     "westwood": ("westwood_linux", "Westwood+"),
     "reno": ("reno_linux", "Reno"),
 }
-"""For each module: the kernel's name, the scenario's value, the common name."""
+"""Linux's modules by name, each with the value in a scenario and the common name."""
 FURTHER: dict[str, tuple[str | dict[str, Any], str]] = {
     "htcp": ("htcp", "H-TCP"),
     "illinois": ("illinois", "Illinois"),

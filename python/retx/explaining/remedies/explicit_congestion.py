@@ -19,7 +19,7 @@ class Marking:
     """A queue that marks where the flow's packets wait.
 
     Args:
-        overrides: Values by key that make it mark; none if it does.
+        overrides: Values by key that make the queue mark; empty if it marks already.
         text: Description of the queue.
         apply: Commands for Linux.
     """
@@ -30,7 +30,7 @@ class Marking:
 
 
 def marking(situation: Situation) -> Marking:
-    """Queue that marks, before the hop with the longest queue."""
+    """Marking queue before the hop that has the longest queue."""
     hop = situation.queue_hop
     overrides: dict[str, Any] = {}
     discipline = (hop.value("queue") or {}).get("discipline")

@@ -1,4 +1,4 @@
-"""A congestion window kept over pauses."""
+"""A congestion window that is kept across pauses."""
 
 from __future__ import annotations
 

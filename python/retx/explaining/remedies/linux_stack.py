@@ -44,7 +44,7 @@ def _propose(preset: str, keys: tuple[str, ...], text: str, apply: tuple[str, ..
             for key in keys
             if situation.tcp.get(key) != wanted.get(key) and key in wanted
         }
-        # Changing only the congestion control is another remedy.
+        # A change of only the congestion control is a remedy of its own.
         alone = {f"{situation.tcp_key}.{key}" for key in ("congestion_control", "pacing")}
         return [Change(differing, text, apply)] if differing.keys() - alone else []
 

@@ -1,4 +1,4 @@
-"""Small segments sent at once."""
+"""Small segments that are sent immediately, without Nagle's algorithm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Segments spread over the round trip."""
+"""Pacing: segments spread over the round trip."""
 
 from __future__ import annotations
 

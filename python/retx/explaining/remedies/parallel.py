@@ -1,4 +1,4 @@
-"""More connections at once."""
+"""Several connections in parallel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A queue before the bottleneck of at most one bandwidth-delay product."""
+"""A queue before the bottleneck with a limit of at most one bandwidth-delay product."""
 
 from __future__ import annotations
 

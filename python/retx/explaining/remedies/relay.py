@@ -18,7 +18,7 @@ def _with(situation: Situation, relay: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lossy(situation: Situation) -> tuple[str, Hop] | None:
-    """Node between the two hosts, and the lossy hop behind it."""
+    """Node between the two hosts that precedes a lossy hop, and this hop."""
     if situation.scenario.get("relay"):
         return None
     return next(((node, hop) for node, hop in situation.path.nodes_between if hop.loses), None)

@@ -9,7 +9,9 @@ from retx.explaining.remedy import CONGESTION, Change, Remedy
 from retx.explaining.situation import Situation
 
 SHORT = 0.5
-"""Queue length, as a share of the bandwidth-delay product, below which bursts are dropped."""
+"""Queue limit, as a share of the bandwidth-delay product, below which a queue counts as too short
+for bursts.
+"""
 PART = 0.95
 """Ratio of the shaper's rate to that of the bottleneck, so that the queue forms at the shaper."""
 
@@ -17,7 +19,8 @@ PART = 0.95
 def _propose(situation: Situation) -> list[Change]:
     policer = situation.path.policer
     if policer:
-        # A policer is behind the transmitter of its link, so this link itself can be shaped.
+        # On a link, the policer acts after the transmitter, so the link with the policer can be
+        # shaped itself.
         before = policer if policer.kind == "link" else None
         rate_bit_s = PART * (policer.policer_bit_s or 0.0)
     else:

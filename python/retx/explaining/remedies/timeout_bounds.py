@@ -12,7 +12,9 @@ SLOW_SYN_S = 3
 LEAST_CAP_S = 60
 """Smallest maximum of the timeout that RFC 6298 §2.5 permits."""
 ROOM = 1.5
-"""A maximum timeout below this number of mean round trips may expire before an ACK arrives."""
+"""A maximum timeout counts as too low if it is below this number of mean round trips: the timer may
+then expire before an ACK arrives.
+"""
 
 
 def _floor(situation: Situation) -> list[Change]:
@@ -56,7 +58,7 @@ def _cap(situation: Situation) -> list[Change]:
 
 
 def _higher_cap(situation: Situation) -> Change:
-    """Maximum timeout above the round trip, so that no segment is resent before its ACK."""
+    """Maximum timeout above the round trip, so that no segment is retransmitted before its ACK."""
     return Change(
         {f"{situation.tcp_key}.max_rto": f"{LEAST_CAP_S} s"},
         f"a largest retransmission timeout of {LEAST_CAP_S} s, the least that RFC 6298 allows",
