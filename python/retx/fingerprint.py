@@ -22,10 +22,10 @@ from types import (
 from typing import Any
 
 LIMIT = 200_000
-"""Maximum number of values that are examined; code that uses more has no fingerprint."""
+"""Maximum number of values that are examined. Code that uses more values has no fingerprint."""
 
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented))
-# Python decides whether two equal values of these types are the same object.
+# Two equal values of these types may or may not be the same object, so they are hashed by value.
 _BY_VALUE = (tuple, frozenset, CodeType)
 _NAMED = (
     BuiltinFunctionType,
@@ -45,7 +45,7 @@ _INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist
 
 
 class _UnknownError(Exception):
-    """A value that cannot be hashed, such as a lock."""
+    """Raised for a value that cannot be hashed, such as a lock."""
 
 
 def fingerprint(cls: type) -> str | None:
@@ -68,10 +68,10 @@ class Walk:
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
         self.functions: list[FunctionType] = []
-        """Functions of the user's own."""
+        """Functions written by the user."""
         self._taken = 0
         self._seen: dict[int, int] = {}
-        # The objects are kept, because ids are unique only among living objects.
+        # The objects are kept alive, because ids are unique only among living objects.
         self._alive: list[object] = []
 
     def take(self, value: Any) -> None:  # noqa: ANN401
@@ -152,7 +152,8 @@ class Walk:
             return
         self._each(cls.__bases__)
         for name, value in vars(cls).items():
-            # Attributes that Python adds are not code: __module__, __dict__, __annotations__, …
+            # Attributes that Python itself adds, such as __module__, __dict__ and __annotations__,
+            # are not code of the user.
             if name.startswith("_abc_") or (_is_special(name) and not _is_code(value)):
                 continue
             self._each([name, value])
@@ -170,7 +171,7 @@ class Walk:
                 self.hash.update(opened.read())
 
     def _reduced(self, value: Any) -> None:  # noqa: ANN401
-        """Hashes any other object by its pickle reduction."""
+        """Hashes an object of any other type by its pickle reduction."""
         parts = value.__reduce_ex__(4)
         if isinstance(parts, str):
             self._say(type(value).__module__, parts)
@@ -209,7 +210,7 @@ def _is_code(value: object) -> bool:
 
 
 def is_installed(name: str | None) -> bool:
-    """True for modules of Python, retx, and packages installed by pip; false for user modules."""
+    """True for a module of Python, of retx or of an installed package; false for a user module."""
     top = (name or "").partition(".")[0]
     if top == "__main__":
         return False

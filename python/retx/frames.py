@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from retx._native import _Column as Column
 
 NO_NAME = 2**32 - 1
-"""The code of an absent text."""
+"""Code that represents an absent text."""
 NO_INTEGER = 2**64 - 1
-"""Number that represents an absent whole number."""
+"""Value that represents an absent whole number."""
 
 OPTIONAL_COUNTS = ("exchanges_count",)
 """Whole numbers of a summary that are stored as floats, since they may be absent."""
@@ -29,7 +29,7 @@ def frame(columns: Mapping[str, Column]) -> pl.DataFrame:
 
 
 def summary_frame(columns: Mapping[str, Column]) -> pl.DataFrame:
-    """Data frame as by `frame`, but with plain texts, since most occur in only one row."""
+    """Data frame as by `frame`, but with plain texts, since most texts occur in only one row."""
     table = frame(columns)
     texts = [name for name, kind in table.schema.items() if kind == pl.Enum]
     whole = [name for name in OPTIONAL_COUNTS if name in table.columns]
@@ -55,7 +55,8 @@ def _series(name: str, column: Column) -> pl.Series:
 def frame_of_rows(rows: list[dict[str, Any]]) -> pl.DataFrame:
     """Rows of a summary as a data frame; `{"drops": {"queue": 0}}` becomes `drops_queue`."""
     table = pl.DataFrame([_flat(row) for row in rows], infer_schema_length=None)
-    # A column without any value has no type. All optional values of a summary are floats.
+    # A column without any value has no type. It becomes a column of floats, because all optional
+    # values of a summary are floats.
     return table.with_columns(pl.col(pl.Null).cast(pl.Float64))
 
 

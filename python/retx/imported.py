@@ -14,7 +14,7 @@ from retx.fingerprint import is_installed
 
 
 def own_imports(sources: Mapping[str, bytes]) -> dict[str, str]:
-    """Hash of each module that these files import directly or indirectly, by its path.
+    """Hash of each module, by its path, that these files import directly or indirectly.
 
     Installed modules are left out, and so are modules that are not imported yet.
 

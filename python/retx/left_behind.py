@@ -1,4 +1,4 @@
-"""Temporary files and folders of runs that were killed, found and removed by the next run.
+"""Search for temporary files and folders of killed runs, which the next run removes.
 
 A process that writes a temporary file holds a lock on it, which the system releases when the
 process ends for any reason. A temporary file without a lock is left over from a killed process.

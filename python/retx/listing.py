@@ -19,7 +19,7 @@ def describe() -> dict[str, list[Entry]]:
     """All choices by kind: `tcp` (presets), `congestion_control`, `channel`, `template`, ….
 
     Each entry has `name`, `summary` and `parameters`. Each parameter has `name`, `type`, `required`
-    and `doc`, and `default` and `values` if they apply.
+    and `doc`, and, where they apply, `default` and `values`.
     """
     kinds: dict[str, list[Entry]] = json.loads(_native.describe())
     if find_spec("retx.study"):

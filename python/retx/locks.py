@@ -1,7 +1,7 @@
 """Locks on open files, which the system releases when the process ends for any reason.
 
-On Windows Python has no `fcntl`. There the lock is on a byte beyond the end of any file of retx,
-and directories and files that will be renamed cannot be locked.
+On Windows Python has no `fcntl`. Instead, a byte beyond the end of any file of retx is locked.
+Directories, and files that will be renamed, cannot be locked there.
 """
 
 from __future__ import annotations

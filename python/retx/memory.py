@@ -1,4 +1,4 @@
-"""Detection of exhausted memory, which libraries report in many ways."""
+"""Detection of exhausted memory, which libraries report in many different ways."""
 
 from __future__ import annotations
 
@@ -17,33 +17,35 @@ SENTENCE = (
 """Message of the engine's allocator, without the number of bytes."""
 
 NEEDED_BYTES = {"polars": 448 << 20, "numpy": 128 << 20, "scipy": 320 << 20}
-"""Address space for a library: 390, 80 and 150 MB, measured with one thread of BLAS, and room for
-what threads take later."""
+"""Address space that must be free to import a library. The measured need is 390, 80 and 150 MB,
+with one thread of BLAS; the rest is for memory that threads take later.
+"""
 
 
 class _Room:
-    """Entry of `sys.meta_path` that refuses libraries without room, and finds no modules itself."""
+    """Entry of `sys.meta_path` that refuses libraries for which there is not enough memory."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> None:
-        """Raises `MemoryError` where there is no room."""
+        """Raises `MemoryError` if memory is too short for the library; otherwise finds nothing."""
         if fullname in NEEDED_BYTES and not _has_room(NEEDED_BYTES[fullname]):
             raise MemoryError
 
 
 def guard_imports() -> None:
-    """Ends imports that have no room, where the address space is limited (`ulimit -v`).
+    """Refuses imports for which memory is too short, if the address space is limited (`ulimit -v`).
 
-    OpenBLAS, a part of NumPy and SciPy, ends in an endless loop if it gets no memory for its
-    threads, and answers no signal any more; polars prints lines of its own.
+    OpenBLAS, a part of NumPy and SciPy, enters an endless loop, in which it ignores signals, if it
+    gets no memory for its threads. polars prints messages of its own.
     """
     try:
         import resource
     except ModuleNotFoundError:  # Windows has no such limits
         return
     if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
-        # Memory for a thread of each core, while we have small tables only.
+        # By default OpenBLAS starts a thread for each core, which takes memory; for our small
+        # tables one thread is sufficient.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         sys.meta_path.insert(0, _Room())
 
@@ -51,9 +53,9 @@ def guard_imports() -> None:
 def is_short_of_memory(error: BaseException) -> bool:
     """True if an unexpected error is probably due to exhausted memory.
 
-    If memory is exhausted, libraries cannot be loaded and threads cannot be started. The errors
-    are of many kinds, and some name another reason. The better evidence is whether more memory
-    can be allocated.
+    If memory is exhausted, libraries cannot be loaded and threads cannot be started. The errors are
+    of many kinds, and some of them name another reason. An attempt to allocate more memory is
+    better evidence.
     """
     if isinstance(error, MemoryError):
         return True

@@ -13,10 +13,11 @@ class OwnCode:
     files: Mapping[str, bytes] = field(default_factory=dict)
     """Text of each named file, by its full path."""
     classes: Mapping[str, str | None] = field(default_factory=dict)
-    """Hash of each class that is not defined in a file, by its name; None if it cannot be
-    hashed."""
+    """Hash of each class that is not defined in a file, by the class's name; None if the class
+    cannot be hashed.
+    """
     imported: Mapping[str, str] = field(default_factory=dict)
-    """Hash of each user module that the files import, by its full path."""
+    """Hash of each user module that the files import, by the module's full path."""
 
     @property
     def hashes(self) -> dict[str, str | None]:

@@ -53,7 +53,7 @@ def check_places(
 
 
 def _inputs(scenario: Scenario, overrides: Mapping[str, Any] | None) -> Iterator[tuple[Path, str]]:
-    """The files that are read, each with a description for messages."""
+    """Files that will be read, each with a description for messages."""
     if isinstance(scenario, os.PathLike) or (isinstance(scenario, str) and "\n" not in scenario):
         yield Path(scenario), "the scenario that is read"
         if not Path(scenario).is_file():

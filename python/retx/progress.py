@@ -20,9 +20,9 @@ Progress = bool | Callable[[float], None] | None
 
 TICK_S = 0.1
 DISPLAY_DELAY_S = 1.0
-"""The bar appears after this time."""
+"""Time after which the progress bar appears."""
 GRACE_S = 1.0
-"""Time for cancelled work to end: it takes milliseconds unless user code is running."""
+"""Time given to cancelled work to end. It needs milliseconds, unless user code is running."""
 
 LEAVE_S = 0.05
 """Time after which cancelled work may be abandoned."""
@@ -31,8 +31,8 @@ LEAVE_S = 0.05
 def watched(work: Callable[[Control], T], progress: Progress = None, *, leave: bool = False) -> T:
     """Runs `work(control)` in a separate thread and returns its result.
 
-    After an exception in the main thread, such as Ctrl-C, the work is cancelled, and its end is
-    awaited. User code that does not return is interrupted.
+    After an exception in the main thread, such as Ctrl-C, the work is cancelled, and this function
+    waits until it has ended. User code that does not return is interrupted.
 
     Args:
         work: Function that does the work.
@@ -47,11 +47,12 @@ def watched(work: Callable[[Control], T], progress: Progress = None, *, leave: b
     running.acquire()
     worker = Thread(target=_work, args=(work, control, begun, outcome, running), daemon=True)
     try:
-        # The thread is started within the block, because Ctrl-C may occur before `start` returns.
+        # The thread is started within the `try` block, because Ctrl-C may occur before `start`
+        # returns.
         worker.start()
         with _reporter(progress) as report:
-            # A bare lock: Ctrl-C within the code of a condition or a future may leave their lock
-            # released, and then ends in "RuntimeError: release unlocked lock".
+            # A bare lock is used, because Ctrl-C within the code of a condition or a future may
+            # leave its lock released, which then causes "RuntimeError: release unlocked lock".
             while not running.acquire(timeout=TICK_S):
                 report(control.progress)
     except BaseException:
@@ -74,8 +75,8 @@ def interrupt_user_code(worker: Thread) -> bool:
     interrupted = False
     known = {thread.ident for thread in threading.enumerate()} - {worker.ident}
     for ident, frame in sys._current_frames().items():
-        # Threads of the simulation are unknown to `threading`. A thread inside a function of retx
-        # is in the simulation, not in user code.
+        # Threads of the simulation are unknown to `threading`. If such a thread is inside a
+        # function of retx, it does not run user code.
         ours = Path(__file__).parent in Path(frame.f_code.co_filename).parents
         if ident not in known and not ours:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 NEXT_PREFIX = 0.9995
-"""Fraction of the next prefix above which three digits round up to it: 999.6 k becomes 1 M."""
+"""Fraction of the next prefix from which on a number with three digits rounds up to this prefix:
+999.6 k becomes 1 M.
+"""
 
 
 def rate(bit_s: float | None) -> str:

@@ -2,7 +2,7 @@
 
 All code that removes a folder calls `remove_own`. The caller identifies the paths that belong to
 retx. All other paths, links and special files are kept, as are the folders that contain them.
-Damaged files may still be useful to their owner: `move_aside` keeps them.
+Damaged files may still be useful to their owner, so `move_aside` moves them instead.
 """
 
 from __future__ import annotations

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 KINDS = {"frr": "fast_retransmit"}
-"""Kinds of episodes: the old name, the new one."""
+"""New name of a kind of episode, by the old name."""
 COLUMN = re.compile(r"(?P<before>|episodes_|inferred_)frr(?P<after>_count|_\w+)")
 """Columns whose names contain a kind of episode."""
 SAID = re.compile(r"said(?P<after>|_cause|_(?:frr|fast_retransmit|rto)_\w+)")
 """Columns, and a key of summaries, with the causes that senders inferred."""
 KEYS = {"packets_in_air": "packets_in_transit"}
-"""Columns and keys of links: the old name, the new one."""
+"""New names of columns and keys of links, by the old names."""
 BY_KIND = ("episodes", "inferred")
 """Keys of a summary with an entry for each kind."""
 UNTIL = "0.3"

@@ -109,7 +109,7 @@ class Replications:
         return self._joined("limits")
 
     def confusion(self) -> pl.DataFrame:
-        """Inferred and true causes, with rows for each replication; see `Result.confusion`."""
+        """Inferred and true causes of losses, for each replication; see `Result.confusion`."""
         from retx.analysis.confusion import confusion
 
         return confusion(self.flows)
@@ -131,7 +131,7 @@ class Replications:
 
     @property
     def are_equal(self) -> bool:
-        """True if there are several runs and their flows are equal in spite of different draws."""
+        """True if several runs have equal results of flows in spite of different draws."""
         rows = self.flows.drop("replication").n_unique()
         return len(self) > 1 and rows == len(self._runs[0].summary["flows"])
 

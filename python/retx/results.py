@@ -36,14 +36,14 @@ HOW_TO_RECORD = {
 
 
 class NotRecordedError(LookupError):
-    """Use of a table that the run did not record; the message names the option to record it."""
+    """The run did not record the requested table; the message names the option to record it."""
 
 
 class Result:
     """One run: tables as data frames, a summary, and plots.
 
-    Columns are described in docs/how-to/read-the-results.md. Each table is converted at its first
-    use.
+    Columns are described in docs/how-to/read-the-results.md. Each table is converted to a data
+    frame at its first use.
     """
 
     def __init__(self, raw: _native.RawResult, code: OwnCode | None = None) -> None:
@@ -60,14 +60,14 @@ class Result:
         """Scenario, seed, flows, links, wlans, relays, …: what `retx run --json` prints."""
         summary: dict[str, Any] = json.loads(self._raw.head())
         summary["scenario"] = json.loads(self._raw.scenario_json())
-        # Rows are converted in small groups, so that Ctrl-C is handled also with a million rows.
+        # Rows are converted in small groups, so that Ctrl-C takes effect even with a million rows.
         return summary | {table: list(rows) for table, rows in rows_of_raw(self._raw).items()}
 
     @cached_property
     def outline(self) -> dict[str, Any]:
         """Summary like `summary`, for code that iterates over it only once.
 
-        `flows` and `links` are created lazily during iteration; the scenario is without its lists.
+        `flows` and `links` are created lazily during iteration; the scenario lacks its lists.
         """
         return outline(self._raw)
 
@@ -198,7 +198,7 @@ class Result:
         """Writes summary.json, scenario.toml and a Parquet file per table into a new directory.
 
         Equal runs give equal bytes: the wall-clock time (`engine.wall_s`) is left out. Warns if a
-        user class is not in a file, since the scenario can then not be run elsewhere.
+        user class is not defined in a file, since the scenario then cannot be run elsewhere.
 
         Args:
             directory: Must not exist, or be empty.

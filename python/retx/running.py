@@ -113,7 +113,8 @@ def run(
     with trusting(code=code, files_anywhere=files_anywhere):
         parsed = parsed_scenario(scenario, seed, overrides)
     with ExitStack() as files:
-        # Opened before the run, so that an unwritable directory is reported before the simulation.
+        # The directory is opened before the run, so that an error is reported before the
+        # simulation.
         directory = files.enter_context(new_directory(target, replace=force)) if target else None
         result = run_parsed(
             parsed,
@@ -241,7 +242,8 @@ def parsed_scenario(
         pairs.append(("seed", str(seed)))
     parsed, finder = _parsed(source, pairs)
     if finder.plain:
-        # The result must name the class that ran, whatever is registered later.
+        # The result must name the class that was run, even if another one is registered under the
+        # name later.
         parsed, finder = _parsed(source, pairs + _whole_names(parsed, finder.plain))
     return Parsed(parsed, finder.code)
 
@@ -270,14 +272,16 @@ class CodeFinder:
 
     Args:
         source: The scenario.
-        overrides: Keys and their values as TOML. The user wrote them, not the scenario's author.
+        overrides: Keys and their values as TOML. They come from the user, not from the scenario's
+            author.
     """
 
     def __init__(self, source: Source, overrides: Sequence[tuple[str, str]] = ()) -> None:
         self._source = source
         self._named = {value.strip("\"'") for key, value in overrides if key.endswith(".file")}
         self._finder: Finder | None = None
-        # Other threads, which lack the context of this thread, read the points of a sweep.
+        # The limits are stored, because other threads, which lack the context of this thread, read
+        # the points of a sweep.
         self._trust = current()
 
     def data(self, file: str) -> str:

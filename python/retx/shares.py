@@ -62,7 +62,7 @@ def phrases_of_marks(flow: Mapping[str, Any]) -> dict[str, str]:
 
 
 class NoAccountingError(LookupError):
-    """A result without `limited_by`."""
+    """The result has no `limited_by`."""
 
 
 def flat(limited_by: Mapping[str, Any] | None) -> dict[str, float]:

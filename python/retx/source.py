@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 Scenario = str | os.PathLike[str] | Mapping[str, Any]
 
 LIMIT_BYTES = 16 << 20
-"""Size limit of a scenario: far above any need, it stops the reading of endless files such as
-/dev/zero."""
+"""Size limit of a scenario, far above any need. The limit ends the reading of endless files such as
+/dev/zero.
+"""
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ class Source:
 def read(scenario: Scenario) -> Source:
     """Text of a scenario.
 
-    A mapping is treated as the parsed file; decisions in it may be classes (see `retx.decisions`).
-    A string with a line break is TOML; any other string, and any path object, is the path of a
-    file.
+    A mapping is treated like the contents of a file; decisions in it may be classes (see
+    `retx.decisions`). A string with a line break is TOML; any other string, and any path object, is
+    the path of a file.
 
     Raises:
         OSError: The file cannot be read.
@@ -112,7 +113,9 @@ def _from_file(path: Path) -> Source:
 def override_pairs(
     overrides: Mapping[str, Any] | None, classes: dict[Place, type] | None = None
 ) -> list[tuple[str, str]]:
-    """Overrides in the form of `--set`: keys and TOML values; classes in them are collected.
+    """Overrides in the form of `--set`: keys and TOML values.
+
+    Classes in them are added to `classes`.
 
     Raises:
         ScenarioError: TOML cannot represent the value.

@@ -74,7 +74,7 @@ class StoredResult(Result):
 
     @property
     def warning(self) -> str | None:
-        """None: the original run has shown its warning."""
+        """None, because the original run has shown the warning."""
         return None
 
     @cached_property
@@ -239,7 +239,7 @@ def _parquet(directory: Path, name: str) -> pl.DataFrame:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[Path]:
-    """Rephrases errors about a file that is not Parquet, or is damaged."""
+    """Rephrases errors about a file that is damaged, or is not a Parquet file."""
     from polars.exceptions import PolarsError
 
     try:

@@ -100,7 +100,7 @@ def parking_lot(
     hops: int, *, link: Table | None = None, flow: Table | None = None,
     cross: Cross | None = None, **scenario: object,
 ) -> dict[str, Any]:  # fmt: skip
-    """A flow over `hops` consecutive bottlenecks, and one flow over each of them.
+    """A flow over `hops` consecutive bottlenecks, and one further flow over each of them.
 
     Args:
         hops: Number of bottlenecks, at least 1.
@@ -123,7 +123,7 @@ def satellite(
     *, space: Table | None = None, ground: Table | None = None, flow: Table | None = None,
     cross: Cross | None = None, **scenario: object,
 ) -> dict[str, Any]:  # fmt: skip
-    """A flow from a server through a gateway over a geostationary satellite to a terminal.
+    """A flow from a server to a terminal, through a gateway and over a geostationary satellite.
 
     Args:
         space: Keys for the link from gateway to terminal. Defaults: 2 Mbit/s, 250 ms each way (RFC

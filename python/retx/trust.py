@@ -120,4 +120,4 @@ def read_data(trust: Trust, base: Path, file: str, named_by_user: Collection[str
 
 
 class DataFileError(Exception):
-    """Refusal to read a data file; the error about the scenario gives the reason."""
+    """A data file may not be read; the error about the scenario gives the message as reason."""

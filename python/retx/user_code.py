@@ -18,7 +18,9 @@ from retx._native import CodeRefusedError, UserCodeError
 from retx.fingerprint import fingerprint, is_found
 
 LIMIT_BYTES = 16 << 20
-"""Size limit above that of any module; stops the reading of endless files such as /dev/zero."""
+"""Size limit, above the size of any module. The limit ends the reading of endless files such as
+/dev/zero.
+"""
 
 Place = tuple[str | None, str]
 """Full path of a file (None if there is none), and name of a class."""
@@ -144,7 +146,7 @@ class Finder:
         raise CodeRefusedError("class", f'"{name}" {what} in {path}{_meant(name, defined)}')
 
     def _check_unedited(self, cls: type, path: str) -> None:
-        """Refuses a class that differs from its file, since a result stores the file."""
+        """Refuses a class that differs from its file, because a result stores the file."""
         if cls in self._unedited:
             return
         from retx.edited import edited
@@ -175,7 +177,7 @@ class Finder:
         """The file as a separate module, compiled anew each time, so that no stale code is run."""
         module = ModuleType(f"retx_user_code.{Path(path).stem}")
         module.__file__ = path
-        # Dataclasses and other code look up the module here.
+        # Dataclasses and other code look up the module in `sys.modules`.
         sys.modules[module.__name__] = module
         try:
             exec(compile(self.sources[path], path, "exec", dont_inherit=True), vars(module))
@@ -196,7 +198,8 @@ def constructor(kind: str, cls: type, parameters: str) -> tuple[Callable[[], obj
     """
 
     def make() -> object:
-        # Each instance has separate lists and tables.
+        # The parameters are parsed for each instance, so that instances do not share lists and
+        # tables.
         return cls(**json.loads(parameters))
 
     _try(cls, make)

@@ -23,7 +23,7 @@ else:
     import tomli as tomllib
 
 CHOSEN_BY = ("model", "name", "discipline", "kind")
-"""Keys whose value is the choice of a table, such as a model."""
+"""Keys whose value determines the kind of a table, such as a model."""
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 RANGE = re.compile(
     rf"\s*({NUMBER})\s*\.\.\s*({NUMBER})\s*([A-Za-zµ/%]*)\s*(:log)?\s*(?::(\d+))?\s*"
@@ -41,7 +41,7 @@ class Span:
     unit: str = ""
     log: bool = False
     steps: int | None = None
-    """Number of values; None for all values in between."""
+    """Number of values; None if any value in between may be chosen."""
 
     @property
     def whole(self) -> bool:

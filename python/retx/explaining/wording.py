@@ -217,7 +217,7 @@ def _cure(search: Search, content: Mapping[str, Any]) -> list[str]:
 
 
 def _beyond(row: Mapping[str, Any], best: Mapping[str, Any]) -> str:
-    """Those parts of a combination that the recommended change does not contain."""
+    """Changes of a combination that are not part of the recommended change."""
     return str(row["text"].removeprefix(best["text"]).removeprefix(", and "))
 
 

@@ -1,7 +1,8 @@
 """Conversions between the notations of two-state losses.
 
-netem's `loss gemodel` takes loss probabilities (1 − h, 1 − k), whereas Hasslinger & Hohlfeld and
-the channel `gilbert_elliott` have survival probabilities (h, k), which is easily confused.
+The parameters of netem's `loss gemodel` are loss probabilities (1 − h, 1 − k), whereas those of
+Hasslinger & Hohlfeld and of the channel `gilbert_elliott` are survival probabilities (h, k). The
+two are easily confused.
 """
 
 from __future__ import annotations

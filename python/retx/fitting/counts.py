@@ -7,8 +7,9 @@ m intervals, divided by m − 1, estimates D. The interval follows from (m − 1
 distribution is approximately χ² with m − 1 degrees of freedom. Then r = (1 − L)(1 − ρ), and the
 mean burst is 1/r.
 
-*Limits.* The counts reveal only the sum of all correlations, not their course: a Gilbert chain, a
-chain in time and a slow change of the loss rate have the same effect on the counts.
+*Limits.* The counts reveal only the sum of all correlations, not how they depend on the distance
+between packets. A Gilbert chain, a chain in continuous time and a slow change of the loss rate can
+have the same effect on the counts.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ LEAST = 5
 
 @dataclass(frozen=True)
 class CountFit:
-    """Loss parameters that interval counts determine."""
+    """Loss parameters that follow from counts in intervals."""
 
     content: dict[str, Any]
 
@@ -39,7 +40,7 @@ class CountFit:
 
 
 def fit_counts(counts: Counts) -> CountFit | None:
-    """Fits independent losses and bursts to counts; None if no packet was counted."""
+    """Fits independent losses and a chain with bursts to counts; None if no packet was counted."""
     used = (counts.packets > 0) & ~np.isnan(counts.lost)
     packets, lost = counts.packets[used], counts.lost[used]
     if not len(packets):

@@ -2,10 +2,10 @@
 
 *Equations.* Let d₀ be slightly below the shortest delay. A gamma, lognormal or Weibull distribution
 is fitted to x = d − d₀ by maximum likelihood. The Anderson–Darling statistic A² = −n − Σ (2i −
-1)/n·(ln F(xᵢ) + ln(1 − F(xₙ₊₁₋ᵢ))) emphasises the tails. Its p-value comes from series that are
-drawn from the fitted distribution and fitted again. d₀ is the shortest delay minus (mean −
-shortest)/n, the expected excess of the smallest of n values over the location of an exponential
-distribution.
+1)/n·(ln F(xᵢ) + ln(1 − F(xₙ₊₁₋ᵢ))) emphasises the tails. Its p-value is computed from series that
+are drawn from the fitted distribution and fitted again. d₀ is the shortest delay minus (mean −
+shortest)/n. For an exponential distribution, this difference is the expected distance of the
+smallest of n values from the lower end.
 
 *Reference.* Anderson & Darling 1954; Stute, González Manteiga & Presedo Quindimil 1993 for the
 bootstrap.
@@ -43,7 +43,7 @@ class DelayFit:
 
 
 def fit_delays(delays_s: Numbers) -> DelayFit | None:
-    """Fits distributions to delays; NaN stands for a missing delay. None if all are missing."""
+    """Fits distributions to delays, with NaN for a missing delay; None if all are missing."""
     known = delays_s[~np.isnan(delays_s)]
     if not len(known):
         return None

@@ -51,7 +51,7 @@ class Fit:
         """Scenario as TOML.
 
         Args:
-            replay: Losses and delays as recorded, instead of fitted models.
+            replay: Use losses and delays as recorded, instead of fitted models.
             beside: Name of a file next to the scenario with the table of replayed values, as
                 `table` writes it. Without this file the scenario contains all points.
         """

@@ -21,8 +21,9 @@ class LossFit:
     content: Mapping[str, Any]
     """Models, tests and change points, as `retx fit --json` prints them under `loss`."""
     prefers_time: bool = False
-    """True if a model in continuous time is preferred among models that the data do not
-    distinguish. This is so for probes at a low rate, which show how long a burst lasts.
+    """True if, among models that the data do not distinguish, one in continuous time is preferred.
+    This is the case for probes at a low rate, which show the duration of bursts rather than their
+    length in packets.
     """
 
     @property
@@ -77,7 +78,8 @@ def fit_losses(
         sizes_bytes: IP packet lengths; 1500 by default.
         tested: Names of models to test in addition to the best one.
         laws: Names of the models to compare; all by default.
-        prefers_time: Prefer a model in time among models that the data do not distinguish.
+        prefers_time: Prefer a model in continuous time among models that the data do not
+            distinguish.
         drawn_series: Number of series that a test draws.
 
     Raises:

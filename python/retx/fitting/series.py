@@ -31,7 +31,7 @@ class Counts:
     seconds: Numbers
     packets: Numbers
     lost: Numbers
-    """Number of lost packets; NaN if the input does not contain it."""
+    """Number of lost packets; NaN if the input does not contain this number."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,6 @@ class Series:
     queue_wait_s: float | None = None
     """Longest wait in the queue: longest minus shortest RTT of a transport that fills the link."""
     findings: tuple[str, ...] = ()
-    """Faults and peculiarities of the file, each mentioned once."""
+    """Faults and peculiarities of the file; each kind is mentioned once."""
     unknown: tuple[str, ...] = field(default=())
     """Quantities that an input of this kind cannot reveal."""

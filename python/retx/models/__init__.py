@@ -32,7 +32,7 @@ MODELS = (
     "fairness",
     "queueing",
 )
-"""The modules, in the order of the documentation."""
+"""Modules of the closed forms, in the order of the documentation."""
 
 __all__ = ["MODELS", "calculate", "describe"]
 

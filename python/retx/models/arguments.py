@@ -16,7 +16,7 @@ Given = npt.ArrayLike
 
 
 class ModelError(UsageError):
-    """A closed form is undefined for these arguments; the message has the valid range."""
+    """A closed form is undefined for these arguments; the message states the valid range."""
 
 
 def positive(name: str, value: Given) -> Numbers:

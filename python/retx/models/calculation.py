@@ -57,8 +57,9 @@ def _cardwell(of: Conditions) -> float:
         delayed_ack_s=0,
     )
     handshake = cardwell.handshake_s(of.rtt_s, initial_rto_s=of.initial_rto_s)
-    # A response is complete when the last byte arrives, before its acknowledgment does; a receiver
-    # that opens has its data wait for the last part of the handshake.
+    # A transfer is complete when its last byte arrives, half a round trip before the acknowledgment
+    # of this byte. If the receiver opens the connection, the data also wait for the last part of
+    # the handshake.
     ends = of.rtt_s / 2 if of.receiver_opens else 0.0
     return float(8 * of.transfer_bytes / (handshake + ends + data - of.rtt_s / 2))
 

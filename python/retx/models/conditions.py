@@ -178,7 +178,8 @@ def _burst_loss(channel: Table) -> float:
     if channel["model"] == "gilbert_elliott":
         return float(gilbert_elliott.loss_rate(channel["p"], channel["r"], *survive))
     good, bad = quantity(channel["mean_good"]), quantity(channel["mean_bad"])
-    # Only the share of the bad state matters, so that any chain with this share may be used.
+    # The loss rate depends only on the share of the bad state, so any chain with this share may be
+    # used.
     share = bad / (good + bad)
     return float(gilbert_elliott.loss_rate(share, 1 - share, *survive))
 
@@ -186,7 +187,7 @@ def _burst_loss(channel: Table) -> float:
 def _timeout(tcp: Table, rtt_s: float) -> float:
     least = quantity(tcp["min_rto"])
     if tcp["rto"]["name"] in ("linux", "linux24"):
-        # tcp_rtt_estimator keeps the variation at rto_min or above, and adds it.
+        # Linux (`tcp_rtt_estimator`) adds the variation of the RTT, which is at least rto_min.
         return rtt_s + least
     return max(rtt_s, least)
 

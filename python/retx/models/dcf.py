@@ -100,7 +100,8 @@ def contention(
         if number is not None and not (isinstance(number, Integral) and number >= least):
             raise ModelError(f"{name} is {number!r}: it must be a whole number, {least} or above")
     low, high = np.zeros(n.shape), np.ones(n.shape)
-    # 1 − (1 − τ(p))^(n−1) decreases with p, so that the equation has one solution: bisection.
+    # 1 − (1 − τ(p))^(n−1) decreases with p, so the equation has a single solution, which bisection
+    # finds.
     for _ in range(HALVINGS):
         p = (low + high) / 2
         below = 1 - (1 - _attempting(p, window, stages, attempts)) ** (n - 1) > p

@@ -156,7 +156,7 @@ def moments(p: Given, r: Given, h: Given = 0) -> tuple[Numbers, Numbers, Numbers
 
 
 def from_sojourns(mean_good_s: Given, mean_bad_s: Given, spacing_s: Given) -> Chain:
-    """Per-packet chain for packets at a fixed spacing on a chain in time (`gilbert_elliott_time`).
+    """Per-packet chain of packets at a fixed spacing, for a channel `gilbert_elliott_time`.
 
     Args:
         mean_good_s: Mean time in the good state.

@@ -155,7 +155,7 @@ def _timeout_share(p: Numbers, window: Numbers) -> Numbers:
         three, later, all_of_it = (-np.expm1(n * log) for n in (3, window - 3, window))
         share = three * (1 + (1 - p) ** 3 * later) / all_of_it
     share = np.where(p == 0, 3 / window, share)
-    # With three packets or fewer there are no three duplicate ACKs.
+    # In a window of at most three packets, a loss cannot cause three duplicate ACKs.
     certain: Numbers = np.where((window <= 3) | (share > 1), 1.0, share)[()]
     return certain
 

@@ -22,12 +22,12 @@ def agreement(
 ) -> Figure:
     """Simulated against emulated mean of each condition, with intervals and the diagonal.
 
-    Points that do not agree (the interval of the difference excludes zero) are ringed. The band
+    Points without agreement (the interval of the difference excludes zero) are ringed. The band
     covers deviations of up to 15 %.
 
     Args:
         table: One row per condition, as `Grid.of`.
-        quantity: Names the axes.
+        quantity: Quantity that is named at the axes.
         group: Column that determines the colour and mark of points, if present.
         ax: Axes to draw into, instead of a new figure.
 

@@ -21,7 +21,7 @@ from retx.plots.style import (
 
 MOST_TICKS = 20
 LEAST_DECADE = 0.1
-"""The vertical axis begins at this share or lower."""
+"""Largest share at which the vertical axis may begin."""
 
 
 def bursts(
@@ -43,7 +43,7 @@ def bursts(
         ax: Axes to draw into, instead of a new figure.
 
     Raises:
-        TableError: Nothing was lost by a channel.
+        TableError: No channel lost a packet.
         PlotError: Nothing was sent within the span.
         ModelError: The chain's parameters are no probabilities.
     """

@@ -116,7 +116,7 @@ class Plot:
         shorten: bool = False,
         ax: Ax = None,
     ) -> Figure:
-        """Packets between sender and receiver from `t0` to `t1` seconds.
+        """Packets between sender and receiver in the time from `t0` to `t1` seconds.
 
         By default the time around the first loss. `shorten` compresses long times without packets.
         """

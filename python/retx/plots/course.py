@@ -25,7 +25,8 @@ from retx.shares import PHRASES, per_cent, ranked, shares
 
 LINE_INCHES = 0.2
 BINS = 480
-"""Number of columns of the band; each is divided in proportion to the time under each limit."""
+"""Number of columns of the band. Each column is divided in proportion to the time under each limit.
+"""
 BAND, GAP = 0.12, 0.03
 """Height of the band and of the gap above it, in heights of the window's course."""
 
@@ -138,7 +139,8 @@ def _draw_band(
     found = shares_over_time(limits, edges)
     totals = {key: float(part.sum()) for key, part in found.items()}
     bottom = np.full(BINS, -(BAND + GAP) * top)
-    # The largest share lies at the bottom of the band, where its edge varies least.
+    # The limit with the largest share is drawn at the bottom of the band, where its lower edge does
+    # not vary.
     for key, _ in ranked(totals):
         colour, hatch = look(key)
         above = bottom + found[key] * BAND * top

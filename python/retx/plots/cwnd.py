@@ -29,8 +29,9 @@ FAR = 4
 """The receive window of a capture is drawn up to this multiple of the largest flight size."""
 KIND_LABEL = {"fast_retransmit": "fast retransmit", "rto": "timeout"}
 KIND_HEIGHT = {"fast_retransmit": 1.02, "rto": 1.07}
-"""Height of the marks, as a fraction of the panel height; timeouts are higher: they are rarer and
-must not be covered."""
+"""Height of the marks, as a fraction of the panel height. Marks of timeouts are higher, because
+timeouts are rarer and must not be covered.
+"""
 
 
 def cwnd(
@@ -115,7 +116,7 @@ def draw_window(
 
 
 def _after_timeouts(episodes: pl.DataFrame | None) -> pl.DataFrame:
-    """Window after each timeout; samples contain it only once an acknowledgment arrives."""
+    """Window after each timeout; samples show it only after the next acknowledgment."""
     columns = pl.Schema({"time_s": pl.Float64, "cwnd_bytes": pl.Int64})
     if episodes is None or "cwnd_after_bytes" not in episodes.columns:
         return pl.DataFrame(schema=columns)

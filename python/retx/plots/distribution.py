@@ -26,8 +26,8 @@ def distribution_function(
 
     Args:
         table: Any table: flows of replications, a sweep's tidy frame, segments, samples.
-        quantity: Column of numbers; missing values are left out, except the times of flows that
-            had not ended: a curve then stays below 1.
+        quantity: Column of numbers. Missing values are left out, except the times of flows that had
+            not ended; with those, a curve stays below 1.
         by: Column that defines a family of curves.
         ax: Axes to draw into, instead of a new figure.
 

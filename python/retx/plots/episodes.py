@@ -21,7 +21,7 @@ from retx.plots.style import (
 MOST_STRIPS = 40
 STRIP_INCHES, AROUND_INCHES = 0.36, 1.1
 LEAST_SHARE = 0.002
-"""Minimum drawn length, as a share of the axis: anything shorter would not be visible."""
+"""Minimum drawn length of a bar, as a share of the axis; a shorter bar would not be visible."""
 
 
 def episodes(

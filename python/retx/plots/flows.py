@@ -17,10 +17,10 @@ class PlotError(UsageError):
 
 
 def chosen_flows(table: pl.DataFrame, flow: str | None) -> list[str]:
-    """The named flow, or all flows if they are few enough for a panel each.
+    """The named flow, or all flows, if there are few enough for a panel each.
 
     Raises:
-        PlotError: The flow is unknown, or there is none, or there are too many.
+        PlotError: The flow is unknown, there is no flow, or there are too many.
     """
     names = [str(name) for name in table["flow"].unique(maintain_order=True)]
     if not names:

@@ -26,8 +26,8 @@ def goodput(
 ) -> Figure:
     """Goodput over time: data received in order, according to the acknowledgments.
 
-    Data beyond a gap count when the gap is filled, and may raise the mean of an interval above the
-    rate of the link.
+    Data beyond a gap count only when the gap is filled, which may raise the mean of an interval
+    above the rate of the link.
 
     Args:
         samples: The `samples` table.

@@ -15,7 +15,7 @@ from retx.varied import CHOSEN_BY
 TABLES = {"link": "LinkTable", "flow": "FlowTable", "wlan": "WlanTable"}
 """Schema definitions that describe the keys of a section."""
 KINDS = {"app": "application", "arq": "repair", "fec": "repair"}
-"""Keys whose choices have another name in `retx list`."""
+"""Keys whose choices are listed under another name by `retx list`."""
 SHORT = {
     "case": "case", "name": "flow", "seed": "seed", "tcp": "TCP", "app": "application",
     "retry_limit": "retry limit", "start": "start", "count": "number of flows", "queue": "queue",
@@ -77,7 +77,7 @@ def _meaning(
     else:
         texts = [text for name, text in _properties(section).items() if name == last and text]
     found = {_clause(text) for text in texts}
-    # If the name has different meanings in several models, the label is the name itself.
+    # If models differ in the meaning of the name, the label is the name itself.
     return found.pop() if len(found) == 1 else (_words(" ".join([*inner[-1:], last])), "")
 
 
@@ -130,7 +130,7 @@ def _clause(text: str) -> tuple[str, str]:
     clause = clause.replace("`", "")
     unit = UNIT.search(clause)
     clause = EACH.sub("", UNIT.sub("", clause))
-    # RTT stays RTT.
+    # Abbreviations such as RTT keep their capital letters.
     small = (
         clause[:1].lower() + clause[1:] if clause[1:2].islower() or clause[1:2] == " " else clause
     )

@@ -42,7 +42,7 @@ def ladder(
     shorten: bool = False,
     ax: Ax = None,
 ) -> Figure:
-    """Every packet sent from `t0` to `t1` seconds: data to the right, acknowledgments to the left.
+    """Every packet sent between `t0` and `t1`: data to the right, acknowledgments to the left.
 
     Args:
         segments: The `segments` table.

@@ -6,7 +6,7 @@ from retx.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY
 
 MOST_NAMED = 6
 LEAST_NAMED = 0.001
-"""Smallest share of a limit that is in a legend, and the maximum number of limits there."""
+"""Minimum share of a limit that appears in a legend, and maximum number of limits in a legend."""
 
 LOOKS: dict[str, tuple[str, str]] = {
     "handshake": (SKY, "...."),
@@ -22,7 +22,7 @@ LOOKS: dict[str, tuple[str, str]] = {
     "nagle": (BLUE, "////"),
     "delayed_ack": (BLUE, ""),
 }
-"""Colour and hatch of a key, or of its cause."""
+"""Colour and hatch by key of `limited_by`, or by cause."""
 KIND_HATCH = {"window": "", "recovery": "////", "timeout": "xxxx"}
 
 

@@ -50,8 +50,8 @@ def metric(
 ) -> Figure:
     """Means over replications, with confidence intervals.
 
-    A numeric parameter that spans a decade gets a logarithmic axis, with zero at its left end if it
-    occurs; names are equidistant.
+    A numeric parameter that spans a decade gets a logarithmic axis, with zero at its left end if
+    zero occurs; names are equidistant.
 
     Args:
         table: One row per point and replication, as a sweep's tidy frame.
@@ -87,8 +87,8 @@ def metric(
         least, top = axes.get_ylim()
         highest = HEADROOM * top
         for number, (name, form) in enumerate((models or {}).items()):
-            # The data determine the height of the axes; closed forms may leave them, also towards
-            # infinity.
+            # The data determine the vertical range. The curve of a closed form may leave this
+            # range, for example towards infinity.
             top = max(top, min(1.04 * _model(axes, places, form, scale, number, name), highest))
         places.frame(axes, label_of(x, labels))
         axes.set_ylabel(label)

@@ -55,8 +55,8 @@ def paired(
     with styled():
         figure, axes = one_panel(HEIGHT_INCHES, ax)
         axes.axhline(0, color=GREY, lw=1.0)
-        # Dots are in the order of the replications, so that a replication is at the same position
-        # for each value.
+        # Dots are in the order of the replications, so that a replication has the same offset at
+        # each value.
         order = shown["replication"].to_numpy().astype(float)
         beside = SPREAD * (2 * (order - order.min()) / max(np.ptp(order), 1) - 1)
         axes.plot(

@@ -19,7 +19,7 @@ from retx.plots.style import MAP, Ax, Figure, label_decades, one_panel, styled
 from retx.plots.ticks import LINE_LABEL
 
 MOST_NUMBERED = 120
-"""Maximum number of cells for which values are written into the cells."""
+"""Maximum number of cells with which values are written into the cells."""
 LEVELS = 10
 HEIGHT_INCHES = 4.2
 LUMINANCE, BRIGHT = (0.299, 0.587, 0.114), 0.6
@@ -124,12 +124,12 @@ def contour(
 
 
 def _label_lines(axes: Any, lines: Any, areas: Any) -> None:  # noqa: ANN401
-    """Writes its value onto each line that has enough space."""
+    """Writes the value of each line onto the line, if there is enough space."""
     _add_middles(axes, lines)
     behind = areas.cmap(areas.norm(lines.levels))
     bright = behind[:, :3] @ LUMINANCE > BRIGHT
-    # Gaps in the lines would not move when the width of the figure changes; an outline of the text
-    # in the background colour does.
+    # The text gets an outline in the background colour instead of a gap in the line, because a gap
+    # would not move when the width of the figure changes.
     texts = axes.clabel(
         lines,
         fontsize=7,

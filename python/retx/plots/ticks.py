@@ -33,7 +33,7 @@ def _is_axes(artist: Any) -> bool:  # noqa: ANN401
 
 
 def _on_lines(axes: Any, renderer: Any) -> bool:  # noqa: ANN401
-    """Hides values of lines that leave the axes or overlap another; true if any was hidden."""
+    """Hides values of lines that lie outside the axes or overlap others; true if any was hidden."""
     frame = axes.get_window_extent(renderer)
     shown: list[Any] = []
     hidden = False

@@ -36,7 +36,7 @@ class Objective:
     maximise: bool
 
     def check(self, flows: Sequence[str]) -> None:
-        """Refuses an objective that no trial can have a value of.
+        """Refuses an objective that has no value in any trial.
 
         Args:
             flows: Names of all possible flows.

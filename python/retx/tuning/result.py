@@ -44,7 +44,7 @@ class Tuning:
 
     @property
     def units(self) -> dict[str, str]:
-        """Units of the varied keys, such as `ms` for a column in milliseconds; empty if none."""
+        """Units of the varied keys, such as `ms` for a column in milliseconds; "" if none."""
         return {key: getattr(values, "unit", "") for key, values in self._space.items()}
 
     @cached_property

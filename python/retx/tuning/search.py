@@ -149,7 +149,7 @@ def _search(
         study.tell(stale.number, state=TrialState.FAIL)
     while (done := len(judged(study))) < trials:
         # Each trial has a separate sampler, so that its draws depend only on the earlier trials,
-        # not on the number of processes that made them.
+        # not on the number of processes that have made these trials.
         study.sampler = optuna.samplers.TPESampler(
             seed=seed + done, n_startup_trials=STARTUP_TRIALS
         )

@@ -40,7 +40,8 @@ def locked(path: Path | None) -> Iterator[None]:
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a directory: name a file", str(path))
     lock = path.with_name(f"{path.name}.lock")
-    # A tuning that was killed leaves its lock; the owner of an empty file is unknown.
+    # A killed tuning leaves its lock file behind. The owner of an empty file is unknown, so such a
+    # file is used as the lock, but not removed.
     before = lock.read_bytes() if lock.exists() else None
     if before not in {None, b"", LOCK_CONTENT}:
         raise UsageError(f"{lock}: is in the way, and retx did not write it: name another file")

@@ -13,15 +13,19 @@ if TYPE_CHECKING:
     from retx.fitting.captures.capture import CaptureFit
 
 PAUSED = 0.05
-"""Minimum part of the flow's life that pauses must take to count."""
+"""Minimum fraction of the flow's life that pauses must take together. Shorter pauses are ignored.
+"""
 LEAST_BURSTS = 3
 SHAPES = (2.1, 5.0)
-"""Range of exponents of a Pareto distribution. Below it, the variance would be infinite."""
+"""Range of exponents of a Pareto distribution. With smaller exponents the variance would be
+infinite.
+"""
 SLOW_READER, CLOSED = 0.5, 0.5
-"""Part of the life from which the receiver's window shows a slow reader, if the median window is at
-most this part of the largest."""
+"""A slow reader is assumed if the receiver's window limits the flow for at least the first fraction
+of its life, and the median window is at most the second fraction of the largest one.
+"""
 EQUAL = 0.1
-"""Maximum coefficient of variation of values that count as equal."""
+"""Maximum coefficient of variation with which values count as equal."""
 
 
 def has_pauses(fit: CaptureFit) -> bool:
@@ -83,7 +87,7 @@ def lines(fit: CaptureFit) -> Iterator[str]:
 
 
 def law(values: Sequence[float]) -> float | dict[str, Any]:
-    """A single value, or the more likely of an exponential and a Pareto distribution."""
+    """A constant value, or the more likely one of an exponential and a Pareto distribution."""
     mean = sum(values) / len(values)
     deviation = math.sqrt(sum((it - mean) ** 2 for it in values) / len(values))
     if deviation <= EQUAL * mean:

@@ -57,7 +57,8 @@ class CaptureFit:
         # Packets that a queue drops never reach the channel.
         reaches = ~(np.nan_to_num(lost) * by_queue > LOST)
         by_channel = (lost * (1.0 - by_queue))[reaches]
-        # The remaining losses are uncertain losses of the queue, so the channel has none.
+        # If no loss of the channel is more likely than not, the remaining probabilities belong to
+        # uncertain losses of the queue, so the channel has no losses.
         if not (np.nan_to_num(by_channel) > LOST).any():
             return None
         times = np.array(copies["times_s"])[reaches]
@@ -83,8 +84,8 @@ class CaptureFit:
         """Scenario as TOML.
 
         Args:
-            replay: Drop the same segments as the channel in the capture, instead of using a fitted
-                model.
+            replay: Drop the segments that the channel dropped in the capture, instead of using a
+                fitted model.
         """
         from retx.fitting.captures.scenario import written
 
@@ -109,7 +110,7 @@ def fit_capture(
     Args:
         capture: The file.
         other: A second capture of the same flow, from its other end.
-        flow: Number of the flow, from 1; by default the flow with most bytes.
+        flow: Number of the flow, from 1; by default the flow with the most bytes.
 
     Raises:
         OSError: The file cannot be read.

@@ -1,7 +1,7 @@
 """Comparison of a fit with its capture by simulation.
 
 Each simulation draws the fitted values from their intervals, is captured at the same point as the
-original, and is measured by the same code, so that both have the same measurement errors.
+original, and is measured by the same code, so that both have the same kind of measurement errors.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ from retx.fitting.scenario import time_text
 SIMULATIONS = 30
 CONFIDENCE = 0.95
 Z = 1.96
-"""Half of a 95 % interval, in standard deviations."""
+"""Half the width of a 95 % interval, in standard deviations."""
 AT = {"receiver": "bottleneck@receiver"}
-"""Place of the simulation's capture, by that of the original capture; by default the sender."""
+"""Capture point of the simulation, by the place of the original capture; for other places, the
+sender.
+"""
 AT_SENDER = "access@sender"
 
 
@@ -45,7 +47,9 @@ class Figure:
     captured: float
     simulated: Sequence[float]
     left_out: float = 0.0
-    """Part of the value that the scenario does not model. It extends the interval upwards."""
+    """Part of the captured value that the scenario does not model. The interval is extended upwards
+    by this part.
+    """
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -78,7 +82,7 @@ class Check:
 
     figures: Sequence[Figure]
     reasons: Sequence[str]
-    """Reasons why figures lie outside."""
+    """Reasons why figures lie outside their intervals."""
     simulations: int
 
     @property
@@ -207,7 +211,7 @@ QUANTILES = ("RTT, 5 %", "RTT, median", "RTT, 95 %")
 
 def _figures(fit: CaptureFit, simulated: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     own = fit.path["figures"]
-    # The delay beyond the queue may be too small for a separate channel.
+    # The delay that the queue does not explain may be too small for a channel of its own.
     has_trace = any(channel["model"] == "trace" for channel in channels(fit))
     delays = sorted(fit.path["beyond_queue"]["delays_s"])
     left_out = delays[len(delays) * 19 // 20] if delays and not has_trace else 0.0

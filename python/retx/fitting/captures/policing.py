@@ -2,15 +2,15 @@
 
 *What it does.* A policer drops a packet when its token bucket is empty, and delays none. Seen from
 one end, its losses look like those of a queue or a channel. But a scenario with a queue or a
-channel predicts a higher goodput than a policer permits.
+channel instead of the policer predicts too high a goodput.
 
 *Equations.* The number of tokens x grows at rate r up to the bucket size B, and each packet that
-passed takes tokens for its size s. Given the captured fates, a policer predicts a loss if x < s.
-The pair of r and B with the highest F₁ = 2·hits/(predicted + lost) on a grid is chosen. Tokens are
-taken when packets leave the bottleneck. *Limits.* A drop-tail queue also acts like a bucket, which
-is filled at the rate of its link, or at the rate that other flows leave. A policer is therefore
-assumed only if r is clearly below the link's rate, and packets wait much less than 8B/r, the time
-in which such a queue would drain.
+passed takes tokens for its size s. Given the captured fates, a policer predicts a loss if x < s. Of
+all pairs of r and B on a grid, the one with the highest F₁ = 2·hits/(predicted + lost) is chosen.
+Tokens are taken when packets leave the bottleneck. *Limits.* A drop-tail queue also acts like a
+bucket, which is filled at the rate of its link, or at the part of this rate that other flows leave.
+A policer is therefore assumed only if r is clearly below the link's rate, and packets wait much
+less than 8B/r, the time in which such a queue would drain.
 """
 
 from __future__ import annotations
@@ -28,13 +28,15 @@ LEAST_LOST = 10
 LOST = 0.5
 """Minimum probability with which a segment counts as lost."""
 LEAST_SCORE = 0.7
-"""Minimum F₁ with which a policer explains the losses. Random losses of a TCP flow reach less than
-half."""
+"""Minimum F₁ with which a policer counts as the explanation. With random losses, a TCP flow reaches
+less than half.
+"""
 BELOW_LINK = 0.8
 """The policer's rate must be below this fraction of the link's rate."""
 MOST_WAIT = 0.3
-"""Maximum wait of the median packet of a policed flow, as a fraction of 8B/r. With a queue instead,
-CUBIC would fill most of it."""
+"""Maximum wait of the median packet of a policed flow, as a fraction of 8B/r. If there were a queue
+instead, CUBIC would fill most of it.
+"""
 RATES, BUCKETS = 60, 14
 MOST_COPIES = 40_000
 
@@ -131,7 +133,8 @@ def _scored(
         if lost:
             hits += is_empty
         else:
-            # A packet that passed had enough tokens, even if the model's bucket has fewer.
+            # There were enough tokens for a packet that passed, even if the model's bucket has
+            # fewer.
             tokens = np.maximum(tokens - length, 0.0)
     lost = int(np.count_nonzero(is_lost))
     at = int(np.argmax(2 * hits / (predicted + lost)))

@@ -22,7 +22,9 @@ PLACES = {
 LEAST_DURATION_S, TIMES_LIFE = 60.0, 10.0
 ASSUMED_DELAY_S = 0.020
 ROOM = 2.0
-"""Ratio of the assumed size of a queue to its longest measured length, if it was never full."""
+"""Ratio of the assumed limit of a queue to its longest measured length, for a queue that was never
+full.
+"""
 LEAST_OVERTAKEN = 3
 LEAST_BEYOND, LEAST_BEYOND_S = 0.02, 0.0005
 """Delay beyond the queue is left out if it is smaller than this, relative to the round trip and in
@@ -92,7 +94,7 @@ def bracketed(estimate: Mapping[str, Any], shown: Any) -> str:  # noqa: ANN401
 
 
 def sure(text: str) -> Iterator[str]:
-    """A sentence as comment lines."""
+    """Sentence as comment lines."""
     yield from comment(text)
 
 
@@ -316,7 +318,7 @@ def _tcp(fit: CaptureFit) -> Iterator[str]:
 
 
 def preset(fit: CaptureFit) -> tuple[str, str]:
-    """Preset that resembles the sender, and the reason."""
+    """Preset that resembles the sender, and the reason for this choice."""
     ends, flow = fit.path["endpoints"], fit.flow
     kinds = {it["kind"] for it in flow["retransmissions"]}
     timer = f"; timeouts fit {flow['timer']}" if flow["timeouts"] else ""
@@ -369,7 +371,7 @@ def _bound(ends: Mapping[str, Any], flow: Mapping[str, Any]) -> Iterator[str]:
 
 
 def beyond(path: Mapping[str, Any], life_s: float) -> Iterator[tuple[float, float]]:
-    """Delay beyond the queue over time: the median of each of many intervals; empty if small."""
+    """Delay not explained by the queue: medians of successive intervals; empty if it is small."""
     import numpy as np
 
     found = path["beyond_queue"]

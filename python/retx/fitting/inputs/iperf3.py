@@ -1,7 +1,7 @@
 """Reports of iperf3 (`--json`): UDP with losses per interval, TCP with retransmissions and RTTs.
 
-With UDP only the receiver counts the losses of each interval. Use its report, or that of the client
-with `--get-server-output`. Intervals that iperf3 omits (`-O`) are left out.
+With UDP, only the receiver counts the losses of each interval, so its report is needed, or that of
+a client with `--get-server-output`. Intervals that iperf3 omits (`-O`) are left out.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _udp(report: dict[str, Any], name: str) -> Series:
 
 
 def _is_sender(report: dict[str, Any]) -> bool:
-    """True for a sender's report, whose intervals count transmitted packets but no losses."""
+    """True for a sender's report: its intervals count transmitted packets, but no losses."""
     rows = _intervals(report)
     total = report.get("end", {}).get("sum", {}).get("lost_packets", 0)
     return total > 0 and all(it.get("lost_packets", 0) == 0 for it in rows)
@@ -121,7 +121,8 @@ def _tcp(report: dict[str, Any], name: str) -> Series:
     shortest, longest = _rtts(report)
     wait_s = None
     if shortest is not None:
-        # The shortest RTT may occur between the ends of intervals, at which `rtt` is read.
+        # iperf3 reads `rtt` only at the ends of intervals, and the shortest RTT may occur in
+        # between.
         smallest = np.append(smallest, shortest)
         wait_s = None if longest is None else max(longest - shortest, 0.0)
     return Series(

@@ -1,10 +1,10 @@
 """Logs of ping: Linux (iputils), BSD and macOS, BusyBox, Windows.
 
 Replies are recognised in every language, since all contain `icmp_seq=` or `TTL=`. Lines about a
-request that are not understood are counted, and the fate of the request is unknown. If the log has
+request that are not understood are counted, and the fate of this request is unknown. If the log has
 time stamps (`ping -D`), a request was sent at the reply's stamp minus its RTT. Without stamps,
-requests are one second or `interval_s` apart. A request without a reply is lost; the last one may
-still be in flight. 16-bit sequence numbers wrap.
+requests are one second or `interval_s` apart. A request without a reply counts as lost, except the
+last one, which may still be in flight. 16-bit sequence numbers wrap.
 """
 
 from __future__ import annotations
@@ -30,18 +30,19 @@ SENT = re.compile(r"(\d+) packets transmitted")
 WINDOWS_HEAD = re.compile(r"(?:Pinging|Ping wird ausgef|ping sur|Haciendo ping)")
 NOT_YET, TIMED_OUT = "no answer yet", "Request timeout for icmp_seq"
 WINDOWS_LOST = re.compile(
-    # Accented letters depend on the console's code page, which is unknown, so any character
-    # matches.
+    # The encoding of accented letters depends on the console's code page, which is unknown, so any
+    # character matches.
     r"(?:Request timed out|Zeit.berschreitung|D.lai d.attente|Tiempo de espera agotado"
     r"|Richiesta scaduta|Esgotado o tempo limite|General failure|Allgemeiner Fehler"
     r"|[Dd]estination (?:host|net|port) unreachable|nicht erreichbar)"
 )
 UNREACHABLE = re.compile(r"(?:Destination .* Unreachable|Time to live exceeded|Packet filtered)")
-# Windows prints one sentence for each request without a reply; headings end with a colon.
+# For each request without a reply, Windows prints one sentence. Headings are excluded because they
+# end with a colon.
 SENTENCE = re.compile(r"^\S.*[.。]\s*$")
 WRAP = 1 << 16
 WINDOWS_BYTES = 32
-"""Size of the data of Windows' requests by default."""
+"""Default size of the data in Windows' requests."""
 IPV4_BYTES, IPV6_BYTES, ICMP_BYTES = 20, 40, 8
 
 UNKNOWN = (
@@ -131,8 +132,8 @@ def _read_lines(log: _Log, text: str) -> None:
             log.not_understood.setdefault(number, line.strip())
             log.last = max(log.last, number)
         else:
-            # A line about a request without size and RTT is not a reply: it reports an error, or no
-            # reply yet.
+            # A line about a request that has no size and no RTT is not a reply: it reports an
+            # error, or that no reply has arrived yet.
             log.reported_lost.add(number)
             log.last = max(log.last, number)
 
@@ -163,7 +164,7 @@ def _read_windows(log: _Log, text: str) -> None:
             waited_s = 1.0
         elif WINDOWS_LOST.search(line):
             log.reported_lost.add(number)
-            # Windows waits 4 s for a reply, and a second more.
+            # Windows waits 4 s for a reply, and sends the next request a second later.
             waited_s = 5.0
         elif reply or SENTENCE.search(line):
             log.not_understood[number] = line.strip()
@@ -195,8 +196,8 @@ def _is_ipv6(line: str) -> bool:
 
 def _series(log: _Log, name: str, interval_s: float, *, spaced: bool) -> Series:
     first = min([*log.rtts, *log.reported_lost, *log.not_understood])
-    # Numbers begin at 0 (BSD, BusyBox) or 1 (iputils), so requests before the first reply are
-    # added.
+    # Sequence numbers begin at 0 (BSD, BusyBox) or 1 (iputils), so any requests before the first
+    # reply are added.
     first = min(first, 1) if first <= 1 else (1 if log.sent and log.sent >= log.last else first)
     last = max(log.last, first + log.sent - 1 if log.sent else log.last)
     numbers = np.arange(first, last + 1)

@@ -2,8 +2,8 @@
 
 `time_s` is required, and so is `lost` or `delay_s`. `lost` is 0, 1 or a probability; it is empty if
 unknown. Names of other tools are accepted: `time`, `loss`, `delay`, `rtt_s`, `rtt_ms`, `delay_ms`,
-`size`. With an RTT instead of a delay, losses may have occurred in either direction. Tables of the
-channel `trace`, with `rate_bit_s`, are also accepted.
+`size`. If the table contains RTTs instead of delays, losses may have occurred in either direction.
+Tables of the channel `trace`, with `rate_bit_s`, are also accepted.
 """
 
 from __future__ import annotations
