@@ -234,8 +234,10 @@ impl Wlan {
 
     /// True if station `to` can receive frames of station `from`.
     pub fn joins(&self, from: usize, to: usize) -> bool {
-        let bond = |geometry: &Geometry| geometry.bond(from, to).is(wlan::reach::Bond::RECEIVES);
-        from != to && self.config.geometry.as_ref().is_none_or(bond)
+        let effect = |geometry: &Geometry| {
+            geometry.effect(from, to).is(wlan::reach::StationEffect::RECEIVES)
+        };
+        from != to && self.config.geometry.as_ref().is_none_or(effect)
     }
 }
 

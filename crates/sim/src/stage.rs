@@ -166,7 +166,7 @@ impl Snapshot {
     pub fn inside(&self) -> u64 {
         match self {
             Self::Wlan(cell) => {
-                cell.stations.iter().map(|it| it.queued + it.in_service + it.late).sum()
+                cell.stations.iter().map(|it| it.queued + it.in_service + it.delayed).sum()
             }
             Self::Relay(relay) => relay.held,
         }

@@ -47,7 +47,7 @@ fn station(name: &str, (start, end): (&Statistics, &Statistics), span: f64) -> S
         queue_max_packets: end.queue_max,
         packets_queued: end.queued,
         packets_in_service: end.in_service,
-        packets_late: end.late,
+        packets_late: end.delayed,
     }
 }
 
@@ -88,7 +88,7 @@ fn counts(of: &Counters, span: f64) -> WlanCounts {
         rts_sent: of.rts_sent,
         rts_failed: of.rts_failed,
         attempts_mean: of.attempts.mean(),
-        attempts_max: of.attempts.most,
+        attempts_max: of.attempts.max_frames,
         airtime_share: on_air(of.airtime.total()),
         airtime: AirtimeSummary {
             data: on_air(of.airtime.data),

@@ -9,7 +9,7 @@
 //! true` each frame arrives after its own delay, as in Linux' netem, and frames may overtake each
 //! other.
 
-use super::law::Amounts;
+use super::law::DelayParameters;
 use super::{Channel, Fate, Frame, LawKind, Model, checked};
 use retx_units::{Duration, Law, Stream, Time};
 use schemars::JsonSchema;
@@ -54,7 +54,7 @@ impl Config {
 
     fn law(&self) -> Result<Law, String> {
         let Self { law, delay, min, max, shape, .. } = *self;
-        Amounts { law, delay, min, max, shape }.law()
+        DelayParameters { law, delay, min, max, shape }.law()
     }
 }
 

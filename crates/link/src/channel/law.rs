@@ -20,7 +20,7 @@ pub enum LawKind {
 
 /// Parameters of all distributions; `None` for those not given.
 #[derive(Debug, Clone, Copy)]
-pub struct Amounts {
+pub struct DelayParameters {
     /// Distribution to which the parameters belong.
     pub law: LawKind,
     /// Delay, or its mean.
@@ -33,7 +33,7 @@ pub struct Amounts {
     pub shape: Option<f64>,
 }
 
-impl Amounts {
+impl DelayParameters {
     /// Distribution in seconds.
     ///
     /// # Errors

@@ -9,7 +9,7 @@
 //! *Order.* Later frames wait for a delayed frame, as in a MAC that retransmits a frame until it is
 //! acknowledged. With `reorder = true` they overtake it.
 
-use super::law::Amounts;
+use super::law::DelayParameters;
 use super::{Channel, DELIVER, Fate, Frame, LawKind, Model, checked};
 use retx_units::{Duration, Law, Probability, Stream, Time, choice};
 use schemars::JsonSchema;
@@ -56,7 +56,7 @@ fn exponential() -> LawKind {
 
 impl Config {
     fn check(&self) -> Result<(), String> {
-        self.amounts().law()?;
+        self.parameters().law()?;
         match (self.share, self.shares.as_slice(), self.every) {
             (None, [], _) => Err("needs share, or shares and every".into()),
             (Some(_), [_, ..], _) => {
@@ -71,9 +71,9 @@ impl Config {
         }
     }
 
-    const fn amounts(&self) -> Amounts {
+    const fn parameters(&self) -> DelayParameters {
         let Self { law, delay, min, max, shape, .. } = *self;
-        Amounts { law, delay, min, max, shape }
+        DelayParameters { law, delay, min, max, shape }
     }
 }
 
@@ -85,7 +85,7 @@ impl Model for Config {
         State {
             shares: shares.into_iter().map(Probability::value).collect(),
             every: self.every.map_or(u64::MAX, Duration::as_nanos),
-            law: self.amounts().law().unwrap_or_else(|error| panic!("unchecked: {error}")),
+            law: self.parameters().law().unwrap_or_else(|error| panic!("unchecked: {error}")),
             reorder: self.reorder,
         }
     }

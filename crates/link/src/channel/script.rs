@@ -19,13 +19,13 @@ pub struct Config {
     /// next copy of a segment that carries the byte is lost. Name a byte k times to lose k copies.
     pub drop_seq: Vec<u64>,
     /// Cause under which the losses are counted.
-    pub r#as: As,
+    pub r#as: ScriptedCause,
 }
 
 /// Cause under which a scripted loss is counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum As {
+pub enum ScriptedCause {
     /// Error of the medium.
     #[default]
     Wireless,
@@ -53,7 +53,7 @@ impl State {
             drop,
             drop_seq: config.drop_seq.clone(),
             count: 0,
-            reason: Reason::Script { as_congestion: config.r#as == As::Congestion },
+            reason: Reason::Script { as_congestion: config.r#as == ScriptedCause::Congestion },
         }
     }
 

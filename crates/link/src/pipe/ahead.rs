@@ -18,25 +18,25 @@
 //! instant of reading counts as arrived.
 
 use super::statistics::Statistics;
-use super::{Config, Packet, Parcel, Pipe, later, later_by};
+use super::{Config, Packet, Pipe, PlainPacket, later, later_by};
 use crate::channel::Model;
 use crate::queue;
 use retx_units::{Duration, Time};
 use std::collections::BTreeMap;
 
 /// Flag in `relation`: the pipe gets its packets from a source, whose number is in the other bits.
-const FED: u32 = 1 << 30;
+const HAS_SOURCE: u32 = 1 << 30;
 
 /// Flag in `relation`: the pipe passes its packets to a sink, whose number is in the other bits.
-const FEEDS: u32 = 1 << 31;
+const HAS_SINK: u32 = 1 << 31;
 
 /// Value of `relation` for a pipe that does not follow a pipe and has no source or sink.
-pub(super) const NEITHER: u32 = u32::MAX;
+pub(super) const NO_RELATION: u32 = u32::MAX;
 
 /// Outcome of entering a leader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub enum Crossing {
+pub enum LeaderEntry {
     /// The packet arrives at the far end at this time. It is in no pipe yet: the caller must call
     /// [`Pipe::put`] or [`Pipe::traverse_ahead`] next.
     Arrives(Time),
@@ -63,13 +63,13 @@ impl Pipe {
     ///
     /// # Panics
     /// If this pipe is not plain.
-    pub fn follow(&mut self, leader: u32) {
+    pub fn set_leader(&mut self, leader: u32) {
         assert!(self.is_plain(), "only plain pipes are passed ahead of time");
         self.relation = leader;
     }
 
-    /// Marks this pipe as a leader: from now on packets enter by [`Self::cross`].
-    pub const fn lead(&mut self) {
+    /// Marks this pipe as a leader: from now on packets enter by [`Self::enter_leader`].
+    pub const fn make_leader(&mut self) {
         self.leads = true;
     }
 
@@ -82,7 +82,7 @@ impl Pipe {
     /// True if this pipe follows another.
     #[inline]
     pub const fn follows(&self) -> bool {
-        self.relation < FED
+        self.relation < HAS_SOURCE
     }
 
     /// Index of the pipe that this one follows.
@@ -91,13 +91,16 @@ impl Pipe {
     }
 
     /// Marks this plain pipe, which must not follow another, as passing its packets to the engine's
-    /// sink `number`: from now on packets enter by [`Self::cross_plain`].
+    /// sink `number`: from now on packets enter by [`Self::enter_plain`].
     ///
     /// # Panics
     /// If this pipe is not plain.
-    pub fn feed(&mut self, number: u32) {
-        assert!(self.is_plain() && number < FED, "only plain pipes are passed ahead of time");
-        self.relation = FEEDS | number;
+    pub fn attach_sink(&mut self, number: u32) {
+        assert!(
+            self.is_plain() && number < HAS_SOURCE,
+            "only plain pipes are passed ahead of time"
+        );
+        self.relation = HAS_SINK | number;
     }
 
     /// Marks this pipe, which must not follow another, as getting its packets from the engine's
@@ -106,49 +109,57 @@ impl Pipe {
     /// # Panics
     /// If this pipe follows another.
     pub fn attach_source(&mut self, number: u32) {
-        assert!(self.relation == NEITHER && number < FED, "fed by that alone");
-        self.relation = FED | number;
+        assert!(self.relation == NO_RELATION && number < HAS_SOURCE, "the source is the only one");
+        self.relation = HAS_SOURCE | number;
     }
 
     /// Number of the source from which this pipe gets its packets, if any.
     #[inline(always)]
-    pub const fn fed_by(&self) -> Option<u32> {
-        if self.relation & (FEEDS | FED) == FED { Some(self.relation ^ FED) } else { None }
+    pub const fn source(&self) -> Option<u32> {
+        if self.relation & (HAS_SINK | HAS_SOURCE) == HAS_SOURCE {
+            Some(self.relation ^ HAS_SOURCE)
+        } else {
+            None
+        }
     }
 
     /// Number of the sink to which this pipe passes its packets, if any.
     #[inline(always)]
-    pub const fn feeds(&self) -> Option<u32> {
-        if self.relation & (FEEDS | FED) == FEEDS { Some(self.relation ^ FEEDS) } else { None }
+    pub const fn sink(&self) -> Option<u32> {
+        if self.relation & (HAS_SINK | HAS_SOURCE) == HAS_SINK {
+            Some(self.relation ^ HAS_SINK)
+        } else {
+            None
+        }
     }
 
     /// Enters a packet of `bytes` into a plain leader.
     #[inline(always)]
-    pub fn cross_plain(&mut self, now: Time, bytes: u32) -> Crossing {
+    pub fn enter_plain(&mut self, now: Time, bytes: u32) -> LeaderEntry {
         let end = self.admit(now, bytes);
-        end.map_or(Crossing::QueueFull, |end| Crossing::Arrives(later(end, self.delay)))
+        end.map_or(LeaderEntry::QueueFull, |end| LeaderEntry::Arrives(later(end, self.delay)))
     }
 
     /// Enters a packet into a leader.
     #[inline(never)]
-    pub fn cross(&mut self, now: Time, packet: &Packet) -> Crossing {
+    pub fn enter_leader(&mut self, now: Time, packet: &Packet) -> LeaderEntry {
         if self.is_plain() {
-            return self.cross_plain(now, packet.frame.bytes);
+            return self.enter_plain(now, packet.frame.bytes);
         }
-        let Some(end) = self.admit(now, packet.frame.bytes) else { return Crossing::QueueFull };
+        let Some(end) = self.admit(now, packet.frame.bytes) else { return LeaderEntry::QueueFull };
         self.apply_changes(end);
         match self.fate(end, &packet.frame) {
             Ok(journey) => {
-                self.rare().exceptions.bursts.survived();
+                self.rare_mut().exceptions.bursts.survived();
                 let own = later(end, later_by(self.delay, journey.extra));
                 // Frames arrive in order even if their delays differ: a frame does not arrive
                 // before the previous one.
-                Crossing::Arrives(self.delay_line.line_up(own))
+                LeaderEntry::Arrives(self.delay_line.in_order_arrival(own))
             }
             Err(reason) => {
-                self.rare().exceptions.bursts.lost();
+                self.rare_mut().exceptions.bursts.lost();
                 self.delay_line.lose(end, packet.id, reason);
-                Crossing::Lost
+                LeaderEntry::Lost
             }
         }
     }
@@ -191,25 +202,25 @@ impl Pipe {
 
     /// Appends a packet that has passed this pipe ahead of time and arrives at `arrival`.
     #[inline(always)]
-    pub fn append(&mut self, arrival: Time, parcel: Parcel) {
-        self.delay_line.append(arrival, parcel);
+    pub fn append(&mut self, arrival: Time, plain: PlainPacket) {
+        self.delay_line.append(arrival, plain);
     }
 
     /// Records that the engine takes over a packet that has passed this pipe ahead of time. The
-    /// engine delivers the packet when it arrives, and reports it as [`Kept`] until then.
+    /// engine delivers the packet when it arrives, and reports it as [`HeldPacket`] until then.
     #[inline(always)]
     pub const fn hand_over(&mut self) {
         self.counts.delivered += 1;
     }
 
-    /// Appends a packet that arrives at `arrival`, after [`Self::cross`] or
+    /// Appends a packet that arrives at `arrival`, after [`Self::enter_leader`] or
     /// [`Self::traverse_ahead`].
     #[inline(always)]
-    pub fn put(&mut self, arrival: Time, parcel: Parcel) {
+    pub fn put(&mut self, arrival: Time, plain: PlainPacket) {
         if self.is_plain() {
-            self.delay_line.append(arrival, parcel);
+            self.delay_line.append(arrival, plain);
         } else {
-            let _ = self.delay_line.send(arrival, parcel.id);
+            let _ = self.delay_line.send(arrival, plain.id);
         }
     }
 
@@ -231,7 +242,7 @@ impl Pipe {
             };
             // From the arrival at the far end back to the start of the transmission.
             let end = before(*time, self.delay);
-            let start = before(end, self.transmitter.takes(*bytes));
+            let start = before(end, self.transmitter.transmission_time(*bytes));
             busy += end.since(now.max(start));
             *time = self.transmitter.arrival_before(start);
         }
@@ -243,7 +254,7 @@ impl Pipe {
 
 /// Packet that the engine holds instead of a pipe ([`Pipe::hand_over`]).
 #[derive(Debug, Clone, Copy)]
-pub struct Kept {
+pub struct HeldPacket {
     /// Index of the pipe at whose far end the packet arrives.
     pub pipe: u32,
     /// Arrival time.
@@ -282,16 +293,16 @@ impl Share {
 }
 
 /// Statistics of all pipes at `now`, corrected for packets that have passed pipes ahead of time.
-/// `kept` are the packets that the engine holds; `bytes` returns the length of a packet by its id.
+/// `held` are the packets that the engine holds; `bytes` returns the length of a packet by its id.
 pub fn statistics(
     pipes: &[Pipe],
     now: Time,
-    kept: impl Iterator<Item = Kept>,
+    held: impl Iterator<Item = HeldPacket>,
     bytes: impl Fn(u32) -> u32,
 ) -> impl Iterator<Item = Statistics> {
-    let shares = shares(pipes, now, kept, bytes);
+    let shares = shares(pipes, now, held, bytes);
     pipes.iter().zip(shares).map(move |(pipe, share)| {
-        let mut all = share.add_to(pipe.counted(now));
+        let mut all = share.add_to(pipe.uncorrected_statistics(now));
         if pipe.decides_at_arrival() {
             // A pipe that determines fates at arrival puts every packet into its delay line at
             // once, even if the packet still waits in the queue.
@@ -305,14 +316,14 @@ pub fn statistics(
 fn shares(
     pipes: &[Pipe],
     now: Time,
-    kept: impl Iterator<Item = Kept>,
+    held: impl Iterator<Item = HeldPacket>,
     bytes: impl Fn(u32) -> u32,
 ) -> Vec<Share> {
     let mut shares = vec![Share::default(); pipes.len()];
     // For each pipe, the pending arrivals at its far end of packets that are already counted in
     // later pipes or held by the engine.
     let mut further: BTreeMap<usize, Vec<(Time, u32)>> = BTreeMap::new();
-    for Kept { pipe, arrival, bytes } in kept {
+    for HeldPacket { pipe, arrival, bytes } in held {
         let share = &mut shares[pipe as usize];
         share.not_yet_delivered += 1;
         share.still_here += 1;

@@ -4,7 +4,7 @@
 
 use super::line::Event;
 use super::{Departure, Entry, Packet, Pipe};
-use crate::queue::{Exit, Waiting};
+use crate::queue::{QueueAction, Waiting};
 use retx_units::Time;
 
 impl Pipe {
@@ -18,11 +18,11 @@ impl Pipe {
 
     /// Handles the arrival of a packet at a pipe with `line` or `repairs`.
     #[cold]
-    pub(super) fn join(&mut self, now: Time, packet: &Packet) -> Entry {
+    pub(super) fn enqueue(&mut self, now: Time, packet: &Packet) -> Entry {
         if self.repairs.is_some() {
-            self.join_repairs(now, packet)
+            self.enqueue_repaired(now, packet)
         } else {
-            self.join_line(now, packet)
+            self.enqueue_unrepaired(now, packet)
         }
     }
 
@@ -37,12 +37,12 @@ impl Pipe {
     }
 
     /// Enqueues a packet.
-    fn join_line(&mut self, now: Time, packet: &Packet) -> Entry {
+    fn enqueue_unrepaired(&mut self, now: Time, packet: &Packet) -> Entry {
         self.begin_transmissions(now);
         let Some(line) = &mut self.line else { unreachable!("only with a line") };
         let Packet { id, frame, ecn_capable } = *packet;
         if !line.enqueue(&Waiting { id, frame, ecn_capable, to: 0, since: now }) {
-            self.drop_for_lack_of_room();
+            self.count_queue_drop();
             return Entry::QueueFull;
         }
         self.begin_transmissions(now);
@@ -61,7 +61,7 @@ impl Pipe {
             // No further transmission starts until the copy has its id, because ids must be
             // allocated in the order of transmission.
             if self.go(end, &Packet { id, frame, ecn_capable }) == Entry::AcceptedTwice
-                && let Some(twin) = self.rare().copy.take()
+                && let Some(twin) = self.rare_mut().copy.take()
             {
                 line.copied(start, id, twin);
             }
@@ -80,16 +80,16 @@ impl Pipe {
                 return None;
             }
             match line.pop_event() {
-                Some((at, Event::Exit(Exit::Dropped(id)))) => {
-                    self.drop_for_lack_of_room();
+                Some((at, Event::Action(QueueAction::Dropped(id)))) => {
+                    self.count_queue_drop();
                     return Some(Departure::Dropped { id, at });
                 }
-                Some((_, Event::Exit(Exit::Marked(id)))) => {
-                    self.rare().exceptions.marked += 1;
+                Some((_, Event::Action(QueueAction::Marked(id)))) => {
+                    self.rare_mut().exceptions.marked += 1;
                     return Some(Departure::Marked { id });
                 }
                 Some((_, Event::Copied { id, twin })) => {
-                    self.rare().copy = Some(twin);
+                    self.rare_mut().copy = Some(twin);
                     return Some(Departure::Copied { id });
                 }
                 None => self.begin_transmissions(due),

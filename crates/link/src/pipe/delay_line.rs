@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// Id and length of a packet, which is all that a plain pipe needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Parcel {
+pub struct PlainPacket {
     /// The caller's id of the packet.
     pub id: u32,
     /// Length of the IP packet, bytes; 0 if unknown.
@@ -22,7 +22,7 @@ pub(super) struct DelayLine {
     /// Departure time of the first packet.
     next: Time,
     /// Packets that arrive at the far end.
-    delivered: Ring<(Time, Parcel)>,
+    delivered: Ring<(Time, PlainPacket)>,
     impairments: Option<Box<Impairments>>,
 }
 
@@ -81,7 +81,7 @@ impl DelayLine {
     /// Arrival of an in-order packet that would arrive at `arrival` if there were no packet before
     /// it.
     #[inline]
-    pub fn line_up(&mut self, arrival: Time) -> Time {
+    pub fn in_order_arrival(&mut self, arrival: Time) -> Time {
         let impairments = self.impairments();
         impairments.line = impairments.line.max(arrival);
         impairments.line
@@ -90,13 +90,13 @@ impl DelayLine {
     /// Appends a packet that arrives no earlier than all others, which is always the case with a
     /// constant delay.
     #[inline]
-    pub fn append(&mut self, arrival: Time, parcel: Parcel) {
+    pub fn append(&mut self, arrival: Time, plain: PlainPacket) {
         self.next = self.next.min(arrival);
-        self.delivered.push_back((arrival, parcel));
+        self.delivered.push_back((arrival, plain));
     }
 
     /// Adds an out-of-order packet that arrives at `arrival`.
-    pub fn stray(&mut self, arrival: Time, id: u32) {
+    pub fn insert_out_of_order(&mut self, arrival: Time, id: u32) {
         self.put(arrival, id);
     }
 
@@ -114,14 +114,14 @@ impl DelayLine {
         self.next = self.next.min(arrival);
         let impairments = self.impairments.get_or_insert_default();
         // Only plain pipes, which use `append`, need the length.
-        let parcel = Parcel { id, bytes: 0 };
+        let plain = PlainPacket { id, bytes: 0 };
         if arrival >= impairments.last {
             impairments.last = arrival;
-            self.delivered.push_back((arrival, parcel));
+            self.delivered.push_back((arrival, plain));
         } else {
             // The packet goes behind those with an equal arrival, so ties keep the order of
             // transmission.
-            self.delivered.insert_before((arrival, parcel), |(time, _)| *time > arrival);
+            self.delivered.insert_before((arrival, plain), |(time, _)| *time > arrival);
         }
     }
 
@@ -136,7 +136,7 @@ impl DelayLine {
             let own = later(arrival, held.behind);
             if held.packets == 0 && held.at > own {
                 // This was the last packet to overtake it, so the held packet arrives after it.
-                self.delivered.remove(|(at, parcel)| (*at, parcel.id) == (held.at, held.id));
+                self.delivered.remove(|(at, plain)| (*at, plain.id) == (held.at, held.id));
                 self.put(own, held.id);
             }
             held.packets > 0
@@ -161,7 +161,7 @@ impl DelayLine {
 
     /// Prefetches the slot for the next packet to be appended.
     #[inline]
-    pub fn prefetch_place(&self) {
+    pub fn prefetch_back(&self) {
         self.delivered.prefetch(self.delivered.len() as u32);
     }
 
@@ -180,13 +180,13 @@ impl DelayLine {
     /// Removes and returns the first packet if it has arrived by `now`; valid only if
     /// [`Self::has_exceptions`] is false.
     #[inline]
-    pub fn pop_in_line(&mut self, now: Time) -> Option<Parcel> {
+    pub fn pop_plain(&mut self, now: Time) -> Option<PlainPacket> {
         if self.next > now || self.next == Time::NEVER {
             return None;
         }
-        let (_, parcel) = self.delivered.pop_front()?;
+        let (_, plain) = self.delivered.pop_front()?;
         self.next = self.delivered.front().map_or(Time::NEVER, |(time, _)| *time);
-        Some(parcel)
+        Some(plain)
     }
 
     /// Removes and returns the first packet if it has left by `now`.
@@ -206,7 +206,7 @@ impl DelayLine {
             let (at, id, reason) = impairments.lost.pop_front()?;
             Departure::Lost { id, at, reason }
         } else {
-            let (_, Parcel { id, .. }) = self.delivered.pop_front()?;
+            let (_, PlainPacket { id, .. }) = self.delivered.pop_front()?;
             // If a held packet leaves at its latest arrival, it is not held any more.
             self.impairments().held.retain(|held| held.id != id);
             Departure::Delivered { id }
@@ -217,7 +217,7 @@ impl DelayLine {
 
     /// Arrival times and ids of the packets in the line that will not be lost.
     pub fn arriving(&self) -> impl Iterator<Item = (Time, u32)> {
-        self.delivered.iter().map(|(time, parcel)| (*time, parcel.id))
+        self.delivered.iter().map(|(time, plain)| (*time, plain.id))
     }
 
     /// Number of packets in the pipe, including those waiting for the transmitter.
@@ -273,7 +273,7 @@ mod tests {
                         delay_line.lose(Time::from_nanos(end), id, Reason::Channel);
                         new = Plain { time: end, delivered: false, ..new };
                     }
-                    1 => delay_line.stray(time, id),
+                    1 => delay_line.insert_out_of_order(time, id),
                     2 => {
                         new.packets = 1 + arrival as u32 % 3;
                         delay_line.hold(time, id, (new.packets, Duration::from_nanos(new.behind)));

@@ -11,7 +11,7 @@ pub(super) struct DelayAndOrder {
     /// Delay in addition to the propagation delay.
     pub extra: Duration,
     /// True if the frame arrives out of order.
-    stray: bool,
+    out_of_order: bool,
     /// Number of frames that overtake this one, and the longest time to wait for them; `None` if it
     /// is not held back.
     held: Option<(u32, Duration)>,
@@ -24,7 +24,7 @@ impl Pipe {
     /// usually `None`.
     #[inline(never)]
     pub(super) fn loss(&mut self, end: Time, frame: &Frame) -> Option<Reason> {
-        let Rare { channels, exceptions, .. } = self.rare();
+        let Rare { channels, exceptions, .. } = self.rare_mut();
         for (model, stream) in channels {
             if let Fate::Lose(reason) = model.fate(end, frame, stream) {
                 exceptions.bursts.lost();
@@ -41,12 +41,12 @@ impl Pipe {
         let journey = match self.fate(end, &packet.frame) {
             Ok(journey) => journey,
             Err(reason) => {
-                self.rare().exceptions.bursts.lost();
+                self.rare_mut().exceptions.bursts.lost();
                 self.delay_line.lose(end, packet.id, reason);
                 return Entry::Accepted;
             }
         };
-        self.rare().exceptions.bursts.survived();
+        self.rare_mut().exceptions.bursts.survived();
         let own = later(end, later_by(self.delay, journey.extra));
         let arrival = match journey {
             DelayAndOrder { held: Some((packets, at_most)), .. } => {
@@ -54,8 +54,8 @@ impl Pipe {
                 self.delay_line.hold(latest, packet.id, (packets, Duration::ZERO));
                 latest
             }
-            DelayAndOrder { stray: true, .. } => {
-                self.delay_line.stray(own, packet.id);
+            DelayAndOrder { out_of_order: true, .. } => {
+                self.delay_line.insert_out_of_order(own, packet.id);
                 own
             }
             _ => self.delay_line.send(own, packet.id),
@@ -63,7 +63,7 @@ impl Pipe {
         let Some(after) = journey.copy else { return Entry::Accepted };
         // The copy of a held frame is held, too, and arrives `after` later than the frame.
         let held = journey.held.map(|(packets, _)| (packets, after));
-        self.rare().copy = Some(Duplicate { arrival: later(arrival, after), held });
+        self.rare_mut().copy = Some(Duplicate { arrival: later(arrival, after), held });
         Entry::AcceptedTwice
     }
 
@@ -79,7 +79,7 @@ impl Pipe {
                 }
                 Fate::Stray { extra_delay } => {
                     journey.extra = later_by(journey.extra, extra_delay);
-                    journey.stray = true;
+                    journey.out_of_order = true;
                 }
                 Fate::HoldBack { packets, at_most } => {
                     let (most, longest) = journey.held.unwrap_or_default();

@@ -5,7 +5,7 @@
 //! the next arrival that the transmitter has become idle, but with the time at which it did.
 
 use super::rare::Duplicate;
-use crate::queue::{Exit, Exits, Queue, State, Waiting};
+use crate::queue::{Queue, QueueAction, QueueActions, State, Waiting};
 use retx_units::{History, Time};
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Event {
     /// The discipline has dropped or marked a packet.
-    Exit(Exit),
+    Action(QueueAction),
     /// A transmission has begun, and the channel makes a copy of the packet.
     Copied { id: u32, twin: Duplicate },
 }
@@ -22,7 +22,7 @@ pub(super) enum Event {
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     queue: State,
-    exits: Exits,
+    actions: QueueActions,
     /// Events that the caller has not fetched yet, in order of time.
     events: VecDeque<(Time, Event)>,
     /// Number of dropped packets among `events`.
@@ -43,7 +43,7 @@ impl Line {
     pub fn new(queue: State) -> Self {
         Self {
             queue,
-            exits: Exits::default(),
+            actions: QueueActions::default(),
             events: VecDeque::new(),
             dropped: 0,
             unnamed: false,
@@ -58,7 +58,7 @@ impl Line {
     /// Enqueues a packet; true if it is accepted.
     pub fn enqueue(&mut self, packet: &Waiting) -> bool {
         let before = self.advance_to(packet.since);
-        let admitted = self.queue.enqueue(packet.since, packet, &mut self.exits);
+        let admitted = self.queue.enqueue(packet.since, packet, &mut self.actions);
         self.note(packet.since, before);
         admitted
     }
@@ -73,7 +73,7 @@ impl Line {
             return None;
         }
         let before = self.advance_to(at);
-        let packet = self.queue.dequeue(at, &mut self.exits);
+        let packet = self.queue.dequeue(at, &mut self.actions);
         self.note(at, before);
         // Disciplines such as CoDel must know when the queue becomes empty, so they are also asked
         // for a packet at the end of the last transmission.
@@ -96,7 +96,7 @@ impl Line {
     /// Removes and returns the next event and its time.
     pub fn pop_event(&mut self) -> Option<(Time, Event)> {
         let event = self.events.pop_front()?;
-        self.dropped -= u64::from(matches!(event, (_, Event::Exit(Exit::Dropped(_)))));
+        self.dropped -= u64::from(matches!(event, (_, Event::Action(QueueAction::Dropped(_)))));
         // The caller allocates the id of the copy as soon as it gets this event.
         self.unnamed &= !matches!(event, (_, Event::Copied { .. }));
         Some(event)
@@ -106,9 +106,9 @@ impl Line {
     fn note(&mut self, at: Time, before: u64) {
         let waiting = self.waiting();
         self.history.iter_mut().for_each(|history| history.change(at, before, waiting));
-        while let Some(exit) = self.exits.pop() {
-            self.dropped += u64::from(matches!(exit, Exit::Dropped(_)));
-            self.events.push_back((at, Event::Exit(exit)));
+        while let Some(action) = self.actions.pop() {
+            self.dropped += u64::from(matches!(action, QueueAction::Dropped(_)));
+            self.events.push_back((at, Event::Action(action)));
         }
     }
 

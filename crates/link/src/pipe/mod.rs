@@ -35,7 +35,7 @@ mod rare;
 pub mod repair;
 mod statistics;
 mod transmitter;
-mod turn;
+mod waiting_packet;
 
 use crate::channel::{self, Frame, Model, Reason};
 use crate::queue::{self, droptail};
@@ -45,7 +45,7 @@ use crate::stage::{later, later_by};
 pub use changes::Change;
 use changes::Changes;
 use delay_line::DelayLine;
-pub use delay_line::Parcel;
+pub use delay_line::PlainPacket;
 use line::Line;
 use rare::Rare;
 use repair::Repairs;
@@ -183,7 +183,7 @@ impl Pipe {
             leads: false,
             awaits: false,
             has_waited: false,
-            relation: ahead::NEITHER,
+            relation: ahead::NO_RELATION,
             by_event: Time::ZERO,
             line,
             transmitter: Transmitter::new(config.rate, rates, config.overhead, room.limits()),
@@ -199,16 +199,16 @@ impl Pipe {
 
     /// Handles the arrival of a packet at the near end.
     pub fn handle_packet(&mut self, now: Time, packet: &Packet) -> Entry {
-        let parcel = Parcel { id: packet.id, bytes: packet.frame.bytes };
+        let plain = PlainPacket { id: packet.id, bytes: packet.frame.bytes };
         if self.is_plain() {
-            return self.handle_plain(now, parcel);
+            return self.handle_plain(now, plain);
         }
         if self.loses() {
-            return self.handle_losing(now, parcel, &packet.frame);
+            return self.handle_losing(now, plain, &packet.frame);
         }
         if !self.decides_at_arrival() {
             self.counts.packets_in += 1;
-            return self.join(now, packet);
+            return self.enqueue(now, packet);
         }
         match self.admit(now, packet.frame.bytes) {
             Some(end) => self.go(end, packet),
@@ -243,25 +243,25 @@ impl Pipe {
 
     /// Transmission time of a packet of `bytes`; 0 if the rate is not constant.
     pub fn transmission_time(&self, bytes: u32) -> Duration {
-        self.transmitter.takes(bytes)
+        self.transmitter.transmission_time(bytes)
     }
 
     /// Handles a packet that arrives at a plain pipe, the most common kind.
     #[inline(always)]
-    pub fn handle_plain(&mut self, now: Time, parcel: Parcel) -> Entry {
-        let Some(end) = self.admit(now, parcel.bytes) else { return Entry::QueueFull };
-        self.delay_line.append(later(end, self.delay), parcel);
+    pub fn handle_plain(&mut self, now: Time, plain: PlainPacket) -> Entry {
+        let Some(end) = self.admit(now, plain.bytes) else { return Entry::QueueFull };
+        self.delay_line.append(later(end, self.delay), plain);
         Entry::Accepted
     }
 
     /// Handles a packet that arrives at a pipe without followers whose channel may lose it
     /// ([`Self::loses`]).
     #[inline(always)]
-    pub fn handle_losing(&mut self, now: Time, parcel: Parcel, frame: &Frame) -> Entry {
-        let Some(end) = self.admit(now, parcel.bytes) else { return Entry::QueueFull };
+    pub fn handle_losing(&mut self, now: Time, plain: PlainPacket, frame: &Frame) -> Entry {
+        let Some(end) = self.admit(now, plain.bytes) else { return Entry::QueueFull };
         match self.loss(end, frame) {
-            None => self.delay_line.append(later(end, self.delay), parcel),
-            Some(reason) => self.delay_line.lose(end, parcel.id, reason),
+            None => self.delay_line.append(later(end, self.delay), plain),
+            Some(reason) => self.delay_line.lose(end, plain.id, reason),
         }
         Entry::Accepted
     }
@@ -271,9 +271,9 @@ impl Pipe {
     #[inline(always)]
     fn admit(&mut self, now: Time, bytes: u32) -> Option<Time> {
         self.counts.packets_in += 1;
-        let end = self.transmitter.take(now, bytes, &mut self.has_waited);
+        let end = self.transmitter.admit(now, bytes, &mut self.has_waited);
         if end.is_none() {
-            self.drop_for_lack_of_room();
+            self.count_queue_drop();
         }
         end
     }
@@ -310,7 +310,7 @@ impl Pipe {
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Departure> {
         match self.poll_plain(now) {
-            Some(Parcel { id, .. }) => Some(Departure::Delivered { id }),
+            Some(PlainPacket { id, .. }) => Some(Departure::Delivered { id }),
             None => self.poll_exceptions(now),
         }
     }
@@ -318,13 +318,13 @@ impl Pipe {
     /// Fast variant of [`Self::poll_transmit`], for a pipe in which no packet is lost or held back;
     /// otherwise `None`.
     #[inline]
-    pub fn poll_plain(&mut self, now: Time) -> Option<Parcel> {
+    pub fn poll_plain(&mut self, now: Time) -> Option<PlainPacket> {
         if !self.is_plain() && (!self.decides_at_arrival() || self.delay_line.has_exceptions()) {
             return None;
         }
-        let parcel = self.delay_line.pop_in_line(now)?;
+        let plain = self.delay_line.pop_plain(now)?;
         self.counts.delivered += 1;
-        Some(parcel)
+        Some(plain)
     }
 
     #[inline(never)]
@@ -337,7 +337,7 @@ impl Pipe {
         let departure = self.delay_line.pop(now)?;
         match departure {
             Departure::Lost { reason, .. } => {
-                let drops = &mut self.rare().exceptions.drops;
+                let drops = &mut self.rare_mut().exceptions.drops;
                 match reason {
                     // A policer is modelled as a channel, so both are counted together; tables
                     // state the reason of each drop.
@@ -358,7 +358,7 @@ impl Pipe {
         // Packets that have passed this pipe ahead of time, but arrive after the reset, count for
         // the new maximum.
         if !future.is_empty() || self.rare.is_some() {
-            self.rare().future_queues = future;
+            self.rare_mut().future_queues = future;
         }
         self.line.iter_mut().for_each(|line| line.restart_maximum());
         self.repairs.iter_mut().for_each(|repairs| repairs.restart_maximum());

@@ -20,11 +20,11 @@ impl Pipe {
     /// Prefetches the slot in which the next packet will be stored: in the queue if the pipe has a
     /// sink, otherwise in the delay line.
     #[inline]
-    pub fn prefetch_place(&self) {
-        if self.feeds().is_some() {
-            self.transmitter.prefetch_place();
+    pub fn prefetch_back(&self) {
+        if self.sink().is_some() {
+            self.transmitter.prefetch_back();
         } else {
-            self.delay_line.prefetch_place();
+            self.delay_line.prefetch_back();
         }
     }
 }

@@ -43,19 +43,19 @@ impl Pipe {
     /// # Panics
     /// If no copy is pending.
     pub fn add_copy(&mut self, id: u32) {
-        let rare = self.rare();
+        let rare = self.rare_mut();
         let Duplicate { arrival, held } = rare.copy.take().expect("a copy was announced");
         rare.exceptions.copies += 1;
         match held {
             // The copy of a held frame must not arrive before the frame itself, so it waits until
             // the same packets have overtaken it.
             Some(held) => self.delay_line.hold(arrival, id, held),
-            None => self.delay_line.stray(arrival, id),
+            None => self.delay_line.insert_out_of_order(arrival, id),
         }
     }
 
     #[inline]
-    pub(super) fn rare(&mut self) -> &mut Rare {
+    pub(super) fn rare_mut(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
     }
 
@@ -65,14 +65,14 @@ impl Pipe {
     }
 
     /// Largest queue length among those in `future_queues` whose arrival time is `now` or earlier.
-    pub(super) fn longest_known(&self, now: Time) -> u64 {
+    pub(super) fn max_queue_until(&self, now: Time) -> u64 {
         let known = self.rare.iter().flat_map(|rare| &rare.future_queues);
         known.filter(|(at, _)| *at <= now).map(|(_, packets)| *packets).max().unwrap_or(0)
     }
 
     /// Counts a packet dropped because the queue is full.
     #[cold]
-    pub(super) fn drop_for_lack_of_room(&mut self) {
-        self.rare().exceptions.drops.queue += 1;
+    pub(super) fn count_queue_drop(&mut self) {
+        self.rare_mut().exceptions.drops.queue += 1;
     }
 }

@@ -138,7 +138,7 @@ impl Pipe {
     /// Statistics at `now`, including waiting and busy time up to then. If packets pass pipes ahead
     /// of time, [`super::ahead::statistics`] must be used instead.
     pub fn statistics(&self, now: Time) -> Statistics {
-        let mut all = self.counted(now);
+        let mut all = self.uncorrected_statistics(now);
         if self.decides_at_arrival() {
             assert!(all.queued <= all.in_transit, "who waits has not left");
             // Packets are put into the delay line when they arrive, although some of them still
@@ -150,7 +150,7 @@ impl Pipe {
 
     /// Statistics without corrections. In a pipe that determines fates at arrival, waiting packets
     /// count as in transit; in a follower, packets count before they have reached it.
-    pub(super) fn counted(&self, now: Time) -> Statistics {
+    pub(super) fn uncorrected_statistics(&self, now: Time) -> Statistics {
         if let Some(repairs) = &self.repairs {
             return self.statistics_with_repairs(now, repairs);
         }
@@ -169,12 +169,12 @@ impl Pipe {
             // The busy time of a follower is corrected by `ahead::statistics`, which knows when
             // each packet arrives.
             busy: if self.follows() {
-                self.transmitter.busy_in_all()
+                self.transmitter.total_transmission_time()
             } else {
                 self.transmitter.busy(now)
             },
             queue_max: line.map_or_else(
-                || self.transmitter.queue_max().max(self.longest_known(now)),
+                || self.transmitter.queue_max().max(self.max_queue_until(now)),
                 |line| line.longest(),
             ),
             frames_repeated: 0,

@@ -3,7 +3,7 @@
 mod observed;
 
 use super::later;
-use super::turn::Turn;
+use super::waiting_packet::WaitingPacket;
 use crate::queue::{Occupancy, droptail};
 use crate::rates::{Job, Rates, Service};
 use crate::ring::Ring;
@@ -21,7 +21,7 @@ pub(super) struct Transmitter {
     /// Transmission time of the most recent packet size, cached to avoid a division.
     known: Known,
     /// Packets whose transmission has not begun; those that have begun are removed only later.
-    waiting: Ring<Turn>,
+    waiting: Ring<WaitingPacket>,
     /// Sum of all waiting times, including the parts that lie in the future.
     waited: Nanoseconds,
     room: droptail::Limits,
@@ -112,7 +112,7 @@ impl Transmitter {
 
     /// Prefetches the slot that the next packet to wait will take.
     #[inline]
-    pub fn prefetch_place(&self) {
+    pub fn prefetch_back(&self) {
         self.waiting.prefetch(self.waiting.len() as u32);
     }
 
@@ -124,7 +124,7 @@ impl Transmitter {
     /// Admits a packet at `now`; returns the end of its transmission, or `None` if the queue is
     /// full. `has_waited` is true if any packet has waited since the transmitter was last idle.
     #[inline(always)]
-    pub fn take(&mut self, now: Time, bytes: u32, has_waited: &mut bool) -> Option<Time> {
+    pub fn admit(&mut self, now: Time, bytes: u32, has_waited: &mut bool) -> Option<Time> {
         let Some(duration) = self.duration_of(bytes) else {
             return self.take_at_varying_rate(now, bytes);
         };
@@ -148,7 +148,7 @@ impl Transmitter {
     }
 
     /// Limits of the queue.
-    pub const fn room(&self) -> droptail::Limits {
+    pub const fn limits(&self) -> droptail::Limits {
         self.room
     }
 
@@ -186,7 +186,7 @@ impl Transmitter {
         self.kept.as_mut().map_or(&mut self.queue_max, |kept| &mut kept.queue_max)
     }
 
-    /// [`Self::take`] for a rate that is not constant.
+    /// [`Self::admit`] for a rate that is not constant.
     #[inline(never)]
     fn take_at_varying_rate(&mut self, now: Time, bytes: u32) -> Option<Time> {
         let waits = self.busy_until > now;
@@ -212,7 +212,7 @@ impl Transmitter {
             self.waiting.prefetch(16);
         }
         // A packet whose transmission starts at `now` has left the queue.
-        while let Some(&Turn { start, bytes, .. }) = self.waiting.front() {
+        while let Some(&WaitingPacket { start, bytes, .. }) = self.waiting.front() {
             if start > now {
                 break;
             }
@@ -228,7 +228,7 @@ impl Transmitter {
     #[inline(always)]
     fn wait(&mut self, now: Time, bytes: u32) {
         let start = self.busy_until;
-        self.waiting.push_back(Turn { start, bytes, early: 0 });
+        self.waiting.push_back(WaitingPacket { start, bytes, ahead_wait_ns: 0 });
         self.waited.0 += u128::from(start.since(now).as_nanos());
     }
 
@@ -258,14 +258,14 @@ impl Transmitter {
         let wait = start.since(at);
         // The arrival is stored as the waiting time in 32 bits of nanoseconds, so a packet that
         // waits longer than 4 s enters by an event.
-        let early = u32::try_from(wait.as_nanos()).ok()?;
+        let ahead_wait_ns = u32::try_from(wait.as_nanos()).ok()?;
         // `waiting` may contain packets that will have left the queue by `at`. To search a long
         // queue for them is slow, so that is done only if its length reaches the maximum so far
         // (with a limit in bytes, always).
         let mut before = self.waiting.len() as u64;
         let looks = before >= u64::from(self.queue_max);
         if looks {
-            before -= self.waiting.partition_point(|turn| turn.start <= at) as u64;
+            before -= self.waiting.partition_point(|packet| packet.start <= at) as u64;
         }
         let waiting = Occupancy { packets: before, bytes: self.waiting_bytes() };
         if looks && before >= self.queue_max() || !self.room.admits(waiting, bytes) {
@@ -274,7 +274,7 @@ impl Transmitter {
         if looks {
             self.keep(at, bytes);
         }
-        self.waiting.push_back(Turn { start, bytes, early });
+        self.waiting.push_back(WaitingPacket { start, bytes, ahead_wait_ns });
         self.waited.0 += u128::from(wait.as_nanos());
         Some(self.transmit(start, duration))
     }
@@ -282,15 +282,15 @@ impl Transmitter {
     /// Arrival of the packet whose transmission starts at `start`; if unknown, a time at which the
     /// packet has certainly arrived.
     pub fn arrival_before(&self, start: Time) -> Time {
-        let index = self.waiting.partition_point(|turn| turn.start < start);
+        let index = self.waiting.partition_point(|packet| packet.start < start);
         match self.waiting.get(index) {
-            Some(turn) if turn.start == start => turn.arrival(),
+            Some(packet) if packet.start == start => packet.arrival(),
             _ => start,
         }
     }
 
     /// Transmission time of a packet of `bytes`; 0 unless the rate is constant.
-    pub fn takes(&self, bytes: u32) -> Duration {
+    pub fn transmission_time(&self, bytes: u32) -> Duration {
         self.rate().map_or(Duration::ZERO, |rate| rate.duration_of(bytes + self.overhead))
     }
 

@@ -15,7 +15,7 @@
 //! in the queue.
 
 use super::control::{Control, Law, Source};
-use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting};
+use super::{Environment, Fifo, Occupancy, Queue, QueueActions, Waiting};
 use crate::checked::checked;
 use retx_units::{Duration, Time, choice};
 use schemars::JsonSchema;
@@ -113,7 +113,7 @@ impl Source for Fifo {
 }
 
 impl Queue for State {
-    fn enqueue(&mut self, _: Time, packet: &Waiting, _: &mut Exits) -> bool {
+    fn enqueue(&mut self, _: Time, packet: &Waiting, _: &mut QueueActions) -> bool {
         let room = self.line.occupancy().packets < self.limit;
         if room {
             self.line.push(packet);
@@ -121,8 +121,8 @@ impl Queue for State {
         room
     }
 
-    fn dequeue(&mut self, now: Time, exits: &mut Exits) -> Option<Waiting> {
-        self.control.dequeue(now, &self.law, &mut self.line, exits)
+    fn dequeue(&mut self, now: Time, actions: &mut QueueActions) -> Option<Waiting> {
+        self.control.dequeue(now, &self.law, &mut self.line, actions)
     }
 
     fn occupancy(&self) -> Occupancy {

@@ -2,7 +2,7 @@
 //!
 //! The law is used by `codel`, whose module comment describes it, and by each queue of `fq_codel`.
 
-use super::{Exits, Waiting};
+use super::{QueueActions, Waiting};
 use retx_units::{Duration, Time};
 
 /// Parameters of the control law.
@@ -47,7 +47,7 @@ impl Control {
         now: Time,
         law: &Law,
         line: &mut impl Source,
-        exits: &mut Exits,
+        actions: &mut QueueActions,
     ) -> Option<Waiting> {
         let (mut packet, mut ok_to_drop) = self.take(now, law, line);
         if self.dropping {
@@ -56,11 +56,11 @@ impl Control {
                 let first = packet?;
                 self.count = self.count.saturating_add(1);
                 if law.ecn && first.ecn_capable {
-                    exits.mark(first.id);
+                    actions.mark(first.id);
                     self.drop_next = self.after(self.drop_next, law);
                     break;
                 }
-                exits.drop(first.id);
+                actions.drop(first.id);
                 (packet, ok_to_drop) = self.take(now, law, line);
                 self.dropping = ok_to_drop;
                 if ok_to_drop {
@@ -70,9 +70,9 @@ impl Control {
         } else if ok_to_drop {
             let first = packet?;
             if law.ecn && first.ecn_capable {
-                exits.mark(first.id);
+                actions.mark(first.id);
             } else {
-                exits.drop(first.id);
+                actions.drop(first.id);
                 (packet, _) = self.take(now, law, line);
             }
             self.begin(now, law);

@@ -2,7 +2,7 @@
 //!
 //! *Where we differ.* As in ns-2 and ns-3, the packet in transmission does not count.
 
-use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting};
+use super::{Environment, Fifo, Occupancy, Queue, QueueActions, Waiting};
 use retx_units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ impl State {
 }
 
 impl Queue for State {
-    fn enqueue(&mut self, _: Time, packet: &Waiting, _: &mut Exits) -> bool {
+    fn enqueue(&mut self, _: Time, packet: &Waiting, _: &mut QueueActions) -> bool {
         let admitted = self.limits.admits(self.line.occupancy(), packet.frame.bytes);
         if admitted {
             self.line.push(packet);
@@ -73,7 +73,7 @@ impl Queue for State {
         admitted
     }
 
-    fn dequeue(&mut self, _: Time, _: &mut Exits) -> Option<Waiting> {
+    fn dequeue(&mut self, _: Time, _: &mut QueueActions) -> Option<Waiting> {
         self.line.pop()
     }
 

@@ -16,7 +16,7 @@
 //! omitted.
 
 use super::control::{Control, Law, Source};
-use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting, codel};
+use super::{Environment, Fifo, Occupancy, Queue, QueueActions, Waiting, codel};
 use crate::checked::checked;
 use crate::ring::Ring;
 use retx_units::{Duration, Time, choice};
@@ -149,7 +149,7 @@ impl State {
     /// Drops packets at the head of the queue with the most bytes: half of its bytes, but at most
     /// [`BATCH_MAX`] packets.
     #[cold]
-    fn shorten_the_longest(&mut self, exits: &mut Exits) {
+    fn shorten_the_longest(&mut self, actions: &mut QueueActions) {
         let bytes = |line: &Line| line.packets.occupancy().bytes;
         let mut longest = 0;
         for (index, line) in self.lines.iter().enumerate() {
@@ -163,7 +163,7 @@ impl State {
         let mut turn = Turn { packets: &mut line.packets, all: &mut self.all };
         while count == 0 || count < BATCH_MAX && gone < enough {
             let Some(packet) = turn.pop() else { break };
-            exits.drop(packet.id);
+            actions.drop(packet.id);
             gone += u64::from(packet.frame.bytes);
             count += 1;
         }
@@ -172,7 +172,7 @@ impl State {
 }
 
 impl Queue for State {
-    fn enqueue(&mut self, _: Time, packet: &Waiting, exits: &mut Exits) -> bool {
+    fn enqueue(&mut self, _: Time, packet: &Waiting, actions: &mut QueueActions) -> bool {
         let index = self.line_of(packet.frame.flow);
         let line = &mut self.lines[index as usize];
         line.packets.push(packet);
@@ -184,13 +184,13 @@ impl Queue for State {
             self.new.push_back(index);
         }
         if self.all.packets > self.limit {
-            self.shorten_the_longest(exits);
+            self.shorten_the_longest(actions);
         }
         true
     }
 
     /// Dequeues by the algorithm of RFC 8290 §4.2.
-    fn dequeue(&mut self, now: Time, exits: &mut Exits) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Time, actions: &mut QueueActions) -> Option<Waiting> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -203,7 +203,7 @@ impl Queue for State {
                 continue;
             }
             let mut turn = Turn { packets: &mut line.packets, all: &mut self.all };
-            if let Some(packet) = line.control.dequeue(now, &self.law, &mut turn, exits) {
+            if let Some(packet) = line.control.dequeue(now, &self.law, &mut turn, actions) {
                 line.credit -= i64::from(packet.frame.bytes);
                 return Some(packet);
             }

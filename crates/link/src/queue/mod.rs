@@ -1,9 +1,9 @@
 //! Queue disciplines, which decide which packets are admitted, dropped, marked, and sent next.
 //!
 //! A discipline holds the waiting packets. It is called when a packet arrives and when the
-//! transmitter becomes idle. It reports through [`Exits`] which packets it marks, and which it
-//! drops after it has admitted them. If ECN is configured, an ECN-capable packet (RFC 3168 §5) is
-//! marked where another packet would be dropped early. A packet that finds the queue full is
+//! transmitter becomes idle. It reports through [`QueueActions`] which packets it marks, and which
+//! it drops after it has admitted them. If ECN is configured, an ECN-capable packet (RFC 3168 §5)
+//! is marked where another packet would be dropped early. A packet that finds the queue full is
 //! dropped in any case.
 
 retx_units::registry! { $
@@ -58,7 +58,7 @@ pub struct Waiting {
 
 /// Actions of a discipline on admitted packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
+pub enum QueueAction {
     /// The packet with this id is dropped after it has waited.
     Dropped(u32),
     /// The packet with this id is marked (congestion experienced); it stays in the queue or leaves
@@ -68,23 +68,23 @@ pub enum Exit {
 
 /// Actions that the caller has not fetched yet, in order.
 #[derive(Debug, Clone, Default)]
-pub struct Exits {
-    list: VecDeque<Exit>,
+pub struct QueueActions {
+    list: VecDeque<QueueAction>,
 }
 
-impl Exits {
+impl QueueActions {
     /// Reports the drop of a packet that has waited.
     pub fn drop(&mut self, id: u32) {
-        self.list.push_back(Exit::Dropped(id));
+        self.list.push_back(QueueAction::Dropped(id));
     }
 
     /// Reports the marking of a packet.
     pub fn mark(&mut self, id: u32) {
-        self.list.push_back(Exit::Marked(id));
+        self.list.push_back(QueueAction::Marked(id));
     }
 
     /// Removes and returns the first action.
-    pub fn pop(&mut self) -> Option<Exit> {
+    pub fn pop(&mut self) -> Option<QueueAction> {
         self.list.pop_front()
     }
 }
@@ -92,23 +92,23 @@ impl Exits {
 /// Queue discipline. Times never go backwards from call to call.
 pub trait Queue {
     /// Handles an arrival; true if the packet is admitted.
-    fn enqueue(&mut self, now: Time, packet: &Waiting, exits: &mut Exits) -> bool;
+    fn enqueue(&mut self, now: Time, packet: &Waiting, actions: &mut QueueActions) -> bool;
 
     /// Removes and returns the next packet to transmit; `None` if the queue is empty. Called at the
     /// end of each transmission, and after an arrival while the transmitter is idle.
-    fn dequeue(&mut self, now: Time, exits: &mut Exits) -> Option<Waiting>;
+    fn dequeue(&mut self, now: Time, actions: &mut QueueActions) -> Option<Waiting>;
 
     /// Contents of the queue.
     fn occupancy(&self) -> Occupancy;
 }
 
 impl Queue for State {
-    fn enqueue(&mut self, now: Time, packet: &Waiting, exits: &mut Exits) -> bool {
-        dispatch!(self, it => it.enqueue(now, packet, exits))
+    fn enqueue(&mut self, now: Time, packet: &Waiting, actions: &mut QueueActions) -> bool {
+        dispatch!(self, it => it.enqueue(now, packet, actions))
     }
 
-    fn dequeue(&mut self, now: Time, exits: &mut Exits) -> Option<Waiting> {
-        dispatch!(self, it => it.dequeue(now, exits))
+    fn dequeue(&mut self, now: Time, actions: &mut QueueActions) -> Option<Waiting> {
+        dispatch!(self, it => it.dequeue(now, actions))
     }
 
     fn occupancy(&self) -> Occupancy {

@@ -21,7 +21,7 @@
 //! allowance decreases with each update, as in the RFC; in Linux it decreases with each packet.
 //! Linux adds 0.02 to p when d exceeds 250 ms; the RFC does not.
 
-use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting, codel};
+use super::{Environment, Fifo, Occupancy, Queue, QueueActions, Waiting, codel};
 use crate::checked::checked;
 use retx_units::{Duration, Probability, Stream, Time, choice};
 use schemars::JsonSchema;
@@ -97,7 +97,7 @@ pub struct Controller {
     /// Drop probability.
     pub probability: f64,
     /// d_old: the delay at the last update.
-    pub delay_before: Duration,
+    pub old_delay: Duration,
     /// Remaining burst allowance.
     pub burst: Duration,
 }
@@ -105,29 +105,29 @@ pub struct Controller {
 impl Controller {
     /// Initial state.
     pub const fn new(config: &Config) -> Self {
-        Self { probability: 0.0, delay_before: Duration::ZERO, burst: config.burst_allowance }
+        Self { probability: 0.0, old_delay: Duration::ZERO, burst: config.burst_allowance }
     }
 
     /// Updates the probability by the current delay (RFC 8033 §4.2).
     pub fn update(&mut self, config: &Config, delay: Duration) {
         let seconds = Duration::as_secs_f64;
-        let [now, before] = [delay, self.delay_before].map(seconds);
+        let [now, before] = [delay, self.old_delay].map(seconds);
         let change = config.alpha * (now - seconds(config.target)) + config.beta * (now - before);
         let mut step = change * scale(self.probability);
         if self.probability >= 0.1 {
             step = step.min(0.02);
         }
         self.probability += step;
-        if delay.is_zero() && self.delay_before.is_zero() {
+        if delay.is_zero() && self.old_delay.is_zero() {
             self.probability *= 0.98;
         }
         self.probability = self.probability.clamp(0.0, 1.0);
         self.burst = self.burst.saturating_sub(config.update_interval);
         let low = |delay: Duration| delay.saturating_mul(2) < config.target;
-        if self.probability == 0.0 && low(delay) && low(self.delay_before) {
+        if self.probability == 0.0 && low(delay) && low(self.old_delay) {
             self.burst = config.burst_allowance;
         }
-        self.delay_before = delay;
+        self.old_delay = delay;
     }
 }
 
@@ -195,7 +195,7 @@ impl State {
     /// True if a packet is admitted whatever the probability is (RFC 8033 §4.1).
     fn is_safe(&self) -> bool {
         let controller = &self.controller;
-        let quiet = controller.delay_before.saturating_mul(2) < self.config.target
+        let quiet = controller.old_delay.saturating_mul(2) < self.config.target
             && controller.probability < 0.2;
         let short = self.line.occupancy().bytes <= 2 * u64::from(self.config.mean_packet);
         !controller.burst.is_zero() || quiet || short
@@ -222,7 +222,7 @@ impl State {
 }
 
 impl Queue for State {
-    fn enqueue(&mut self, now: Time, packet: &Waiting, exits: &mut Exits) -> bool {
+    fn enqueue(&mut self, now: Time, packet: &Waiting, actions: &mut QueueActions) -> bool {
         self.catch_up(now);
         if self.line.occupancy().packets >= self.config.packets {
             self.accumulated = 0.0;
@@ -235,13 +235,13 @@ impl Queue for State {
             if !marks {
                 return false;
             }
-            exits.mark(packet.id);
+            actions.mark(packet.id);
         }
         self.line.push(packet);
         true
     }
 
-    fn dequeue(&mut self, now: Time, _: &mut Exits) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Time, _: &mut QueueActions) -> Option<Waiting> {
         self.catch_up(now);
         let packet = self.line.pop()?;
         let empty = self.line.occupancy().packets == 0;
@@ -301,7 +301,7 @@ mod tests {
         let safe = |bytes: u32, set: &dyn Fn(&mut Controller)| {
             let mut state = State::new(&config, environment.clone());
             state.controller.burst = Duration::ZERO;
-            state.controller.delay_before = config.target;
+            state.controller.old_delay = config.target;
             state.controller.probability = 0.1;
             set(&mut state.controller);
             let frame = Frame { bytes, ..Frame::default() };
@@ -313,9 +313,9 @@ mod tests {
         assert!(safe(2001, &|it| it.burst = Duration::from_nanos(1)));
         let half = Duration::from_nanos(config.target.as_nanos() / 2);
         let just_below = Duration::from_nanos(half.as_nanos() - 1);
-        assert!(safe(2001, &|it| it.delay_before = just_below));
-        assert!(!safe(2001, &|it| it.delay_before = half));
-        assert!(!safe(2001, &|it| (it.delay_before, it.probability) = (just_below, 0.2)));
+        assert!(safe(2001, &|it| it.old_delay = just_below));
+        assert!(!safe(2001, &|it| it.old_delay = half));
+        assert!(!safe(2001, &|it| (it.old_delay, it.probability) = (just_below, 0.2)));
     }
 
     /// After a pause every update that was due is made, as if each had been made in time.

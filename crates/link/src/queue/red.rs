@@ -23,7 +23,7 @@
 //! (RFC 3168 §7). ns-2's `wait`, which spaces drops further apart, and its adaptive variant are
 //! omitted.
 
-use super::{Environment, Exits, Fifo, Occupancy, Queue, Waiting, codel};
+use super::{Environment, Fifo, Occupancy, Queue, QueueActions, Waiting, codel};
 use crate::checked::checked;
 use retx_units::{Duration, Probability, Stream, Time, choice};
 use schemars::JsonSchema;
@@ -183,7 +183,7 @@ impl State {
         chosen
     }
 
-    fn admit(&mut self, packet: &Waiting, exits: &mut Exits) -> bool {
+    fn admit(&mut self, packet: &Waiting, actions: &mut QueueActions) -> bool {
         let mut marked = false;
         match self.decide() {
             Decision::Nothing => self.count = None,
@@ -203,7 +203,7 @@ impl State {
             return false;
         }
         if marked {
-            exits.mark(packet.id);
+            actions.mark(packet.id);
         }
         self.line.push(packet);
         true
@@ -211,9 +211,9 @@ impl State {
 }
 
 impl Queue for State {
-    fn enqueue(&mut self, now: Time, packet: &Waiting, exits: &mut Exits) -> bool {
+    fn enqueue(&mut self, now: Time, packet: &Waiting, actions: &mut QueueActions) -> bool {
         let idle = self.take_average(now);
-        let admitted = self.admit(packet, exits);
+        let admitted = self.admit(packet, actions);
         if idle && !admitted {
             // `dequeue` is not called after a drop on arrival, so the link stays idle.
             self.idle_since = Some(now);
@@ -221,7 +221,7 @@ impl Queue for State {
         admitted
     }
 
-    fn dequeue(&mut self, now: Time, _: &mut Exits) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Time, _: &mut QueueActions) -> Option<Waiting> {
         let packet = self.line.pop();
         if packet.is_none() {
             self.idle_since = Some(now);

@@ -1,15 +1,15 @@
 //! Relays: agents at a node next to a lossy hop, which inspect the segments of flows. [`snoop`]
-//! repairs losses, and [`notice`] reports them to senders.
+//! repairs losses, and [`eln`] reports them to senders.
 //!
 //! A relay adds no delay: it forwards a segment at once, or absorbs an acknowledgment. The copies
 //! of segments that it holds are made by the caller. After [`Verdict::Keep`] the caller makes a
-//! copy and reports its id ([`Relay::keep`]); later an [`Order`] tells the caller to send or free
-//! it.
+//! copy and reports its id ([`Relay::keep`]); later a [`CopyAction`] tells the caller to send or
+//! free it.
 
-pub mod notice;
+pub mod eln;
 pub mod snoop;
 
-use crate::relay::notice::{Notice, Side};
+use crate::relay::eln::{ElnObserver, Side};
 use retx_units::Time;
 use retx_wire::Segment;
 use snoop::Snoop;
@@ -27,7 +27,7 @@ pub enum Config {
 
 /// Segment that passes the relay.
 #[derive(Debug, Clone, Copy)]
-pub struct Passing<'a> {
+pub struct PassingSegment<'a> {
     /// Flow of the segment.
     pub flow: u32,
     /// Side of the lossy hop on which the flow's data sender is.
@@ -54,7 +54,7 @@ pub enum Verdict {
 
 /// Action on the copy with this id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum CopyAction {
     /// Send another copy of it over the hop.
     Send(u32),
     /// Free the copy.
@@ -109,7 +109,7 @@ impl Occupancy {
 #[derive(Debug, Clone)]
 enum Agent {
     Snoop(Snoop),
-    Notice(Notice),
+    Eln(ElnObserver),
 }
 
 /// Agent of a flow, and its deadline as entered in the heap.
@@ -128,7 +128,7 @@ pub struct Relay {
     /// Deadlines of agents, earliest first. An entry that does not match the agent's deadline any
     /// more is ignored.
     wakes: BinaryHeap<Reverse<(Time, u32)>>,
-    orders: VecDeque<Order>,
+    actions: VecDeque<CopyAction>,
     /// Flow of the segment for which the caller must report the id of a copy.
     asked: Option<u32>,
     counters: Counters,
@@ -142,7 +142,7 @@ impl Relay {
             config: config.clone(),
             flows: Vec::new(),
             wakes: BinaryHeap::new(),
-            orders: VecDeque::new(),
+            actions: VecDeque::new(),
             asked: None,
             counters: Counters::default(),
             occupancy: Occupancy::default(),
@@ -150,7 +150,7 @@ impl Relay {
     }
 
     /// Handles a passing segment.
-    pub fn handle_packet(&mut self, now: Time, passing: &Passing<'_>) -> Verdict {
+    pub fn handle_packet(&mut self, now: Time, passing: &PassingSegment<'_>) -> Verdict {
         let config = &self.config;
         let index = passing.flow as usize;
         if index >= self.flows.len() {
@@ -159,17 +159,17 @@ impl Relay {
         let served = self.flows[index].get_or_insert_with(|| {
             let agent = match (config, passing.side) {
                 (Config::Snoop(config), Side::Toward) => Agent::Snoop(Snoop::new(config)),
-                (_, side) => Agent::Notice(Notice::new(side)),
+                (_, side) => Agent::Eln(ElnObserver::new(side)),
             };
             Box::new(Served { agent, pending: Time::NEVER })
         });
-        let orders = &mut self.orders;
+        let actions = &mut self.actions;
         let verdict = match &mut served.agent {
-            Agent::Notice(notice) => notice.on_segment(passing.with_data, passing.segment),
+            Agent::Eln(eln) => eln.on_segment(passing.with_data, passing.segment),
             Agent::Snoop(snoop) => {
-                let mut tools = snoop::Tools { now, orders, counters: &mut self.counters };
+                let mut context = snoop::Context { now, actions, counters: &mut self.counters };
                 let held = snoop.held_bytes();
-                let verdict = snoop.on_segment(passing, &mut tools);
+                let verdict = snoop.on_segment(passing, &mut context);
                 let bytes = self.occupancy.bytes - held + snoop.held_bytes();
                 self.occupancy.set(now, bytes);
                 verdict
@@ -206,20 +206,20 @@ impl Relay {
 
     /// Reports that the hop's queue has dropped a segment. For a data segment the agent must then
     /// not repair or report the loss, because the sender has to learn of the congestion.
-    pub fn on_queue_drop(&mut self, now: Time, passing: &Passing<'_>) {
+    pub fn on_queue_drop(&mut self, now: Time, passing: &PassingSegment<'_>) {
         if !passing.with_data {
             return;
         }
         match self.flows[passing.flow as usize].as_mut().map(|served| &mut served.agent) {
-            Some(Agent::Notice(notice)) => notice.on_queue_drop(passing.segment),
+            Some(Agent::Eln(eln)) => eln.on_queue_drop(passing.segment),
             Some(Agent::Snoop(snoop)) => {
-                let tools = &mut snoop::Tools {
+                let context = &mut snoop::Context {
                     now,
-                    orders: &mut self.orders,
+                    actions: &mut self.actions,
                     counters: &mut self.counters,
                 };
                 let held = snoop.held_bytes();
-                snoop.on_queue_drop(passing.segment, tools);
+                snoop.on_queue_drop(passing.segment, context);
                 let bytes = self.occupancy.bytes - held + snoop.held_bytes();
                 self.occupancy.set(now, bytes);
             }
@@ -228,8 +228,8 @@ impl Relay {
     }
 
     /// Removes and returns the next action.
-    pub fn poll_order(&mut self) -> Option<Order> {
-        self.orders.pop_front()
+    pub fn poll_action(&mut self) -> Option<CopyAction> {
+        self.actions.pop_front()
     }
 
     /// Earliest deadline.
@@ -249,13 +249,13 @@ impl Relay {
             }
             served.pending = Time::NEVER;
             if let Agent::Snoop(snoop) = &mut served.agent {
-                let tools = &mut snoop::Tools {
+                let context = &mut snoop::Context {
                     now,
-                    orders: &mut self.orders,
+                    actions: &mut self.actions,
                     counters: &mut self.counters,
                 };
                 let held = snoop.held_bytes();
-                snoop.on_timer(tools);
+                snoop.on_timer(context);
                 let bytes = self.occupancy.bytes - held + snoop.held_bytes();
                 self.occupancy.set(now, bytes);
             }

@@ -23,7 +23,7 @@
 //! its copy when the hop's queue drops the segment. In ns-2 a new sample has a weight of 7/8 in
 //! srtt; here the weight is 1/8. Copies join the end of the hop's queue, without priority.
 
-use super::{Counters, Order, Passing, Verdict};
+use super::{CopyAction, Counters, PassingSegment, Verdict};
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::{Flags, Segment};
 use schemars::JsonSchema;
@@ -55,11 +55,11 @@ impl Default for Config {
 
 /// Environment of an agent.
 #[derive(Debug)]
-pub struct Tools<'a> {
+pub struct Context<'a> {
     /// Current time.
     pub now: Time,
     /// Actions to carry out.
-    pub orders: &'a mut VecDeque<Order>,
+    pub actions: &'a mut VecDeque<CopyAction>,
     /// Counters to update.
     pub counters: &'a mut Counters,
 }
@@ -148,19 +148,27 @@ impl Snoop {
     }
 
     /// Handles a passing segment.
-    pub fn on_segment(&mut self, passing: &Passing<'_>, tools: &mut Tools<'_>) -> Verdict {
+    pub fn on_segment(
+        &mut self,
+        passing: &PassingSegment<'_>,
+        context: &mut Context<'_>,
+    ) -> Verdict {
         let segment = passing.segment;
         if segment.flags.contains(Flags::RST) {
-            self.forget_first(self.cache.len(), tools);
+            self.forget_first(self.cache.len(), context);
             self.deadline = Time::NEVER;
             return Verdict::Pass;
         }
-        if passing.with_data { self.on_data(segment, tools) } else { self.on_ack(segment, tools) }
+        if passing.with_data {
+            self.on_data(segment, context)
+        } else {
+            self.on_ack(segment, context)
+        }
     }
 
-    fn on_data(&mut self, segment: &Segment, tools: &mut Tools<'_>) -> Verdict {
+    fn on_data(&mut self, segment: &Segment, context: &mut Context<'_>) -> Verdict {
         if segment.flags.contains(Flags::SYN) {
-            self.forget_first(self.cache.len(), tools);
+            self.forget_first(self.cache.len(), context);
             let (srtt, rttvar, cache) = (self.srtt, self.rttvar, std::mem::take(&mut self.cache));
             let origin = Some(segment.seq);
             *self = Self { origin, srtt, rttvar, cache, ..Self::new(&self.config) };
@@ -174,18 +182,18 @@ impl Snoop {
         self.end = self.end.max(to);
         let at = self.cache.partition_point(|held| held.from < from);
         if self.cache.get(at).is_some_and(|held| held.from == from) {
-            self.forget_at(at, tools);
+            self.forget_at(at, context);
         } else if self.cache.len() >= self.config.packets as usize {
             return Verdict::Pass;
         }
         let bytes = segment.packet_bytes();
         self.held_bytes += u64::from(bytes);
-        let (sent, number) = (tools.now, self.passed);
+        let (sent, number) = (context.now, self.passed);
         let held = Held { from, to, id: u32::MAX, bytes, sent, number, repeats: 0, by_sender };
         self.cache.insert(at, held);
         self.asked = at;
         if by_sender || self.deadline == Time::NEVER {
-            self.restart_timer(tools.now);
+            self.restart_timer(context.now);
         }
         Verdict::Keep
     }
@@ -197,7 +205,7 @@ impl Snoop {
         (to > from && from > 0).then_some((from as u64, to as u64))
     }
 
-    fn on_ack(&mut self, segment: &Segment, tools: &mut Tools<'_>) -> Verdict {
+    fn on_ack(&mut self, segment: &Segment, context: &mut Context<'_>) -> Verdict {
         let Some(origin) = self.origin.filter(|_| segment.flags.contains(Flags::ACK)) else {
             return Verdict::Pass;
         };
@@ -208,25 +216,25 @@ impl Snoop {
         let ack = ack as u64;
         let same_window = std::mem::replace(&mut self.window, segment.window) == segment.window;
         if ack > self.acked {
-            self.on_new_ack(ack, tools);
+            self.on_new_ack(ack, context);
             return Verdict::Pass;
         }
         // Duplicate ACK as defined in RFC 5681 §2: the window must not have changed. (ns-2 does not
         // check that, because it has no window updates.)
         let duplicate = segment.seq_len() == 0 && same_window && self.end > ack;
-        if duplicate { self.on_duplicate(tools) } else { Verdict::Pass }
+        if duplicate { self.on_duplicate(context) } else { Verdict::Pass }
     }
 
-    fn on_new_ack(&mut self, ack: u64, tools: &mut Tools<'_>) {
+    fn on_new_ack(&mut self, ack: u64, context: &mut Context<'_>) {
         self.acked = ack;
         let covered = self.cache.partition_point(|held| held.to <= ack);
         if let Some(last) = covered.checked_sub(1) {
-            self.take_sample(tools.now.since(self.cache[last].sent));
-            self.forget_first(covered, tools);
+            self.take_sample(context.now.since(self.cache[last].sent));
+            self.forget_first(covered, context);
         }
         self.duplicates = 0;
         self.expected = 0;
-        self.restart_timer(tools.now);
+        self.restart_timer(context.now);
     }
 
     fn take_sample(&mut self, rtt: Duration) {
@@ -236,7 +244,7 @@ impl Snoop {
         self.rttvar = Duration::from_nanos(rttvar - rttvar / 8 + srtt.abs_diff(rtt) / 8);
     }
 
-    fn on_duplicate(&mut self, tools: &mut Tools<'_>) -> Verdict {
+    fn on_duplicate(&mut self, context: &mut Context<'_>) -> Verdict {
         let head = self.cache.front().filter(|head| head.from <= self.acked && !head.by_sender);
         let Some(head) = head.copied() else { return Verdict::Pass };
         if self.expected > 0 {
@@ -247,8 +255,8 @@ impl Snoop {
         if head.repeats == 0 && self.duplicates < u64::from(self.config.dupacks) {
             return Verdict::Pass;
         }
-        if self.repeat(tools) {
-            tools.counters.repeated_by_acks += 1;
+        if self.repeat(context) {
+            context.counters.repeated_by_acks += 1;
             Verdict::Absorb
         } else {
             Verdict::Pass
@@ -257,13 +265,13 @@ impl Snoop {
 
     /// Sends a copy of the oldest segment. If it has been sent the maximum number of times, gives
     /// the segment up instead, and returns false.
-    fn repeat(&mut self, tools: &mut Tools<'_>) -> bool {
+    fn repeat(&mut self, context: &mut Context<'_>) -> bool {
         let most = self.config.retransmissions;
         let Some(head) = self.cache.front_mut() else { return false };
         if head.repeats >= most {
-            tools.counters.given_up += 1;
-            self.forget_first(1, tools);
-            self.restart_timer(tools.now);
+            context.counters.given_up += 1;
+            self.forget_first(1, context);
+            self.restart_timer(context.now);
             return false;
         }
         self.expected = (self.passed - head.number).saturating_sub(self.duplicates);
@@ -271,21 +279,21 @@ impl Snoop {
         self.passed += 1;
         head.number = self.passed;
         head.repeats += 1;
-        head.sent = tools.now;
-        tools.orders.push_back(Order::Send(head.id));
-        self.restart_timer(tools.now);
+        head.sent = context.now;
+        context.actions.push_back(CopyAction::Send(head.id));
+        self.restart_timer(context.now);
         true
     }
 
     /// Handles the timer, which may not have expired yet.
-    pub fn on_timer(&mut self, tools: &mut Tools<'_>) {
-        if self.deadline > tools.now {
+    pub fn on_timer(&mut self, context: &mut Context<'_>) {
+        if self.deadline > context.now {
             return;
         }
         self.deadline = Time::NEVER;
         let is_awaited = self.cache.front().is_some_and(|head| head.from <= self.acked);
-        if is_awaited && self.repeat(tools) {
-            tools.counters.repeated_by_timer += 1;
+        if is_awaited && self.repeat(context) {
+            context.counters.repeated_by_timer += 1;
         }
     }
 
@@ -299,24 +307,24 @@ impl Snoop {
 
     /// Frees the copy of a segment that the hop's queue has dropped: the sender has to repair the
     /// loss, and reduce its window.
-    pub fn on_queue_drop(&mut self, segment: &Segment, tools: &mut Tools<'_>) {
+    pub fn on_queue_drop(&mut self, segment: &Segment, context: &mut Context<'_>) {
         let Some((from, _)) = self.span(segment) else { return };
         let at = self.cache.partition_point(|held| held.from < from);
         if self.cache.get(at).is_some_and(|held| held.from == from) {
-            self.forget_at(at, tools);
+            self.forget_at(at, context);
         }
     }
 
-    fn forget_first(&mut self, count: usize, tools: &mut Tools<'_>) {
+    fn forget_first(&mut self, count: usize, context: &mut Context<'_>) {
         for _ in 0..count {
-            self.forget_at(0, tools);
+            self.forget_at(0, context);
         }
     }
 
-    fn forget_at(&mut self, at: usize, tools: &mut Tools<'_>) {
+    fn forget_at(&mut self, at: usize, context: &mut Context<'_>) {
         let held = self.cache.remove(at).expect("a copy that is there");
         self.held_bytes -= u64::from(held.bytes);
-        tools.counters.forgotten += 1;
-        tools.orders.push_back(Order::Forget(held.id));
+        context.counters.forgotten += 1;
+        context.actions.push_back(CopyAction::Forget(held.id));
     }
 }

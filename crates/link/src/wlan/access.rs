@@ -11,7 +11,7 @@ impl Cell {
         let slot = self.parameters.slot;
         let start = self.slots_start(index);
         let radio = &mut self.radios[index];
-        radio.wants = true;
+        radio.has_packet = true;
         let idle = !radio.is_occupied();
         if idle && let Access::Backoff(slots) = radio.access {
             // The backoff after the previous packet may be over by now.
@@ -26,7 +26,7 @@ impl Cell {
             radio.access =
                 if busy { Access::Backoff(self.senders[index].draw()) } else { Access::Fresh };
         }
-        self.set_turn(now, index);
+        self.schedule_transmission(now, index);
     }
 
     /// Suspends the backoff of a station when the medium becomes busy for it.
@@ -41,8 +41,11 @@ impl Cell {
                 let passed = self.slots_passed(now, index);
                 let left = slots.saturating_sub(passed);
                 let radio = &mut self.radios[index];
-                radio.access =
-                    if left == 0 && !radio.wants { Access::Free } else { Access::Backoff(left) };
+                radio.access = if left == 0 && !radio.has_packet {
+                    Access::Free
+                } else {
+                    Access::Backoff(left)
+                };
             }
         }
         if self.radios[index].activity == Activity::Contending {
@@ -68,17 +71,17 @@ impl Cell {
     #[inline]
     pub(super) fn note_idle(&mut self, now: Time, index: usize) {
         self.radios[index].idle_since = now;
-        self.set_turn(now, index);
+        self.schedule_transmission(now, index);
     }
 
     /// Computes when a station may transmit if the medium stays idle.
     #[inline]
-    pub(super) fn set_turn(&mut self, now: Time, index: usize) {
+    pub(super) fn schedule_transmission(&mut self, now: Time, index: usize) {
         let radio = &self.radios[index];
         if radio.activity != Activity::Contending {
             return;
         }
-        let due = if !radio.wants || radio.is_occupied() {
+        let due = if !radio.has_packet || radio.is_occupied() {
             Time::NEVER
         } else {
             let start = self.slots_start(index);

@@ -1,6 +1,6 @@
 //! Frames on the air, and the reactions of stations to them: IEEE 802.11-1999 §9.2.5.4 to §9.2.8.
 
-use super::reach::Bond;
+use super::reach::StationEffect;
 use super::station::{Access, Activity, Head, NOBODY};
 use super::{Cell, Departure, parameters};
 use crate::channel::{Channel, Fate, Frame, Reason};
@@ -22,7 +22,7 @@ pub(super) struct Transmission {
     pub to: u16,
     pub kind: Kind,
     /// Duration field: time for which the medium is reserved after the frame.
-    pub reserves: Duration,
+    pub duration_field: Duration,
     /// Time on the air.
     pub airtime: Duration,
     /// Transmission rate.
@@ -32,14 +32,14 @@ pub(super) struct Transmission {
 impl Transmission {
     pub const NONE: Self = Self::new(NOBODY, Kind::Ack, Duration::ZERO);
 
-    const fn new(to: u16, kind: Kind, reserves: Duration) -> Self {
-        Self { to, kind, reserves, airtime: Duration::ZERO, rate: Rate::from_bit_s(0) }
+    const fn new(to: u16, kind: Kind, duration_field: Duration) -> Self {
+        Self { to, kind, duration_field, airtime: Duration::ZERO, rate: Rate::from_bit_s(0) }
     }
 }
 
 impl Cell {
     /// Starts the transmission of a station: a frame for its packet in service, or a response.
-    pub(super) fn take_turn(&mut self, now: Time, station: u16) {
+    pub(super) fn begin_transmission(&mut self, now: Time, station: u16) {
         let index = usize::from(station);
         if self.radios[index].activity == Activity::Contending {
             self.radios[index].access = Access::Free;
@@ -61,7 +61,7 @@ impl Cell {
         let radio = &mut self.radios[index];
         // A transmitting station cannot receive. Its EIFS after an earlier damaged frame is also
         // over.
-        radio.lock = NOBODY;
+        radio.receiving_from = NOBODY;
         radio.eifs = false;
         radio.activity = Activity::Transmitting;
         self.dues[index] = now + airtime + self.parameters.propagation;
@@ -72,7 +72,7 @@ impl Cell {
     }
 
     fn head(&self, station: u16) -> Head {
-        self.senders[usize::from(station)].head.expect("who takes a turn has a packet")
+        self.senders[usize::from(station)].head.expect("a contending station has a packet")
     }
 
     /// True if an RTS precedes the data frame of this packet.
@@ -85,8 +85,8 @@ impl Cell {
     fn rts(&mut self, head: &Head) -> Transmission {
         let sifs = self.parameters.sifs;
         let data = self.data_time(head.frame.bytes);
-        let reserves = sifs + self.times.cts + sifs + data + self.answer_time();
-        Transmission::new(head.to, Kind::Rts, reserves)
+        let duration_field = sifs + self.times.cts + sifs + data + self.answer_time();
+        Transmission::new(head.to, Kind::Rts, duration_field)
     }
 
     /// Duration field of a data frame: a SIFS and an ACK.
@@ -133,28 +133,28 @@ impl Cell {
     }
 
     /// Informs all stations in reach of a station that has started to transmit.
-    pub(super) fn announce(&mut self, now: Time, station: u16) {
-        let bonds = self.reach.lend(station);
-        for (other, bond) in &bonds {
+    pub(super) fn notify_start(&mut self, now: Time, station: u16) {
+        let effects = self.reach.lend(station);
+        for (other, effect) in &effects {
             let index = usize::from(*other);
-            if bond.is(Bond::SENSES) && !self.radios[index].is_occupied() {
+            if effect.is(StationEffect::SENSES) && !self.radios[index].is_occupied() {
                 self.note_busy(now, index);
             }
             let radio = &mut self.radios[index];
-            let clear = radio.noise == 0 && radio.lock == NOBODY;
-            if bond.is(Bond::SUFFERS) {
+            let clear = radio.noise == 0 && radio.receiving_from == NOBODY;
+            if effect.is(StationEffect::INTERFERES) {
                 radio.noise += 1;
-                radio.whole = false;
+                radio.intact = false;
             }
-            if bond.is(Bond::SENSES) {
+            if effect.is(StationEffect::SENSES) {
                 let silent = radio.sensed == 0;
                 radio.sensed += 1;
                 if radio.activity == Activity::Transmitting || !clear {
                     continue;
                 }
-                if bond.is(Bond::RECEIVES) {
-                    radio.lock = station;
-                    radio.whole = true;
+                if effect.is(StationEffect::RECEIVES) {
+                    radio.receiving_from = station;
+                    radio.intact = true;
                     radio.keep_nav(now);
                     if radio.activity == Activity::Awaiting {
                         // §9.2.8: a frame that begins before the timeout suspends the timeout. The
@@ -163,12 +163,12 @@ impl Cell {
                     }
                 } else if silent {
                     // The frame is too weak to be received.
-                    radio.lock = station;
-                    radio.whole = false;
+                    radio.receiving_from = station;
+                    radio.intact = false;
                 }
             }
         }
-        self.reach.give_back(station, bonds);
+        self.reach.give_back(station, effects);
     }
 
     /// Handles the end of a station's frame, at the station and at all stations in reach.
@@ -182,25 +182,25 @@ impl Cell {
         let intact = spared.is_some();
         let after = spared.unwrap_or_default();
         self.await_answer(now, station, frame.kind);
-        let bonds = self.reach.lend(station);
-        for (other, bond) in &bonds {
+        let effects = self.reach.lend(station);
+        for (other, effect) in &effects {
             let other = *other;
             let index = usize::from(other);
             let radio = &mut self.radios[index];
-            radio.noise -= u16::from(bond.is(Bond::SUFFERS));
-            radio.sensed -= u16::from(bond.is(Bond::SENSES));
-            if radio.lock == station {
-                radio.lock = NOBODY;
-                let whole = radio.whole && (intact || other != frame.to);
-                if self.heard(now, other, (station, &frame), whole) {
+            radio.noise -= u16::from(effect.is(StationEffect::INTERFERES));
+            radio.sensed -= u16::from(effect.is(StationEffect::SENSES));
+            if radio.receiving_from == station {
+                radio.receiving_from = NOBODY;
+                let received = radio.intact && (intact || other != frame.to);
+                if self.heard(now, other, (station, &frame), received) {
                     self.arrive(now, (station, other), after);
                 }
             }
-            if bond.is(Bond::SENSES) && !self.radios[index].is_occupied() {
+            if effect.is(StationEffect::SENSES) && !self.radios[index].is_occupied() {
                 self.note_idle(now, index);
             }
         }
-        self.reach.give_back(station, bonds);
+        self.reach.give_back(station, effects);
         self.count_ended(station, (frame.kind, frame.airtime), intact);
         let index = usize::from(station);
         if !self.radios[index].is_occupied() {
@@ -245,36 +245,38 @@ impl Cell {
         Some(after)
     }
 
-    /// Handles the end of a frame that a station has heard; `whole` is true if the frame is
+    /// Handles the end of a frame that a station has heard; `intact` is true if the frame is
     /// undamaged. Returns true if it is an undamaged data frame for this station.
     fn heard(
         &mut self,
         now: Time,
         listener: u16,
         (from, frame): (u16, &Transmission),
-        whole: bool,
+        intact: bool,
     ) -> bool {
         let index = usize::from(listener);
-        self.radios[index].eifs = !whole;
+        self.radios[index].eifs = !intact;
         let awaiting = self.radios[index].activity == Activity::Awaiting;
-        if awaiting && whole && frame.to == listener && self.is_answer(listener, from, frame.kind) {
+        if awaiting && intact && frame.to == listener && self.is_answer(listener, from, frame.kind)
+        {
             match frame.kind {
                 Kind::Cts => self.send_announced(now, listener, from),
                 _ => self.finish_packet(now, listener),
             }
             return false;
         }
-        if awaiting && (whole || self.dues[index] == Time::NEVER) {
+        if awaiting && (intact || self.dues[index] == Time::NEVER) {
             // §9.2.8: if any frame other than the response arrives, the transmission has failed.
             self.give_up_waiting(now, listener);
         }
-        if !whole {
+        if !intact {
             return false;
         }
         if frame.to != listener {
             // §9.2.5.4: the reservation by an RTS is void if no frame follows.
             let in_vain = (frame.kind == Kind::Rts).then(|| now + self.times.rts_in_vain);
-            self.radios[index].update_nav(now + frame.reserves, in_vain.unwrap_or(Time::NEVER));
+            self.radios[index]
+                .update_nav(now + frame.duration_field, in_vain.unwrap_or(Time::NEVER));
             return false;
         }
         match frame.kind {
@@ -283,8 +285,8 @@ impl Cell {
             }
             // §9.2.5.7: a station does not answer an RTS while its NAV is set.
             Kind::Rts if self.radios[index].reserved_until() <= now => {
-                let reserves = frame.reserves - self.parameters.sifs - self.times.cts;
-                self.respond(now, listener, (from, Kind::Cts), reserves);
+                let duration_field = frame.duration_field - self.parameters.sifs - self.times.cts;
+                self.respond(now, listener, (from, Kind::Cts), duration_field);
             }
             Kind::Rts | Kind::Ack | Kind::Cts => {}
         }
@@ -298,9 +300,15 @@ impl Cell {
     }
 
     /// Schedules a response after SIFS, even if the medium is busy.
-    fn respond(&mut self, now: Time, station: u16, (to, kind): (u16, Kind), reserves: Duration) {
+    fn respond(
+        &mut self,
+        now: Time,
+        station: u16,
+        (to, kind): (u16, Kind),
+        duration_field: Duration,
+    ) {
         let index = usize::from(station);
-        self.on_air[index] = Transmission::new(to, kind, reserves);
+        self.on_air[index] = Transmission::new(to, kind, duration_field);
         self.radios[index].activity = Activity::Responding;
         self.dues[index] = now + self.parameters.sifs;
     }
@@ -350,7 +358,7 @@ impl Cell {
             sender.cw = (2 * sender.cw + 1).min(self.parameters.cw_max);
             self.radios[index].access = Access::Backoff(sender.draw());
         }
-        self.set_turn(now, index);
+        self.schedule_transmission(now, index);
     }
 
     /// Ends the service of a packet that was acknowledged or given up. In either case the station
@@ -358,7 +366,7 @@ impl Cell {
     fn finish_packet(&mut self, now: Time, station: u16) {
         let index = usize::from(station);
         let sender = &mut self.senders[index];
-        let head = sender.advance(now, &mut self.exits);
+        let head = sender.advance(now, &mut self.actions);
         sender.counters.dropped_at_retry_limit += u64::from(!head.delivered);
         sender.counters.attempts.note(head.attempts);
         sender.counters.loss_bursts.note(!head.delivered);
@@ -367,7 +375,7 @@ impl Cell {
         let radio = &mut self.radios[index];
         radio.activity = Activity::Contending;
         radio.access = Access::Backoff(sender.draw());
-        radio.wants = sender.head.is_some();
+        radio.has_packet = sender.head.is_some();
         if !head.delivered {
             let (id, reason) = (head.id, Reason::RetryLimit);
             self.depart(now, station, Departure::Lost { id, at: now, reason });

@@ -6,7 +6,7 @@
 
 use super::parameters::Parameters;
 use super::station::Head;
-use crate::queue::{self, Environment, Exits, Queue, State, Waiting};
+use crate::queue::{self, Environment, Queue, QueueActions, State, Waiting};
 use crate::stage::Packet;
 use retx_units::{History, Stream, Time};
 
@@ -46,19 +46,25 @@ impl Line {
     }
 
     /// Enqueues a packet with its destination; true if it is admitted.
-    pub fn enqueue(&mut self, now: Time, to: u16, packet: &Packet, exits: &mut Exits) -> bool {
+    pub fn enqueue(
+        &mut self,
+        now: Time,
+        to: u16,
+        packet: &Packet,
+        actions: &mut QueueActions,
+    ) -> bool {
         let before = self.advance_to(now);
         let Packet { id, frame, ecn_capable } = *packet;
         let waiting = Waiting { id, frame, ecn_capable, to, since: now };
-        let admitted = self.queue.enqueue(now, &waiting, exits);
+        let admitted = self.queue.enqueue(now, &waiting, actions);
         self.keep(now, before);
         admitted
     }
 
     /// Removes and returns the next packet to serve.
-    pub fn dequeue(&mut self, now: Time, exits: &mut Exits) -> Option<Head> {
+    pub fn dequeue(&mut self, now: Time, actions: &mut QueueActions) -> Option<Head> {
         let before = self.advance_to(now);
-        let first = self.queue.dequeue(now, exits);
+        let first = self.queue.dequeue(now, actions);
         self.keep(now, before);
         first.map(|Waiting { id, to, frame, .. }| Head::new(id, to, frame))
     }

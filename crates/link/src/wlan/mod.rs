@@ -26,8 +26,8 @@
 mod access;
 mod accounts;
 mod channels;
+mod delayed;
 mod exchange;
-mod late;
 mod line;
 pub mod parameters;
 pub mod reach;
@@ -38,10 +38,10 @@ pub mod statistics;
 mod tests;
 
 use crate::channel::{self, Model};
-use crate::queue::{self, Exit, Exits};
+use crate::queue::{self, QueueAction, QueueActions};
 pub use crate::stage::{Departure, Entry, Packet};
 use channels::Channels;
-use late::Late;
+use delayed::DelayedPackets;
 use line::Line;
 pub use parameters::{Parameters, Preamble, Standard};
 pub use reach::Geometry;
@@ -109,7 +109,7 @@ impl Config {
 /// The MAC treats a delayed frame as received without delay: the ACK is sent after SIFS. Only the
 /// packet in the frame leaves the cell later, and later packets do not overtake it. Control frames
 /// are never delayed.
-pub fn takes(model: &channel::Config) -> bool {
+pub fn supports(model: &channel::Config) -> bool {
     model.keeps_order() && model.rates().is_none()
 }
 
@@ -143,7 +143,7 @@ pub struct Cell {
     on_air: Vec<exchange::Transmission>,
     channels: Channels,
     /// Delayed packets; `None` if no channel model delays packets.
-    late: Option<Box<Late>>,
+    delayed: Option<Box<DelayedPackets>>,
     /// Most recent idle time in nanoseconds, and the number of whole slots in it. The number is
     /// cached because all stations that hear each other need the same value.
     slots_known: (u64, u32),
@@ -156,7 +156,7 @@ pub struct Cell {
     /// Time of the latest departure.
     departed: Time,
     /// Actions of a queue discipline; empty between calls.
-    exits: Exits,
+    actions: QueueActions,
     /// Bursts in the sequence of all stations' frames and packets, in order of time: data frames
     /// with errors, packets given up, and data frames lost by the channel.
     bursts: [Bursts; 3],
@@ -226,12 +226,12 @@ impl Cell {
             senders: config.stations.iter().map(sender).collect(),
             on_air: vec![exchange::Transmission::NONE; count],
             channels: Channels::new(config, key, name),
-            late: Late::new(config),
+            delayed: DelayedPackets::new(config),
             next: Time::NEVER,
             turns: Vec::new(),
             departures: VecDeque::new(),
             departed: Time::ZERO,
-            exits: Exits::default(),
+            actions: QueueActions::default(),
             bursts: [Bursts::default(); 3],
             busy: Busy::default(),
             parameters,
@@ -242,7 +242,7 @@ impl Cell {
     pub fn handle_packet(&mut self, now: Time, port: Port, packet: &Packet) -> Entry {
         let sender = &mut self.senders[usize::from(port.from)];
         let idle = sender.head.is_none();
-        let admitted = sender.admit(now, port.to, packet, &mut self.exits);
+        let admitted = sender.admit(now, port.to, packet, &mut self.actions);
         let begins = idle && sender.head.is_some();
         self.note_exits(now, port.from);
         if !admitted {
@@ -258,14 +258,14 @@ impl Cell {
     /// Records the actions of a station's queue discipline.
     #[inline]
     fn note_exits(&mut self, now: Time, station: u16) {
-        while let Some(exit) = self.exits.pop() {
+        while let Some(action) = self.actions.pop() {
             let sender = &mut self.senders[usize::from(station)];
-            let departure = match exit {
-                Exit::Dropped(id) => {
+            let departure = match action {
+                QueueAction::Dropped(id) => {
                     sender.unreported_drops += 1;
                     Departure::Dropped { id, at: now }
                 }
-                Exit::Marked(id) => {
+                QueueAction::Marked(id) => {
                     sender.counters.packets_marked += 1;
                     Departure::Marked { id }
                 }
@@ -296,7 +296,7 @@ impl Cell {
             return;
         }
         assert!(now == self.next, "what was due is done when it is due");
-        self.hand_on(now);
+        self.forward_due(now);
         while let Some((_, rate)) = self.rates.pop_if(|(at, _)| *at <= now) {
             self.parameters.rate = rate;
             self.control_rate = self.parameters.control_rate();
@@ -312,14 +312,14 @@ impl Cell {
         self.each(now, &turns, Activity::Awaiting, Self::give_up_waiting);
         turns.retain(|station| self.dues[usize::from(*station)] == now);
         for station in &turns {
-            self.take_turn(now, *station);
+            self.begin_transmission(now, *station);
         }
         for station in turns.drain(..) {
-            self.announce(now, station);
+            self.notify_start(now, station);
         }
         self.turns = turns;
-        let late = self.late.as_ref().map_or(Time::NEVER, |late| late.next());
-        self.next = self.dues.iter().fold(late, |least, due| least.min(*due));
+        let delayed = self.delayed.as_ref().map_or(Time::NEVER, |delayed| delayed.next());
+        self.next = self.dues.iter().fold(delayed, |least, due| least.min(*due));
         assert!(self.next > now, "time goes on");
     }
 
@@ -351,7 +351,7 @@ impl Cell {
             counters: sender.counters,
             queued: sender.line.waiting() + sender.unreported_drops,
             in_service: u64::from(sender.head.is_some_and(|head| !head.delivered)),
-            late: sender.late,
+            delayed: sender.delayed,
             waited: sender.line.waited(now),
             queue_max: sender.line.longest(),
         }

@@ -5,9 +5,9 @@ use std::ops::BitOr;
 
 /// Effect of one station's transmissions on another station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bond(u8);
+pub struct StationEffect(u8);
 
-impl Bond {
+impl StationEffect {
     /// No effect.
     pub const NONE: Self = Self(0);
     /// Frames can be received.
@@ -15,7 +15,7 @@ impl Bond {
     /// The medium is sensed busy.
     pub const SENSES: Self = Self(2);
     /// Reception from other stations is disturbed.
-    pub const SUFFERS: Self = Self(4);
+    pub const INTERFERES: Self = Self(4);
     /// All effects.
     pub const ALL: Self = Self(7);
 
@@ -26,7 +26,7 @@ impl Bond {
     }
 }
 
-impl BitOr for Bond {
+impl BitOr for StationEffect {
     type Output = Self;
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -49,50 +49,50 @@ pub struct Geometry {
 /// For each station, the stations that its transmissions affect, by ascending index.
 #[derive(Debug, Clone)]
 pub struct Reach {
-    bonds: Vec<Vec<(u16, Bond)>>,
+    effects: Vec<Vec<(u16, StationEffect)>>,
 }
 
 impl Reach {
     /// Computes the reach of `stations` stations. If `geometry` is `None`, every station hears
     /// every other.
     pub fn new(stations: u16, geometry: Option<&Geometry>) -> Self {
-        let bond = |from: u16, to: u16| match geometry {
-            _ if from == to => Bond::NONE,
-            None => Bond::ALL,
-            Some(geometry) => geometry.bond(usize::from(from), usize::from(to)),
+        let effect = |from: u16, to: u16| match geometry {
+            _ if from == to => StationEffect::NONE,
+            None => StationEffect::ALL,
+            Some(geometry) => geometry.effect(usize::from(from), usize::from(to)),
         };
         let row = |from| {
-            let all = (0..stations).map(|to| (to, bond(from, to)));
-            all.filter(|(_, bond)| *bond != Bond::NONE).collect()
+            let all = (0..stations).map(|to| (to, effect(from, to)));
+            all.filter(|(_, effect)| *effect != StationEffect::NONE).collect()
         };
-        Self { bonds: (0..stations).map(row).collect() }
+        Self { effects: (0..stations).map(row).collect() }
     }
 
     /// Takes out the list of the stations that a station affects, so that the caller can change the
     /// cell while iterating over the list. The caller must return it by [`Self::give_back`].
     #[inline]
-    pub(super) fn lend(&mut self, from: u16) -> Vec<(u16, Bond)> {
-        std::mem::take(&mut self.bonds[usize::from(from)])
+    pub(super) fn lend(&mut self, from: u16) -> Vec<(u16, StationEffect)> {
+        std::mem::take(&mut self.effects[usize::from(from)])
     }
 
     /// Returns a list taken by [`Self::lend`].
     #[inline]
-    pub(super) fn give_back(&mut self, from: u16, bonds: Vec<(u16, Bond)>) {
-        self.bonds[usize::from(from)] = bonds;
+    pub(super) fn give_back(&mut self, from: u16, effects: Vec<(u16, StationEffect)>) {
+        self.effects[usize::from(from)] = effects;
     }
 }
 
 impl Geometry {
     /// Effect of transmissions of station `from` on station `to`.
-    pub fn bond(&self, from: usize, to: usize) -> Bond {
+    pub fn effect(&self, from: usize, to: usize) -> StationEffect {
         let [a, b] = [self.positions[from], self.positions[to]];
         let square = |i: usize| u128::from(a[i].abs_diff(b[i])).pow(2);
         let distance_squared = square(0) + square(1);
-        let within = |range: u64, bond| {
-            if distance_squared <= u128::from(range).pow(2) { bond } else { Bond::NONE }
+        let within = |range: u64, effect| {
+            if distance_squared <= u128::from(range).pow(2) { effect } else { StationEffect::NONE }
         };
-        within(self.range, Bond::RECEIVES)
-            | within(self.carrier_sense_range, Bond::SENSES)
-            | within(self.interference_range, Bond::SUFFERS)
+        within(self.range, StationEffect::RECEIVES)
+            | within(self.carrier_sense_range, StationEffect::SENSES)
+            | within(self.interference_range, StationEffect::INTERFERES)
     }
 }

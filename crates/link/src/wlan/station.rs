@@ -3,7 +3,7 @@
 use super::line::Line;
 use super::statistics::Counters;
 use crate::channel::Frame;
-use crate::queue::Exits;
+use crate::queue::QueueActions;
 use crate::stage::Packet;
 use retx_units::{Stream, Time};
 
@@ -44,7 +44,7 @@ pub(super) struct Radio {
     nav: Time,
     /// Time by which a frame must begin after an RTS. Otherwise the reservation by the RTS ends at
     /// this time.
-    nav_in_vain: Time,
+    nav_timeout: Time,
     /// Earliest time from which idle slots count.
     pub not_before: Time,
     pub access: Access,
@@ -53,14 +53,14 @@ pub(super) struct Radio {
     /// Number of current transmissions that disturb the station's reception.
     pub noise: u16,
     /// Station whose frame is being received; [`NOBODY`] if there is none.
-    pub lock: u16,
+    pub receiving_from: u16,
     /// True if the frame being received is undamaged so far.
-    pub whole: bool,
+    pub intact: bool,
     /// True if the last frame heard was damaged, so that EIFS applies instead of DIFS.
     pub eifs: bool,
     pub activity: Activity,
     /// True if a packet is in service.
-    pub wants: bool,
+    pub has_packet: bool,
 }
 
 impl Radio {
@@ -68,23 +68,23 @@ impl Radio {
         Self {
             idle_since: Time::ZERO,
             nav: Time::ZERO,
-            nav_in_vain: Time::NEVER,
+            nav_timeout: Time::NEVER,
             not_before: Time::ZERO,
             access: Access::Free,
             sensed: 0,
             noise: 0,
-            lock: NOBODY,
-            whole: false,
+            receiving_from: NOBODY,
+            intact: false,
             eifs: false,
             activity: Activity::Contending,
-            wants: false,
+            has_packet: false,
         }
     }
 
     /// End of the reservation, if no frame begins before that.
     #[inline]
     pub fn reserved_until(&self) -> Time {
-        self.nav.min(self.nav_in_vain)
+        self.nav.min(self.nav_timeout)
     }
 
     /// Extends the reservation to `until`. If an RTS made it, it lapses at `in_vain` unless a frame
@@ -93,7 +93,7 @@ impl Radio {
     pub fn update_nav(&mut self, until: Time, in_vain: Time) {
         if until > self.reserved_until() {
             self.nav = until;
-            self.nav_in_vain = in_vain;
+            self.nav_timeout = in_vain;
         }
     }
 
@@ -101,10 +101,10 @@ impl Radio {
     /// it has lapsed.
     #[inline]
     pub fn keep_nav(&mut self, now: Time) {
-        if self.nav_in_vain < now {
+        if self.nav_timeout < now {
             self.nav = self.reserved_until();
         }
-        self.nav_in_vain = Time::NEVER;
+        self.nav_timeout = Time::NEVER;
     }
 
     /// True if the medium is busy by physical carrier sense, or because the station itself
@@ -145,7 +145,7 @@ pub(super) struct Sender {
     pub unreported_drops: u64,
     /// Number of packets that the next station has received, and that a channel model still delays
     /// there.
-    pub late: u64,
+    pub delayed: u64,
 }
 
 impl Sender {
@@ -157,32 +157,38 @@ impl Sender {
             counters: Counters::default(),
             line,
             unreported_drops: 0,
-            late: 0,
+            delayed: 0,
         }
     }
 
     /// Admits a packet to service, or to the queue; false if the queue is full.
-    pub fn admit(&mut self, now: Time, to: u16, packet: &Packet, exits: &mut Exits) -> bool {
+    pub fn admit(
+        &mut self,
+        now: Time,
+        to: u16,
+        packet: &Packet,
+        actions: &mut QueueActions,
+    ) -> bool {
         self.counters.packets_in += 1;
         if self.head.is_none() && self.line.lets_pass() {
             self.head = Some(Head::new(packet.id, to, packet.frame));
             return true;
         }
-        if !self.line.enqueue(now, to, packet, exits) {
+        if !self.line.enqueue(now, to, packet, actions) {
             self.counters.dropped_by_queue += 1;
             return false;
         }
         if self.head.is_none() {
-            self.head = self.line.dequeue(now, exits);
+            self.head = self.line.dequeue(now, actions);
         }
         self.line.remember_longest();
         true
     }
 
     /// Ends the service of a packet, begins that of the next one, and returns the former.
-    pub fn advance(&mut self, now: Time, exits: &mut Exits) -> Head {
+    pub fn advance(&mut self, now: Time, actions: &mut QueueActions) -> Head {
         let done = self.head.take().expect("a packet is in service");
-        self.head = self.line.dequeue(now, exits);
+        self.head = self.line.dequeue(now, actions);
         done
     }
 
@@ -193,7 +199,7 @@ impl Sender {
 
     pub fn restart_maxima(&mut self) {
         self.line.restart_maximum();
-        self.counters.attempts.most = 0;
+        self.counters.attempts.max_frames = 0;
         self.counters.error_bursts.restart();
         self.counters.loss_bursts.restart();
         self.counters.channel_bursts.restart();

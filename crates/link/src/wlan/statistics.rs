@@ -57,7 +57,7 @@ pub struct Attempts {
     /// Data frames sent for these packets.
     pub frames: u64,
     /// Largest number of data frames for one packet.
-    pub most: u64,
+    pub max_frames: u64,
 }
 
 impl Attempts {
@@ -65,7 +65,7 @@ impl Attempts {
     pub fn note(&mut self, frames: u32) {
         self.packets += 1;
         self.frames += u64::from(frames);
-        self.most = self.most.max(frames.into());
+        self.max_frames = self.max_frames.max(frames.into());
     }
 
     /// Mean number of data frames per packet; `None` without packets.
@@ -74,14 +74,14 @@ impl Attempts {
     }
 
     const fn since(&self, start: &Self) -> Self {
-        let Self { packets, frames, most } = *self;
-        Self { packets: packets - start.packets, frames: frames - start.frames, most }
+        let Self { packets, frames, max_frames } = *self;
+        Self { packets: packets - start.packets, frames: frames - start.frames, max_frames }
     }
 
     fn add(&mut self, other: &Self) {
         self.packets += other.packets;
         self.frames += other.frames;
-        self.most = self.most.max(other.most);
+        self.max_frames = self.max_frames.max(other.max_frames);
     }
 }
 
@@ -216,7 +216,7 @@ pub struct Statistics {
     /// 1 while a packet is in service that has not reached the next station; otherwise 0.
     pub in_service: u64,
     /// Packets that the next station has received, and that a channel model still delays there.
-    pub late: u64,
+    pub delayed: u64,
     /// Total waiting time of all packets, in packet-nanoseconds.
     pub waited: u128,
     /// Maximum queue length, in packets.
@@ -224,10 +224,10 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// True if packets in = delivered + dropped + queued + in service + late.
+    /// True if packets in = delivered + dropped + queued + in service + delayed.
     pub const fn is_conserved(&self) -> bool {
         let Counters { packets_in, packets_delivered, .. } = self.counters;
         let dropped = self.counters.dropped_by_queue + self.counters.dropped_at_retry_limit;
-        packets_in == packets_delivered + dropped + self.queued + self.in_service + self.late
+        packets_in == packets_delivered + dropped + self.queued + self.in_service + self.delayed
     }
 }

@@ -2,7 +2,7 @@
 //! draws.
 
 use retx_link::channel::Frame;
-use retx_link::queue::{self, Environment, Exits, Queue, Waiting};
+use retx_link::queue::{self, Environment, Queue, QueueActions, Waiting};
 use retx_units::{Duration, Rate, StreamKey, Time};
 
 const KEY: StreamKey = StreamKey { seed: 21, replication: 0 };
@@ -30,12 +30,12 @@ fn pie_lets_a_burst_pass() {
             r#"{{"discipline": "pie", "alpha": 1000, "beta": 10000,
                 "burst_allowance": "{allowance}"}}"#
         ));
-        let mut exits = Exits::default();
+        let mut actions = QueueActions::default();
         let refused = (0..400).find(|ms| {
             let now = us(1000 * ms);
             let pair = [2 * ms, 2 * ms + 1]
-                .map(|id| state.enqueue(now, &packet(id as u32, now), &mut exits));
-            state.dequeue(now, &mut exits);
+                .map(|id| state.enqueue(now, &packet(id as u32, now), &mut actions));
+            state.dequeue(now, &mut actions);
             pair.contains(&false)
         });
         refused.expect("the delay grows")
@@ -55,12 +55,12 @@ fn pies_drops_are_spread() {
         r#"{"discipline": "pie", "alpha": 104, "beta": 0, "burst_allowance": "0 s",
             "update_interval": "100 s", "packets": 1000000}"#,
     );
-    let mut exits = Exits::default();
+    let mut actions = QueueActions::default();
     for id in 0..4 {
-        assert!(state.enqueue(us(0), &packet(id, us(0)), &mut exits));
+        assert!(state.enqueue(us(0), &packet(id, us(0)), &mut actions));
     }
     // This dequeue measures a delay of 1 s, which determines the probability for the next 100 s.
-    state.dequeue(us(1_000_000), &mut exits);
+    state.dequeue(us(1_000_000), &mut actions);
     let probability = 104.0 * (1.0 - 0.015) / 2048.0;
     let packets_until = |sum: f64| {
         let sums = (1..).scan(0.0, |sum, _| {
@@ -73,7 +73,7 @@ fn pies_drops_are_spread() {
     for n in 0..500_000 {
         let now = us(100_000_000 + n);
         gap += 1;
-        if !state.enqueue(now, &packet(n as u32, now), &mut exits) {
+        if !state.enqueue(now, &packet(n as u32, now), &mut actions) {
             gaps.push(std::mem::take(&mut gap));
         }
     }
@@ -90,13 +90,13 @@ fn pie_spares_a_short_queue() {
         r#"{"discipline": "pie", "target": "1 ms", "alpha": 60, "beta": 0,
             "burst_allowance": "0 s", "update_interval": "100 s", "packets": 1000000}"#,
     );
-    let mut exits = Exits::default();
+    let mut actions = QueueActions::default();
     let mut refused = |state: &mut queue::State, at: u64, count: u32| {
-        let enters = |id| state.enqueue(us(at), &packet(id, us(at)), &mut exits);
+        let enters = |id| state.enqueue(us(at), &packet(id, us(at)), &mut actions);
         (0..count).map(enters).filter(|enters| !enters).count()
     };
     assert_eq!(refused(&mut state, 0, 4), 0);
-    let mut leaving = Exits::default();
+    let mut leaving = QueueActions::default();
     state.dequeue(us(3_000_000), &mut leaving);
     // The probability is 60·(3 − 0.001)/2048, and the previous delay 3 s.
     assert!(refused(&mut state, 100_000_000, 10_000) > 100);

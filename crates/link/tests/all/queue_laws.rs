@@ -3,7 +3,7 @@
 
 use retx_link::channel::Frame;
 use retx_link::pipe::{Config, Entry, Packet, Pipe};
-use retx_link::queue::{self, Environment, Exit, Exits, Queue, Waiting, pie};
+use retx_link::queue::{self, Environment, Queue, QueueAction, QueueActions, Waiting, pie};
 use retx_units::{Duration, Rate, StreamKey, Time};
 
 const KEY: StreamKey = StreamKey { seed: 21, replication: 0 };
@@ -104,7 +104,7 @@ fn red(text: &str) -> queue::red::State {
 fn reds_average() {
     // A packet of 1000 bytes takes 1 ms at the link's 8 Mbit/s.
     let mut state = red(r#"{"discipline": "red", "weight": 0.25, "mean_packet": 1000}"#);
-    let mut exits = Exits::default();
+    let mut actions = QueueActions::default();
     let mut average: f64 = 0.0;
     // The first packet finds an idle link, and leaves the queue at once; the next five find 0, 1, …
     // packets.
@@ -112,17 +112,17 @@ fn reds_average() {
         if id > 0 {
             average += 0.25 * (f64::from(id - 1) - average);
         }
-        assert!(state.enqueue(us(id.into()), &packet(id, us(id.into())), &mut exits));
+        assert!(state.enqueue(us(id.into()), &packet(id, us(id.into())), &mut actions));
         if id == 0 {
-            assert!(state.dequeue(us(0), &mut exits).is_some());
+            assert!(state.dequeue(us(0), &mut actions).is_some());
         }
         assert!((state.average() - average).abs() < 1e-12);
     }
     assert!(average > 1.5);
     // All packets leave, and the link is idle from 10 ms on, so that three packets could have
     // passed by 13 ms.
-    while state.dequeue(us(10_000), &mut exits).is_some() {}
-    state.enqueue(us(13_000), &packet(7, us(13_000)), &mut exits);
+    while state.dequeue(us(10_000), &mut actions).is_some() {}
+    state.enqueue(us(13_000), &packet(7, us(13_000)), &mut actions);
     average *= 0.75_f64.powi(3);
     assert!((state.average() - average).abs() < 1e-12, "{} for {average}", state.average());
 }
@@ -134,17 +134,17 @@ fn reds_average_after_a_drop_at_an_idle_link() {
     let mut state =
         red(r#"{"discipline": "red", "weight": 0.25, "mean_packet": 1000, "gentle": false,
             "min_threshold": 12, "max_threshold": 15}"#);
-    let mut exits = Exits::default();
+    let mut actions = QueueActions::default();
     for id in 0..200 {
-        state.enqueue(us(0), &packet(id, us(0)), &mut exits);
+        state.enqueue(us(0), &packet(id, us(0)), &mut actions);
     }
     let mut average = state.average();
     assert!(average > 17.0, "{average}: above the upper threshold all are dropped");
-    while state.dequeue(us(10_000), &mut exits).is_some() {}
+    while state.dequeue(us(10_000), &mut actions).is_some() {}
     // One tenth of a packet could have passed until the first of these arrivals, and three packets
     // from then to the second.
     for (at, passed) in [(10_100, 0.1), (13_100, 3.0)] {
-        let admitted = state.enqueue(us(at), &packet(200, us(at)), &mut exits);
+        let admitted = state.enqueue(us(at), &packet(200, us(at)), &mut actions);
         average *= 0.75_f64.powf(passed);
         assert!((state.average() - average).abs() < 1e-9, "{} for {average}", state.average());
         assert_eq!(admitted, average < 15.0);
@@ -155,7 +155,7 @@ fn reds_average_after_a_drop_at_an_idle_link() {
 fn gaps(text: &str, queue: u32, count: usize) -> Vec<u32> {
     // With weight 1 the average equals the current queue length.
     let mut state = red(&text.replace('}', r#", "weight": 1, "discipline": "red"}"#));
-    let mut exits = Exits::default();
+    let mut actions = QueueActions::default();
     let mut id = 0;
     let mut next = || {
         id += 1;
@@ -164,16 +164,16 @@ fn gaps(text: &str, queue: u32, count: usize) -> Vec<u32> {
     // Some packets may be dropped while the queue is filled.
     while state.occupancy().packets <= u64::from(queue) {
         let packet = next();
-        state.enqueue(packet.since, &packet, &mut exits);
+        state.enqueue(packet.since, &packet, &mut actions);
     }
-    state.dequeue(us(0), &mut exits);
+    state.dequeue(us(0), &mut actions);
     let mut found = Vec::new();
     let mut gap = 0;
     while found.len() <= count {
         let packet = next();
         gap += 1;
-        if state.enqueue(packet.since, &packet, &mut exits) {
-            state.dequeue(packet.since, &mut exits);
+        if state.enqueue(packet.since, &packet, &mut actions) {
+            state.dequeue(packet.since, &mut actions);
         } else {
             found.push(gap);
             gap = 0;
@@ -225,55 +225,55 @@ fn reds_ends() {
                  "gentle": {gentle}, "ecn": true, "max_probability": 1}}"#
         );
         let mut state = red(&text);
-        let mut exits = Exits::default();
+        let mut actions = QueueActions::default();
         let mut since = us(0);
         for id in 0..queue {
             since = us(id.into());
             let capable = Waiting { ecn_capable: true, ..packet(id, since) };
-            if !state.enqueue(since, &capable, &mut exits) {
-                return (id, exits);
+            if !state.enqueue(since, &capable, &mut actions) {
+                return (id, actions);
             }
         }
-        assert!(state.enqueue(since, &packet(queue, since), &mut exits) || queue > 5);
-        (queue, exits)
+        assert!(state.enqueue(since, &packet(queue, since), &mut actions) || queue > 5);
+        (queue, actions)
     };
-    let marks = |mut exits: Exits| {
-        std::iter::from_fn(move || exits.pop())
-            .map(|exit| match exit {
-                Exit::Marked(id) => id,
-                Exit::Dropped(id) => panic!("{id} was dropped"),
+    let marks = |mut actions: QueueActions| {
+        std::iter::from_fn(move || actions.pop())
+            .map(|action| match action {
+                QueueAction::Marked(id) => id,
+                QueueAction::Dropped(id) => panic!("{id} was dropped"),
             })
             .collect::<Vec<_>>()
     };
     // The average is the queue length that an arriving packet finds.
     assert!(marks(run(true, 5).1).is_empty());
-    let (dropped_at, exits) = run(false, 100);
+    let (dropped_at, actions) = run(false, 100);
     assert_eq!(dropped_at, 15);
-    assert!(marks(exits).iter().all(|id| (6..15).contains(id)));
-    let (dropped_at, exits) = run(true, 100);
+    assert!(marks(actions).iter().all(|id| (6..15).contains(id)));
+    let (dropped_at, actions) = run(true, 100);
     assert_eq!(dropped_at, 30);
     // With max_probability 1 every packet above the upper threshold is marked.
-    assert!((15..30).all(|id| marks(exits.clone()).contains(&id)));
+    assert!((15..30).all(|id| marks(actions.clone()).contains(&id)));
 }
 
 /// Enqueues two packets and dequeues one every millisecond from `begin` on; returns the times of
 /// drops in ms.
 fn overload(state: &mut queue::State, begin: u64, until: u64) -> Vec<u64> {
-    let mut exits = Exits::default();
+    let mut actions = QueueActions::default();
     let mut drops = Vec::new();
     for ms in begin..until {
         let now = us(1000 * ms);
         for id in [2 * ms, 2 * ms + 1] {
-            assert!(state.enqueue(now, &packet(id as u32, now), &mut exits));
+            assert!(state.enqueue(now, &packet(id as u32, now), &mut actions));
         }
-        let first = state.dequeue(now, &mut exits).expect("the queue grows");
-        while let Some(exit) = exits.pop() {
-            match exit {
-                Exit::Dropped(id) => {
+        let first = state.dequeue(now, &mut actions).expect("the queue grows");
+        while let Some(action) = actions.pop() {
+            match action {
+                QueueAction::Dropped(id) => {
                     assert!(id < first.id, "drops are at the head");
                     drops.push(ms);
                 }
-                Exit::Marked(_) => panic!("nothing can be marked"),
+                QueueAction::Marked(_) => panic!("nothing can be marked"),
             }
         }
     }
@@ -306,13 +306,13 @@ fn codels_control_law() {
     assert!(drops.len() > 30);
     // All packets leave at once, and the delay falls below the target; the next overload is 11
     // intervals later.
-    let mut exits = Exits::default();
-    while state.dequeue(us(1_500_000), &mut exits).is_some() {}
+    let mut actions = QueueActions::default();
+    while state.dequeue(us(1_500_000), &mut actions).is_some() {}
     let again = overload(&mut state, 2500, 3500);
-    let count = drops.len() as f64 + std::iter::from_fn(|| exits.pop()).count() as f64;
+    let count = drops.len() as f64 + std::iter::from_fn(|| actions.pop()).count() as f64;
     assert_eq!(again, law(2609.0, count - 1.0, 3500));
     // The drop rate reached is forgotten after 16 intervals.
-    while state.dequeue(us(3_500_000), &mut exits).is_some() {}
+    while state.dequeue(us(3_500_000), &mut actions).is_some() {}
     let anew = overload(&mut state, 5100, 5600);
     assert_eq!(anew, law(5209.0, 1.0, 5600));
 }
@@ -321,18 +321,18 @@ fn codels_control_law() {
 #[test]
 fn codel_marks_by_the_same_law() {
     let mut state = build(r#"{"discipline": "codel", "packets": 100000, "ecn": true}"#);
-    let mut exits = Exits::default();
+    let mut actions = QueueActions::default();
     let mut marks = Vec::new();
     for ms in 0..800 {
         let now = us(1000 * ms);
         for id in [2 * ms, 2 * ms + 1] {
             let capable = Waiting { ecn_capable: true, ..packet(id as u32, now) };
-            state.enqueue(now, &capable, &mut exits);
+            state.enqueue(now, &capable, &mut actions);
         }
-        let first = state.dequeue(now, &mut exits).expect("the queue grows");
+        let first = state.dequeue(now, &mut actions).expect("the queue grows");
         assert_eq!(u64::from(first.id), ms);
-        while let Some(exit) = exits.pop() {
-            assert_eq!(exit, Exit::Marked(first.id));
+        while let Some(action) = actions.pop() {
+            assert_eq!(action, QueueAction::Marked(first.id));
             marks.push(ms);
         }
     }
@@ -344,16 +344,16 @@ fn codel_marks_by_the_same_law() {
 #[test]
 fn codel_leaves_short_queues_alone() {
     let mut state = build(r#"{"discipline": "codel"}"#);
-    let mut exits = Exits::default();
+    let mut actions = QueueActions::default();
     // Each packet waits 79 ms, but never has more than one behind it.
     for ms in (0..10_000).step_by(40) {
-        state.enqueue(us(1000 * ms), &packet(0, us(1000 * ms)), &mut exits);
+        state.enqueue(us(1000 * ms), &packet(0, us(1000 * ms)), &mut actions);
         if ms > 0 {
-            state.dequeue(us(1000 * ms + 39_000), &mut exits);
+            state.dequeue(us(1000 * ms + 39_000), &mut actions);
         }
     }
     assert_eq!(state.occupancy().packets, 1);
-    assert_eq!(exits.pop(), None);
+    assert_eq!(actions.pop(), None);
 }
 
 fn of_flow(flow: u32, id: u32, bytes: u32, since: Time) -> Waiting {
@@ -371,18 +371,18 @@ fn of_flow(flow: u32, id: u32, bytes: u32, since: Time) -> Waiting {
 #[test]
 fn fq_codel_isolates_a_sparse_flow() {
     let mut state = build(r#"{"discipline": "fq_codel", "packets": 300}"#);
-    let mut exits = Exits::default();
+    let mut actions = QueueActions::default();
     let mut delays = Vec::new();
     for ms in 0..20_000 {
         let now = us(1000 * ms);
         // One flow sends two packets per millisecond, the other one every ten milliseconds.
         for id in [0, 1] {
-            state.enqueue(now, &of_flow(1, 1000 + id, 1000, now), &mut exits);
+            state.enqueue(now, &of_flow(1, 1000 + id, 1000, now), &mut actions);
         }
         if ms % 10 == 5 {
-            state.enqueue(now, &of_flow(2, 7, 1000, now), &mut exits);
+            state.enqueue(now, &of_flow(2, 7, 1000, now), &mut actions);
         }
-        let out = state.dequeue(now, &mut exits).expect("there is a queue");
+        let out = state.dequeue(now, &mut actions).expect("there is a queue");
         if out.frame.flow == 2 {
             delays.push(now.since(out.since));
         }
@@ -394,8 +394,8 @@ fn fq_codel_isolates_a_sparse_flow() {
         delays.iter().max()
     );
     let mut dropped = 0;
-    while let Some(exit) = exits.pop() {
-        assert!(matches!(exit, Exit::Dropped(1000 | 1001)), "{exit:?}");
+    while let Some(action) = actions.pop() {
+        assert!(matches!(action, QueueAction::Dropped(1000 | 1001)), "{action:?}");
         dropped += 1;
     }
     assert!(dropped > 10_000);
@@ -408,16 +408,16 @@ fn fq_codel_shares_bytes() {
     let mut state = build(
         r#"{"discipline": "fq_codel", "target": "10 s", "interval": "20 s", "quantum": 700}"#,
     );
-    let mut exits = Exits::default();
+    let mut actions = QueueActions::default();
     let sizes = [1500, 300, 40];
     for _ in 0..2500 {
         for (flow, bytes) in (0u32..).zip(sizes) {
-            assert!(state.enqueue(us(0), &of_flow(flow, 0, bytes, us(0)), &mut exits));
+            assert!(state.enqueue(us(0), &of_flow(flow, 0, bytes, us(0)), &mut actions));
         }
     }
     let mut sent = [0_u64; 3];
     for _ in 0..2400 {
-        let out = state.dequeue(us(1), &mut exits).expect("there are more");
+        let out = state.dequeue(us(1), &mut actions).expect("there are more");
         sent[out.frame.flow as usize] += u64::from(out.frame.bytes);
         let (least, most) = (sent.iter().min(), sent.iter().max());
         // One flow may be a quantum ahead, which it may exceed by less than a packet.
@@ -426,7 +426,7 @@ fn fq_codel_shares_bytes() {
             "{sent:?}"
         );
     }
-    assert_eq!(exits.pop(), None);
+    assert_eq!(actions.pop(), None);
 }
 
 /// A flow whose queue is empty moves to the end of the old flows before it can count as new again
@@ -437,20 +437,20 @@ fn fq_codel_does_not_let_new_flows_starve_old_ones() {
     let text =
         r#"{"discipline": "fq_codel", "target": "10 s", "interval": "20 s", "quantum": 1500}"#;
     let mut state = build(text);
-    let mut exits = Exits::default();
+    let mut actions = QueueActions::default();
     let mut sent = [0; 6];
     for _ in 0..1200 {
-        assert!(state.enqueue(us(0), &of_flow(0, 0, 1000, us(0)), &mut exits));
+        assert!(state.enqueue(us(0), &of_flow(0, 0, 1000, us(0)), &mut actions));
     }
     let mut waits = [false; 6];
     let mut last = 0;
     for _ in 0..1200 {
         for flow in (1..6).filter(|flow| *flow != last) {
             if !std::mem::replace(&mut waits[flow], true) {
-                assert!(state.enqueue(us(0), &of_flow(flow as u32, 0, 1000, us(0)), &mut exits));
+                assert!(state.enqueue(us(0), &of_flow(flow as u32, 0, 1000, us(0)), &mut actions));
             }
         }
-        last = state.dequeue(us(0), &mut exits).expect("there are more").frame.flow as usize;
+        last = state.dequeue(us(0), &mut actions).expect("there are more").frame.flow as usize;
         waits[last] = false;
         sent[last] += 1;
     }
@@ -461,18 +461,18 @@ fn fq_codel_does_not_let_new_flows_starve_old_ones() {
 /// queue, at most 64 packets (RFC 8290 §4.1).
 #[test]
 fn fq_codel_shortens_the_longest() {
-    let mut exits = Exits::default();
+    let mut actions = QueueActions::default();
     let mut overflow = |limit: u32, bytes: [u32; 2]| {
         let mut state = build(&format!(r#"{{"discipline": "fq_codel", "packets": {limit}}}"#));
         for id in 0..=limit {
             let flow = u32::from(id % 3 == 2);
             let one = of_flow(flow, id, bytes[flow as usize], us(0));
-            assert!(state.enqueue(us(0), &one, &mut exits));
+            assert!(state.enqueue(us(0), &one, &mut actions));
         }
-        std::iter::from_fn(|| exits.pop())
-            .map(|exit| match exit {
-                Exit::Dropped(id) => id,
-                Exit::Marked(id) => panic!("{id} was marked"),
+        std::iter::from_fn(|| actions.pop())
+            .map(|action| match action {
+                QueueAction::Dropped(id) => id,
+                QueueAction::Marked(id) => panic!("{id} was marked"),
             })
             .collect::<Vec<_>>()
     };
@@ -497,7 +497,7 @@ fn pies_probability() {
     let after = |probability: f64, before: u64, delay: u64| {
         let mut controller = pie::Controller::new(&config);
         controller.probability = probability;
-        controller.delay_before = ms(before);
+        controller.old_delay = ms(before);
         controller.update(&config, ms(delay));
         controller.probability
     };
@@ -547,18 +547,18 @@ fn pies_burst_allowance() {
 #[test]
 fn pie_holds_the_delay_at_its_target() {
     let mut state = build(r#"{"discipline": "pie", "packets": 100000}"#);
-    let mut exits = Exits::default();
+    let mut actions = QueueActions::default();
     let mut sum = Duration::ZERO;
     let mut first_drop = None;
     // In 4 ms five packets arrive and four leave, so one in five has to be dropped.
     for ms in 0..300_000_u64 {
         let now = us(1000 * ms);
         for id in 0..1 + u64::from(ms % 4 == 0) {
-            if !state.enqueue(now, &packet(id as u32, now), &mut exits) {
+            if !state.enqueue(now, &packet(id as u32, now), &mut actions) {
                 first_drop.get_or_insert(ms);
             }
         }
-        let out = state.dequeue(now, &mut exits);
+        let out = state.dequeue(now, &mut actions);
         if ms >= 100_000 {
             sum += out.map_or(Duration::ZERO, |out| now.since(out.since));
         }

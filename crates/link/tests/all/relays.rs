@@ -1,7 +1,7 @@
 //! Relays that inspect TCP segments, tested segment by segment.
 
-use retx_link::relay::notice::Side;
-use retx_link::relay::{Config, Order, Passing, Relay, Verdict, snoop};
+use retx_link::relay::eln::Side;
+use retx_link::relay::{Config, CopyAction, PassingSegment, Relay, Verdict, snoop};
 use retx_units::{Duration, SeqNr, Time};
 use retx_wire::{Flags, SackBlock, Segment};
 
@@ -14,7 +14,7 @@ struct Rig {
     relay: Relay,
     side: Side,
     now: Time,
-    orders: Vec<Order>,
+    actions: Vec<CopyAction>,
 }
 
 fn position(number: u32) -> u32 {
@@ -23,7 +23,8 @@ fn position(number: u32) -> u32 {
 
 impl Rig {
     fn new(config: &Config, side: Side) -> Self {
-        let mut rig = Self { relay: Relay::new(config), side, now: Time::ZERO, orders: Vec::new() };
+        let mut rig =
+            Self { relay: Relay::new(config), side, now: Time::ZERO, actions: Vec::new() };
         let syn = Segment { seq: ORIGIN, flags: Flags::SYN, ..Segment::default() };
         assert_eq!(rig.pass(true, &syn), Verdict::Pass);
         rig
@@ -34,12 +35,12 @@ impl Rig {
     }
 
     fn pass(&mut self, with_data: bool, segment: &Segment) -> Verdict {
-        let passing = Passing { flow: 3, side: self.side, with_data, segment };
+        let passing = PassingSegment { flow: 3, side: self.side, with_data, segment };
         let verdict = self.relay.handle_packet(self.now, &passing);
         if verdict == Verdict::Keep {
             self.relay.keep((segment.seq.distance_from(ORIGIN) as u32 - 1) / BYTES);
         }
-        self.orders.extend(std::iter::from_fn(|| self.relay.poll_order()));
+        self.actions.extend(std::iter::from_fn(|| self.relay.poll_action()));
         verdict
     }
 
@@ -58,11 +59,11 @@ impl Rig {
         while self.relay.poll_timeout() <= self.now {
             self.relay.handle_timeout(self.now);
         }
-        self.orders.extend(std::iter::from_fn(|| self.relay.poll_order()));
+        self.actions.extend(std::iter::from_fn(|| self.relay.poll_action()));
     }
 
-    fn orders(&mut self) -> Vec<Order> {
-        std::mem::take(&mut self.orders)
+    fn actions(&mut self) -> Vec<CopyAction> {
+        std::mem::take(&mut self.actions)
     }
 }
 
@@ -80,7 +81,7 @@ fn ack(number: u32) -> Segment {
     Segment { ack, flags: Flags::ACK, window: 100, ..Segment::default() }
 }
 
-use Order::{Forget, Send};
+use CopyAction::{Forget, Send};
 use Verdict::{Absorb, Keep, Mark, Pass};
 
 /// Segment 0 is lost, and 1 … 5 arrive. The first duplicate ACK passes, the second causes the copy
@@ -94,9 +95,9 @@ fn a_loss_is_repaired_and_its_duplicates_absorbed() {
     }
     let verdicts: Vec<Verdict> = (1..6).map(|_| rig.ack(0)).collect();
     assert_eq!(verdicts, [Pass, Absorb, Absorb, Absorb, Absorb]);
-    assert_eq!(rig.orders(), [Send(0)]);
+    assert_eq!(rig.actions(), [Send(0)]);
     assert_eq!(rig.ack(6), Pass);
-    assert_eq!(rig.orders(), (0..6).map(Forget).collect::<Vec<_>>());
+    assert_eq!(rig.actions(), (0..6).map(Forget).collect::<Vec<_>>());
     let counters = rig.relay.counters();
     assert_eq!((counters.repeated_by_acks, counters.acks_suppressed), (1, 4));
     assert!(rig.relay.poll_timeout() > rig.now);
@@ -113,12 +114,12 @@ fn a_lost_copy_is_sent_again() {
     (4..7).for_each(|number| assert_eq!(rig.data(number), Keep));
     // Duplicates so far: the third one that segments 1 … 3 cause, and then one of segments 4 … 6.
     assert_eq!([rig.ack(0), rig.ack(0)], [Absorb, Absorb]);
-    assert_eq!(rig.orders(), [Send(0), Send(0)]);
+    assert_eq!(rig.actions(), [Send(0), Send(0)]);
     assert_eq!([rig.ack(0), rig.ack(0)], [Absorb, Absorb]);
     // No segments were sent after the second copy, so one more duplicate means that it is lost as
     // well, and a third copy is not permitted.
     assert_eq!(rig.ack(0), Pass);
-    assert_eq!(rig.orders(), [Forget(0)]);
+    assert_eq!(rig.actions(), [Forget(0)]);
     assert_eq!(rig.ack(0), Pass);
     assert_eq!(rig.relay.counters().given_up, 1);
 }
@@ -134,7 +135,7 @@ fn the_senders_own_losses_are_left_to_it() {
     (0..3).for_each(|_| assert_eq!(rig.ack(0), Pass));
     assert_eq!(rig.data(0), Keep);
     (0..3).for_each(|_| assert_eq!(rig.ack(0), Pass));
-    assert_eq!(rig.orders(), []);
+    assert_eq!(rig.actions(), []);
 }
 
 #[test]
@@ -144,13 +145,13 @@ fn the_timer_repeats_what_is_awaited() {
     let _ = rig.data(0);
     // The first timeout is ns-2's: 0.1 s + 4 · 0.25 s.
     rig.wait(1099);
-    assert_eq!(rig.orders(), []);
+    assert_eq!(rig.actions(), []);
     rig.wait(1);
-    assert_eq!(rig.orders(), [Send(0)]);
+    assert_eq!(rig.actions(), [Send(0)]);
     rig.wait(1100);
-    assert_eq!(rig.orders(), [Send(0)]);
+    assert_eq!(rig.actions(), [Send(0)]);
     rig.wait(1100);
-    assert_eq!(rig.orders(), [Forget(0)]);
+    assert_eq!(rig.actions(), [Forget(0)]);
     assert_eq!(rig.relay.poll_timeout(), Time::NEVER);
 }
 
@@ -164,11 +165,11 @@ fn the_timer_follows_the_round_trip() {
         let _ = rig.ack(number + 1);
     }
     let _ = rig.data(200);
-    rig.orders();
+    rig.actions();
     rig.wait(99);
-    assert_eq!(rig.orders(), []);
+    assert_eq!(rig.actions(), []);
     rig.wait(1);
-    assert_eq!(rig.orders(), [Send(200)]);
+    assert_eq!(rig.actions(), [Send(200)]);
 }
 
 #[test]
@@ -184,7 +185,7 @@ fn the_cache_is_bounded() {
     // is not kept.
     assert_eq!(rig.data(2), Keep);
     assert_eq!(rig.data(1), Pass);
-    assert_eq!(rig.orders(), [Forget(0), Forget(1), Forget(2)]);
+    assert_eq!(rig.actions(), [Forget(0), Forget(1), Forget(2)]);
 }
 
 /// A drop by a queue is congestion, which the sender has to react to: the relay discards its copy,
@@ -195,10 +196,11 @@ fn a_queues_drop_is_left_to_the_sender() {
     let _ = rig.ack(0);
     (0..4).for_each(|number| assert_eq!(rig.data(number), Keep));
     let dropped = segment(0);
-    let passing = Passing { flow: 3, side: Side::Toward, with_data: true, segment: &dropped };
+    let passing =
+        PassingSegment { flow: 3, side: Side::Toward, with_data: true, segment: &dropped };
     rig.relay.on_queue_drop(rig.now, &passing);
     (0..3).for_each(|_| assert_eq!(rig.ack(0), Pass));
-    assert_eq!(rig.orders(), [Forget(0)]);
+    assert_eq!(rig.actions(), [Forget(0)]);
 }
 
 /// A reset and the SYN of the next connection clear the relay's state.
@@ -211,7 +213,7 @@ fn connections_end() {
         let _ = rig.data(0);
         let _ = rig.data(1);
         assert_eq!(rig.pass(true, &last), Pass);
-        assert_eq!(rig.orders(), [Forget(0), Forget(1)]);
+        assert_eq!(rig.actions(), [Forget(0), Forget(1)]);
         assert_eq!(rig.relay.held(), 0);
     }
 }
@@ -235,7 +237,8 @@ fn notices_of_what_was_lost_behind_the_relay() {
     blocks.options.push_sack(SackBlock { left, right });
     assert_eq!(rig.pass(false, &blocks), Mark);
     let dropped = segment(3);
-    let passing = Passing { flow: 3, side: Side::Toward, with_data: true, segment: &dropped };
+    let passing =
+        PassingSegment { flow: 3, side: Side::Toward, with_data: true, segment: &dropped };
     rig.relay.on_queue_drop(rig.now, &passing);
     assert_eq!(rig.pass(false, &blocks), Pass);
 }

@@ -169,7 +169,7 @@ pub(super) fn check_channel(table: &WlanTable) -> Result<(), Problem> {
 
 fn check_models(channel: Option<&Channels>) -> Result<(), Problem> {
     let models = channel.map_or(&[][..], |Channels(models)| models);
-    let Some(model) = models.iter().find(|model| !wlan::takes(model)) else { return Ok(()) };
+    let Some(model) = models.iter().find(|model| !wlan::supports(model)) else { return Ok(()) };
     let name = model.name();
     let why = if model.rates().is_some() {
         "says how the rate goes, and a wlan sends at its own `rate`"

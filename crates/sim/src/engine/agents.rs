@@ -6,7 +6,7 @@ use crate::drop::Drop;
 use crate::packet::Others;
 use crate::plan::Port;
 use crate::stage::Stage;
-use retx_link::relay::{Order, Passing, Relay, Verdict, notice};
+use retx_link::relay::{CopyAction, PassingSegment, Relay, Verdict, eln};
 use retx_record::capture::DropReason;
 
 impl Engine<'_> {
@@ -22,13 +22,13 @@ impl Engine<'_> {
         &mut self,
         port: Port,
         id: u32,
-        to: impl FnOnce(&mut Relay, &Passing<'_>) -> T,
+        to: impl FnOnce(&mut Relay, &PassingSegment<'_>) -> T,
     ) -> Option<T> {
         let packet = self.packets.get(id);
         let (flow, with_data) = (packet.flow(), packet.carries_data_direction());
         let segment = self.packets.segment(id);
-        let side = if port.exit == 0 { notice::Side::Toward } else { notice::Side::From };
-        let passing = Passing { flow, side, with_data, segment: &segment };
+        let side = if port.exit == 0 { eln::Side::Toward } else { eln::Side::From };
+        let passing = PassingSegment { flow, side, with_data, segment: &segment };
         self.relay(port.stage).map(|relay| to(relay, &passing))
     }
 
@@ -63,16 +63,16 @@ impl Engine<'_> {
         copy
     }
 
-    /// Carries out the orders of a relay.
+    /// Carries out the actions of a relay.
     pub(super) fn carry_out_orders(&mut self, index: u32) {
-        while let Some(order) = self.relay(index).and_then(Relay::poll_order) {
-            match order {
-                Order::Send(held) => {
+        while let Some(action) = self.relay(index).and_then(Relay::poll_action) {
+            match action {
+                CopyAction::Send(held) => {
                     let copy = self.copy_packet(held);
                     let place = self.stages[index as usize].first;
                     self.move_on(place, copy);
                 }
-                Order::Forget(held) => self.forget(held),
+                CopyAction::Forget(held) => self.forget(held),
             }
         }
     }

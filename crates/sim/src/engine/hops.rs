@@ -4,7 +4,7 @@ use super::Engine;
 use super::routes::{Step, pipe_of};
 use crate::drop::Drop;
 use retx_link::Pipe;
-use retx_link::pipe::Parcel;
+use retx_link::pipe::PlainPacket;
 use retx_link::stage::{Departure, Entry, Packet};
 
 impl Engine<'_> {
@@ -38,8 +38,8 @@ impl Engine<'_> {
     #[inline(never)]
     pub(super) fn move_on(&mut self, from: u32, id: u32) {
         self.recorder.left(self.now, from, id, &mut self.packets);
-        let parcel = Parcel { id, bytes: self.packets.get(id).bytes() };
-        if let Some((id, to)) = self.take(self.step_from(from, parcel)) {
+        let packet = PlainPacket { id, bytes: self.packets.get(id).bytes() };
+        if let Some((id, to)) = self.take(self.step_from(from, packet)) {
             self.deliver_out_of_line(id, to);
         }
     }
@@ -49,7 +49,7 @@ impl Engine<'_> {
     pub(super) fn enter(&mut self, word: u32, step: Step) {
         let pipe = self.pipes.get(pipe_of(word) as usize);
         // Packets that wait in the funnel before this pipe arrive first.
-        if let Some(funnel) = pipe.and_then(Pipe::fed_by) {
+        if let Some(funnel) = pipe.and_then(Pipe::source) {
             self.carry_out(funnel);
         }
         self.enter_in_turn(word, step);
@@ -68,7 +68,7 @@ impl Engine<'_> {
 
     #[inline(never)]
     fn enter_hop(&mut self, index: u32, step: Step) {
-        let id = step.parcel.id;
+        let id = step.packet.id;
         self.packets.set_hop(id, step.hop);
         // Entries that are not pipes are ports of other stages, or `SOURCE`.
         let Some(pipe) = self.pipes.get_mut(index as usize) else {
@@ -93,7 +93,7 @@ impl Engine<'_> {
         let pipe = self.pipes.get(pipe_of(word) as usize);
         // If this pipe leads to a bottleneck with a funnel, the packet waits in the funnel, sorted
         // by arrival, instead of in this pipe.
-        if let Some(number) = pipe.and_then(Pipe::feeds) {
+        if let Some(number) = pipe.and_then(Pipe::sink) {
             return self.feed(number, step);
         }
         self.enter(word, step);

@@ -14,7 +14,7 @@ use super::Engine;
 use crate::flow::Flow;
 use crate::plan::Side;
 use retx_link::Pipe;
-use retx_link::pipe::Parcel;
+use retx_link::pipe::PlainPacket;
 
 /// Entry after the last hop of a route on which each packet holds its own destination.
 pub(super) const HOST: u32 = u32::MAX;
@@ -36,7 +36,7 @@ const ANY: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     /// Packet.
-    pub parcel: Parcel,
+    pub packet: PlainPacket,
     /// Next position: an index into the engine's routes.
     pub hop: u32,
 }
@@ -120,12 +120,12 @@ pub(super) fn forget_private(routes: &mut [u32], places: &mut [u32]) {
 impl Engine<'_> {
     /// Next step of a packet that leaves a pipe or another hop.
     #[inline(always)]
-    pub(super) fn step_from(&self, from: u32, parcel: Parcel) -> Step {
+    pub(super) fn step_from(&self, from: u32, packet: PlainPacket) -> Step {
         match self.places.get(from as usize) {
             // The position follows from the pipe, without a read of the packet.
-            Some(&place) if place != ANY => Step { parcel, hop: place + 1 },
+            Some(&place) if place != ANY => Step { packet, hop: place + 1 },
             _ => {
-                let step = self.step_of(parcel.id);
+                let step = self.step_of(packet.id);
                 Step { hop: step.hop + 1, ..step }
             }
         }
@@ -135,14 +135,14 @@ impl Engine<'_> {
     #[inline(always)]
     pub(super) fn step_of(&self, id: u32) -> Step {
         let packet = self.packets.get(id);
-        Step { parcel: Parcel { id, bytes: packet.bytes() }, hop: packet.hop() }
+        Step { packet: PlainPacket { id, bytes: packet.bytes() }, hop: packet.hop() }
     }
 
     /// Moves a packet to its next hop. If it has reached its destination instead, returns the
     /// packet and the endpoint.
     #[inline(always)]
     pub(super) fn take(&mut self, step: Step) -> Option<(u32, u32)> {
-        let (word, id) = (self.routes[step.hop as usize], step.parcel.id);
+        let (word, id) = (self.routes[step.hop as usize], step.packet.id);
         if let Some(to) = end_of(word) {
             debug_assert_eq!(to, self.packets.get(id).to);
             return Some((id, to));
@@ -157,7 +157,7 @@ impl Engine<'_> {
     /// Stores a packet's position in the packet.
     #[inline(always)]
     pub(super) fn write_hop(&mut self, step: Step) {
-        self.packets.set_hop(step.parcel.id, step.hop);
+        self.packets.set_hop(step.packet.id, step.hop);
     }
 
     /// Position of the last hop on the route to this endpoint, if only one flow takes that route.

@@ -254,8 +254,8 @@ fn only_its_acknowledgments_are_lost() {
 /// full, according to `cause`; a cell loses every attempt to transmit it.
 fn lose_a_copy(plan: &mut Plan, place: Place, cause: Cause) {
     let r#as = match cause {
-        Cause::Congestion => channel::script::As::Congestion,
-        _ => channel::script::As::Wireless,
+        Cause::Congestion => channel::script::ScriptedCause::Congestion,
+        _ => channel::script::ScriptedCause::Wireless,
     };
     let script = |copies| {
         let drop_seq = vec![TWENTIETH; copies];

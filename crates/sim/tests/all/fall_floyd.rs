@@ -38,7 +38,7 @@ fn pipes(drops: &[u64]) -> Vec<PipePlan> {
     let drop_seq = drops.iter().map(|packet| 1000 * (packet - 1) + 1).collect();
     let script = channel::script::Config {
         drop_seq,
-        r#as: channel::script::As::Congestion,
+        r#as: channel::script::ScriptedCause::Congestion,
         ..Default::default()
     };
     let pipe = |link: &str, direction, bit_s, delay, channel: Vec<channel::Config>| PipePlan {

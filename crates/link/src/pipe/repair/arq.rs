@@ -19,7 +19,7 @@
 //! gives the packet up. The sender decides that when it gets the feedback, and its announcement
 //! arrives one propagation delay later.
 
-use super::{Exit, Job, Kind, Sent, Turn};
+use super::{Exit, Job, Kind, NextTransmission, Sent};
 use crate::channel::{Frame, Reason};
 use crate::pipe::later;
 use retx_units::{Duration, Time};
@@ -113,11 +113,15 @@ impl State {
         }
     }
 
-    pub fn turn(&self, busy_until: Time, first: Option<Time>) -> Option<Turn> {
+    pub fn next_transmission(
+        &self,
+        busy_until: Time,
+        first: Option<Time>,
+    ) -> Option<NextTransmission> {
         let free = busy_until.max(self.idle_until);
-        let turn = |ready: Time, kind| Turn { at: ready.max(free), ready, kind };
-        let again = self.lost.front().map(|lost| turn(lost.due, Kind::Again));
-        let new = first.map(|came| turn(came, Kind::New));
+        let next = |ready: Time, kind| NextTransmission { at: ready.max(free), ready, kind };
+        let again = self.lost.front().map(|lost| next(lost.due, Kind::Again));
+        let new = first.map(|came| next(came, Kind::New));
         // At equal times the retransmission comes before the new frame.
         match (again, new) {
             (Some(again), Some(new)) if new.at < again.at => Some(new),
@@ -126,8 +130,8 @@ impl State {
     }
 
     /// Removes and returns the lost frame whose retransmission begins now.
-    pub fn again(&mut self) -> Frame {
-        let lost = self.lost.pop_front().expect("the turn of a lost frame");
+    pub fn pop_retransmission(&mut self) -> Frame {
+        let lost = self.lost.pop_front().expect("a lost frame is next");
         self.current = Some(lost);
         lost.job.packet.frame
     }

@@ -17,7 +17,7 @@
 //! *Where we differ.* Blocks are not interleaved, so the losses of a burst fall on one block.
 //! Coding takes no time.
 
-use super::{Exit, Job, Kind, Sent, Turn};
+use super::{Exit, Job, Kind, NextTransmission, Sent};
 use crate::channel::{Frame, Reason};
 use crate::pipe::later;
 use retx_units::{Duration, Time};
@@ -105,21 +105,21 @@ impl State {
         }
     }
 
-    pub fn turn(&self, free: Time, first: Option<Time>) -> Option<Turn> {
+    pub fn next_transmission(&self, free: Time, first: Option<Time>) -> Option<NextTransmission> {
         let block = &self.block;
-        let turn = |ready: Time, kind| Turn { at: ready.max(free), ready, kind };
-        let new = first.map(|came| turn(came, Kind::New));
+        let next = |ready: Time, kind| NextTransmission { at: ready.max(free), ready, kind };
+        let new = first.map(|came| next(came, Kind::New));
         if block.packets == 0 {
             return new;
         }
         // No packet joins a block that is full or has sent a parity frame.
         let closed = block.packets == self.k || block.parity_sent > 0;
-        let parity = turn(if closed { Time::ZERO } else { block.closes }, Kind::Parity);
+        let parity = next(if closed { Time::ZERO } else { block.closes }, Kind::Parity);
         new.filter(|new| !closed && new.at < parity.at).or(Some(parity))
     }
 
     /// Returns the parity frame whose transmission begins now, and counts it.
-    pub fn parity(&mut self) -> Frame {
+    pub fn next_parity_frame(&mut self) -> Frame {
         self.block.parity_sent += 1;
         Frame::control(self.block.bytes)
     }

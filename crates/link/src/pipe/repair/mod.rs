@@ -50,7 +50,7 @@ enum Kind {
 
 /// Next transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Turn {
+struct NextTransmission {
     /// Start of the transmission.
     at: Time,
     /// Earliest possible start if the transmitter were idle.
@@ -118,18 +118,18 @@ impl Repairs {
         }
     }
 
-    fn turn(&self, free: Time) -> Option<Turn> {
+    fn next_transmission(&self, free: Time) -> Option<NextTransmission> {
         let first = self.line.front().map(|(came, _)| *came);
         match &self.scheme {
-            Scheme::Arq(arq) => arq.turn(free, first),
-            Scheme::Fec(fec) => fec.turn(free, first),
+            Scheme::Arq(arq) => arq.next_transmission(free, first),
+            Scheme::Fec(fec) => fec.next_transmission(free, first),
         }
     }
 
     /// Start of the next transmission, if the transmitter is idle from `free` on; [`Time::NEVER`]
     /// if there is none.
     pub fn due(&self, free: Time) -> Time {
-        self.turn(free).map_or(Time::NEVER, |turn| turn.at)
+        self.next_transmission(free).map_or(Time::NEVER, |next| next.at)
     }
 
     /// Number of packets that wait for their first transmission.
@@ -170,22 +170,22 @@ impl Repairs {
     }
 
     /// Removes and returns the frame to transmit now, and its packet if it is a first transmission.
-    fn take(&mut self, turn: &Turn) -> (Frame, Option<Job>) {
-        match (turn.kind, &mut self.scheme) {
+    fn take(&mut self, next: &NextTransmission) -> (Frame, Option<Job>) {
+        match (next.kind, &mut self.scheme) {
             (Kind::New, _) => {
-                self.keep(turn.at, -1);
-                let (came, packet) = self.line.pop_front().expect("the turn of the first in line");
+                self.keep(next.at, -1);
+                let (came, packet) = self.line.pop_front().expect("the first in line is next");
                 self.line_bytes -= u64::from(packet.frame.bytes);
-                self.waited += u128::from(turn.at.since(came).as_nanos());
+                self.waited += u128::from(next.at.since(came).as_nanos());
                 (packet.frame, Some(Job { number: self.order.begin(packet.id), packet }))
             }
             (Kind::Again, Scheme::Arq(arq)) => {
                 self.repeated += 1;
-                (arq.again(), None)
+                (arq.pop_retransmission(), None)
             }
             (Kind::Parity, Scheme::Fec(fec)) => {
                 self.parity += 1;
-                (fec.parity(), None)
+                (fec.next_parity_frame(), None)
             }
             (Kind::Again | Kind::Parity, _) => unreachable!("of the other scheme"),
         }
@@ -215,7 +215,7 @@ impl Exit<'_> {
 
 impl Pipe {
     /// Handles the arrival of a packet at a link that repairs losses.
-    pub(super) fn join_repairs(&mut self, now: Time, packet: &Packet) -> Entry {
+    pub(super) fn enqueue_repaired(&mut self, now: Time, packet: &Packet) -> Entry {
         self.transmit_due(now);
         let busy = self.transmitter.busy_until();
         let Some(repairs) = &mut self.repairs else { unreachable!("the link repairs") };
@@ -224,8 +224,8 @@ impl Pipe {
         repairs.line.push_back((now, *packet));
         let at_once = repairs.waiting() == 1 && repairs.due(busy) <= now;
         repairs.line.pop_back();
-        if !at_once && !self.transmitter.room().admits(repairs.occupancy(), packet.frame.bytes) {
-            self.rare().exceptions.drops.queue += 1;
+        if !at_once && !self.transmitter.limits().admits(repairs.occupancy(), packet.frame.bytes) {
+            self.rare_mut().exceptions.drops.queue += 1;
             return Entry::QueueFull;
         }
         repairs.keep(now, 1);
@@ -241,22 +241,22 @@ impl Pipe {
     /// Starts every transmission due by `now`.
     pub(super) fn transmit_due(&mut self, now: Time) {
         let Some(mut repairs) = self.repairs.take() else { return };
-        while let Some(turn) = repairs.turn(self.transmitter.busy_until())
-            && turn.at <= now
+        while let Some(next) = repairs.next_transmission(self.transmitter.busy_until())
+            && next.at <= now
         {
-            let (frame, job) = repairs.take(&turn);
-            let end = self.transmitter.begin(turn.at, frame.bytes, turn.at > turn.ready);
+            let (frame, job) = repairs.take(&next);
+            let end = self.transmitter.begin(next.at, frame.bytes, next.at > next.ready);
             self.apply_changes(end);
             let fate = self.fate(end, &frame);
             match fate {
-                Ok(_) => self.rare().exceptions.bursts.survived(),
-                Err(_) => self.rare().exceptions.bursts.lost(),
+                Ok(_) => self.rare_mut().exceptions.bursts.survived(),
+                Err(_) => self.rare_mut().exceptions.bursts.lost(),
             }
             let extra = fate.map_or(Duration::ZERO, |journey| journey.extra);
             let arrival = later(end, later_by(self.delay, extra));
             repairs.sent(
                 job,
-                &Sent { begin: turn.at, end, arrival, lost: fate.err() },
+                &Sent { begin: next.at, end, arrival, lost: fate.err() },
                 &mut self.delay_line,
             );
         }

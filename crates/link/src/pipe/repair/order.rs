@@ -60,7 +60,7 @@ impl Order {
             self.resolve(number, (arrival, true), delay_line);
         } else {
             self.pending -= 1;
-            delay_line.stray(arrival, id);
+            delay_line.insert_out_of_order(arrival, id);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Quantities of a transmitter that statistics need: queue length, waiting time, busy time.
 
 use super::{Kept, Transmitter};
-use crate::pipe::turn::Turn;
+use crate::pipe::waiting_packet::WaitingPacket;
 use retx_units::{Duration, History, Time};
 
 impl Transmitter {
@@ -22,23 +22,24 @@ impl Transmitter {
 
     /// Number of packets that wait at `now`.
     pub fn queued(&self, now: Time) -> u64 {
-        let begun = self.waiting.partition_point(|turn| turn.start <= now);
-        let here = self.waiting.partition_point(|turn| turn.arrival() <= now);
+        let begun = self.waiting.partition_point(|packet| packet.start <= now);
+        let here = self.waiting.partition_point(|packet| packet.arrival() <= now);
         // Packets that pass ahead of time are in `waiting` before they arrive; they do not count.
         here.saturating_sub(begun) as u64
     }
 
     /// Sum of all transmission times, including the parts that lie in the future.
-    pub const fn busy_in_all(&self) -> Duration {
+    pub const fn total_transmission_time(&self) -> Duration {
         self.busy
     }
 
     /// Total waiting time of all packets up to `now`, in packet-nanoseconds.
     pub fn waited(&self, now: Time) -> u128 {
-        let ahead = |turn: &Turn| turn.start.since(now.max(turn.arrival())).as_nanos();
+        let ahead =
+            |packet: &WaitingPacket| packet.start.since(now.max(packet.arrival())).as_nanos();
         let known = self.waited.0;
         // The sum includes each wait as a whole; the parts after `now` are subtracted here.
-        known - self.waiting.iter().map(|turn| u128::from(ahead(turn))).sum::<u128>()
+        known - self.waiting.iter().map(|packet| u128::from(ahead(packet))).sum::<u128>()
     }
 
     /// Time spent transmitting up to `now`. All packets that have entered are transmitted without a
@@ -56,9 +57,9 @@ impl Transmitter {
     /// that pass ahead of time and have not arrived yet, with the queue length then.
     pub fn restart_maximum(&mut self, now: Time) -> Vec<(Time, u64)> {
         *self.most() = self.queued(now) as u32;
-        let here = self.waiting.partition_point(|turn| turn.arrival() <= now);
-        let length = |(index, turn): (usize, &Turn)| {
-            let arrival = turn.arrival();
+        let here = self.waiting.partition_point(|packet| packet.arrival() <= now);
+        let length = |(index, packet): (usize, &WaitingPacket)| {
+            let arrival = packet.arrival();
             let gone = self.waiting.partition_point(|other| other.start <= arrival);
             (arrival, (index + 1 - gone) as u64)
         };

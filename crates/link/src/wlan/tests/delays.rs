@@ -32,7 +32,7 @@ fn a_late_packet_is_acknowledged_in_time_and_holds_up_those_behind_it() {
     // service.
     assert_eq!(rig.left, []);
     let statistics = rig.cell.statistics(rig.now, 0);
-    assert_eq!((statistics.late, statistics.in_service, statistics.queued), (1, 1, 4));
+    assert_eq!((statistics.delayed, statistics.in_service, statistics.queued), (1, 1, 4));
     assert!(statistics.is_conserved());
     // Packets to another station do not wait for the delayed ones.
     let _ = rig.send(5000, (0, 2), &packet(9, BYTES));
@@ -58,12 +58,12 @@ fn rates_and_channels_change_by_a_schedule() {
     let us = |us: u64| Time::from_nanos(us * 1000);
     let model = |text: &str| serde_json::from_str(text).expect("a model");
     let mut config = delaying(&[]);
-    let late = r#"{"model": "random_delay", "share": 1, "law": "constant", "delay": "1 ms"}"#;
+    let delayed = r#"{"model": "random_delay", "share": 1, "law": "constant", "delay": "1 ms"}"#;
     let losing = r#"{"model": "script", "drop": [0]}"#;
     config.changes = vec![
         Change { at: us(2000), rate: Some(Rate::from_bit_s(1_000_000)), channel: None },
         Change { at: us(30_000), rate: None, channel: Some(vec![model(losing)]) },
-        Change { at: us(40_000), rate: None, channel: Some(vec![model(losing), model(late)]) },
+        Change { at: us(40_000), rate: None, channel: Some(vec![model(losing), model(delayed)]) },
         Change { at: us(60_000), rate: Some(Rate::from_bit_s(11_000_000)), channel: Some(vec![]) },
     ];
     let mut rig = Rig::new(&config, 1);

@@ -6,7 +6,7 @@
 //! medium has been idle that long.
 
 use super::rig::{Rig, config, packet};
-use crate::queue::{Config as QueueConfig, Environment, Exit, Exits, Queue, Waiting};
+use crate::queue::{Config as QueueConfig, Environment, Queue, QueueAction, QueueActions, Waiting};
 use crate::stage::{Departure, Entry};
 use crate::wlan::{Config, Packet, line};
 use retx_units::{Stream, StreamKey, Time};
@@ -53,7 +53,7 @@ type Log = Vec<(u64, u32, &'static str)>;
 /// Reference model: a station reduced to its discipline and the packet in service.
 struct Hand {
     queue: crate::queue::State,
-    exits: Exits,
+    actions: QueueActions,
     log: Log,
     /// End of the current service, in µs, and the packet in service.
     served: Option<(u64, u32)>,
@@ -62,16 +62,16 @@ struct Hand {
 
 impl Hand {
     fn note(&mut self, at: u64) {
-        while let Some(exit) = self.exits.pop() {
-            self.log.push(match exit {
-                Exit::Dropped(id) => (at, id, "dropped"),
-                Exit::Marked(id) => (at, id, "marked"),
+        while let Some(action) = self.actions.pop() {
+            self.log.push(match action {
+                QueueAction::Dropped(id) => (at, id, "dropped"),
+                QueueAction::Marked(id) => (at, id, "marked"),
             });
         }
     }
 
     fn next(&mut self, at: u64) {
-        let next = self.queue.dequeue(Time::from_nanos(at * 1000), &mut self.exits);
+        let next = self.queue.dequeue(Time::from_nanos(at * 1000), &mut self.actions);
         self.note(at);
         self.served = next.map(|waiting| {
             let end = at.max(self.free) + SERVICE;
@@ -84,7 +84,7 @@ impl Hand {
         let Packet { id, frame, ecn_capable } = *packet;
         let since = Time::from_nanos(at * 1000);
         let waiting = Waiting { id, frame, ecn_capable, to: 1, since };
-        let admitted = self.queue.enqueue(since, &waiting, &mut self.exits);
+        let admitted = self.queue.enqueue(since, &waiting, &mut self.actions);
         self.note(at);
         if !admitted {
             self.log.push((at, id, "refused"));
@@ -106,7 +106,8 @@ fn by_hand(config: &Config, arrivals: &[(u64, Packet)]) -> Log {
     let stream = StreamKey { seed: 1, replication: 0 }.stream("wlan.test.s0.queue");
     let environment: Environment = line::environment(&config.parameters, stream);
     let queue = config.queue.build(environment);
-    let mut hand = Hand { queue, exits: Exits::default(), log: vec![], served: None, free: DIFS };
+    let mut hand =
+        Hand { queue, actions: QueueActions::default(), log: vec![], served: None, free: DIFS };
     for (at, packet) in arrivals {
         hand.run(*at);
         hand.arrive(*at, packet);

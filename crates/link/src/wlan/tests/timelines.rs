@@ -119,7 +119,7 @@ fn a_lost_frame_is_sent_again_after_the_ack_timeout() {
     assert_eq!(counters.channel_bursts, counters.error_bursts);
     assert_eq!(counters.frames_collided, 0);
     let attempts = counters.attempts;
-    assert_eq!((attempts.packets, attempts.frames, attempts.most), (1, 5, 5));
+    assert_eq!((attempts.packets, attempts.frames, attempts.max_frames), (1, 5, 5));
     // Two frames are lost, three arrive and have an ACK each; propagation is no airtime.
     assert_eq!(airtimes(&rig, 0), [3 * (DATA - 1), 2 * (DATA - 1), 0, 0, 0]);
     assert_eq!(airtimes(&rig, 1), [0, 0, 0, 3 * (ACK - 1), 0]);

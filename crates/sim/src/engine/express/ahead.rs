@@ -10,8 +10,8 @@ use crate::engine::Engine;
 use crate::engine::routes::{HOST, Step, is_private, pipe_of};
 use crate::plan::PipePlan;
 use retx_link::Pipe;
-use retx_link::pipe::ahead::{self, Crossing};
-use retx_link::pipe::{Packet, Parcel, Statistics};
+use retx_link::pipe::ahead::{self, LeaderEntry};
+use retx_link::pipe::{Packet, PlainPacket, Statistics};
 use retx_units::Time;
 
 /// Sources of a pipe's packets.
@@ -50,8 +50,8 @@ pub(in crate::engine) fn find_followers(pipes: &mut [Pipe], routes: &[u32], plan
     for (index, feeders) in feeders.into_iter().enumerate() {
         let Feeders::One(leader) = feeders else { continue };
         if pipes[index].is_plain() && plans[leader as usize].config.can_lead() {
-            pipes[index].follow(leader);
-            pipes[leader as usize].lead();
+            pipes[index].set_leader(leader);
+            pipes[leader as usize].make_leader();
         }
     }
 }
@@ -60,19 +60,19 @@ impl Engine<'_> {
     /// Enters a packet into a leader, and moves it as far as possible without an event.
     #[inline(always)]
     pub(in crate::engine) fn enter_leader(&mut self, leader: u32, step: Step) {
-        let Parcel { id, bytes } = step.parcel;
+        let PlainPacket { id, bytes } = step.packet;
         let pipe = &mut self.pipes[leader as usize];
         let crossing = if pipe.is_plain() {
-            pipe.cross_plain(self.now, bytes)
+            pipe.enter_plain(self.now, bytes)
         } else {
             let packet = self.packets.get(id);
             let (frame, ecn_capable) = (packet.frame(), packet.is_ecn_capable());
-            pipe.cross(self.now, &Packet { id, frame, ecn_capable })
+            pipe.enter_leader(self.now, &Packet { id, frame, ecn_capable })
         };
-        if let Crossing::Arrives(at) = crossing {
+        if let LeaderEntry::Arrives(at) = crossing {
             self.go_ahead(leader, (at, step));
         } else {
-            self.stay_in_leader(leader, step, crossing == Crossing::Lost);
+            self.stay_in_leader(leader, step, crossing == LeaderEntry::Lost);
         }
     }
 
@@ -80,7 +80,7 @@ impl Engine<'_> {
     /// the pipes that follow it.
     #[inline(always)]
     pub(in crate::engine) fn go_ahead(&mut self, leader: u32, (mut at, mut step): (Time, Step)) {
-        let Parcel { bytes, .. } = step.parcel;
+        let PlainPacket { bytes, .. } = step.packet;
         let mut word = self.routes[step.hop as usize];
         loop {
             let next = self.routes[step.hop as usize + 1];
@@ -103,7 +103,7 @@ impl Engine<'_> {
         }
         let pipe = &mut self.pipes[index as usize];
         // The packet waits in the last pipe that it has passed; an event of that pipe moves it on.
-        pipe.put(at, step.parcel);
+        pipe.put(at, step.packet);
         self.agenda.wake(index, pipe.poll_timeout());
     }
 
@@ -115,7 +115,7 @@ impl Engine<'_> {
         if lost {
             self.agenda.wake(index, self.pipes[index as usize].poll_timeout());
         } else {
-            self.drop_at_full_queue(index, step.parcel.id);
+            self.drop_at_full_queue(index, step.packet.id);
         }
     }
 

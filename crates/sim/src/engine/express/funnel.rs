@@ -9,7 +9,7 @@
 //! packet that fits into no row waits in a calendar queue.
 
 use super::calendar::{Calendar, Days};
-use retx_link::pipe::Parcel;
+use retx_link::pipe::PlainPacket;
 use retx_link::ring::Ring;
 use retx_units::Time;
 
@@ -20,7 +20,7 @@ const ROWS: usize = 8;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::engine) struct Arrival {
     pub arrival: Time,
-    pub parcel: Parcel,
+    pub packet: PlainPacket,
     /// Position of the bottleneck in the packet's route, an index into the engine's routes.
     pub hop: u32,
 }
@@ -76,47 +76,59 @@ impl Funnel {
     // The parameters are separate, so that the packet is assembled directly in its slot. A struct
     // would be passed through memory, where its stores would queue behind all earlier ones.
     #[inline(always)]
-    pub fn enqueue(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Enqueued {
+    pub fn enqueue(&mut self, arrival: Time, packet: PlainPacket, hop: u32) -> Enqueued {
         if arrival >= self.lasts[0] {
-            self.enqueue_into(0, arrival, parcel, hop)
+            self.enqueue_into(0, arrival, packet, hop)
         } else {
-            self.enqueue_elsewhere(arrival, parcel, hop)
+            self.enqueue_elsewhere(arrival, packet, hop)
         }
     }
 
     #[inline(always)]
-    fn enqueue_into(&mut self, row: usize, arrival: Time, parcel: Parcel, hop: u32) -> Enqueued {
+    fn enqueue_into(
+        &mut self,
+        row: usize,
+        arrival: Time,
+        packet: PlainPacket,
+        hop: u32,
+    ) -> Enqueued {
         self.lasts[row] = arrival;
         if self.rows[row].is_empty() {
-            return self.enqueue_first(row, arrival, parcel, hop);
+            return self.enqueue_first(row, arrival, packet, hop);
         }
-        self.rows[row].push_back(Arrival { arrival, parcel, hop });
+        self.rows[row].push_back(Arrival { arrival, packet, hop });
         Enqueued::Behind
     }
 
     #[inline(never)]
-    fn enqueue_first(&mut self, row: usize, arrival: Time, parcel: Parcel, hop: u32) -> Enqueued {
+    fn enqueue_first(
+        &mut self,
+        row: usize,
+        arrival: Time,
+        packet: PlainPacket,
+        hop: u32,
+    ) -> Enqueued {
         let is_first = arrival < self.first();
         self.firsts[row] = arrival;
-        self.rows[row].push_back(Arrival { arrival, parcel, hop });
+        self.rows[row].push_back(Arrival { arrival, packet, hop });
         self.used = self.used.max(row + 1);
         self.find_first();
         if is_first { Enqueued::First } else { Enqueued::Behind }
     }
 
     #[inline(never)]
-    fn enqueue_elsewhere(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Enqueued {
+    fn enqueue_elsewhere(&mut self, arrival: Time, packet: PlainPacket, hop: u32) -> Enqueued {
         match (1..ROWS).find(|row| self.lasts[*row] <= arrival) {
-            Some(row) => self.enqueue_into(row, arrival, parcel, hop),
-            None => self.enqueue_in_calendar(arrival, parcel, hop),
+            Some(row) => self.enqueue_into(row, arrival, packet, hop),
+            None => self.enqueue_in_calendar(arrival, packet, hop),
         }
     }
 
     #[inline(never)]
-    fn enqueue_in_calendar(&mut self, arrival: Time, parcel: Parcel, hop: u32) -> Enqueued {
+    fn enqueue_in_calendar(&mut self, arrival: Time, packet: PlainPacket, hop: u32) -> Enqueued {
         let is_first = arrival < self.first();
         let calendar = self.calendar.get_or_insert_with(|| Box::new(Calendar::new(self.days)));
-        if !calendar.enqueue(Arrival { arrival, parcel, hop }) {
+        if !calendar.enqueue(Arrival { arrival, packet, hop }) {
             return Enqueued::Refused;
         }
         self.first_in_calendar = self.first_in_calendar.min(arrival);
@@ -235,14 +247,14 @@ mod tests {
                     let arrived = plain.partition_point(|(at, ..)| *at <= now);
                     for (at, id) in plain.drain(..arrived) {
                         let found = funnel.pop(Time::from_nanos(now)).expect("it has arrived");
-                        prop_assert_eq!((found.arrival.as_nanos(), found.parcel.id), (at, id));
+                        prop_assert_eq!((found.arrival.as_nanos(), found.packet.id), (at, id));
                     }
                     prop_assert_eq!(funnel.pop(Time::from_nanos(now)), None);
                 } else {
                     let arrival = now + value / spread;
                     let later = plain.iter().filter(|(at, ..)| *at > arrival).count();
-                    let parcel = Parcel { id, bytes: 0 };
-                    let enqueued = funnel.enqueue(Time::from_nanos(arrival), parcel, 0);
+                    let packet = PlainPacket { id, bytes: 0 };
+                    let enqueued = funnel.enqueue(Time::from_nanos(arrival), packet, 0);
                     let is_first = enqueued != Enqueued::Refused && later == plain.len();
                     prop_assert_eq!(enqueued == Enqueued::First, is_first);
                     let may_refuse = later >= ROWS && ahead < 6100 / spread;

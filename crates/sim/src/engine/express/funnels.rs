@@ -29,8 +29,8 @@ use crate::engine::Engine;
 use crate::engine::routes::{Step, end_of, is_end, is_private, pipe_of};
 use crate::event_queue::Target;
 use retx_link::Pipe;
-use retx_link::pipe::Parcel;
-use retx_link::pipe::ahead::{Crossing, Kept};
+use retx_link::pipe::PlainPacket;
+use retx_link::pipe::ahead::{HeldPacket, LeaderEntry};
 use retx_link::stage::Entry;
 use retx_units::{Duration, Time};
 
@@ -108,7 +108,7 @@ impl Funnels {
         for route in routes.split_inclusive(|word| is_end(*word)) {
             let Some(second) = route.get(1) else { continue };
             if let Ok(number) = all.binary_search_by_key(&pipe_of(*second), |fed| fed.bottleneck) {
-                pipes[pipe_of(route[0]) as usize].feed(number as u32);
+                pipes[pipe_of(route[0]) as usize].attach_sink(number as u32);
             }
         }
         Self { all, first }
@@ -128,19 +128,19 @@ impl Funnels {
         (index, pipe): (u32, &mut Pipe),
         agenda: &mut Agenda,
     ) -> Entry {
-        let Step { parcel, hop } = step;
-        let Crossing::Arrives(arrival) = pipe.cross_plain(now, parcel.bytes) else {
+        let Step { packet, hop } = step;
+        let LeaderEntry::Arrives(arrival) = pipe.enter_plain(now, packet.bytes) else {
             return Entry::QueueFull;
         };
         let fed = &mut self.all[number as usize];
-        match fed.funnel.enqueue(arrival, parcel, hop + 1) {
+        match fed.funnel.enqueue(arrival, packet, hop + 1) {
             Enqueued::Behind => pipe.hand_over(),
             Enqueued::First => {
                 pipe.hand_over();
                 agenda.wake(self.first + number, arrival + fed.max_wait);
             }
             Enqueued::Refused => {
-                pipe.append(arrival, parcel);
+                pipe.append(arrival, packet);
                 agenda.wake(index, pipe.poll_timeout());
             }
         }
@@ -161,9 +161,9 @@ impl Onward<'_> {
     /// Moves a packet through the bottleneck and the pipe behind it, into a lane.
     #[inline(always)]
     fn carry_out(&mut self, arriving: &Arrival, bottleneck: u32) -> Result<(), Halt> {
-        let Parcel { id, bytes } = arriving.parcel;
+        let PlainPacket { id, bytes } = arriving.packet;
         let leader = &mut self.pipes[bottleneck as usize];
-        let Crossing::Arrives(at) = leader.cross_plain(arriving.arrival, bytes) else {
+        let LeaderEntry::Arrives(at) = leader.enter_plain(arriving.arrival, bytes) else {
             return Err(Halt::QueueFull);
         };
         let through = Err(Halt::LeavesBottleneck(at));
@@ -195,12 +195,12 @@ impl Engine<'_> {
     #[inline(never)]
     pub(in crate::engine) fn feed(&mut self, number: u32, step: Step) {
         let index = pipe_of(self.routes[step.hop as usize]);
-        self.recorder.entered(self.now, index, step.parcel.id, &mut self.packets);
+        self.recorder.entered(self.now, index, step.packet.id, &mut self.packets);
         let pipe = &mut self.pipes[index as usize];
         let entry = self.funnels.feed(number, (self.now, step), (index, pipe), &mut self.agenda);
         if entry != Entry::Accepted {
             self.write_hop(step);
-            self.drop_at_full_queue(index, step.parcel.id);
+            self.drop_at_full_queue(index, step.packet.id);
         }
     }
 
@@ -239,7 +239,7 @@ impl Engine<'_> {
             // when it arrived.
             while let Some((next, halt)) = usual(self, (number, time)) {
                 self.now = next.arrival;
-                let step = Step { parcel: next.parcel, hop: next.hop };
+                let step = Step { packet: next.packet, hop: next.hop };
                 match halt {
                     Halt::QueueFull => self.stay_in_leader(leader, step, false),
                     Halt::LeavesBottleneck(at) => self.go_ahead(leader, (at, step)),
@@ -283,11 +283,11 @@ impl Engine<'_> {
     /// Handles one arrival at a bottleneck without lanes, as its own event would.
     #[inline(never)]
     fn carry_out_alone(&mut self, next: &Arrival) {
-        let Arrival { arrival, parcel, hop, .. } = *next;
+        let Arrival { arrival, packet, hop, .. } = *next;
         self.now = arrival;
         let [before, word] = [hop - 1, hop].map(|hop| self.routes[hop as usize]);
-        self.recorder.left(self.now, pipe_of(before), parcel.id, &mut self.packets);
-        self.enter_in_turn(word, Step { parcel, hop });
+        self.recorder.left(self.now, pipe_of(before), packet.id, &mut self.packets);
+        self.enter_in_turn(word, Step { packet, hop });
     }
 
     /// Handles all arrivals at all bottlenecks up to now.
@@ -299,17 +299,17 @@ impl Engine<'_> {
     pub(in crate::engine) fn flush_funnels_of(&mut self, flow: u32) {
         for hop in self.flows[flow as usize].first_hops() {
             let first = self.pipes.get(pipe_of(self.routes[hop as usize]) as usize);
-            if let Some(number) = first.and_then(Pipe::feeds) {
+            if let Some(number) = first.and_then(Pipe::sink) {
                 self.carry_out(number);
             }
         }
     }
 
     /// Packets in all funnels.
-    pub(in crate::engine) fn in_funnels(&self) -> impl Iterator<Item = Kept> {
+    pub(in crate::engine) fn in_funnels(&self) -> impl Iterator<Item = HeldPacket> {
         self.funnels.all.iter().flat_map(|fed| fed.funnel.iter()).map(|next| {
             let pipe = pipe_of(self.routes[next.hop as usize - 1]);
-            Kept { pipe, arrival: next.arrival, bytes: next.parcel.bytes }
+            HeldPacket { pipe, arrival: next.arrival, bytes: next.packet.bytes }
         })
     }
 }

@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use crate::engine::owners::Owner;
 use crate::engine::routes::{Step, is_private, pipe_of};
 use crate::plan::Side;
-use retx_link::pipe::Parcel;
+use retx_link::pipe::PlainPacket;
 use retx_link::stage::{Entry, Packet};
 use retx_tcp::Polled;
 
@@ -27,9 +27,9 @@ impl Engine<'_> {
     pub(in crate::engine) fn pipe_due_express(&mut self, index: u32) -> Option<(u32, u32)> {
         let pipe = &mut self.pipes[index as usize];
         // The usual case.
-        if let Some(parcel) = pipe.poll_plain(self.now) {
+        if let Some(packet) = pipe.poll_plain(self.now) {
             self.agenda.wake(index, pipe.poll_timeout());
-            return self.take(self.step_from(index, parcel));
+            return self.take(self.step_from(index, packet));
         }
         self.pipe_due(index);
         None
@@ -38,7 +38,7 @@ impl Engine<'_> {
     /// Enters a packet into the hop of this route entry.
     #[inline(always)]
     pub(in crate::engine) fn enter_express(&mut self, word: u32, step: Step) {
-        let (index, id) = (pipe_of(word), step.parcel.id);
+        let (index, id) = (pipe_of(word), step.packet.id);
         let Some(pipe) = self.pipes.get_mut(index as usize) else {
             self.write_hop(step);
             return self.enter_stage(word, id);
@@ -47,9 +47,9 @@ impl Engine<'_> {
             return self.enter_leader(index, step);
         }
         let entry = if pipe.is_plain() {
-            pipe.handle_plain(self.now, step.parcel)
+            pipe.handle_plain(self.now, step.packet)
         } else if pipe.loses() {
-            pipe.handle_losing(self.now, step.parcel, &self.packets.get(id).frame())
+            pipe.handle_losing(self.now, step.packet, &self.packets.get(id).frame())
         } else {
             let packet = self.packets.get(id);
             let (frame, ecn_capable) = (packet.frame(), packet.is_ecn_capable());
@@ -77,7 +77,7 @@ impl Engine<'_> {
                 Outcome::Enters(step) => self.send_into(step),
                 Outcome::QueueFull(step, pipe) => {
                     self.write_hop(step);
-                    self.drop_at_full_queue(pipe, step.parcel.id);
+                    self.drop_at_full_queue(pipe, step.packet.id);
                 }
             }
         }
@@ -102,8 +102,8 @@ impl Engine<'_> {
             let label = flow.send_plain(*now, side, &plain);
             let timestamps = flow.timestamps(*now, side);
             let (id, bytes) = packets.insert_plain(&plain, timestamps, &label);
-            let parcel = Parcel { id, bytes };
-            let step = Step { parcel, hop: label.hop };
+            let packet = PlainPacket { id, bytes };
+            let step = Step { packet, hop: label.hop };
             if recorder.keeps_segments() {
                 flow.write_sent(*now, side, &mut packets.get_mut(id), recorder);
             }
@@ -113,13 +113,13 @@ impl Engine<'_> {
             let Some(pipe) = pipe.filter(|pipe| is_private(word) && !pipe.leads()) else {
                 return Outcome::Enters(step);
             };
-            let entry = if let Some(number) = pipe.feeds() {
+            let entry = if let Some(number) = pipe.sink() {
                 funnels.feed(number, (*now, step), (first, pipe), agenda)
             } else {
                 let entry = if pipe.is_plain() {
-                    pipe.handle_plain(*now, parcel)
+                    pipe.handle_plain(*now, packet)
                 } else {
-                    pipe.handle_losing(*now, parcel, &packets.get(id).frame())
+                    pipe.handle_losing(*now, packet, &packets.get(id).frame())
                 };
                 agenda.wake(first, pipe.poll_timeout());
                 entry

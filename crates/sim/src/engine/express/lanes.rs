@@ -18,7 +18,7 @@ use crate::event_queue::Target;
 use crate::flow::Flow;
 use crate::plan::Side;
 use retx_link::Pipe;
-use retx_link::pipe::ahead::Kept;
+use retx_link::pipe::ahead::HeldPacket;
 use retx_link::ring::Ring;
 use retx_units::Time;
 
@@ -178,7 +178,7 @@ impl Engine<'_> {
     #[inline(always)]
     pub(in crate::engine) fn take_lane(&mut self, leader: u32, (at, step): (Time, Step)) {
         let [word, next] = [step.hop, step.hop + 1].map(|hop| self.routes[hop as usize]);
-        let (last, id) = (pipe_of(word), step.parcel.id);
+        let (last, id) = (pipe_of(word), step.packet.id);
         let to = end_of(next).unwrap_or_else(|| {
             self.packets.set_hop(id, step.hop);
             if next == HOST { self.packets.get(id).to } else { FURTHER }
@@ -189,7 +189,7 @@ impl Engine<'_> {
         if lanes.is_some_and(|mut lanes| lanes.append(waiting, &mut self.agenda)) {
             return pipe.hand_over();
         }
-        pipe.append(at, step.parcel);
+        pipe.append(at, step.packet);
         self.agenda.wake(last, at);
         if !is_private(word) {
             self.write_hop(step);
@@ -235,7 +235,7 @@ impl Engine<'_> {
         if let Some((_, flow, side)) = self.end_in(waiting.get(2)) {
             flow.prefetch_records(side);
             if let Some(pipe) = self.pipes.get(pipe_of(flow.first_route_entry(side)) as usize) {
-                pipe.prefetch_place();
+                pipe.prefetch_back();
             }
         }
     }
@@ -250,13 +250,13 @@ impl Engine<'_> {
     }
 
     /// Packets in all lanes.
-    pub(in crate::engine) fn in_lanes(&self) -> impl Iterator<Item = Kept> {
+    pub(in crate::engine) fn in_lanes(&self) -> impl Iterator<Item = HeldPacket> {
         let waiting = self.lanes.all.iter().flat_map(|lane| lane.waiting.iter());
         waiting.map(|Waiting { arrival, id, to }| {
             let packet = self.packets.get(*id);
             let at = || pipe_of(self.routes[packet.hop() as usize]);
             let pipe = self.last_hop_to(*to).unwrap_or_else(at);
-            Kept { pipe, arrival: *arrival, bytes: packet.bytes() }
+            HeldPacket { pipe, arrival: *arrival, bytes: packet.bytes() }
         })
     }
 }

@@ -35,7 +35,7 @@ pub enum Side {
 
 /// Observer of one flow's connection.
 #[derive(Debug, Clone)]
-pub struct Notice {
+pub struct ElnObserver {
     side: Side,
     /// Sequence number of position 0; `None` before a SYN has passed.
     origin: Option<SeqNr>,
@@ -49,7 +49,7 @@ pub struct Notice {
     runs: Vec<(u64, u64)>,
 }
 
-impl Notice {
+impl ElnObserver {
     /// Creates an observer that has seen no segment.
     pub fn new(side: Side) -> Self {
         let runs = Vec::with_capacity(RUNS_MAX);

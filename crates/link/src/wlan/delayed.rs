@@ -14,7 +14,7 @@ type Entry = (Time, u64, u16, u32);
 
 /// Delayed packets.
 #[derive(Debug, Clone)]
-pub(super) struct Late {
+pub(super) struct DelayedPackets {
     waiting: BinaryHeap<Reverse<Entry>>,
     /// Number of packets delayed so far.
     count: u64,
@@ -24,7 +24,7 @@ pub(super) struct Late {
     last: Vec<Time>,
 }
 
-impl Late {
+impl DelayedPackets {
     /// Creates the state; `None` if no channel model delays packets.
     pub fn new(config: &Config) -> Option<Box<Self>> {
         let stations = config.stations.len();
@@ -66,10 +66,10 @@ impl Cell {
     #[inline]
     pub(super) fn leave(&mut self, now: Time, ends: (u16, u16), (id, after): (u32, Duration)) {
         let sender = &mut self.senders[usize::from(ends.0)];
-        if let Some(late) = &mut self.late {
-            sender.late += 1;
-            late.add(later(now, after), ends, id);
-            self.hand_on(now);
+        if let Some(delayed) = &mut self.delayed {
+            sender.delayed += 1;
+            delayed.add(later(now, after), ends, id);
+            self.forward_due(now);
             return;
         }
         sender.counters.packets_delivered += 1;
@@ -78,10 +78,10 @@ impl Cell {
 
     /// Lets the packets that are due leave the cell.
     #[inline]
-    pub(super) fn hand_on(&mut self, now: Time) {
-        while let Some((from, id)) = self.late.as_mut().and_then(|late| late.pop(now)) {
+    pub(super) fn forward_due(&mut self, now: Time) {
+        while let Some((from, id)) = self.delayed.as_mut().and_then(|delayed| delayed.pop(now)) {
             let sender = &mut self.senders[usize::from(from)];
-            sender.late -= 1;
+            sender.delayed -= 1;
             sender.counters.packets_delivered += 1;
             self.depart(now, from, Departure::Delivered { id });
         }

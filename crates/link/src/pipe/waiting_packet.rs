@@ -4,18 +4,18 @@ use retx_units::Time;
 
 /// Packet that waits for the transmitter.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Turn {
+pub(super) struct WaitingPacket {
     /// Start of the packet's transmission.
     pub start: Time,
     pub bytes: u32,
     /// Waiting time in nanoseconds if the packet passed ahead of time; otherwise 0.
-    pub early: u32,
+    pub ahead_wait_ns: u32,
 }
 
-impl Turn {
+impl WaitingPacket {
     /// Arrival of the packet if it passed ahead of time; otherwise a time at which it has arrived.
     pub const fn arrival(&self) -> Time {
-        match self.early {
+        match self.ahead_wait_ns {
             0 => Time::ZERO,
             wait => Time::from_nanos(self.start.as_nanos() - wait as u64),
         }
