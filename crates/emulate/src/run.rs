@@ -73,7 +73,7 @@ pub fn emulate(
     let mut worker = Worker::launch(&settings.launch, &layout.order)?;
     let set = (std::mem::take(&mut worker.sysctls), std::mem::take(&mut worker.offloads_off));
     let devices = Devices::new(settings.backend, std::mem::take(&mut worker.devices));
-    let mut engine = Engine::for_outside(&layout.plan, &settings.record)?;
+    let mut engine = Engine::for_external_packets(&layout.plan, &settings.record)?;
     let flows = observed_flows(&layout.plan, &engine);
     let sources = std::mem::take(&mut worker.sources);
     let datagrams = Datagrams::new(layout.plan.flows.len(), sources);
@@ -103,9 +103,10 @@ pub fn emulate(
     let relays = &mut outcome.relays;
     results::add_proxies(relays, layout.plan.proxies.iter().zip(&report.proxies));
     if let Some(limits) = &mut outcome.tables.limits {
-        let courses = (0..).zip(seen.counts.iter().map(|counts| counts.limited_by.course()));
-        courses
-            .for_each(|(flow, course)| course.iter().for_each(|it| limits.push(flow, it.spans())));
+        let histories = (0..).zip(seen.counts.iter().map(|counts| counts.limited_by.history()));
+        histories.for_each(|(flow, history)| {
+            history.iter().for_each(|it| limits.push(flow, it.spans()))
+        });
     }
     if settings.record.drops {
         outcome.tables.exchanges = results::exchanges(&layout.plan, &report.flows);

@@ -135,7 +135,7 @@ impl Capture {
 
     fn see(&mut self, (now, place): (Time, PlaceId), id: u32, packets: &mut Packets) {
         if packets.get(id).flow() as usize >= self.flows.len() {
-            // A packet from outside that belongs to no flow of the scenario.
+            // An external packet that belongs to no flow of the scenario.
             return;
         }
         if packets.get(id).captured() == NONE {

@@ -24,10 +24,10 @@ mod agents;
 mod closing;
 mod datagrams;
 mod express;
+mod external;
 mod hops;
 mod hosts;
 mod layout;
-mod outside;
 mod owners;
 mod relay;
 mod routes;
@@ -36,9 +36,9 @@ mod stages;
 
 pub use closing::Baseline;
 use express::{Funnels, Lanes};
-use layout::{Placed, RouteBuilder};
-use outside::Outside;
-pub use outside::{Arriving, Left};
+use external::ExternalTraffic;
+pub use external::{ExternalEvent, ExternalPacket};
+use layout::{PlacedStage, RouteBuilder};
 use owners::{Owner, Owners};
 pub use relay::Chain;
 
@@ -62,7 +62,7 @@ pub struct Engine<'a> {
     funnels: Funnels,
     ports: Vec<Port>,
     pub(crate) pipes: Vec<Pipe>,
-    pub(crate) stages: Vec<Placed>,
+    pub(crate) stages: Vec<PlacedStage>,
     tcps: Vec<Prepared>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) proxies: Vec<Proxy>,
@@ -82,7 +82,7 @@ pub struct Engine<'a> {
     /// Segment being delivered.
     arriving: Unpacked,
     /// Source and sink of packets in an engine without flows.
-    outside: Option<Box<Outside>>,
+    external: Option<Box<ExternalTraffic>>,
 }
 
 /// Counters of packets entering and leaving the network.
@@ -123,9 +123,10 @@ impl<'a> Engine<'a> {
     /// More links and flows than events can address, or a name that no capture file can hold.
     pub fn new(plan: &'a Plan, options: &Options) -> Result<Self, RunError> {
         let key = StreamKey { seed: plan.seed, replication: options.replication };
-        let mut ways =
+        let mut builder =
             RouteBuilder { routes: Vec::new(), ports: Vec::new(), pipes: plan.pipes.len() };
-        let starts: Vec<u32> = plan.routes.iter().map(|route| ways.lay(route)).collect();
+        let starts: Vec<u32> =
+            plan.routes.iter().map(|route| builder.append_route(route)).collect();
         let tcps = prepared(plan, options);
         let loaded = path::find_loaded(plan);
         let flow = |(index, flow): (usize, &crate::plan::FlowPlan)| {
@@ -133,7 +134,7 @@ impl<'a> Engine<'a> {
             let mut new = Flow::new(index as u32, flow, &tcps[flow.tcp as usize], first_hops);
             new.set_path(PathProduct::of(plan, flow, &loaded));
             if plan.sampling != Sampling::Off {
-                new.record.record_course();
+                new.record.record_limit_history();
             }
             new
         };
@@ -142,8 +143,8 @@ impl<'a> Engine<'a> {
         let chains = relay::chains(plan, &mut flows);
         // UDP flows get routes of their own, after those of the plan. They cannot share routes
         // with TCP flows, because the route of a saturating source has an additional entry.
-        let datagrams = layout::datagrams(plan, key, &mut ways);
-        let mut engine = Self::between(plan, options, ways, flows, datagrams)?;
+        let datagrams = layout::datagrams(plan, key, &mut builder);
+        let mut engine = Self::between(plan, options, builder, flows, datagrams)?;
         engine.chains = chains;
         engine.check_future_samples()?;
         Ok(engine)
@@ -153,7 +154,7 @@ impl<'a> Engine<'a> {
     fn between(
         plan: &'a Plan,
         options: &Options,
-        ways: RouteBuilder,
+        builder: RouteBuilder,
         mut flows: Vec<Flow>,
         datagrams: Vec<DatagramFlow>,
     ) -> Result<Self, RunError> {
@@ -168,7 +169,7 @@ impl<'a> Engine<'a> {
         let finite = flows.iter().filter(|flow| flow.is_finite()).count()
             + datagrams.iter().filter(|flow| flow.sender.is_finite()).count();
         let recorder = Recorder::new(plan, options)?;
-        let RouteBuilder { mut routes, ports, .. } = ways;
+        let RouteBuilder { mut routes, ports, .. } = builder;
         let mut pipes: Vec<Pipe> = plan.pipes.iter().map(pipe).collect();
         // A capture must see each packet at each hop, at the time when it passes there.
         let is_express = !options.reference && recorder.capture.is_none();
@@ -214,7 +215,7 @@ impl<'a> Engine<'a> {
             counts: Counts::default(),
             transmit: Transmit::default(),
             arriving: Unpacked::default(),
-            outside: None,
+            external: None,
         };
         engine.keep_histories();
         engine.first_events();
@@ -311,7 +312,7 @@ impl<'a> Engine<'a> {
         let packet = self.packets.get(id);
         self.counts.dropped += 1;
         let Some(flow) = self.flows.get_mut(packet.flow() as usize) else {
-            return self.drop_elsewhere(id, drop);
+            return self.drop_non_tcp(id, drop);
         };
         flow.dropped(packet, drop, &mut self.recorder);
         self.packets.remove(id);

@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::exchanges::Exchanges;
-use crate::packet::{Arriving, PacketRef};
+use crate::packet::{ExternalPacket, PacketRef};
 use crate::path::PathProduct;
 use crate::plan::{FlowPlan, Side, Work};
 use crate::recorder::Recorder;
@@ -251,7 +251,7 @@ impl Flow {
         &mut self,
         now: Time,
         side: Side,
-        arriving: Arriving<'_>,
+        arriving: ExternalPacket<'_>,
         recorder: &mut Recorder,
     ) {
         let packet = arriving.packet;

@@ -16,7 +16,7 @@ pub use copies::Others;
 use fields::{Notes, Trail};
 pub use fields::{PacketMut, PacketRef, Transmission};
 use free::Free;
-pub use plain::{Arriving, Label};
+pub use plain::{ExternalPacket, Label};
 
 /// Stands for no row in a table, no packet in a capture, or no group of copies.
 pub const NONE: u32 = u32::MAX;

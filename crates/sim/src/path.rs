@@ -108,7 +108,7 @@ impl PathProduct {
 
     /// Records that the receiver sends an acknowledgment of everything before `acked`.
     #[inline(always)]
-    pub fn ack_is_sent(&mut self, now: Time, acked: u64) {
+    pub fn note_ack_sent(&mut self, now: Time, acked: u64) {
         if let Some(acks) = &mut self.acks {
             acks.sent(now, acked);
         }

@@ -88,7 +88,7 @@ pub fn end_to_end(engine: &Engine<'_>, index: usize) -> EndToEnd {
     if let (Some(own), Some(last)) = (own.start, last.start) {
         let from = own.max(engine.baseline.at);
         limited_by.add_handshake(last.since(from));
-        limited_by.begin_course_at(own);
+        limited_by.begin_history_at(own);
     }
     let bytes_delivered = last.counters.bytes_delivered;
     let counters = FlowCounters { bytes_delivered, limited_by, ..own.counters };

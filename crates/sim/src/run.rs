@@ -225,7 +225,7 @@ fn flow_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<FlowSummary> {
             ..FlowSummary::new(frame, &counters)
         }
     };
-    // A run for packets from outside has no flows.
+    // A run for external packets has no flows.
     plan.flows.iter().take(engine.flows.len()).enumerate().map(summary).collect()
 }
 
@@ -233,8 +233,8 @@ fn flow_summaries(plan: &Plan, engine: &Engine<'_>) -> Vec<FlowSummary> {
 fn limit_spans(engine: &Engine<'_>) -> Option<LimitSpans> {
     let mut spans = engine.recorder.tables.limits.clone()?;
     for index in 0..engine.flows.len() {
-        if let Some(course) = relaying::end_to_end(engine, index).counters.limited_by.course() {
-            spans.push(index as u32, course.spans());
+        if let Some(history) = relaying::end_to_end(engine, index).counters.limited_by.history() {
+            spans.push(index as u32, history.spans());
         }
     }
     Some(spans)

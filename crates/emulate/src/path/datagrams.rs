@@ -5,7 +5,7 @@ use crate::protocol::first_hop;
 use retx_record::datagrams::DatagramCounters;
 use retx_sim::Transmission;
 use retx_sim::datagram::{Arrival, DatagramAccounting};
-use retx_sim::engine::Arriving;
+use retx_sim::engine::ExternalPacket;
 use retx_units::Time;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -87,12 +87,16 @@ impl Datagrams {
 
     /// Handles a packet. If one of these flows sent it, returns the packet as the engine needs it,
     /// and the state to keep until the packet leaves; otherwise `None`.
-    pub fn arriving<'s>(&mut self, now: Time, seen: &'s Seen) -> Option<(Arriving<'s>, UnderWay)> {
+    pub fn arriving<'s>(
+        &mut self,
+        now: Time,
+        seen: &'s Seen,
+    ) -> Option<(ExternalPacket<'s>, UnderWay)> {
         let index = seen.flow.checked_sub(self.first)?;
         let flow = self.flows.get_mut(index as usize)?;
         flow.sent += 1;
         flow.accounting.sent();
-        let arriving = Arriving {
+        let arriving = ExternalPacket {
             route: seen.route,
             flow: seen.flow,
             to: seen.to,

@@ -12,7 +12,7 @@ use retx_record::reason::Cause;
 use retx_record::tables::Tables;
 use retx_record::truth::SegmentCopy;
 use retx_sim::Transmission;
-use retx_sim::engine::Arriving;
+use retx_sim::engine::ExternalPacket;
 use retx_sim::path::find_shared;
 use retx_sim::plan::Side;
 use retx_units::Time;
@@ -104,7 +104,7 @@ impl Flows {
 
     /// Makes each flow also record its limit over time.
     pub fn record_courses(&mut self) {
-        self.flows.iter_mut().for_each(|flow| flow.observed.record.record_course());
+        self.flows.iter_mut().for_each(|flow| flow.observed.record.record_limit_history());
     }
 
     /// Begins statistics.
@@ -131,8 +131,8 @@ impl Flows {
         now: Time,
         seen: &'s Seen,
         context: &mut Context<'_>,
-    ) -> (Arriving<'s>, Passage) {
-        let mut arriving = Arriving {
+    ) -> (ExternalPacket<'s>, Passage) {
+        let mut arriving = ExternalPacket {
             route: seen.route,
             flow: seen.flow,
             to: seen.to,

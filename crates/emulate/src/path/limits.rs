@@ -121,10 +121,10 @@ impl Limiter {
         record: &mut FlowRecord,
     ) {
         if let Some(path) = &mut self.path {
-            path.ack_is_sent(now, acked);
+            path.note_ack_sent(now, acked);
         }
         let is_prompt = now.since(self.arrived) <= PROMPT;
-        record.ack_is_sent(if is_prompt { self.arrived } else { now }, acked, || sender);
+        record.note_ack_sent(if is_prompt { self.arrived } else { now }, acked, || sender);
     }
 
     fn limit(

@@ -31,7 +31,7 @@ use datagrams::UnderWay;
 use rest::Rest;
 use retx_record::flow::FlowCounters;
 use retx_record::reason::Cause;
-use retx_sim::engine::{Engine, Left};
+use retx_sim::engine::{Engine, ExternalEvent};
 use retx_sim::{Control, RunError};
 use retx_units::{Duration, Time};
 
@@ -284,7 +284,7 @@ impl<'a, 'p> Path<'a, 'p> {
     fn deliver(&mut self, now: Time) {
         while let Some(left) = self.engine.advance(now) {
             match left {
-                Left::Delivered { id, at, ecn, again, loss_notice } => {
+                ExternalEvent::Delivered { id, at, ecn, duplicate, loss_notice } => {
                     let kept = &mut self.packets[id as usize];
                     rewrite::set_ecn(&mut kept.bytes, ecn);
                     if loss_notice {
@@ -296,19 +296,19 @@ impl<'a, 'p> Path<'a, 'p> {
                     let context = &mut Context { tables: self.engine.tables(), senders };
                     self.flows.delivered(at, &kept.passage, context);
                     if let Some(datagram) = &kept.datagram {
-                        self.datagrams.delivered(at, datagram, again);
+                        self.datagrams.delivered(at, datagram, duplicate);
                     }
                 }
-                Left::Copied { from, to } => self.copy(from as usize, to as usize),
-                Left::Dropped { id, drop, lost, in_first_hop } => {
+                ExternalEvent::Copied { from, to } => self.copy(from as usize, to as usize),
+                ExternalEvent::Dropped { id, drop, lost, in_first_hop } => {
                     if let Some(datagram) = &self.packets[id as usize].datagram {
                         self.datagrams.dropped(drop.at, datagram, lost, in_first_hop);
                     } else if lost {
                         self.lose(id, drop.cause);
                     }
                 }
-                Left::GivenUp { id, drop } => self.lose(id, drop.cause),
-                Left::PassedFirstHop { id } => {
+                ExternalEvent::GivenUp { id, drop } => self.lose(id, drop.cause),
+                ExternalEvent::PassedFirstHop { id } => {
                     if let Some(datagram) = &self.packets[id as usize].datagram {
                         self.datagrams.passed_first_hop(datagram);
                     }

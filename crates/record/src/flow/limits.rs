@@ -10,11 +10,11 @@
 use crate::counters::Measure;
 use crate::limit::FlowLimit;
 use crate::reason::Cause;
-pub use course::Course;
+pub use history::LimitHistory;
 use retx_units::{Duration, Time};
 pub use times::LimitTimes;
 
-mod course;
+mod history;
 mod times;
 
 /// Reduction of the congestion window.
@@ -56,7 +56,7 @@ struct Claim {
     window: Duration,
     recovery: Duration,
     timeout: Duration,
-    /// Index of the first part of the recorded course that may belong to this reduction.
+    /// Index of the first part of the recorded history that may belong to this reduction.
     first_part: usize,
 }
 
@@ -116,7 +116,7 @@ pub struct Limits {
     /// Episode and cause of the reduction that an undo would put in force again.
     before: Option<(u64, Cause)>,
     /// Limits over time; `None` if they are not recorded.
-    course: Option<Box<Course>>,
+    history: Option<Box<LimitHistory>>,
 }
 
 impl Limits {
@@ -126,13 +126,13 @@ impl Limits {
     }
 
     /// Enables the recording of limits over time; must be called before the flow begins.
-    pub fn record_course(&mut self) {
-        self.course = Some(Box::default());
+    pub fn record_limit_history(&mut self) {
+        self.history = Some(Box::default());
     }
 
     /// Limits over time, if they are recorded.
-    pub fn course(&self) -> Option<&Course> {
-        self.course.as_deref()
+    pub fn history(&self) -> Option<&LimitHistory> {
+        self.history.as_deref()
     }
 
     /// Begins a connection; the first one begins the life of the flow.
@@ -140,7 +140,7 @@ impl Limits {
         if self.since.is_none() {
             self.since = Some(now);
             self.limit = FlowLimit::Handshake;
-            self.course.iter_mut().for_each(|course| **course = Course::new(now));
+            self.history.iter_mut().for_each(|history| **history = LimitHistory::new(now));
         } else {
             self.bind(now, FlowLimit::Handshake, now);
         }
@@ -185,7 +185,7 @@ impl Limits {
         let held = std::mem::take(&mut self.held).min(now.since(since));
         self.times.add(FlowLimit::DelayedAck, held);
         self.add(self.limit, now.since(since) - held);
-        self.extend_course(now, self.limit);
+        self.extend_history(now, self.limit);
         self.unclaimed.retain(|span| span.to > last_data);
         if matches!(self.limit, FlowLimit::Handshake) {
             return;
@@ -201,9 +201,9 @@ impl Limits {
         }
     }
 
-    fn extend_course(&mut self, to: Time, limit: FlowLimit) {
-        if let Some(course) = self.course.as_mut().filter(|_| !self.is_over) {
-            course.extend(to, limit, self.claims.last().map_or(0, |claim| claim.number));
+    fn extend_history(&mut self, to: Time, limit: FlowLimit) {
+        if let Some(history) = self.history.as_mut().filter(|_| !self.is_over) {
+            history.extend(to, limit, self.claims.last().map_or(0, |claim| claim.number));
         }
     }
 
@@ -252,9 +252,9 @@ impl Limits {
         }
         self.put_in_force(episode, cause);
         self.add(FlowLimit::Timeout(cause), claimed);
-        if let (Some(course), Some(claim)) = (&mut self.course, self.claims.last_mut()) {
+        if let (Some(history), Some(claim)) = (&mut self.history, self.claims.last_mut()) {
             let limit = (FlowLimit::Timeout(cause), claim.number);
-            claim.first_part = course.claim(&silence, last_data, limit);
+            claim.first_part = history.relabel_after_timeout(&silence, last_data, limit);
         }
         // The limit is updated here, because in an emulation the sender's next report comes only
         // after the next acknowledgment.
@@ -271,7 +271,7 @@ impl Limits {
         self.reductions += 1;
         let [window, recovery, timeout] = [Duration::ZERO; 3];
         let number = self.reductions;
-        let first_part = self.course.as_ref().map_or(0, |course| course.next_part());
+        let first_part = self.history.as_ref().map_or(0, |history| history.next_part());
         self.claims.push(Claim { number, episode, cause, window, recovery, timeout, first_part });
     }
 
@@ -290,7 +290,7 @@ impl Limits {
     }
 
     /// Records that the peer delayed the acknowledgment of all data sent, from `from` until now.
-    pub fn held_back(&mut self, from: Time, now: Time) {
+    pub fn note_delayed_ack(&mut self, from: Time, now: Time) {
         if let Some(since) = self.since
             && self.limit.waits_for_ack()
         {
@@ -298,8 +298,8 @@ impl Limits {
             let free_from = if self.held == Duration::ZERO { since } else { self.hold.to };
             self.hold = Hold { free_from, from, to: now };
             self.held += now.since(from);
-            self.extend_course(from, self.limit);
-            self.extend_course(now, FlowLimit::DelayedAck);
+            self.extend_history(from, self.limit);
+            self.extend_history(now, FlowLimit::DelayedAck);
         }
     }
 
@@ -322,7 +322,7 @@ impl Limits {
     fn correct_claim(&mut self, index: usize, cause: Cause) {
         let claim = &mut self.claims[index];
         let before = std::mem::replace(claim, Claim { cause, ..*claim });
-        self.course.iter_mut().for_each(|course| course.correct(&before, cause));
+        self.history.iter_mut().for_each(|history| history.correct(&before, cause));
         let is_in_force = index + 1 == self.claims.len();
         let moves = [
             (FlowLimit::Window as fn(Cause) -> FlowLimit, before.window),
@@ -345,7 +345,7 @@ impl Limits {
     }
 
     /// Disables the accounting, for flows whose limits are unknown.
-    pub const fn leave_out(&mut self) {
+    pub const fn disable(&mut self) {
         self.is_over = true;
     }
 
@@ -360,9 +360,9 @@ impl Limits {
         self.times.add(FlowLimit::Handshake, time);
     }
 
-    /// Lets the recorded course begin at `start`, with the handshake on other legs.
-    pub fn begin_course_at(&mut self, start: Time) {
-        self.course.iter_mut().for_each(|course| course.precede(start, FlowLimit::Handshake));
+    /// Lets the recorded history begin at `start`, with the handshake on other legs.
+    pub fn begin_history_at(&mut self, start: Time) {
+        self.history.iter_mut().for_each(|history| history.precede(start, FlowLimit::Handshake));
     }
 
     /// Times so far.

@@ -14,7 +14,7 @@ mod sending;
 pub use crate::limit::{FlowLimit, LimitedSpan};
 pub use columns::{FlowCounters, FlowFrame, FlowSummary};
 pub use episode::EpisodeStart;
-pub use limits::{Course, LimitTimes, Limits, Reduction};
+pub use limits::{LimitHistory, LimitTimes, Limits, Reduction};
 pub use parts::{
     BeliefSummary, CauseSummary, EpisodeSummary, ExchangeSummary, IdleSummary, InferredSummary,
     LimitCauses, LimitSummary,
@@ -88,13 +88,13 @@ impl FlowRecord {
     /// Creates the record of a flow whose limits are unknown.
     pub fn without_limits(flow: u32) -> Self {
         let mut record = Self::new(flow);
-        record.counters.limited_by.leave_out();
+        record.counters.limited_by.disable();
         record
     }
 
     /// Enables the recording of limits over time; must be called before the flow begins.
-    pub fn record_course(&mut self) {
-        self.counters.limited_by.record_course();
+    pub fn record_limit_history(&mut self) {
+        self.counters.limited_by.record_limit_history();
     }
 
     /// Index of the flow.
@@ -164,7 +164,7 @@ impl FlowRecord {
     /// Records that the peer sends an acknowledgment of everything before `acked`. `sender` returns
     /// the sender's SND.UNA and SND.MAX.
     #[inline(always)]
-    pub fn ack_is_sent(&mut self, now: Time, acked: u64, sender: impl FnOnce() -> [u64; 2]) {
+    pub fn note_ack_sent(&mut self, now: Time, acked: u64, sender: impl FnOnce() -> [u64; 2]) {
         if now > self.last_arrival {
             self.note_late_ack(now, acked, sender());
         }
@@ -179,7 +179,7 @@ impl FlowRecord {
         // The delay counts only if the acknowledgment covers everything sent, and if all earlier
         // ones have reached the sender: data or an acknowledgment in flight may open the window.
         if acked > self.acked && acked == snd_max && snd_una >= self.acked {
-            self.counters.limited_by.held_back(self.last_arrival, now);
+            self.counters.limited_by.note_delayed_ack(self.last_arrival, now);
         }
     }
 

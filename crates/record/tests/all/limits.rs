@@ -47,7 +47,7 @@ fn a_delayed_acknowledgment_does_not_keep_the_timer_from_its_silence() {
     let mut limits = Limits::default();
     limits.begin_connection(at(0));
     limits.set(at(10), FlowLimit::SlowStart, at(10));
-    limits.held_back(at(20), at(60));
+    limits.note_delayed_ack(at(20), at(60));
     limits.set(at(70), FlowLimit::SlowStart, at(70));
     let timer = Reduction { by_timer: true, ..Reduction::of(1, Wireless) };
     limits.reduce(at(1070), at(70), &timer);
@@ -66,7 +66,7 @@ fn a_timer_claims_what_lies_before_and_after_a_lost_delayed_acknowledgment() {
     let mut limits = Limits::default();
     limits.begin_connection(at(0));
     limits.set(at(10), FlowLimit::SlowStart, at(10));
-    limits.held_back(at(30), at(70));
+    limits.note_delayed_ack(at(30), at(70));
     let timer = Reduction { by_timer: true, ..Reduction::of(1, Wireless) };
     limits.reduce(at(1010), at(10), &timer);
     limits.end(at(1010));

@@ -57,7 +57,7 @@ impl Engine<'_> {
     fn copy_packet(&mut self, id: u32) -> u32 {
         self.counts.copied += 1;
         let copy = self.packets.copy(id);
-        if self.outside.is_some() {
+        if self.external.is_some() {
             self.report_copy(id, copy);
         }
         copy
@@ -85,7 +85,7 @@ impl Engine<'_> {
         let drop = Drop::by_relay(self.now, place);
         let packet = self.packets.get(id);
         let Some(flow) = self.flows.get(packet.flow() as usize) else {
-            return self.drop_elsewhere(id, &drop);
+            return self.drop_non_tcp(id, &drop);
         };
         flow.absorbed(packet, &drop, &mut self.recorder);
         self.packets.remove(id);
@@ -101,7 +101,7 @@ impl Engine<'_> {
         let flow = self.flows.get_mut(packet.flow() as usize);
         match (lost, flow) {
             (Some(drop), Some(flow)) => flow.lost_after_all(packet, &drop, &mut self.recorder),
-            (Some(drop), None) => self.give_up_for_outside(id, &drop),
+            (Some(drop), None) => self.give_up_external(id, &drop),
             (None, Some(flow)) if packet.others() == Others::Arrived => {
                 flow.given_up_after_arrival(packet, &mut self.recorder);
             }

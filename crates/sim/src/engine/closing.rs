@@ -1,6 +1,6 @@
 //! Start and end of the statistics, and the invariants checked at the end.
 
-use super::layout::Placed;
+use super::layout::PlacedStage;
 use super::{Counts, Engine};
 use crate::options::RunError;
 use crate::proxy::Proxy;
@@ -69,7 +69,7 @@ impl Engine<'_> {
     /// Snapshot of everything except flows and pipes, which are numerous.
     fn baseline_of_few(&mut self) -> Baseline {
         let now = self.now;
-        let snapshot = |placed: &mut Placed| {
+        let snapshot = |placed: &mut PlacedStage| {
             placed.stage.restart_maxima();
             placed.stage.snapshot(now)
         };

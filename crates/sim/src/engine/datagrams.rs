@@ -54,11 +54,11 @@ impl Engine<'_> {
     /// Handles a packet of a saturating source that has left the first hop, and lets the source
     /// send another packet.
     pub(super) fn leave_first_hop(&mut self, id: u32) {
-        let outside = self.report_first_hop(id);
+        let is_external = self.report_first_hop(id);
         // The packet is at the entry `SOURCE` of its route, and continues at the entry after it.
         self.packets.set_hop(id, self.packets.hop(id) + 1);
         let packet = self.packets.get(id);
-        if !outside {
+        if !is_external {
             let index = packet.flow() - self.flows.len() as u32;
             self.datagrams[index as usize].left_first_hop(packet);
             self.rearm_datagrams(index);

@@ -50,15 +50,15 @@ impl Engine<'_> {
         let pipe = self.pipes.get(pipe_of(word) as usize);
         // Packets that wait in the funnel before this pipe arrive first.
         if let Some(funnel) = pipe.and_then(Pipe::source) {
-            self.carry_out(funnel);
+            self.flush_funnel(funnel);
         }
-        self.enter_in_turn(word, step);
+        self.enter_in_order(word, step);
     }
 
     /// Enters a packet into this hop. The caller ensures that no earlier arrival at the hop is
     /// still waiting elsewhere.
     #[inline(always)]
-    pub(super) fn enter_in_turn(&mut self, word: u32, step: Step) {
+    pub(super) fn enter_in_order(&mut self, word: u32, step: Step) {
         if self.is_express {
             self.enter_express(word, step);
         } else {

@@ -4,7 +4,7 @@
 use super::Engine;
 use super::owners::Owner;
 use crate::flow::Context;
-use crate::packet::Arriving;
+use crate::packet::ExternalPacket;
 use crate::plan::Side;
 use retx_tcp::Polled;
 
@@ -28,9 +28,9 @@ impl Engine<'_> {
 
     #[inline(always)]
     fn deliver_to(&mut self, (index, side): (u32, Side), id: u32) {
-        // Indices beyond the TCP flows denote UDP flows and packets from outside.
+        // Indices beyond the TCP flows denote UDP flows and external packets.
         let Some(flow) = self.flows.get_mut(index as usize) else {
-            return self.deliver_elsewhere(id);
+            return self.deliver_non_tcp(id);
         };
         let mut packet = self.packets.get(id);
         if packet.has_copies() {
@@ -40,7 +40,7 @@ impl Engine<'_> {
         }
         self.recorder.delivered(self.now, packet);
         let place = &mut self.arriving;
-        let arriving = Arriving { packet, place };
+        let arriving = ExternalPacket { packet, place };
         flow.handle_packet(self.now, side, arriving, &mut self.recorder);
         self.packets.remove(id);
         self.serve_at_once(index, side);
@@ -67,7 +67,7 @@ impl Engine<'_> {
     fn serve_at_once(&mut self, index: u32, side: Side) {
         // Rarely true: the connection has closed, or a proxy has data to forward.
         if self.transmit(index, side) {
-            self.attend(index);
+            self.handle_closed_or_proxied(index);
         }
     }
 
@@ -76,7 +76,7 @@ impl Engine<'_> {
         self.transmit(index, side);
     }
 
-    /// Sends the packets of an endpoint; true if [`Self::attend`] must be called.
+    /// Sends the packets of an endpoint; true if [`Self::handle_closed_or_proxied`] must be called.
     #[inline(always)]
     fn transmit(&mut self, index: u32, side: Side) -> bool {
         if self.is_express {

@@ -9,16 +9,16 @@ use retx_units::StreamKey;
 
 /// Stage, and the index of its first place among all places (pipes come first).
 #[derive(Debug, Clone)]
-pub(crate) struct Placed {
+pub(crate) struct PlacedStage {
     pub stage: Stage,
     pub first: u32,
 }
 
 /// Stages of a plan.
-pub(super) fn stages(plan: &Plan, key: StreamKey) -> Vec<Placed> {
+pub(super) fn stages(plan: &Plan, key: StreamKey) -> Vec<PlacedStage> {
     let mut first = plan.pipes.len() as u32;
     let placed = |plan: &StagePlan| {
-        let stage = Placed { stage: Stage::new(plan, key), first };
+        let stage = PlacedStage { stage: Stage::new(plan, key), first };
         first += plan.places().count() as u32;
         stage
     };
@@ -26,11 +26,15 @@ pub(super) fn stages(plan: &Plan, key: StreamKey) -> Vec<Placed> {
 }
 
 /// UDP flows, each with a route of its own.
-pub(super) fn datagrams(plan: &Plan, key: StreamKey, ways: &mut RouteBuilder) -> Vec<DatagramFlow> {
+pub(super) fn datagrams(
+    plan: &Plan,
+    key: StreamKey,
+    builder: &mut RouteBuilder,
+) -> Vec<DatagramFlow> {
     let flow = |(index, datagrams): (usize, &DatagramPlan)| {
         let route = &plan.routes[datagrams.route as usize];
         let notifies_source = matches!(datagrams.pace, Pace::Saturating { .. });
-        let first_hop = ways.lay_for(route, notifies_source);
+        let first_hop = builder.append_flow_route(route, notifies_source);
         DatagramFlow::new((plan.flows.len() + index) as u32, datagrams, first_hop, key)
     };
     plan.datagrams.iter().enumerate().map(flow).collect()
@@ -47,8 +51,8 @@ pub(super) struct RouteBuilder {
 impl RouteBuilder {
     /// Appends a route and returns the index of its first entry. With `notifies_source`, the sender
     /// is notified when a packet leaves the first hop.
-    pub fn lay_for(&mut self, route: &[Hop], notifies_source: bool) -> u32 {
-        let start = self.lay(route);
+    pub fn append_flow_route(&mut self, route: &[Hop], notifies_source: bool) -> u32 {
+        let start = self.append_route(route);
         if notifies_source {
             self.routes.insert(start as usize + 1, SOURCE);
         }
@@ -56,7 +60,7 @@ impl RouteBuilder {
     }
 
     /// Appends a route; returns the index of its first entry.
-    pub fn lay(&mut self, route: &[Hop]) -> u32 {
+    pub fn append_route(&mut self, route: &[Hop]) -> u32 {
         assert!(!route.is_empty(), "a route has a hop at least");
         let start = u32::try_from(self.routes.len()).expect("fewer than 2^32 hops");
         for hop in route {

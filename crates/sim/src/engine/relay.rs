@@ -44,7 +44,7 @@ pub(super) fn chains(plan: &Plan, flows: &mut [Flow]) -> Vec<Chain> {
 impl Engine<'_> {
     /// Handles a flow whose connection has closed, or one of whose endpoints is a proxy.
     #[cold]
-    pub(super) fn attend(&mut self, index: u32) {
+    pub(super) fn handle_closed_or_proxied(&mut self, index: u32) {
         if self.flows[index as usize].has_closed() {
             self.note_close(index);
         }

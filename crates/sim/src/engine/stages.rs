@@ -1,7 +1,7 @@
 //! Stages other than pipes: packets enter them, and their reports are carried out.
 
 use super::Engine;
-use super::layout::Placed;
+use super::layout::PlacedStage;
 use super::owners::Owner;
 use super::routes::SOURCE;
 use crate::drop::Drop;
@@ -46,7 +46,7 @@ impl Engine<'_> {
             return self.leave_first_hop(id);
         }
         let port = self.ports[hop as usize - self.pipes.len()];
-        let Placed { stage, first } = &mut self.stages[port.stage as usize];
+        let PlacedStage { stage, first } = &mut self.stages[port.stage as usize];
         let place = *first + u32::from(port.entry);
         self.recorder.entered(self.now, place, id, &mut self.packets);
         // A relay neither queues nor delays packets, so its verdict takes effect at once.

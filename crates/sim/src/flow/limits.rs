@@ -135,12 +135,12 @@ impl Flow {
 
     /// Records that the receiver sends an acknowledgment.
     #[inline(always)]
-    pub(super) fn ack_is_sent(&mut self, now: Time) {
+    pub(super) fn note_ack_sent(&mut self, now: Time) {
         let [sender, receiver] = &self.ends;
         let acked = receiver.last_ack_sent();
-        self.record.ack_is_sent(now, acked, || [sender.snd_una(), sender.snd_max()]);
+        self.record.note_ack_sent(now, acked, || [sender.snd_una(), sender.snd_max()]);
         if let Some(path) = &mut self.path {
-            path.ack_is_sent(now, acked);
+            path.note_ack_sent(now, acked);
         }
     }
 }

@@ -27,7 +27,7 @@ impl Flow {
         let copy = match side {
             Side::Sender => self.record_sent_plain(now, sent),
             Side::Receiver => {
-                self.ack_is_sent(now);
+                self.note_ack_sent(now);
                 let pure = sent.segment.payload_bytes == 0;
                 self.record.counters.acks_sent += u64::from(pure);
                 0
@@ -76,7 +76,7 @@ impl Flow {
                 if transmit.retransmission {
                     packet.set_transmission(Transmission::Again);
                 }
-                self.ack_is_sent(now);
+                self.note_ack_sent(now);
                 let pure = packet.payload_bytes() == 0 && is_pure_ack(packet.flags);
                 self.record.counters.acks_sent += u64::from(pure);
                 recorder.acknowledging(now, &self.ends[RECEIVER], packet);

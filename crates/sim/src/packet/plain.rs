@@ -71,7 +71,7 @@ impl Packets {
 
 /// Packet that has reached its host.
 #[derive(Debug)]
-pub struct Arriving<'a> {
+pub struct ExternalPacket<'a> {
     /// The packet.
     pub packet: PacketRef<'a>,
     /// Buffer for unpacking a segment that is not plain.
@@ -87,7 +87,7 @@ impl PacketRef<'_> {
     }
 }
 
-impl Arriving<'_> {
+impl ExternalPacket<'_> {
     /// Passes the packet's segment to the connection `to`.
     #[inline(always)]
     pub fn hand_over(self, now: Time, to: &mut Connection) {

@@ -10,7 +10,7 @@ use retx_record::flow::SentSegment;
 use retx_record::tables::{self, Tables};
 use retx_record::truth::SegmentCopy;
 use retx_sim::Transmission;
-use retx_sim::engine::Arriving;
+use retx_sim::engine::ExternalPacket;
 use retx_sim::plan::Side;
 use retx_units::{SeqNr, Time};
 use retx_wire::Flags;
@@ -38,7 +38,7 @@ impl Flow {
     pub fn sent(
         &mut self,
         (now, seen): (Time, &Seen),
-        arriving: &mut Arriving<'_>,
+        arriving: &mut ExternalPacket<'_>,
         context: &mut Context<'_>,
     ) -> Option<Content> {
         let segment = &seen.segment;
@@ -137,7 +137,7 @@ impl Flow {
         &mut self,
         now: Time,
         seen: &Seen,
-        arriving: &mut Arriving<'_>,
+        arriving: &mut ExternalPacket<'_>,
         tables: &mut Tables,
     ) -> Option<Content> {
         let flags = seen.segment.flags;

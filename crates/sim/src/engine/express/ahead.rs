@@ -70,7 +70,7 @@ impl Engine<'_> {
             pipe.enter_leader(self.now, &Packet { id, frame, ecn_capable })
         };
         if let LeaderEntry::Arrives(at) = crossing {
-            self.go_ahead(leader, (at, step));
+            self.traverse_followers(leader, (at, step));
         } else {
             self.stay_in_leader(leader, step, crossing == LeaderEntry::Lost);
         }
@@ -79,7 +79,11 @@ impl Engine<'_> {
     /// Moves a packet that arrives at the far end of a leader at `at` as far as possible through
     /// the pipes that follow it.
     #[inline(always)]
-    pub(in crate::engine) fn go_ahead(&mut self, leader: u32, (mut at, mut step): (Time, Step)) {
+    pub(in crate::engine) fn traverse_followers(
+        &mut self,
+        leader: u32,
+        (mut at, mut step): (Time, Step),
+    ) {
         let PlainPacket { bytes, .. } = step.packet;
         let mut word = self.routes[step.hop as usize];
         loop {
@@ -94,7 +98,7 @@ impl Engine<'_> {
             (word, at) = (next, further);
             if !pipe.leads() {
                 // The usual case: this follower has no followers of its own.
-                return self.take_lane(leader, (at, step));
+                return self.append_to_lane(leader, (at, step));
             }
         }
         let index = pipe_of(word);

@@ -20,14 +20,14 @@ const PACKETS_DEFAULT: u64 = 1 << 13;
 
 /// Length of a day, and number of days in the ring.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::engine) struct Days {
+pub(in crate::engine) struct CalendarSize {
     /// Binary logarithm of the length in nanoseconds.
     length: u32,
     /// Number of days, a power of two of at least 64.
     count: u64,
 }
 
-impl Days {
+impl CalendarSize {
     /// Chooses length and number of days so that the calendar spans at least `ahead`. `each` is the
     /// usual time between two arrivals, zero if unknown.
     pub fn new(ahead: Duration, each: Duration) -> Self {
@@ -48,7 +48,7 @@ struct Listed {
 /// Packets in order of arrival; ties in order of insertion.
 #[derive(Debug, Clone)]
 pub(in crate::engine) struct Calendar {
-    days: Days,
+    size: CalendarSize,
     /// Last packet inserted into the list of each day.
     lists: Box<[u32]>,
     /// Bitmap of the days with packets.
@@ -65,11 +65,11 @@ pub(in crate::engine) struct Calendar {
 
 impl Calendar {
     /// Creates an empty calendar.
-    pub fn new(days: Days) -> Self {
+    pub fn new(size: CalendarSize) -> Self {
         Self {
-            days,
-            lists: vec![NONE; days.count as usize].into(),
-            bits: vec![0; days.count as usize / 64].into(),
+            size,
+            lists: vec![NONE; size.count as usize].into(),
+            bits: vec![0; size.count as usize / 64].into(),
             listed: Vec::new(),
             free: NONE,
             today: 0,
@@ -81,7 +81,7 @@ impl Calendar {
     /// Inserts a packet. Returns false if its day and the other days in use do not fit into the
     /// ring.
     pub fn enqueue(&mut self, packet: Arrival) -> bool {
-        let day = packet.arrival.as_nanos() >> self.days.length;
+        let day = packet.arrival.as_nanos() >> self.size.length;
         if self.packets_today.is_empty() {
             // Today is empty only if the whole calendar is, because `pop` advances to the next day
             // with packets. An empty calendar may start at any day.
@@ -89,7 +89,7 @@ impl Calendar {
         }
         let (first, last) = (self.today.min(day), self.last.max(day));
         // Days form a ring, so two days that are a whole ring apart would share a list.
-        if last - first >= self.days.count {
+        if last - first >= self.size.count {
             return false;
         }
         self.last = last;
@@ -119,7 +119,7 @@ impl Calendar {
 
     /// Inserts a packet into the list of its day.
     fn add_to_list(&mut self, day: u64, packet: Arrival) {
-        let place = (day % self.days.count) as usize;
+        let place = (day % self.size.count) as usize;
         let bit = 1 << (place % 64);
         let next = if self.bits[place / 64] & bit == 0 { NONE } else { self.lists[place] };
         self.bits[place / 64] |= bit;
@@ -155,7 +155,7 @@ impl Calendar {
     fn advance_day(&mut self) {
         let Some(day) = self.next_day() else { return };
         self.today = day;
-        let place = (day % self.days.count) as usize;
+        let place = (day % self.size.count) as usize;
         self.bits[place / 64] &= !(1 << (place % 64));
         let mut at = self.lists[place];
         while let Some(listed) = self.listed.get_mut(at as usize) {
@@ -171,7 +171,7 @@ impl Calendar {
     fn next_day(&self) -> Option<u64> {
         let mut day = self.today + 1;
         while day <= self.last {
-            let place = (day % self.days.count) as usize;
+            let place = (day % self.size.count) as usize;
             let bits = self.bits[place / 64] >> (place % 64);
             if bits != 0 {
                 return Some(day + u64::from(bits.trailing_zeros()));
@@ -186,7 +186,7 @@ impl Calendar {
     pub fn iter(&self) -> impl Iterator<Item = &Arrival> {
         let days = (self.today + 1)..=self.last;
         let listed = days.flat_map(|day| {
-            let place = (day % self.days.count) as usize;
+            let place = (day % self.size.count) as usize;
             let has = self.bits[place / 64] >> (place % 64) & 1 != 0;
             let first = has.then(|| self.listed.get(self.lists[place] as usize)).flatten();
             std::iter::successors(first, |listed| self.listed.get(listed.next as usize))

@@ -8,7 +8,7 @@
 //! last packets then arrive earlier and earlier: no other rule keeps more packets in rows.) A
 //! packet that fits into no row waits in a calendar queue.
 
-use super::calendar::{Calendar, Days};
+use super::calendar::{Calendar, CalendarSize};
 use retx_link::pipe::PlainPacket;
 use retx_link::ring::Ring;
 use retx_units::Time;
@@ -52,14 +52,14 @@ pub(in crate::engine) struct Funnel {
     rows: [Ring<Arrival>; ROWS],
     /// Earliest arrival in the calendar; [`Time::NEVER`] if it is empty.
     first_in_calendar: Time,
-    days: Days,
+    size: CalendarSize,
     /// Calendar queue; allocated for the first packet that needs it.
     calendar: Option<Box<Calendar>>,
 }
 
 impl Funnel {
-    /// Creates an empty queue. `days` is for its calendar.
-    pub fn new(days: Days) -> Self {
+    /// Creates an empty queue. `size` is for its calendar.
+    pub fn new(size: CalendarSize) -> Self {
         Self {
             first: Time::NEVER,
             first_row: 0,
@@ -68,7 +68,7 @@ impl Funnel {
             lasts: [Time::ZERO; ROWS],
             rows: Default::default(),
             first_in_calendar: Time::NEVER,
-            days,
+            size,
             calendar: None,
         }
     }
@@ -127,7 +127,7 @@ impl Funnel {
     #[inline(never)]
     fn enqueue_in_calendar(&mut self, arrival: Time, packet: PlainPacket, hop: u32) -> Enqueued {
         let is_first = arrival < self.first();
-        let calendar = self.calendar.get_or_insert_with(|| Box::new(Calendar::new(self.days)));
+        let calendar = self.calendar.get_or_insert_with(|| Box::new(Calendar::new(self.size)));
         if !calendar.enqueue(Arrival { arrival, packet, hop }) {
             return Enqueued::Refused;
         }
@@ -236,7 +236,7 @@ mod tests {
             spread in 1u64..100,
             ahead in 1u64..10_000,
         ) {
-            let days = Days::new(Duration::from_nanos(ahead), Duration::from_nanos(2));
+            let days = CalendarSize::new(Duration::from_nanos(ahead), Duration::from_nanos(2));
             let mut funnel = Funnel::new(days);
             let mut plain: Vec<(u64, u32)> = Vec::new();
             let mut now = 0;

@@ -21,7 +21,7 @@
 //! capture, which records each arrival when it happens, funnels keep this order, too, but their
 //! events are not delayed.
 
-use super::calendar::Days;
+use super::calendar::CalendarSize;
 use super::funnel::{Arrival, Enqueued, Funnel};
 use super::lanes::{ParallelLanes, Waiting};
 use crate::agenda::Agenda;
@@ -101,7 +101,7 @@ impl Funnels {
                 let most = Duration::from_nanos(each.as_nanos().saturating_mul(TOGETHER));
                 let max_wait = if waits { pipe.delay().min(most) } else { Duration::ZERO };
                 pipes[bottleneck as usize].attach_source(all.len() as u32);
-                let funnel = Funnel::new(Days::new((max_wait + longest) * 2, each));
+                let funnel = Funnel::new(CalendarSize::new((max_wait + longest) * 2, each));
                 all.push(Merge { funnel, bottleneck, max_wait });
             }
         }
@@ -160,7 +160,7 @@ struct Onward<'e> {
 impl Onward<'_> {
     /// Moves a packet through the bottleneck and the pipe behind it, into a lane.
     #[inline(always)]
-    fn carry_out(&mut self, arriving: &Arrival, bottleneck: u32) -> Result<(), Halt> {
+    fn move_to_lane(&mut self, arriving: &Arrival, bottleneck: u32) -> Result<(), Halt> {
         let PlainPacket { id, bytes } = arriving.packet;
         let leader = &mut self.pipes[bottleneck as usize];
         let LeaderEntry::Arrives(at) = leader.enter_plain(arriving.arrival, bytes) else {
@@ -207,7 +207,7 @@ impl Engine<'_> {
     /// Handles the event of a funnel: all arrivals up to now.
     #[inline(never)]
     pub(in crate::engine) fn funnel_due(&mut self, number: u32) {
-        self.carry_out(number);
+        self.flush_funnel(number);
         let Merge { funnel, max_wait, .. } = &self.funnels.all[number as usize];
         let first = funnel.first();
         if first != Time::NEVER {
@@ -216,24 +216,24 @@ impl Engine<'_> {
     }
 
     /// Handles all arrivals of a funnel up to now.
-    pub(in crate::engine) fn carry_out(&mut self, number: u32) {
-        self.carry_out_by(self.now, number);
+    pub(in crate::engine) fn flush_funnel(&mut self, number: u32) {
+        self.flush_funnel_until(self.now, number);
     }
 
     #[inline(never)]
-    fn carry_out_by(&mut self, time: Time, number: u32) {
+    fn flush_funnel_until(&mut self, time: Time, number: u32) {
         let now = self.now;
         let leader = self.funnels.all[number as usize].bottleneck;
         let has_no_lanes = self.lanes.behind(leader).is_none();
         if has_no_lanes {
             while let Some(next) = self.funnels.all[number as usize].funnel.pop(time) {
-                self.carry_out_alone(&next);
+                self.handle_arrival(&next);
             }
         } else {
             let usual = if self.lanes.exceed_caches() {
-                Self::carry_out_usual::<true>
+                Self::flush_into_lanes::<true>
             } else {
-                Self::carry_out_usual::<false>
+                Self::flush_into_lanes::<false>
             };
             // A packet that leaves the fast path is handled as if an event of its own had occurred
             // when it arrived.
@@ -242,11 +242,11 @@ impl Engine<'_> {
                 let step = Step { packet: next.packet, hop: next.hop };
                 match halt {
                     Halt::QueueFull => self.stay_in_leader(leader, step, false),
-                    Halt::LeavesBottleneck(at) => self.go_ahead(leader, (at, step)),
+                    Halt::LeavesBottleneck(at) => self.traverse_followers(leader, (at, step)),
                     Halt::FitsNoLane(at) => {
-                        // The packet has also passed the pipe behind the bottleneck. `take_lane`
-                        // lets it wait in that pipe, since no lane accepts it.
-                        self.take_lane(leader, (at, Step { hop: step.hop + 1, ..step }));
+                        // The packet has also passed the pipe behind the bottleneck.
+                        // `append_to_lane` lets it wait in that pipe, since no lane accepts it.
+                        self.append_to_lane(leader, (at, Step { hop: step.hop + 1, ..step }));
                     }
                 }
             }
@@ -258,7 +258,7 @@ impl Engine<'_> {
     /// into a lane; returns that packet and the reason. `PREFETCHES` is true if the caches cannot
     /// hold all flows. The parts of the engine are borrowed once for all arrivals.
     #[inline(never)]
-    fn carry_out_usual<const PREFETCHES: bool>(
+    fn flush_into_lanes<const PREFETCHES: bool>(
         &mut self,
         (number, time): (u32, Time),
     ) -> Option<(Arrival, Halt)> {
@@ -269,7 +269,7 @@ impl Engine<'_> {
             // The packet is read in place and removed only at the end of the loop body; a copy
             // would not fit into registers.
             let next = funnel.first_by(time)?;
-            if let Err(halt) = onward.carry_out(next, *bottleneck) {
+            if let Err(halt) = onward.move_to_lane(next, *bottleneck) {
                 return funnel.pop(time).map(|next| (next, halt));
             }
             if PREFETCHES {
@@ -282,17 +282,17 @@ impl Engine<'_> {
 
     /// Handles one arrival at a bottleneck without lanes, as its own event would.
     #[inline(never)]
-    fn carry_out_alone(&mut self, next: &Arrival) {
+    fn handle_arrival(&mut self, next: &Arrival) {
         let Arrival { arrival, packet, hop, .. } = *next;
         self.now = arrival;
         let [before, word] = [hop - 1, hop].map(|hop| self.routes[hop as usize]);
         self.recorder.left(self.now, pipe_of(before), packet.id, &mut self.packets);
-        self.enter_in_turn(word, Step { packet, hop });
+        self.enter_in_order(word, Step { packet, hop });
     }
 
     /// Handles all arrivals at all bottlenecks up to now.
     pub(in crate::engine) fn flush_funnels(&mut self) {
-        (0..self.funnels.count()).for_each(|number| self.carry_out(number));
+        (0..self.funnels.count()).for_each(|number| self.flush_funnel(number));
     }
 
     /// Handles the arrivals up to now in the funnels that a flow's routes feed.
@@ -300,7 +300,7 @@ impl Engine<'_> {
         for hop in self.flows[flow as usize].first_hops() {
             let first = self.pipes.get(pipe_of(self.routes[hop as usize]) as usize);
             if let Some(number) = first.and_then(Pipe::sink) {
-                self.carry_out(number);
+                self.flush_funnel(number);
             }
         }
     }

@@ -176,7 +176,7 @@ impl Engine<'_> {
     /// arrives at the far end of the last of them at `at`. If no lane fits, it waits in that last
     /// pipe.
     #[inline(always)]
-    pub(in crate::engine) fn take_lane(&mut self, leader: u32, (at, step): (Time, Step)) {
+    pub(in crate::engine) fn append_to_lane(&mut self, leader: u32, (at, step): (Time, Step)) {
         let [word, next] = [step.hop, step.hop + 1].map(|hop| self.routes[hop as usize]);
         let (last, id) = (pipe_of(word), step.packet.id);
         let to = end_of(next).unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! Packets from outside the simulation: real programs send them and receive them after they have
+//! External packets: real programs send them and receive them after they have
 //! passed the simulated network. An engine for such packets has no flows; its clock is advanced by
 //! the caller that hands packets in.
 //!
@@ -17,21 +17,21 @@ use retx_units::Time;
 use retx_wire::{Ecn, Segment};
 use std::collections::VecDeque;
 
-/// State of an engine for packets from outside.
+/// State of an engine for external packets.
 #[derive(Debug, Default)]
-pub(super) struct Outside {
+pub(super) struct ExternalTraffic {
     /// Position of the first hop of each of the plan's routes in the engine's routes.
     starts: Vec<u32>,
     /// Payload of a full-sized segment of each TCP flow of the plan, bytes.
     smss: Vec<u32>,
     /// Number of UDP flows of the plan; their indices follow those of the TCP flows.
     datagrams: usize,
-    left: VecDeque<Left>,
+    events: VecDeque<ExternalEvent>,
 }
 
-/// Packet from outside.
+/// External packet.
 #[derive(Debug, Clone, Copy)]
-pub struct Arriving<'a> {
+pub struct ExternalPacket<'a> {
     /// Route: an index into [`Plan::routes`].
     pub route: u32,
     /// Flow: an index into [`Plan::flows`], followed by the indices of UDP flows; larger values
@@ -59,9 +59,9 @@ pub struct Arriving<'a> {
     pub row: Option<u32>,
 }
 
-/// Event in the life of a packet from outside.
+/// Event in the life of an external packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Left {
+pub enum ExternalEvent {
     /// The packet has reached the end of its route.
     Delivered {
         /// Id of the packet.
@@ -71,7 +71,7 @@ pub enum Left {
         /// Current ECN field.
         ecn: Ecn,
         /// True if another copy of the packet, made by the network, arrived earlier.
-        again: bool,
+        duplicate: bool,
         /// True if a relay has marked this acknowledgment, because the segment that it asks for
         /// was corrupted on a lossy link.
         loss_notice: bool,
@@ -110,48 +110,49 @@ pub enum Left {
 }
 
 impl<'a> Engine<'a> {
-    /// Creates a run for packets from outside; the plan's flows are used only for recording.
+    /// Creates a run for external packets; the plan's flows are used only for recording.
     ///
     /// # Errors
     /// As for [`Engine::new`].
-    pub fn for_outside(plan: &'a Plan, options: &Options) -> Result<Self, RunError> {
-        let mut ways =
+    pub fn for_external_packets(plan: &'a Plan, options: &Options) -> Result<Self, RunError> {
+        let mut builder =
             RouteBuilder { routes: Vec::new(), ports: Vec::new(), pipes: plan.pipes.len() };
         let filled = |route: usize| {
             let saturates = |pace| matches!(pace, Pace::Saturating { .. });
             plan.datagrams.iter().any(|flow| flow.route as usize == route && saturates(flow.pace))
         };
         let routes = plan.routes.iter().enumerate();
-        let starts = routes.map(|(index, hops)| ways.lay_for(hops, filled(index))).collect();
+        let starts =
+            routes.map(|(index, hops)| builder.append_flow_route(hops, filled(index))).collect();
         let smss = |flow: &crate::plan::FlowPlan| {
             let tcp = &plan.tcps[flow.tcp as usize].config;
             // The timestamps option reduces the payload of each segment.
             tcp.mss - if tcp.timestamps { TIMESTAMP_BYTES.min(tcp.mss - 1) } else { 0 }
         };
         let smss = plan.flows.iter().map(smss).collect();
-        let mut engine = Self::between(plan, options, ways, Vec::new(), Vec::new())?;
-        engine.outside = Some(Box::new(Outside {
+        let mut engine = Self::between(plan, options, builder, Vec::new(), Vec::new())?;
+        engine.external = Some(Box::new(ExternalTraffic {
             starts,
             smss,
             datagrams: plan.datagrams.len(),
-            left: VecDeque::new(),
+            events: VecDeque::new(),
         }));
         Ok(engine)
     }
 
-    /// Enters a packet from outside, at `now` or at the time of the last event if that is later.
+    /// Enters an external packet, at `now` or at the time of the last event if that is later.
     /// Returns the packet's id, which is valid until the packet has left.
     ///
     /// # Panics
-    /// If the engine is not for outside, if [`Self::advance`] has not returned `None`, or if the
-    /// run is over.
-    pub fn arrive(&mut self, now: Time, arriving: &Arriving<'_>) -> u32 {
+    /// If the engine is not for external packets, if [`Self::advance`] has not returned `None`, or
+    /// if the run is over.
+    pub fn arrive(&mut self, now: Time, arriving: &ExternalPacket<'_>) -> u32 {
         assert!(!self.over, "the run is over");
         self.now = self.now.max(now);
         assert!(self.next_time() >= self.now, "events come before what arrives after them");
-        let outside = self.outside.as_ref().expect("an engine for outside");
-        assert!(outside.left.is_empty(), "what has left is fetched first");
-        let first = outside.starts[arriving.route as usize];
+        let external = self.external.as_ref().expect("an engine for external packets");
+        assert!(external.events.is_empty(), "events are fetched first");
+        let first = external.starts[arriving.route as usize];
         self.counts.sent += 1;
         let (id, mut packet) = self.packets.insert(arriving.segment, arriving.ecn);
         packet.position = arriving.position;
@@ -166,16 +167,16 @@ impl<'a> Engine<'a> {
         id
     }
 
-    fn poll_left(&mut self) -> Option<Left> {
-        self.outside.as_mut()?.left.pop_front()
+    fn poll_event(&mut self) -> Option<ExternalEvent> {
+        self.external.as_mut()?.events.pop_front()
     }
 
-    /// Handles events up to `now` until one concerns a packet from outside, and returns that;
+    /// Handles events up to `now` until one concerns an external packet, and returns that;
     /// `None` once all of them have been handled, or if the run is over.
-    pub fn advance(&mut self, now: Time) -> Option<Left> {
+    pub fn advance(&mut self, now: Time) -> Option<ExternalEvent> {
         loop {
-            if let Some(left) = self.poll_left() {
-                return Some(left);
+            if let Some(event) = self.poll_event() {
+                return Some(event);
             }
             if self.over {
                 return None;
@@ -202,9 +203,9 @@ impl<'a> Engine<'a> {
     /// Payload of a full-sized segment of a flow of the plan, bytes.
     ///
     /// # Panics
-    /// If the engine is not for outside.
+    /// If the engine is not for external packets.
     pub fn full_segment(&self, flow: u32) -> u32 {
-        self.outside.as_ref().expect("an engine for outside").smss[flow as usize]
+        self.external.as_ref().expect("an engine for external packets").smss[flow as usize]
     }
 
     /// Records in the capture that the retransmission `copy` of a flow was necessary.
@@ -218,52 +219,59 @@ impl<'a> Engine<'a> {
     #[cold]
     fn leave(&mut self, id: u32) {
         let packet = self.packets.get(id);
-        let (ecn, again, loss_notice) = (packet.ecn(), packet.later(), packet.has_loss_notice());
+        let (ecn, duplicate, loss_notice) =
+            (packet.ecn(), packet.later(), packet.has_loss_notice());
         self.packets.remove(id);
-        let outside = self.outside.as_mut().expect("a packet that belongs to no flow");
-        outside.left.push_back(Left::Delivered { id, at: self.now, ecn, again, loss_notice });
+        let external = self.external.as_mut().expect("a packet that belongs to no flow");
+        external.events.push_back(ExternalEvent::Delivered {
+            id,
+            at: self.now,
+            ecn,
+            duplicate,
+            loss_notice,
+        });
     }
 
-    /// Handles the drop of a packet from outside.
+    /// Handles the drop of an external packet.
     #[cold]
-    pub(super) fn drop_of_outside(&mut self, id: u32, drop: &Drop) {
+    pub(super) fn drop_external(&mut self, id: u32, drop: &Drop) {
         let packet = self.packets.get(id);
-        let outside = self.outside.as_mut().expect("a packet that belongs to no flow");
+        let external = self.external.as_mut().expect("a packet that belongs to no flow");
         let flow = packet.flow() as usize;
-        if (outside.smss.len()..outside.smss.len() + outside.datagrams).contains(&flow) {
+        if (external.smss.len()..external.smss.len() + external.datagrams).contains(&flow) {
             self.recorder.datagram_dropped(packet, drop);
         } else {
-            let smss = outside.smss.get(flow).copied().unwrap_or(u32::MAX);
+            let smss = external.smss.get(flow).copied().unwrap_or(u32::MAX);
             self.recorder.dropped(packet, smss, drop);
         }
         // A packet absorbed by a relay is not lost.
         let lost = packet.others() == Others::None && drop.reason != DropReason::Suppressed;
         // Routes are stored one after another, so `starts` is sorted.
-        let in_first_hop = outside.starts.binary_search(&packet.hop()).is_ok();
-        outside.left.push_back(Left::Dropped { id, drop: *drop, lost, in_first_hop });
+        let in_first_hop = external.starts.binary_search(&packet.hop()).is_ok();
+        external.events.push_back(ExternalEvent::Dropped { id, drop: *drop, lost, in_first_hop });
         self.packets.remove(id);
     }
 
-    /// Reports a packet from outside as lost: a relay has freed the last copy of it.
+    /// Reports an external packet as lost: a relay has freed the last copy of it.
     #[cold]
-    pub(super) fn give_up_for_outside(&mut self, id: u32, drop: &Drop) {
-        let Some(outside) = self.outside.as_mut() else { return };
+    pub(super) fn give_up_external(&mut self, id: u32, drop: &Drop) {
+        let Some(external) = self.external.as_mut() else { return };
         self.recorder.lost(self.packets.get(id), drop);
-        outside.left.push_back(Left::GivenUp { id, drop: *drop });
+        external.events.push_back(ExternalEvent::GivenUp { id, drop: *drop });
     }
 
-    /// Reports that a packet from outside has left its first hop. Returns false for any other
+    /// Reports that an external packet has left its first hop. Returns false for any other
     /// packet, without a report.
     pub(super) fn report_first_hop(&mut self, id: u32) -> bool {
-        let Some(outside) = self.outside.as_mut() else { return false };
-        outside.left.push_back(Left::PassedFirstHop { id });
+        let Some(external) = self.external.as_mut() else { return false };
+        external.events.push_back(ExternalEvent::PassedFirstHop { id });
         true
     }
 
     /// Reports a copy that the network has made of a packet.
     pub(super) fn report_copy(&mut self, from: u32, to: u32) {
-        if let Some(outside) = &mut self.outside {
-            outside.left.push_back(Left::Copied { from, to });
+        if let Some(external) = &mut self.external {
+            external.events.push_back(ExternalEvent::Copied { from, to });
         } else if self.packets.get(from).flow() as usize >= self.flows.len() {
             self.note_copy_of_datagram(to);
         }
@@ -271,9 +279,9 @@ impl<'a> Engine<'a> {
 
     /// Delivers a packet that belongs to no TCP flow.
     #[inline(never)]
-    pub(super) fn deliver_elsewhere(&mut self, id: u32) {
+    pub(super) fn deliver_non_tcp(&mut self, id: u32) {
         self.packets.end(id, true);
-        if self.outside.is_some() {
+        if self.external.is_some() {
             self.recorder.delivered(self.now, self.packets.get(id));
             self.leave(id);
         } else {
@@ -283,9 +291,9 @@ impl<'a> Engine<'a> {
 
     /// Handles the drop of a packet that belongs to no TCP flow.
     #[inline(never)]
-    pub(super) fn drop_elsewhere(&mut self, id: u32, drop: &Drop) {
-        if self.outside.is_some() {
-            self.drop_of_outside(id, drop);
+    pub(super) fn drop_non_tcp(&mut self, id: u32, drop: &Drop) {
+        if self.external.is_some() {
+            self.drop_external(id, drop);
         } else {
             self.drop_datagram(id, drop);
         }

@@ -1,4 +1,4 @@
-//! Course of a flow's limits over time.
+//! History of a flow's limits over time.
 //!
 //! The parts cover the flow's life without gaps, and the sums of their lengths by limit equal its
 //! [`LimitTimes`](super::LimitTimes): when time is moved from one limit to another, the parts of
@@ -20,13 +20,13 @@ struct Part {
 
 /// Limits of a flow in order of time.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Course {
+pub struct LimitHistory {
     start: Time,
     parts: Vec<Part>,
 }
 
-impl Course {
-    /// Creates the course of a flow whose life starts at `start`.
+impl LimitHistory {
+    /// Creates the history of a flow whose life starts at `start`.
     pub const fn new(start: Time) -> Self {
         Self { start, parts: Vec::new() }
     }
@@ -40,7 +40,7 @@ impl Course {
         self.parts.last().map_or(self.start, |part| part.end)
     }
 
-    /// Extends the course to `end`, under this limit.
+    /// Extends the history to `end`, under this limit.
     pub fn extend(&mut self, end: Time, limit: FlowLimit, reduction: u32) {
         if end <= self.end() {
             return;
@@ -51,7 +51,7 @@ impl Course {
         }
     }
 
-    /// Inserts the time from `start` to the present start of the course, under this limit.
+    /// Inserts the time from `start` to the present start of the history, under this limit.
     pub(super) fn precede(&mut self, start: Time, limit: FlowLimit) {
         if start < self.start {
             self.parts.insert(0, Part { end: self.start, limit, reduction: 0 });
@@ -61,8 +61,13 @@ impl Course {
 
     /// Relabels the parts of these spans after `from`, because the retransmission timer has
     /// expired. Returns the index of the first part concerned.
-    pub(super) fn claim(&mut self, silence: &[Span], from: Time, to: (FlowLimit, u32)) -> usize {
-        // The spans lie at the end of the course, so only parts after `from`, when data were last
+    pub(super) fn relabel_after_timeout(
+        &mut self,
+        silence: &[Span],
+        from: Time,
+        to: (FlowLimit, u32),
+    ) -> usize {
+        // The spans lie at the end of the history, so only parts after `from`, when data were last
         // sent, are examined.
         let first = self.parts.iter().rposition(|part| part.end <= from).map_or(0, |it| it + 1);
         let tail = self.parts.split_off(first);

@@ -2,7 +2,7 @@
 //! relays, and leave in order of time.
 
 use retx_scenario::{Source, parse};
-use retx_sim::engine::{Arriving, Engine, Left};
+use retx_sim::engine::{Engine, ExternalEvent, ExternalPacket};
 use retx_sim::plan::{Plan, Side};
 use retx_sim::{Options, Outcome, Transmission, build};
 use retx_units::{SeqNr, Time};
@@ -28,8 +28,8 @@ fn plan(link: &str) -> Plan {
     build::plan(&parse(&source).expect("a sound scenario"))
 }
 
-fn arriving(segment: &Segment, bytes: u32, flow: u32) -> Arriving<'_> {
-    Arriving {
+fn arriving(segment: &Segment, bytes: u32, flow: u32) -> ExternalPacket<'_> {
+    ExternalPacket {
         route: 0,
         flow,
         to: Side::Receiver,
@@ -59,7 +59,7 @@ fn a_pipe_keeps_its_rate_delay_and_queue_for_packets_from_outside() {
         queue = { discipline = "droptail", packets = 1 }"#,
     );
     let options = Options { drops: true, ..Options::default() };
-    let mut engine = Engine::for_outside(&plan, &options).expect("a small plan");
+    let mut engine = Engine::for_external_packets(&plan, &options).expect("a small plan");
     let segment = Segment::default();
     let mut ids = Vec::new();
     let mut left = Vec::new();
@@ -68,15 +68,15 @@ fn a_pipe_keeps_its_rate_delay_and_queue_for_packets_from_outside() {
         ids.push(engine.arrive(at_ms(1), &arriving(&segment, 1250, flow)));
         left.extend(std::iter::from_fn(|| engine.advance(at_ms(1))));
     }
-    assert!(matches!(left[..], [Left::Dropped { id, .. }] if id == ids[2]), "{left:?}");
+    assert!(matches!(left[..], [ExternalEvent::Dropped { id, .. }] if id == ids[2]), "{left:?}");
     assert_eq!(engine.next_time(), at_ms(31));
     assert_eq!(engine.advance(at_ms(30)), None);
     assert_eq!(engine.now(), at_ms(30));
-    let delivered = |index: usize, ms| Left::Delivered {
+    let delivered = |index: usize, ms| ExternalEvent::Delivered {
         id: ids[index],
         at: at_ms(ms),
         ecn: Ecn::Ect0,
-        again: false,
+        duplicate: false,
         loss_notice: false,
     };
     assert_eq!(engine.advance(at_ms(60)), Some(delivered(0, 31)));
@@ -98,18 +98,19 @@ fn copies_are_told_before_they_arrive() {
         r#"delay = "1 ms"
         forward.channel = { model = "duplicate", p = 1.0 }"#,
     );
-    let mut engine = Engine::for_outside(&plan, &Options::default()).expect("a small plan");
+    let mut engine =
+        Engine::for_external_packets(&plan, &Options::default()).expect("a small plan");
     let segment = Segment::default();
     let id = engine.arrive(Time::ZERO, &arriving(&segment, 100, 0));
-    let left: Vec<Left> = std::iter::from_fn(|| engine.advance(at_ms(100))).collect();
-    let [Left::Copied { from, to }, rest @ ..] = &left[..] else {
+    let left: Vec<ExternalEvent> = std::iter::from_fn(|| engine.advance(at_ms(100))).collect();
+    let [ExternalEvent::Copied { from, to }, rest @ ..] = &left[..] else {
         panic!("{left:?}");
     };
     assert_eq!(*from, id);
     let mut arrived: Vec<u32> = rest
         .iter()
         .map(|left| match left {
-            Left::Delivered { id, .. } => *id,
+            ExternalEvent::Delivered { id, .. } => *id,
             other => panic!("{other:?}"),
         })
         .collect();
@@ -123,7 +124,8 @@ fn copies_are_told_before_they_arrive() {
 #[test]
 fn the_run_ends_for_packets_from_outside_too() {
     let plan = plan(r#"delay = "1 ms""#);
-    let mut engine = Engine::for_outside(&plan, &Options::default()).expect("a small plan");
+    let mut engine =
+        Engine::for_external_packets(&plan, &Options::default()).expect("a small plan");
     assert_eq!(engine.advance(at_ms(9_999)), None);
     assert!(!engine.is_over());
     assert_eq!(engine.advance(at_ms(20_000)), None);
@@ -163,25 +165,31 @@ fn a_relay_keeps_a_copy_and_gives_it_up() {
         app = "bulk"
         "#,
     );
-    let mut engine = Engine::for_outside(&plan, &Options::default()).expect("a small plan");
+    let mut engine =
+        Engine::for_external_packets(&plan, &Options::default()).expect("a small plan");
     let mut pass = |seq: u32, payload_bytes: u32, flags: Flags, ms: u64| {
         let segment = Segment { seq: SeqNr(seq), payload_bytes, flags, ..Segment::default() };
         let position = u64::from(seq - 100);
-        let packet = Arriving { position, ..arriving(&segment, 40 + payload_bytes, 0) };
+        let packet = ExternalPacket { position, ..arriving(&segment, 40 + payload_bytes, 0) };
         let id = engine.arrive(at_ms(ms), &packet);
-        let left: Vec<Left> = std::iter::from_fn(|| engine.advance(at_ms(ms + 4))).collect();
+        let left: Vec<ExternalEvent> =
+            std::iter::from_fn(|| engine.advance(at_ms(ms + 4))).collect();
         (id, left)
     };
     let (_, left) = pass(100, 0, Flags::SYN, 0);
-    assert!(matches!(left[..], [Left::Delivered { again: false, .. }]), "{left:?}");
+    assert!(matches!(left[..], [ExternalEvent::Delivered { duplicate: false, .. }]), "{left:?}");
     let (data, left) = pass(101, 1000, Flags::ACK, 5);
-    let [Left::Copied { from, to }, Left::Dropped { id, lost, in_first_hop, .. }] = left[..] else {
+    let [ExternalEvent::Copied { from, to }, dropped] = left[..] else {
+        panic!("{left:?}");
+    };
+    let ExternalEvent::Dropped { id, lost, in_first_hop, .. } = dropped else {
         panic!("{left:?}");
     };
     assert_eq!((from, id, lost, in_first_hop), (data, data, false, false));
     // A reset ends the connection, so the agent discards its copy.
     let (_, left) = pass(1101, 0, Flags::RST, 10);
-    let given_up = left.iter().any(|it| matches!(it, Left::GivenUp { id, .. } if *id == to));
+    let given_up =
+        left.iter().any(|it| matches!(it, ExternalEvent::GivenUp { id, .. } if *id == to));
     assert!(given_up, "{left:?}");
     engine.finish().expect("packets are conserved");
 }
@@ -212,11 +220,11 @@ fn the_first_hop_of_a_source_that_fills_it_is_told_of() {
         "#,
     );
     let options = Options { drops: true, ..Options::default() };
-    let mut engine = Engine::for_outside(&plan, &options).expect("a small plan");
+    let mut engine = Engine::for_external_packets(&plan, &options).expect("a small plan");
     let segment = Segment { payload_bytes: 1222, ..Segment::default() };
     let mut left = Vec::new();
     for number in 1..=3 {
-        let packet = Arriving {
+        let packet = ExternalPacket {
             route: plan.datagrams[0].route,
             position: number,
             connection: 0,
@@ -229,9 +237,13 @@ fn the_first_hop_of_a_source_that_fills_it_is_told_of() {
     let departures: Vec<String> = left
         .iter()
         .map(|left| match left {
-            Left::Dropped { id, lost: true, in_first_hop: true, .. } => format!("{id} turned away"),
-            Left::PassedFirstHop { id } => format!("{id} through"),
-            Left::Delivered { id, at, .. } => format!("{id} at {} ms", at.as_nanos() / 1_000_000),
+            ExternalEvent::Dropped { id, lost: true, in_first_hop: true, .. } => {
+                format!("{id} turned away")
+            }
+            ExternalEvent::PassedFirstHop { id } => format!("{id} through"),
+            ExternalEvent::Delivered { id, at, .. } => {
+                format!("{id} at {} ms", at.as_nanos() / 1_000_000)
+            }
             other => panic!("{other:?}"),
         })
         .collect();
@@ -250,7 +262,8 @@ fn the_first_hop_of_a_source_that_fills_it_is_told_of() {
 #[test]
 fn time_stands_still_when_the_run_is_over() {
     let plan = plan(r#"delay = "20 ms""#);
-    let mut engine = Engine::for_outside(&plan, &Options::default()).expect("a small plan");
+    let mut engine =
+        Engine::for_external_packets(&plan, &Options::default()).expect("a small plan");
     let segment = Segment::default();
     assert_eq!(engine.advance(at_ms(9_990)), None);
     engine.arrive(at_ms(9_990), &arriving(&segment, 100, 0));
