@@ -140,6 +140,7 @@ impl<'a> Engine<'a> {
         };
         let mut flows: Vec<Flow> = plan.flows.iter().enumerate().map(flow).collect();
         path::find_shared(flows.iter_mut().filter_map(Flow::path_mut), plan.pipes.len());
+        flows.iter_mut().for_each(Flow::set_share);
         let chains = relay::chains(plan, &mut flows);
         // UDP flows get routes of their own, after those of the plan. They cannot share routes
         // with TCP flows, because the route of a saturating source has an additional entry.
@@ -168,7 +169,7 @@ impl<'a> Engine<'a> {
         };
         let finite = flows.iter().filter(|flow| flow.is_finite()).count()
             + datagrams.iter().filter(|flow| flow.sender.is_finite()).count();
-        let recorder = Recorder::new(plan, options)?;
+        let recorder = Recorder::new(plan, options, flows.iter().any(Flow::has_waiting_acks))?;
         let RouteBuilder { mut routes, ports, .. } = builder;
         let mut pipes: Vec<Pipe> = plan.pipes.iter().map(pipe).collect();
         // A capture must see each packet at each hop, at the time when it passes there.

@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::exchanges::Exchanges;
 use crate::packet::{ExternalPacket, PacketRef};
-use crate::path::PathProduct;
+use crate::path::{PathProduct, Share};
 use crate::plan::{FlowPlan, Side, Work};
 use crate::recorder::Recorder;
 use leg::Leg;
@@ -12,6 +12,7 @@ use retx_record::flow::FlowRecord;
 use retx_record::reason::EpisodeKind;
 use retx_tcp::{Connection, Event, Prepared};
 use retx_units::{SeqNr, StreamKey, Time};
+use standing_limit::StandingLimit;
 
 mod ending;
 mod leg;
@@ -21,6 +22,7 @@ mod reading;
 mod recording;
 mod sample;
 mod sending;
+mod standing_limit;
 
 /// Phase of a flow's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +49,10 @@ pub struct Flow {
     /// Next wake-up of each endpoint that the engine has scheduled. The endpoint may need a later
     /// one by now.
     woken: [Time; 2],
+    /// Conditions under which the limit found last still holds.
+    standing_limit: StandingLimit,
+    /// Share of the bottleneck, if other flows use it, too.
+    share: Share,
     /// Number of connections opened.
     connections: u32,
     phase: Phase,
@@ -77,7 +83,7 @@ pub struct Flow {
 }
 
 // A run may have a hundred thousand flows.
-const _: () = assert!(size_of::<Flow>() <= 1_760);
+const _: () = assert!(size_of::<Flow>() <= 1_792);
 
 const SENDER: usize = Side::Sender as usize;
 const RECEIVER: usize = Side::Receiver as usize;
@@ -91,6 +97,8 @@ impl Flow {
             first_hops,
             first_route_entries: [0; 2],
             woken: [Time::NEVER; 2],
+            standing_limit: StandingLimit::UNKNOWN,
+            share: Share::NONE,
             connections: 0,
             phase: Phase::Waiting,
             initiator: plan.initiator,
@@ -148,6 +156,7 @@ impl Flow {
         if let Some(reader) = &mut self.reader {
             reader.begin_connection(&mut self.app);
         }
+        self.standing_limit = StandingLimit::UNKNOWN;
         self.record.begin_connection(now);
     }
 

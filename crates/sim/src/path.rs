@@ -29,21 +29,39 @@ const ACK: u32 = 52;
 pub struct PathProduct {
     /// Index of the bottleneck pipe.
     pub pipe: u32,
-    /// True if other flows share the bottleneck.
-    pub is_shared: bool,
+    /// Share of the flow in a bottleneck that other flows use, too.
+    pub share: Share,
     /// Bytes in flight that keep the bottleneck busy now: 95 % of the product.
     busy_bytes: u64,
     /// Time at which `busy_bytes` becomes invalid, because the product changes.
     until: Time,
-    /// Time before which `busy_bytes` stays as it is; 0 without a connection, and if each
-    /// acknowledgment may change it.
-    pub simple_until: Time,
-    /// Bytes in flight of this flow that are included in the sum of its bottleneck.
-    counted: u64,
     /// Product as a step function of time; the first step is at time 0.
     steps: Box<[Step]>,
     /// Waiting times of acknowledgments; `None` if their path carries no data of other flows.
     acks: Option<Box<AckWaits>>,
+}
+
+/// Share of a flow in the bytes in flight over a bottleneck that other flows use, too.
+#[derive(Debug, Clone, Copy)]
+pub struct Share {
+    /// Index of the bottleneck pipe; `u32::MAX` if no other flow uses it.
+    pipe: u32,
+    /// Bytes in flight of this flow that are included in the sum of its bottleneck.
+    counted: u64,
+}
+
+impl Share {
+    /// Share of a flow that has its bottleneck for itself.
+    pub const NONE: Self = Self { pipe: u32::MAX, counted: 0 };
+
+    /// Updates the sum of the bytes in flight over the bottleneck, of which this flow has `flight`.
+    /// Returns the sum; `None` if no other flow uses the bottleneck.
+    #[inline(always)]
+    pub fn add_up(&mut self, flight: u64, in_flight: &mut [u64]) -> Option<u64> {
+        let all = in_flight.get_mut(self.pipe as usize)?;
+        *all = *all + flight - std::mem::replace(&mut self.counted, flight);
+        Some(*all)
+    }
 }
 
 /// Product of a path from the time `from` on.
@@ -84,11 +102,9 @@ impl PathProduct {
         let waits = !is_bound_by_acks && reverse.iter().any(|pipe| loaded[*pipe as usize]);
         Some(Box::new(Self {
             pipe,
-            is_shared: false,
+            share: Share::NONE,
             busy_bytes: 0,
             until: Time::ZERO,
-            simple_until: Time::ZERO,
-            counted: 0,
             steps: steps.into_iter().map(|(step, _)| step).collect(),
             acks: waits.then(Box::default),
         }))
@@ -103,7 +119,7 @@ impl PathProduct {
 
     /// Ends a connection.
     pub fn end_connection(&mut self) {
-        [self.until, self.simple_until] = [Time::ZERO; 2];
+        self.until = Time::ZERO;
     }
 
     /// Records that the receiver sends an acknowledgment of everything before `acked`.
@@ -134,28 +150,24 @@ impl PathProduct {
         }
     }
 
-    /// Updates the sum of the bytes in flight over the bottleneck, of which this flow has `flight`;
-    /// returns the sum.
-    #[inline(always)]
-    pub fn add_up(&mut self, flight: u64, in_flight: &mut [u64]) -> u64 {
-        let all = &mut in_flight[self.pipe as usize];
-        *all = *all + flight - std::mem::replace(&mut self.counted, flight);
-        *all
-    }
-
     /// True if `flight` bytes keep the bottleneck busy for at least 95 % of the time.
     #[inline(always)]
     pub fn is_filled(&mut self, now: Time, flight: u64) -> bool {
         if now >= self.until {
             self.step(now);
         }
-        self.is_busy(flight)
+        flight >= self.busy_bytes
     }
 
-    /// Like [`Self::is_filled`], at a time before `simple_until`.
-    #[inline(always)]
-    pub fn is_busy(&self, flight: u64) -> bool {
-        flight >= self.busy_bytes
+    /// Bytes in flight that keep the bottleneck busy for at least 95 % of the time; `None` if this
+    /// number changes, or is not known yet.
+    pub fn constant_busy_bytes(&self) -> Option<u64> {
+        (self.acks.is_none() && self.until == Time::NEVER).then_some(self.busy_bytes)
+    }
+
+    /// True if acknowledgments wait in queues behind data of other flows.
+    pub const fn is_delaying_acks(&self) -> bool {
+        self.acks.is_some()
     }
 
     #[cold]
@@ -163,9 +175,6 @@ impl PathProduct {
         let after = self.steps.partition_point(|step| step.from <= now);
         self.until = self.steps.get(after).map_or(Time::NEVER, |step| step.from);
         self.busy_bytes = busy_part(self.current(now).bytes);
-        if self.acks.is_none() {
-            self.simple_until = self.until;
-        }
     }
 
     fn current(&self, now: Time) -> Step {
@@ -252,8 +261,8 @@ pub fn find_shared<'a>(paths: impl Iterator<Item = &'a mut PathProduct>, pipes: 
     for path in paths {
         let place = path.pipe as usize;
         if let Some(other) = &mut over[place] {
-            other.is_shared = true;
-            path.is_shared = true;
+            other.share.pipe = other.pipe;
+            path.share.pipe = path.pipe;
         }
         over[place] = Some(path);
     }

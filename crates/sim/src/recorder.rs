@@ -20,22 +20,27 @@ pub struct Recorder {
     pub capture: Option<Box<Capture>>,
     /// True to sample at each acknowledgment.
     pub every_ack: bool,
+    /// True if each packet sent by an endpoint is noted: in a table, or because acknowledgments of
+    /// some flow wait in queues.
+    pub notes_sent: bool,
     /// True if packets sent or received by endpoints are recorded, in a table or a capture.
     pub notes_packets: bool,
 }
 
 impl Recorder {
-    /// Creates an empty recorder.
+    /// Creates an empty recorder; `acks_wait` is true if acknowledgments of some flow wait in
+    /// queues behind data of other flows.
     ///
     /// # Errors
     /// A name does not fit into a capture file.
-    pub fn new(plan: &Plan, options: &Options) -> Result<Self, RunError> {
+    pub fn new(plan: &Plan, options: &Options, acks_wait: bool) -> Result<Self, RunError> {
         let capture = if options.capture.is_empty() {
             None
         } else {
             Some(Box::new(Capture::new(plan, &options.capture)?))
         };
         Ok(Self {
+            notes_sent: options.segments || acks_wait,
             notes_packets: capture.is_some() || options.segments,
             tables: Tables {
                 samples: (plan.sampling != Sampling::Off).then(tables::Samples::default),

@@ -30,6 +30,8 @@ pub struct Limiter {
     file: u32,
     /// Time at which the last segment reached the receiver.
     arrived: Time,
+    /// Position that the receiver has acknowledged last.
+    last_ack_sent: u64,
     /// True if the client is connected, and the sender waits for the first request.
     client_asks: bool,
 }
@@ -59,7 +61,15 @@ pub struct Moment<'s> {
 impl Limiter {
     /// Creates the state of a flow that has not begun.
     pub fn new(work: Shared<Work>, path: Option<Box<PathProduct>>, tcp: &retx_tcp::Config) -> Self {
-        Self { work, path, paces: tcp.paces(), file: 0, arrived: Time::ZERO, client_asks: false }
+        Self {
+            work,
+            path,
+            paces: tcp.paces(),
+            file: 0,
+            arrived: Time::ZERO,
+            last_ack_sent: 0,
+            client_asks: false,
+        }
     }
 
     /// Bandwidth-delay product of the path, if defined.
@@ -70,7 +80,7 @@ impl Limiter {
     /// Handles the opening of a connection; `number` counts from 1.
     pub fn begin_connection(&mut self, number: u32) {
         self.file = number.saturating_sub(1);
-        (self.arrived, self.client_asks) = (Time::ZERO, false);
+        (self.arrived, self.last_ack_sent, self.client_asks) = (Time::ZERO, 0, false);
         if let Some(path) = &mut self.path {
             path.begin_connection();
         }
@@ -123,8 +133,10 @@ impl Limiter {
         if let Some(path) = &mut self.path {
             path.note_ack_sent(now, acked);
         }
-        let is_prompt = now.since(self.arrived) <= PROMPT;
-        record.note_ack_sent(if is_prompt { self.arrived } else { now }, acked, || sender);
+        let before = std::mem::replace(&mut self.last_ack_sent, acked);
+        if now.since(self.arrived) > PROMPT {
+            record.note_delayed_ack(now, before..acked, sender);
+        }
     }
 
     fn limit(
@@ -202,11 +214,9 @@ impl Limiter {
         path.ack_has_come(moment.now, || moment.acked);
         let flight = state.pipe_segments * state.mss;
         let by_itself = path.is_filled(moment.now, flight);
-        if !path.is_shared {
-            return Load { by_itself, with_others: by_itself };
-        }
-        let all = path.add_up(flight, in_flight);
-        Load { by_itself, with_others: path.is_filled(moment.now, all) }
+        let all = path.share.add_up(flight, in_flight);
+        let with_others = all.map_or(by_itself, |all| path.is_filled(moment.now, all));
+        Load { by_itself, with_others }
     }
 }
 

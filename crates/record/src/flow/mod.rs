@@ -27,6 +27,7 @@ use crate::tables::{Tables, Unacked};
 use crate::truth::{Correction, SegmentCopy, Truth};
 use episode::LastEpisode;
 use retx_units::Time;
+use std::ops::Range;
 
 /// Numbers ([`SegmentCopy::number`]) of retransmissions that turned out to be necessary, because an
 /// earlier copy was dropped that had been assumed to arrive. Nearly always empty.
@@ -49,8 +50,6 @@ pub struct FlowRecord {
     sent_to: u64,
     /// Time at which the last segment reached the peer; [`Time::NEVER`] before the first one.
     last_arrival: Time,
-    /// Position up to which the peer has acknowledged data.
-    acked: u64,
     /// Counters from the start of the run.
     pub counters: FlowCounters,
     /// Losses and retransmissions of this connection; allocated for the first one.
@@ -77,7 +76,6 @@ impl FlowRecord {
             last_data: Time::NEVER,
             sent_to: 0,
             last_arrival: Time::NEVER,
-            acked: 0,
             counters: FlowCounters::default(),
             episode: None,
             start: Time::NEVER,
@@ -109,7 +107,7 @@ impl FlowRecord {
         self.start = self.start.min(now);
         self.counters.limited_by.begin_connection(now);
         self.sent_to = 0;
-        (self.last_arrival, self.acked) = (Time::NEVER, 0);
+        self.last_arrival = Time::NEVER;
         self.truth = None;
         self.has_unresolved_losses = false;
         self.episode = None;
@@ -161,24 +159,14 @@ impl FlowRecord {
         self.last_arrival = now;
     }
 
-    /// Records that the peer sends an acknowledgment of everything before `acked`. `sender` returns
-    /// the sender's SND.UNA and SND.MAX.
-    #[inline(always)]
-    pub fn note_ack_sent(&mut self, now: Time, acked: u64, sender: impl FnOnce() -> [u64; 2]) {
-        if now > self.last_arrival {
-            self.note_late_ack(now, acked, sender());
-        }
-        self.acked = acked;
-    }
-
-    /// Attributes the time since the last arrival to the delayed acknowledgment that the peer sends
-    /// now.
-    #[cold]
-    #[inline(never)]
-    fn note_late_ack(&mut self, now: Time, acked: u64, [snd_una, snd_max]: [u64; 2]) {
+    /// Attributes the time since the last arrival to a delayed acknowledgment that the peer sends
+    /// now. `acked` begins where the peer's previous acknowledgment ended; SND.UNA and SND.MAX are
+    /// those of the sender.
+    pub fn note_delayed_ack(&mut self, now: Time, acked: Range<u64>, [snd_una, snd_max]: [u64; 2]) {
         // The delay counts only if the acknowledgment covers everything sent, and if all earlier
         // ones have reached the sender: data or an acknowledgment in flight may open the window.
-        if acked > self.acked && acked == snd_max && snd_una >= self.acked {
+        let counts = !acked.is_empty() && acked.end == snd_max && snd_una >= acked.start;
+        if counts && now > self.last_arrival {
             self.counters.limited_by.note_delayed_ack(self.last_arrival, now);
         }
     }

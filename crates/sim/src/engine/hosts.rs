@@ -53,8 +53,13 @@ impl Engine<'_> {
         self.flush_funnels_of(index);
         let (flows, tcps, key) = (&self.plan.flows, &self.tcps, self.key);
         let mut context = Context { flows, tcps, key, recorder: &mut self.recorder };
-        self.flows[index as usize].handle_timeout(self.now, side, &mut context);
+        let flow = &mut self.flows[index as usize];
+        let acked = flow.last_ack_sent();
+        flow.handle_timeout(self.now, side, &mut context);
         self.serve(index, side);
+        if side == Side::Receiver {
+            self.flows[index as usize].note_delayed_ack(self.now, acked);
+        }
     }
 
     /// Sends the packets of an endpoint, and schedules its next wake-up.

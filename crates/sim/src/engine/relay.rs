@@ -62,12 +62,17 @@ impl Engine<'_> {
         for proxy in self.chains[chain as usize].proxies.clone() {
             let (flows, tcps, key) = (&self.plan.flows, &self.tcps, self.key);
             let mut context = Context { flows, tcps, key, recorder: &mut self.recorder };
+            let first_leg = self.proxies[proxy].plan().legs[0];
+            let acked = self.flows[first_leg as usize].last_ack_sent();
             let touched = self.proxies[proxy].run(self.now, &mut self.flows, &mut context);
             let legs = self.proxies[proxy].plan().legs;
             for (number, side) in [(0, Side::Receiver), (1, Side::Sender)] {
                 if touched[number] {
                     changed = true;
                     self.transmit_out_of_line(legs[number], side);
+                    if side == Side::Receiver {
+                        self.flows[legs[number] as usize].note_delayed_ack(self.now, acked);
+                    }
                 }
                 if self.flows[legs[number] as usize].has_closed() {
                     changed = true;

@@ -6,24 +6,29 @@
 //! keep the bottleneck busy, and whether the peer delays the acknowledgment of all data sent.
 
 use super::{Flow, Phase, RECEIVER, SENDER};
-use crate::path::PathProduct;
+use crate::path::{PathProduct, Share};
 use retx_record::flow::FlowLimit;
-use retx_tcp::{Connection, Limit};
+use retx_tcp::Limit;
 use retx_units::Time;
 
 /// Load of the bottleneck by the data in flight.
 #[derive(Debug, Clone, Copy)]
-struct Load {
+pub(super) struct Load {
     /// True if the data of this flow alone keep it busy.
-    by_itself: bool,
+    pub by_itself: bool,
     /// True if the data of all flows over the bottleneck together keep it busy.
-    with_others: bool,
+    pub with_others: bool,
 }
 
 impl Flow {
     /// Sets the bandwidth-delay product of the path.
     pub fn set_path(&mut self, path: Option<Box<PathProduct>>) {
         self.path = path;
+    }
+
+    /// Stores which bottleneck the flow shares, once all paths are known.
+    pub fn set_share(&mut self) {
+        self.share = self.path.as_ref().map_or(Share::NONE, |path| path.share);
     }
 
     /// Bandwidth-delay product of the path, if defined.
@@ -33,73 +38,20 @@ impl Flow {
 
     /// Records why the sender cannot send more now. `in_flight` holds, for each pipe that is a
     /// bottleneck, the bytes in flight over it.
-    #[inline(always)]
     pub fn note_limit(&mut self, now: Time, in_flight: &mut [u64]) {
-        if self.keeps_limit(now, in_flight) {
-            debug_assert_eq!(self.record.limit(), self.find_limit(now, in_flight));
-        } else {
-            self.note_new_limit(now, in_flight);
-        }
+        let limit = self.find_limit(now, in_flight);
+        self.record.limited_by(now, limit);
     }
 
-    /// True if the limit is evidently the same as before: a full segment still waits for the
-    /// bottleneck, or for a window. Most calls end here.
-    #[inline(always)]
-    fn keeps_limit(&mut self, now: Time, in_flight: &mut [u64]) -> bool {
-        let sender = &self.ends[SENDER];
-        let is_simple = sender.sends_new_data() && sender.has_full_segment();
-        let path = self.path.as_deref_mut().filter(|path| is_simple && now < path.simple_until);
-        let Some(path) = path else { return false };
-        let flight = sender.flight_size();
-        let all = if path.is_shared { path.add_up(flight, in_flight) } else { flight };
-        let fits_peer_window = sender.fits_peer_window(flight);
-        match self.record.limit() {
-            FlowLimit::Bottleneck => path.is_busy(all) && (!path.is_shared || fits_peer_window),
-            FlowLimit::SlowStart | FlowLimit::Window(_) => {
-                !path.is_busy(all) && fits_peer_window && !sender.fits_cwnd(flight)
-            }
-            FlowLimit::ReceiveWindow => !path.is_busy(flight) && !fits_peer_window,
-            _ => false,
-        }
-    }
-
-    /// Determines and records the limit.
-    #[inline(never)]
-    fn note_new_limit(&mut self, now: Time, in_flight: &mut [u64]) {
-        if self.phase != Phase::Open {
-            self.record.limited_by(now, FlowLimit::Application);
-            return;
-        }
-        let load = load(self.path.as_deref_mut(), now, &self.ends[SENDER], in_flight);
-        if self.keeps_limit_of_recovery(load) {
-            debug_assert_eq!(self.record.limit(), self.limit(now, load));
-        } else {
-            self.record.limited_by(now, self.limit(now, load));
-        }
-    }
-
-    /// Limit, determined in full.
     fn find_limit(&mut self, now: Time, in_flight: &mut [u64]) -> FlowLimit {
-        let load = load(self.path.as_deref_mut(), now, &self.ends[SENDER], in_flight);
+        if self.phase != Phase::Open {
+            return FlowLimit::Application;
+        }
+        let load = self.load(now, in_flight);
         self.limit(now, load)
     }
 
-    /// Like [`Self::keeps_limit`], for a recovery: a full segment that has room in the peer's
-    /// window waits for the bottleneck, or for the congestion window of this recovery.
-    fn keeps_limit_of_recovery(&self, load: Load) -> bool {
-        let sender = &self.ends[SENDER];
-        let waits = sender.is_established()
-            && sender.has_full_segment()
-            && sender.fits_peer_window(sender.flight_size());
-        waits
-            && match self.record.limit() {
-                FlowLimit::Bottleneck => load.with_others,
-                FlowLimit::Recovery(_) => !load.with_others && sender.recovers_unpaced(),
-                _ => false,
-            }
-    }
-
-    fn limit(&self, now: Time, load: Load) -> FlowLimit {
+    pub(super) fn limit(&self, now: Time, load: Load) -> FlowLimit {
         let limits = &self.record.counters.limited_by;
         match self.ends[SENDER].limit(now) {
             Limit::Handshake if self.is_asked_next() => FlowLimit::Application,
@@ -133,34 +85,44 @@ impl Flow {
         }
     }
 
-    /// Records that the receiver sends an acknowledgment.
-    #[inline(always)]
-    pub(super) fn note_ack_sent(&mut self, now: Time) {
+    /// True if acknowledgments wait in queues behind data of other flows.
+    pub fn has_waiting_acks(&self) -> bool {
+        self.path.as_ref().is_some_and(|path| path.is_delaying_acks())
+    }
+
+    /// Position that the receiver has acknowledged last.
+    pub fn last_ack_sent(&self) -> u64 {
+        self.ends[RECEIVER].last_ack_sent()
+    }
+
+    /// Handles the transmission by the receiver after an event other than an arrival. If it has
+    /// acknowledged more than `before`, which its last acknowledgment covered, it had delayed this
+    /// acknowledgment.
+    pub fn note_delayed_ack(&mut self, now: Time, before: u64) {
         let [sender, receiver] = &self.ends;
         let acked = receiver.last_ack_sent();
-        self.record.note_ack_sent(now, acked, || [sender.snd_una(), sender.snd_max()]);
+        self.record.note_delayed_ack(now, before..acked, [sender.snd_una(), sender.snd_max()]);
+    }
+
+    /// Records that the receiver sends an acknowledgment, for a path on which acknowledgments wait.
+    #[inline]
+    pub(super) fn note_ack_wait(&mut self, now: Time) {
         if let Some(path) = &mut self.path {
-            path.note_ack_sent(now, acked);
+            path.note_ack_sent(now, self.ends[RECEIVER].last_ack_sent());
         }
     }
-}
 
-fn load(
-    path: Option<&mut PathProduct>,
-    now: Time,
-    sender: &Connection,
-    in_flight: &mut [u64],
-) -> Load {
-    let flight = sender.pipe();
-    let Some(path) = path else {
-        let waits = sender.waits_in_queues();
-        return Load { by_itself: waits, with_others: waits };
-    };
-    path.ack_has_come(now, || sender.snd_una());
-    let by_itself = path.is_filled(now, flight);
-    if !path.is_shared {
-        return Load { by_itself, with_others: by_itself };
+    pub(super) fn load(&mut self, now: Time, in_flight: &mut [u64]) -> Load {
+        let sender = &self.ends[SENDER];
+        let flight = sender.pipe();
+        let Some(path) = self.path.as_deref_mut() else {
+            let waits = sender.waits_in_queues();
+            return Load { by_itself: waits, with_others: waits };
+        };
+        path.ack_has_come(now, || sender.snd_una());
+        let by_itself = path.is_filled(now, flight);
+        let all = self.share.add_up(flight, in_flight);
+        let with_others = all.map_or(by_itself, |all| path.is_filled(now, all));
+        Load { by_itself, with_others }
     }
-    let all = path.add_up(flight, in_flight);
-    Load { by_itself, with_others: path.is_filled(now, all) }
 }

@@ -27,7 +27,6 @@ impl Flow {
         let copy = match side {
             Side::Sender => self.record_sent_plain(now, sent),
             Side::Receiver => {
-                self.note_ack_sent(now);
                 let pure = sent.segment.payload_bytes == 0;
                 self.record.counters.acks_sent += u64::from(pure);
                 0
@@ -51,8 +50,9 @@ impl Flow {
         recorder: &mut Recorder,
     ) {
         if side == Side::Receiver {
+            self.note_ack_wait(now);
             recorder.acknowledging(now, &self.ends[RECEIVER], packet);
-        } else if packet.payload_bytes() > 0 {
+        } else if packet.payload_bytes() > 0 && recorder.keeps_segments() {
             self.record_row(now, packet, recorder);
         }
     }
@@ -76,10 +76,12 @@ impl Flow {
                 if transmit.retransmission {
                     packet.set_transmission(Transmission::Again);
                 }
-                self.note_ack_sent(now);
                 let pure = packet.payload_bytes() == 0 && is_pure_ack(packet.flags);
                 self.record.counters.acks_sent += u64::from(pure);
-                recorder.acknowledging(now, &self.ends[RECEIVER], packet);
+                if recorder.notes_sent {
+                    self.note_ack_wait(now);
+                    recorder.acknowledging(now, &self.ends[RECEIVER], packet);
+                }
             }
         }
     }

@@ -69,6 +69,11 @@ impl Connection {
         self.sender.loss_detection.in_recovery() && self.sender.pacer.is_none()
     }
 
+    /// True outside a recovery if the congestion window has no room for the next segment.
+    pub fn waits_for_cwnd(&self) -> bool {
+        !self.sender.loss_detection.in_recovery() && self.sender.cwnd_room() < self.most_payload()
+    }
+
     /// Limit now in force; valid after [`Self::poll_transmit`] has returned nothing.
     #[inline]
     pub fn limit(&self, now: Time) -> Limit {

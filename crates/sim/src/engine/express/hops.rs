@@ -104,7 +104,7 @@ impl Engine<'_> {
             let (id, bytes) = packets.insert_plain(&plain, timestamps, &label);
             let packet = PlainPacket { id, bytes };
             let step = Step { packet, hop: label.hop };
-            if recorder.keeps_segments() {
+            if recorder.notes_sent {
                 flow.write_sent(*now, side, &mut packets.get_mut(id), recorder);
             }
             let word = flow.first_route_entry(side);
@@ -134,7 +134,7 @@ impl Engine<'_> {
             }
         }
         if side == Side::Sender {
-            flow.note_limit(*now, in_flight);
+            flow.note_limit_express(*now, in_flight);
         }
         if let Some(time) = flow.poll_wake(side) {
             agenda.wake(owners.target(Owner::Host(index, side)), time);

@@ -23,6 +23,8 @@
 //!   through it is computed when the packet enters that other pipe.
 //! - [`lanes`]: access links behind a bottleneck share a few queues, instead of one event per link.
 //!   If the caches cannot hold all flows, the data of the next packets are prefetched.
+//! - `flow/standing_limit.rs`: after each acknowledgment a few comparisons show that the limit of
+//!   the flow is the same as before (2.5 % of all instructions).
 //! - [`funnels`], [`funnel`], [`calendar`]: one event handles many arrivals at a bottleneck that is
 //!   reached over access links of single hosts.
 //!

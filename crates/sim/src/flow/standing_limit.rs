@@ -1,0 +1,143 @@
+//! Fast check of a flow's limit, part of the engine's fast paths
+//! ([`crate::engine`]'s module `express`).
+//!
+//! Most acknowledgments leave the limit as it was. When [`Flow::note_limit`] determines the limit,
+//! it is stored with which amounts of data in flight this limit holds. After later acknowledgments,
+//! a few comparisons with these amounts suffice. Debug builds check the result each time.
+
+use super::{Flow, SENDER};
+use crate::path::PathProduct;
+use retx_record::flow::FlowLimit;
+use retx_units::Time;
+
+/// Amounts of data in flight with which the limit found last still holds. They are those of all
+/// flows over the bottleneck, except that the peer's window is compared with this flow's data.
+#[derive(Debug, Clone, Copy)]
+pub struct StandingLimit {
+    /// Bytes from which the bottleneck is the limit; `u64::MAX` if another limit was found.
+    bottleneck_from: u64,
+    /// Bytes below which the congestion window is the limit; 0 if another limit was found.
+    cwnd_below: u64,
+    /// Bytes below which the peer's window is the limit; 0 if another limit was found.
+    peer_window_below: u64,
+}
+
+impl StandingLimit {
+    /// No limit is known to hold.
+    pub const UNKNOWN: Self =
+        Self { bottleneck_from: u64::MAX, cwnd_below: 0, peer_window_below: 0 };
+
+    fn new(limit: FlowLimit, path: &PathProduct) -> Self {
+        let Some(busy) = path.constant_busy_bytes() else { return Self::UNKNOWN };
+        match limit {
+            FlowLimit::Bottleneck => Self { bottleneck_from: busy, ..Self::UNKNOWN },
+            FlowLimit::SlowStart | FlowLimit::Window(_) => {
+                Self { cwnd_below: busy, ..Self::UNKNOWN }
+            }
+            FlowLimit::ReceiveWindow => Self { peer_window_below: busy, ..Self::UNKNOWN },
+            _ => Self::UNKNOWN,
+        }
+    }
+}
+
+impl Flow {
+    /// Does the same as [`Self::note_limit`], faster.
+    #[inline(always)]
+    pub fn note_limit_express(&mut self, now: Time, in_flight: &mut [u64]) {
+        if self.limit_stands(in_flight) {
+            debug_assert_eq!(self.record.limit(), self.limit_at(now, in_flight));
+        } else {
+            self.renew_limit(now, in_flight);
+        }
+    }
+
+    /// True if the limit found last still holds, and nothing is to be retransmitted.
+    #[inline(always)]
+    fn limit_stands(&mut self, in_flight: &mut [u64]) -> bool {
+        let sender = &self.ends[SENDER];
+        if !sender.sends_new_data() || !sender.has_full_segment() {
+            return false;
+        }
+        let flight = sender.flight_size();
+        let standing = &self.standing_limit;
+        let all = if let Some(all) = self.share.add_up(flight, in_flight) {
+            if sender.fits_peer_window(flight) && all >= standing.bottleneck_from {
+                return true;
+            }
+            all
+        } else if flight >= standing.bottleneck_from {
+            return true;
+        } else {
+            flight
+        };
+        if sender.fits_peer_window(flight) {
+            all < standing.cwnd_below && !sender.fits_cwnd(flight)
+        } else {
+            flight < standing.peer_window_below
+        }
+    }
+
+    /// Continues [`Self::note_limit_express`] where the first comparisons do not suffice.
+    #[inline(never)]
+    fn renew_limit(&mut self, now: Time, in_flight: &mut [u64]) {
+        if self.limit_stands_in_recovery(in_flight) || self.queue_stands() {
+            debug_assert_eq!(self.record.limit(), self.limit_at(now, in_flight));
+        } else {
+            self.renew_limit_in_full(now, in_flight);
+        }
+    }
+
+    /// Like [`Self::limit_stands`], also while lost segments are retransmitted.
+    #[inline(always)]
+    fn limit_stands_in_recovery(&mut self, in_flight: &mut [u64]) -> bool {
+        let sender = &self.ends[SENDER];
+        if !sender.is_established() || !sender.has_full_segment() {
+            return false;
+        }
+        let pipe = sender.pipe();
+        let standing = &self.standing_limit;
+        let all = self.share.add_up(pipe, in_flight).unwrap_or(pipe);
+        // Data of this flow that fill the bottleneck alone do so whatever the peer's window is.
+        if !sender.fits_peer_window(sender.flight_size()) {
+            return pipe >= standing.bottleneck_from;
+        }
+        if all >= standing.bottleneck_from {
+            return true;
+        }
+        match self.record.limit() {
+            FlowLimit::Recovery(_) => {
+                // The bound is that of the window before the recovery.
+                self.standing_limit.cwnd_below = 0;
+                let busy = self.path.as_ref().and_then(|path| path.constant_busy_bytes());
+                busy.is_some_and(|busy| all < busy) && sender.recovers_unpaced()
+            }
+            _ => all < standing.cwnd_below && sender.waits_for_cwnd(),
+        }
+    }
+
+    /// True if the bottleneck of a path whose product is unknown is still the limit.
+    #[inline(always)]
+    fn queue_stands(&self) -> bool {
+        let sender = &self.ends[SENDER];
+        self.path.is_none()
+            && self.record.limit() == FlowLimit::Bottleneck
+            && sender.is_established()
+            && sender.has_full_segment()
+            && sender.waits_in_queues()
+    }
+
+    /// Determines the limit in full, and stores the amounts with which it holds.
+    #[inline(never)]
+    fn renew_limit_in_full(&mut self, now: Time, in_flight: &mut [u64]) {
+        self.note_limit(now, in_flight);
+        self.standing_limit = self
+            .path
+            .as_deref()
+            .map_or(StandingLimit::UNKNOWN, |path| StandingLimit::new(self.record.limit(), path));
+    }
+
+    fn limit_at(&mut self, now: Time, in_flight: &mut [u64]) -> FlowLimit {
+        let load = self.load(now, in_flight);
+        self.limit(now, load)
+    }
+}
