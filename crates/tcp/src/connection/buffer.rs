@@ -153,6 +153,8 @@ impl Connection {
 
     /// Writes data of the application, `write_size` bytes at a time, until the buffer is full.
     /// Returns the number of bytes written.
+    // Out of line: inlined into `write`, it would make each call save all registers.
+    #[inline(never)]
     pub(super) fn write_into_memory(&mut self, now: Time, bytes: u64) -> u64 {
         let Some(mut memory) = self.sender.bursts.memory else { return 0 };
         if bytes == 0 || memory.waits {
