@@ -36,6 +36,12 @@ const SMALLEST_BUFFER: u64 = 4_608;
 /// Minimum number of segments that fit (`TCP_INIT_CWND`).
 const FEWEST_SEGMENTS: u64 = 10;
 
+/// Size of a send buffer for `factor` windows of `segments` segments, in bytes of memory
+/// (`tcp_sndbuf_expand`).
+pub(crate) fn wanted(factor: u64, segments: u64, mss: u64) -> u64 {
+    factor * segments.max(FEWEST_SEGMENTS) * memory::of_sent_segment(mss)
+}
+
 /// Send buffer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SendMemory {
@@ -84,11 +90,16 @@ impl SendMemory {
         }
     }
 
-    /// Expands the buffer to `factor` windows of `segments` segments (`tcp_sndbuf_expand`).
-    pub fn expand(&mut self, factor: u64, segments: u64, mss: u64) {
-        let Some(most) = self.most else { return };
-        let wanted = factor * segments.max(FEWEST_SEGMENTS) * memory::of_sent_segment(mss);
-        self.buffer = self.buffer.max(wanted.min(most));
+    /// Expands the buffer to the [`wanted`] size, if it may grow that far.
+    pub fn expand(&mut self, wanted: u64) {
+        if let Some(most) = self.most {
+            self.buffer = self.buffer.max(wanted.min(most));
+        }
+    }
+
+    /// True if [`Self::expand`] would change the buffer.
+    pub fn would_expand(&self, wanted: u64) -> bool {
+        self.most.is_some_and(|most| wanted.min(most) > self.buffer)
     }
 
     /// True if no new block may be opened when `taken` bytes of memory are in use.
@@ -131,13 +142,13 @@ mod tests {
         let mut memory = SendMemory::growing(16_384, 4 << 20);
         let mut buffers =
             [(2, 10), (2, 40), (2, 20), (3, 40), (2, 5_000)].map(|(factor, segments)| {
-                memory.expand(factor, segments, 1_460);
+                memory.expand(wanted(factor, segments, 1_460));
                 memory.buffer
             });
         assert_eq!(buffers, [46_080, 184_320, 184_320, 276_480, 4 << 20]);
         let mut fixed = SendMemory::fixed(60_000);
         buffers = [1, 100, 1_000, 10_000, 100_000].map(|segments| {
-            fixed.expand(2, segments, 1_460);
+            fixed.expand(wanted(2, segments, 1_460));
             fixed.buffer
         });
         assert_eq!(buffers, [120_000; 5]);

@@ -3,7 +3,7 @@
 use super::{Connection, Sender, State};
 use crate::loss_detection::LossDetection;
 use crate::memory;
-use crate::send_memory::SendMemory;
+use crate::send_memory::{self, SendMemory};
 use retx_units::{Duration, Time};
 
 impl Sender {
@@ -197,27 +197,42 @@ impl Connection {
     }
 
     fn expand_send_memory(&mut self) {
-        let sender = &mut self.sender;
+        let wanted = self.wanted_send_memory();
+        if let Some(memory) = &mut self.sender.bursts.memory {
+            memory.expand(wanted);
+        }
+    }
+
+    /// Size of the send buffer for the congestion window, in bytes of memory.
+    fn wanted_send_memory(&self) -> u64 {
+        let sender = &self.sender;
         let factor = if sender.model.is_some() { 3 } else { 2 };
         let reordering =
             sender.loss_detection.reordering().unwrap_or(self.parameters.dupack_threshold);
         let window = sender.window.cwnd / u64::from(sender.window.smss);
         let mss = u64::from(sender.window.smss) + if self.timestamps { 12 } else { 0 };
-        if let Some(memory) = &mut sender.bursts.memory {
-            memory.expand(factor, window.max(u64::from(reordering) + 1), mss);
-        }
+        send_memory::wanted(factor, window.max(u64::from(reordering) + 1), mss)
     }
 
     /// Continues a waiting write after an acknowledgment if possible (`tcp_check_space`). The
     /// buffer grows if the data written do not fill the congestion window.
+    #[inline]
     pub(super) fn check_send_memory(&mut self, now: Time) {
-        let sender = &self.sender;
-        if !sender.bursts.memory.is_some_and(|memory| memory.waits) {
-            return;
+        if self.sender.bursts.memory.is_some_and(|memory| memory.waits) {
+            self.check_waiting_write(now);
         }
-        let leaves = sender.unsent().min(self.room_now(now));
-        if leaves + u64::from(sender.window.smss) <= sender.cwnd_room() {
-            self.expand_send_memory();
+    }
+
+    #[inline(never)]
+    fn check_waiting_write(&mut self, now: Time) {
+        let sender = &self.sender;
+        // The wanted size is compared first, because it is found with less work.
+        let grows = |memory: SendMemory| memory.would_expand(self.wanted_send_memory());
+        if sender.bursts.memory.is_some_and(grows) {
+            let leaves = sender.unsent().min(self.room_now(now));
+            if leaves + u64::from(sender.window.smss) <= sender.cwnd_room() {
+                self.expand_send_memory();
+            }
         }
         let taken = self.sender.memory_taken();
         if let Some(memory) = &mut self.sender.bursts.memory {
