@@ -77,11 +77,12 @@ def _decide(measured: Measured) -> Figure:
     return Figure(
         "decide",
         figure,
-        "What to set a Linux host to, over all conditions of a place. A colour: that one is best, "
-        "and gains more than 5 % over CUBIC, beyond chance; the number is the gain, times. Grey "
-        "with a number: a change gains so much, but which one is best is not told. Grey without: "
-        "it is open whether a change is worth it.",
-        "Map of what to use over loss rate and round trip, of what Linux offers.",
+        "Algorithm to choose on a Linux host, over all conditions of a round trip and a loss "
+        "rate. A colour: this algorithm is significantly the best, and gains significantly more "
+        "than 5 % over CUBIC; the number is the gain (a factor). Grey with a number: a change has"
+        " this gain, but no algorithm is significantly the best. Grey without a number: it is not"
+        " settled whether a change gains 5 %.",
+        "Map of the best of Linux's algorithms over loss rate and round trip.",
     )
 
 
@@ -140,9 +141,10 @@ def _map(measured: Measured) -> Figure:
     return Figure(
         "map",
         figure,
-        "Who leads, of all algorithms. A colour: that family beats every other, and the default of "
-        "Linux by more than 5 %, beyond chance. The number is the gain over the default, times. "
-        "Grey: runs do not tell who leads, though someone beats the default if there is a number.",
+        "The leading family of all algorithms. A colour: this family is significantly better than"
+        " every other, and by more than 5 % than Linux's default. The number is the gain over the"
+        " default (a factor). Grey: no family leads significantly; a number shows that one of "
+        "them nevertheless gains significantly over the default.",
         "Eight maps of the leading algorithm over loss rate and round trip.",
     )
 
@@ -208,8 +210,8 @@ def _curves(measured: Measured) -> Figure:
     return Figure(
         "curves",
         figure,
-        "What a Linux host can be set to, over a hop of 5 Mbit/s with single losses and nothing "
-        "else; means with 95 % confidence intervals.",
+        "Algorithms that a Linux host offers, over a hop of 5 Mbit/s with only single losses; "
+        "means with 95 % confidence intervals.",
         "Goodput of five algorithms against loss, a panel for each round trip.",
     )
 
@@ -235,12 +237,13 @@ def _neighbours(measured: Measured) -> Figure:
     axes.axhline(100, color=style.BLACK, lw=0.8, ls="--")
     axes.set_xticks(range(len(rounds)), [f"{rtt:g} ms" for rtt in rounds.values()])
     axes.grid(visible=False, axis="x")
-    axes.set_ylabel("a Reno keeps (%)")
+    axes.set_ylabel("goodput that a Reno flow keeps (%)")
     figure.legend(loc="outside upper left", ncols=5)
     return Figure(
         "neighbours",
         figure,
         "What a NewReno gets beside each, in per cent of what it gets beside another NewReno; mean "
         f"over losses of {beside_losses(measured)} %, with 95 % confidence intervals.",
-        "Share that Reno keeps beside five algorithms, by round trip.",
+        "Share of its goodput that a Reno flow keeps next to five algorithms, against the round "
+        "trip.",
     )

@@ -55,7 +55,7 @@ def held_table(measured: Measured) -> Table:
         Column("case", "changed"),
         Column("reno", "Reno over Veno", "times"),
         Column("vegas", "Vegas over Reno", "times"),
-        Column("rto", "timeouts of a Reno"),
+        Column("rto", "timeouts per run of Reno"),
     ]
     table = Table(
         HELD,

@@ -98,14 +98,14 @@ def _decisions(measured: Measured) -> Table:
         )
     return Table(
         "decisions",
-        "Which to use where, of what Linux offers, by the loss rate in per cent",
+        "Which of Linux's algorithms to use, by the loss rate in per cent",
         [
             Column("rtt", "round trip", right=True),
             Column("keep", "stay with CUBIC"),
             Column("open", "not settled"),
             Column("change", "change to"),
             Column("gain", "and gain, times", right=True),
-            Column("keeps", "a Reno beside BBR keeps", "%"),
+            Column("keeps", "a Reno flow next to BBR keeps", "%"),
         ],
         rows,
         note="Means over eight conditions: losses single or in bursts, with and without cross "
@@ -184,14 +184,14 @@ def _places(measured: Measured) -> Table:
         commands.append(measured.command("atlas", found.best, at=at))
     return Table(
         "places",
-        "Every place, of what Linux offers",
+        "Every pair of round trip and loss rate, with Linux's algorithms",
         [
             Column("case", "round trip, loss"),
             Column("advice", "use"),
             Column("gain", "best over CUBIC", "times"),
             Column("range", "single conditions", "times", right=True),
             Column("agree", "that agree", right=True),
-            Column("keeps", "a Reno beside it keeps", "%"),
+            Column("keeps", "a Reno flow next to it keeps", "%"),
             Column("goodput", "best, single losses only", "Mbit/s"),
         ],
         rows,
@@ -252,13 +252,14 @@ def _algorithms(measured: Measured) -> Table:
             Column("front", f"family in front, of {len(found)} cells"),
             Column("needless", "needless retransmissions", "%"),
             Column("idle", "idle", "%"),
-            Column("keeps", "a Reno beside it keeps", "%"),
+            Column("keeps", "a Reno flow next to it keeps", "%"),
             Column("goodput", "1 % single losses, 50 ms", "Mbit/s"),
         ],
         rows,
-        note="Goodput over that of Linux's default, geometric means; worst place: the least mean "
-        "over the eight conditions of a round trip and a loss rate. In front: best, or not told "
-        "apart from the best. Needless: of segments sent. The commands run the last column.",
+        note="Goodput divided by that of Linux's default, as geometric means. Worst place: the "
+        "least mean over the eight conditions of a round trip and a loss rate. In front: "
+        "best, or not significantly worse than the best. Needless: share of the segments "
+        "sent. The commands run the last column.",
         commands=[measured.command("atlas", name, at=at) for name in names],
     )
 
@@ -276,7 +277,7 @@ def _fairness(measured: Measured) -> Table:
         commands.append(measured.command("beside", name, at=at))
     return Table(
         "fairness",
-        "What a Reno keeps beside each",
+        "Goodput that a Reno flow keeps next to each algorithm",
         [
             Column("case", "beside"),
             *(Column(f"rtt_{rtt:g}", f"{rtt:g} ms", "%") for rtt in delays(measured).values()),

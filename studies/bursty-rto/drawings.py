@@ -66,8 +66,9 @@ def _noise(measured: Measured) -> Figure:
     return Figure(
         "noise",
         figure,
-        "Signal-to-noise ratios that fading would need for the errors of the paper's frames (the "
-        "paper's figure 1, whose curve its text does not give). No ratio was fitted.",
+        "Signal-to-noise ratios at which fading causes the frame errors of the paper. (The text "
+        "does not describe the curve of the paper's figure 1.) The ratios themselves were not "
+        "fitted.",
         "Density of the signal-to-noise ratio for five fitted fading channels, 7 to 10 dB.",
     )
 
@@ -152,8 +153,9 @@ def _lengths(measured: Measured) -> Figure:
     return Figure(
         "lengths",
         figure,
-        "Test 2 with bad periods in addition to its fading, in which no frame is delivered. The "
-        "longer they are, the fewer frame errors show them, because a silent sender sends none.",
+        "Test 2 under fading with additional bad periods, in which no frame is delivered. The "
+        "longer these are, the fewer frame errors they cause, because a silent sender sends no "
+        "frames.",
         "Throughput, frame error rate and idle time against the length of bad periods.",
     )
 
@@ -182,9 +184,8 @@ def _progress(measured: Measured) -> Figure:
     return Figure(
         "progress",
         figure,
-        "Segments sent in one run of test 2: the one whose "
-        "throughput with the backoff kept comes closest to the mean. Steps to the right are "
-        "silences.",
+        "Segments sent in one run of test 2, whose throughput with the backoff kept is closest to"
+        " the mean. Horizontal steps are silences.",
         "Sequence numbers against time for three policies.",
     )
 
@@ -237,12 +238,12 @@ def _silences(measured: Measured) -> Figure:
         )
     axes.set_xscale("log")
     axes.set_xlabel("longest silence of a transfer (s)")
-    axes.set_ylabel("share of transfers with a longer one")
+    axes.set_ylabel("share of transfers with a longer silence")
     axes.legend(loc="lower left")
     return Figure(
         "silences",
         figure,
-        "Longest silences on the channel of test 2; dashed, those of the "
-        "paper's tests 2 and 4. No timer of that Linux runs longer than 120 s.",
+        "Longest silences on the channel of test 2; dashed lines: those of the paper's tests 2 "
+        "and 4. The maximum RTO of that Linux is 120 s.",
         "Distribution of the longest silence for three policies.",
     )

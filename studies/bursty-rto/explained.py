@@ -136,9 +136,9 @@ def channels(measured: Measured) -> Table:
         "kinds",
         "Rows of table I in the range of single runs, of 13, by the kind of channel",
         columns,
-        note="The channels are fitted to three of the 13. Bad periods of 10 s, 30 % of the time, "
-        "are added to the fitted fading without further fitting. Stalls of the hosts are in all "
-        "but these. The runs are in the tables above.",
+        note="The channels are fitted to three of the 13 rows. Bad periods of 10 s during 30 % of"
+        " the time are added to the fitted fading without further fitting. All runs but "
+        "these have stalls of the hosts. The runs are those of the tables above.",
     )
     for experiment, label in CHANNELS.items():
         row: dict[str, Cell] = {"case": label}
@@ -153,7 +153,7 @@ def channels(measured: Measured) -> Table:
 
 def good(measured: Measured) -> Table:
     """Tests 3 and 5 with one change."""
-    title = "Tests 3 and 5: what explains the rows that differ, one thing at a time"
+    title = "Tests 3 and 5: explanations of the rows that differ, one setting changed at a time"
     return _marked(measured, "good", title)
 
 
@@ -169,7 +169,8 @@ def _marked(measured: Measured, name: str, title: str) -> Table:
         name,
         title,
         columns,
-        note="Means, and the range of 95 % of single runs; ✓ where it holds the published number.",
+        note="Means, and the range of 95 % of single runs; ✓ if this range contains the published"
+        " number.",
     )
     current = ""
     for case, what in measured.study.experiments[name].cases.items():
@@ -193,14 +194,14 @@ def pays(measured: Measured) -> Table:
         Column("throughput", "backoff kept", "Mbit/s"),
         Column("idle", "total idle", "s"),
         Column("ratio", "reset over kept, times"),
-        Column("less", "longest idle, less by", "s"),
+        Column("less", "reduction of the longest idle time", "s"),
     ]
     table = Table(
         "pays",
-        "What would make the proposal pay, one thing at a time",
+        "Channels on which the proposal gains more, one setting changed at a time",
         columns,
-        note="Beside the fading of tests 2 and 4, or with their outages changed. Times: throughput "
-        "run by run.",
+        note="With bad periods in addition to the fading of tests 2 and 4, or with other outages."
+        " The factor compares throughputs run by run.",
     )
     for test in TESTS:
         for name in ("bad", "share", "long"):

@@ -66,10 +66,11 @@ def _exchange(measured: Measured) -> Table:
         rows.append(row | {"verdict": Verdict.DIFFERS if wrong else Verdict.AGREES})
     return Table(
         "exchange",
-        "The way to a silence of 57 s (table II)",
+        "The exchange that leads to a silence of 57 s (table II)",
         [*columns, Column("verdict", "verdict")],
         rows,
-        note="Measured, and under it the paper's number. The script of losses is in silence.toml.",
+        note="The measured number, with the paper's below it. The script of losses is in "
+        "silence.toml.",
         commands=[measured.command("table_2", "keep")] * len(rows),
     )
 
@@ -81,11 +82,11 @@ def _channels(measured: Measured) -> Table:
         columns += [Column(f"{name}_published", label, right=True), Column(name, "measured")]
     table = Table(
         "channels",
-        "Channels fitted to the errors of frames",
+        "Channels fitted to the frame errors",
         columns,
-        note="By fit.py: three parameters to three numbers. K: power of the direct path over the "
-        "others'. Bursts in frames, those lost in a collision left out: a station that sends "
-        "receives nothing.",
+        note="fit.py fits three parameters to three numbers. K: power of the direct path, divided"
+        " by that of the others. Bursts are counted in frames, without frames lost in a "
+        "collision.",
     )
     kinds = (("table_1", "bursts that wait"), ("fading", "fading"), ("outages", "outages"))
     for experiment, label in kinds:
@@ -161,9 +162,9 @@ def _test(measured: Measured, test: str) -> Table:
         f"Test {test} (table I)",
         columns,
         rows,
-        note="The first three after the throughput are what the channel is fitted to. On the right "
-        "the same on other kinds of channel, with the range of 95 % of runs; ✓ where that holds "
-        "the published number.",
+        note="The channel is fitted to the three rows after the throughput. The columns on the "
+        "right have other kinds of channel, with the range of 95 % of runs; ✓ if it contains"
+        " the published number.",
         commands=["\n".join(measured.command(name, test) for name in ("table_1", *beside))]
         * len(rows),
     )
@@ -198,7 +199,7 @@ def _busy(measured: Measured) -> Table:
         "Transfer time without the idle time",
         columns,
         rows,
-        note="The paper's: size of the file over throughput, less the total idle time.",
+        note="Paper: size of the file divided by the throughput, minus the total idle time.",
         commands=[measured.command("table_1", test) for test in "12345"],
     )
 
@@ -277,8 +278,8 @@ def _gains(measured: Measured) -> Table:
         Column("case", "channel"),
         Column("policy", "policy"),
         Column("ratio", "throughput, times"),
-        Column("idle_max", "longest idle, more by", "s"),
-        Column("idle", "total idle, more by", "s"),
+        Column("idle_max", "increase of the longest idle time", "s"),
+        Column("idle", "increase of the total idle time", "s"),
     ]
     table = Table(
         "gains",
@@ -317,7 +318,7 @@ def _acks(measured: Measured) -> Table:
     ]
     table = Table(
         "acks",
-        "What errors in the direction of the ACKs add",
+        "Effect of errors in the direction of the ACKs",
         columns,
         note="Total idle time with the backoff kept. The frames of the client are its TCP ACKs "
         "and its MAC acknowledgments.",

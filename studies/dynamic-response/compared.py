@@ -63,8 +63,8 @@ def _gains(measured: Measured) -> Figure:
     )
     return Figure(
         "gains", figure,
-        "Figure 9a: goodput of one flow, and the proposal's over Reno's, against the loss rate "
-        "(faults of 72.5 ms, 138 at 5 %).",
+        "Figure 9a: goodput of one flow, and the proposal's divided by Reno's, against the loss "
+        "rate (faults of 72.5 ms, 138 at 5 %).",
         "Goodput falls with the loss rate, the proposal's less.",
     )  # fmt: skip
 
@@ -87,7 +87,7 @@ def _mix_gains(measured: Measured) -> Figure:
     legend(figure, panel)
     return Figure(
         "mix_gains", figure,
-        "Figure 9b: goodput over Reno's at 5 % lost, by the mix of causes.",
+        "Figure 9b: goodput divided by Reno's, at a loss rate of 5 %, against the mix of causes.",
         "With congestion in the mix no reading gains as published.",
     )  # fmt: skip
 
@@ -112,8 +112,9 @@ def _dumbbell(measured: Measured) -> Figure:
     legend(figure, axes[0, 0])
     return Figure(
         "dumbbell", figure,
-        "Figures 11a to 11d: four TCP flows in the dumbbell. The paper prints no numbers; its "
-        "proposal is the best in a, c and d and has the fewest in b.",
+        "Figures 11a to 11d: four TCP flows in the dumbbell. The paper prints no numbers. By the "
+        "paper, the proposal has the highest goodput in a, c and d, and the fewest needless "
+        "retransmissions in b.",
         "Goodput and needless retransmissions in the dumbbell.",
     )  # fmt: skip
 
@@ -136,7 +137,7 @@ def _chain(measured: Measured) -> Figure:
     return Figure(
         "chain", figure,
         "Figure 12b: a chain of 802.11b stations with 138 faults of 72.5 ms. The paper prints no "
-        "numbers: its proposal is the best, and gains more with every hop.",
+        "numbers. By the paper, the proposal is the best, and gains more with every hop.",
         "Goodput over the number of hops, and relative to Reno's.",
     )  # fmt: skip
 
@@ -157,7 +158,8 @@ def _fairness(measured: Measured) -> Figure:
     legend(figure, panel)
     return Figure(
         "fairness", figure,
-        "Figure 14a: fairness of equal connections. Dotted: 0.986, above which the paper's stay.",
+        "Figure 14a: fairness of equal connections. Dotted: 0.986; the paper's values are above "
+        "it.",
         "Jain's index over the number of connections.",
     )  # fmt: skip
 
@@ -181,6 +183,7 @@ def _sharing(measured: Measured) -> Figure:
     legend(figure, axes[0, 0])
     return Figure(
         "sharing", figure,
-        "Table 3: throughput of the proposal over a Reno's, and of the Renos, in ten connections.",
-        "The proposal beside Renos, by the number of Renos.",
+        "Table 3: throughput of the proposal, divided by that of a Reno flow, and throughput of "
+        "the Reno flows, with ten connections.",
+        "The proposal next to Reno flows, against the number of Reno flows.",
     )  # fmt: skip

@@ -144,8 +144,8 @@ def _limit(measured: Measured) -> Figure:
     legend(figure, panel, 1)
     return Figure(
         "limit", figure,
-        "Figure 3: goodput against a fixed largest window. The paper's falls all the way; its "
-        "numbers are not printed.",
+        "Figure 3: goodput against a fixed maximum window. The paper's curve falls everywhere; "
+        "the paper prints no numbers.",
         "Goodput over the largest window, for Reno and the proposal.",
     )  # fmt: skip
 
@@ -184,8 +184,8 @@ def _causes(measured: Measured) -> Figure:
     legend(figure, axes[0, 0], 3)
     return Figure(
         "causes", figure,
-        "Figure 5b: what triggered Reno's recoveries in the mixes that the text names. Narrow "
-        "bars, edged in blue: the paper's at 3 %, 7:3.",
+        "Figure 5b: causes of Reno's recoveries in the mixes that the text names. Narrow bars "
+        "with blue edges: the paper's numbers at 3 %, 7:3.",
         "Stacked bars of causes: congestion, wireless, spurious.",
     )  # fmt: skip
 
@@ -195,7 +195,7 @@ def _needless(measured: Measured) -> Figure:
     points = cause_points(measured)
     for label, key, value, look in (
         ("faults, one flow", FLOWS, 1, LOOKS["dynamic"]),
-        ("queue alone, more and more flows", COUNT, 0, LOOKS["reno"]),
+        ("losses of the queue only, with more and more flows", COUNT, 0, LOOKS["reno"]),
     ):
         some = points.filter((points[key] == value) & (points["resent"] > 0)).sort("lost_percent")
         for panel, quantity in zip(axes[0], ("resent", "unnecessary_share"), strict=True):
@@ -234,7 +234,8 @@ def _map(measured: Measured) -> Figure:
     figure.colorbar(cells, ax=panel, label="not due to congestion (%)")
     return Figure(
         "map", figure,
-        "Behind figure 5b: Reno's recoveries that congestion did not trigger, by load and faults.",
+        "Share of Reno's recoveries that congestion did not trigger (figure 5b), by load and "
+        "number of faults.",
         "A map of the share of congestion-irrelevant recoveries.",
     )  # fmt: skip
 

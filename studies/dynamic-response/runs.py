@@ -50,8 +50,8 @@ def _windows(measured: Measured) -> Figure:
     legend(figure, axes[0, 0])
     return Figure(
         "windows", figure,
-        "Figures 1a and 1b: Reno's window and threshold with and without errors. Without them "
-        "nothing sets the threshold.",
+        "Figures 1a and 1b: Reno's window and threshold with and without errors. Without errors "
+        "the threshold is never set.",
         "Without errors the window stays at its maximum; with 1 % lost it falls again and again.",
     )  # fmt: skip
 
@@ -155,7 +155,7 @@ def _silence(measured: Measured) -> Figure:
     legend(figure, axes[0, 0])
     return Figure(
         "silence", figure,
-        "Figures 8b and 8c: the Reno with the longest backoff, timeouts dotted, and the queue "
-        "meanwhile.",
+        "Figures 8b and 8c: the Reno flow with the largest backoff (timeouts dotted), and the "
+        "queue at the same time.",
         "A connection is silent for ever longer times while the queue is in use.",
     )  # fmt: skip

@@ -27,7 +27,7 @@ def _columns(measured: Measured, *more: Column) -> list[Column]:
 
 def _readings(measured: Measured) -> Table:
     columns = _columns(measured, Column("what", "one flow"), Column("published", "published"))
-    note = "Published: Reno / the proposal. The commands are for the last column."
+    note = "Published: Reno / the proposal. The commands run the last column."
     table = Table("readings", "Table 2 and figure 7, reading by reading", columns, note=note)
     for what, experiment, quantity, series in (
         ("goodput (kbit/s)", "table_2", "goodput", "607 / 899"),
@@ -53,7 +53,7 @@ def _excluding(measured: Measured) -> Table:
     named = values(measured)
     cases = measured.study.experiments["loss"].cases
     columns = [
-        Column("what", "the proposal over Reno, unless said"),
+        Column("what", "the proposal divided by Reno, unless stated otherwise"),
         Column("published", "published"),
         *(Column(case, cases[case].label) for case in READINGS[:3]),
     ]
@@ -89,7 +89,7 @@ def _mixes(measured: Measured) -> Table:
         Column("flows", "flows"),
         Column("faults", "faults"),
         Column("lost_percent", "lost", "%"),
-        Column("lost_wireless", "of it by faults"),
+        Column("lost_wireless", "part of it by faults"),
         Column("rto_each", "RTOs of a flow"),
         Column("rto_congestion", "by congestion"),
         Column("frr_each", "FRRs of a flow"),
@@ -98,8 +98,8 @@ def _mixes(measured: Measured) -> Table:
         Column("unnecessary_share", "unnecessary"),
     ]
     note = (
-        "Numbers of flows and faults were chosen, by Reno's losses alone, so that the mixes of "
-        "the text come out."
+        "The numbers of flows and faults were chosen so that Reno's losses have the mixes of the "
+        "text."
     )
     table = Table("mixes", "Mixes of causes, with Reno (figure 5)", columns, note=note)
     cases = measured.study.experiments["mixes"].cases
@@ -123,7 +123,7 @@ def _backoff(measured: Measured) -> Table:
         Column("backoff", "largest backoff", "times"),
         Column("idle_max", "longest silence", "s"),
         Column("lost_percent", "lost", "%"),
-        Column("lost_wireless", "of it by faults"),
+        Column("lost_wireless", "part of it by faults"),
         Column("goodput", "all flows", "kbit/s"),
     ]
     table = Table("backoff", "Backoff of ten connections (figure 8)", columns)

@@ -44,13 +44,13 @@ def figures(measured: Measured) -> Iterator[Figure]:
         yield _bars(
             measured,
             "switches",
-            "Response time at 10 % with one switch thrown at a time; bars are means, whiskers "
+            "Response time at 10 % with one setting changed at a time; bars are means, whiskers "
             "95 % confidence intervals. The lines are the paper's two numbers.",
         )
         yield _bars(
             measured,
             "steps",
-            "The same switches thrown one after another, from the simulator's settings towards "
+            "The same settings changed one after another, from the simulator's values towards "
             "those of the testbed.",
         )
 
@@ -142,7 +142,7 @@ def _throughput(measured: Measured) -> Figure:
         "throughput",
         figure,
         "Average throughput against drop probability (the paper's figure 6): 10,000,000 bytes "
-        "over the response time, the simulator's less 10 s.",
+        "divided by the response time (the simulator's without the 10 s).",
         "Throughput falls from 200 kB/s without loss to 5 kB/s at 10 % in the simulator.",
     )
 
@@ -157,8 +157,8 @@ def _ladder(measured: Measured) -> Figure:
         "ladder",
         drawn,
         "Packets around the loss of segment 221 (the paper's figure 10, from our run): the loss, "
-        "duplicate ACKs, the fast retransmit a round later, and three segments a round from then "
-        "on.",
+        "duplicate ACKs, the fast retransmit a round trip later, and then three segments per "
+        "round trip.",
         "Ladder diagram of segments and acknowledgments around one loss.",
     )
 
@@ -183,7 +183,7 @@ def _regrowth(measured: Measured) -> Figure:
         [value / 1460 for value in printed.values()],
         "x",
         color=style.RED,
-        label="table 9, a step taken for a round",
+        label="table 9, one step per round trip",
     )
     axes.axhline(6, color=style.GREY, lw=0.8, ls="--")
     axes.set_xlabel("rounds after the recovery")
@@ -193,7 +193,8 @@ def _regrowth(measured: Measured) -> Figure:
     return Figure(
         "regrowth",
         figure,
-        "The window after one loss, until it no longer limits (dashed: the receiver's 6 MSS).",
+        "The window after one loss, until it is no longer the limit (dashed: the receiver's 6 "
+        "MSS).",
         "Windows growing from 3 to 6 segments in 3 to 9 rounds; table 9 takes 14.",
     )
 

@@ -70,11 +70,12 @@ def dropping(measured: Measured) -> Table:
     ]
     return Table(
         "dropping",
-        "What is dropped at 1 %, one thing at a time",
+        "Dropped packets at 1 %, one setting changed at a time",
         columns,
         rows,
-        note="The paper's run has 62 retransmissions. Last column: share lost of the segments sent "
-        "with less than six in flight, over that of the others; a window of 3 MSS never has six.",
+        note="The paper's run has 62 retransmissions. Last column: share lost of the segments "
+        "sent with fewer than six in flight, divided by that of the others; a window of 3 "
+        "MSS never has six.",
         commands=[measured.command("dropping", name) for name in cases],
     )
 
@@ -105,8 +106,8 @@ def fewer_drops(measured: Measured) -> Table:
         "The number of drops alone",
         columns,
         rows,
-        note="The paper: 1943.61 s with 1092 retransmissions in the simulator, 259.665 s in the "
-        "testbed, whose retransmissions it does not give.",
+        note="Paper: 1943.61 s with 1092 retransmissions in the simulator; 259.665 s in the "
+        "testbed, without a number of retransmissions.",
         commands=[measured.command(name, case) for name, case in points],
     )
 
@@ -137,13 +138,14 @@ def loss_costs(measured: Measured) -> Table:
     ]
     return Table(
         "loss_costs",
-        "What one lost segment costs, one thing changed at a time",
+        "Cost of one lost segment, one setting changed at a time",
         columns,
         rows,
-        note="Cost: beside the same download without the loss. Rounds: from the lost copy until "
-        "six segments are in flight again; of growth: those after the recovery; segments: sent "
-        "meanwhile. The paper has 0.4268 s, 27 rounds, 14 by its table 9, and 98 segments. The "
-        "rows of Linux are on the testbed's path, without options, with a window of six segments.",
+        note="Cost: compared with the same download without the loss. Rounds: from the lost copy "
+        "until six segments are in flight again; of growth: those after the recovery; "
+        "segments: sent meanwhile. The paper has 0.4268 s, 27 rounds, 14 by its table 9, and"
+        " 98 segments. Rows of Linux: on the testbed's path, without options, with a window "
+        "of six segments.",
         commands=[
             measured.command(experiment, name)
             for experiment, name, _ in [LOSSES[0], *positions, *LOSSES[1:]]
@@ -199,7 +201,7 @@ def bit_errors(measured: Measured) -> Table:
         "A bit error rate at which BER × L is one",
         columns,
         rows,
-        note="Downloads that end after 2700 s at the latest. Where every packet of the server is "
-        "lost no connection opens.",
+        note="Downloads that end after 2700 s at the latest. If every packet of the server is "
+        "lost, no connection opens.",
         commands=[measured.command("bit_errors", name) for name in cases],
     )

@@ -106,7 +106,7 @@ def _testbed(measured: Measured) -> Table:
         "The virtualised testbed (table 8)",
         columns,
         rows,
-        note="The first four columns are the paper's, or reckoned from its numbers. Simulated: "
+        note="The first four columns are the paper's, or computed from its numbers. Simulated: "
         "Reno as chosen for this table. Linux 6.18: Reno without options, with the testbed's "
         "window and loss; emulated with a real kernel. Closed form: Padhye et al., full "
         "model, with that window, an ACK for every segment and a first timeout of 240 ms. "
@@ -128,7 +128,7 @@ def _recommend(measured: Measured) -> Table:
         rows.append(row)
     return Table(
         "recommend",
-        "Who downloads how fast at which bit error rate",
+        "Download times at several bit error rates",
         columns,
         rows,
         note="Bit errors both ways, a window of six segments for all. The commands run 1e-5.",
@@ -176,7 +176,7 @@ def _terms(measured: Measured) -> Table:
     cases = measured.study.experiments["terms"].cases
     return Table(
         "terms",
-        "The download without loss, term after term",
+        "The download without loss, effect by effect",
         columns,
         rows,
         commands=[*(measured.command("terms", name) for name in cases), ""],

@@ -89,9 +89,9 @@ def _chart(measured: Measured) -> Figure:
     return Figure(
         "chart",
         figure,
-        "Three hours by the paper's temporal chart (figure 4), order kept: share of delayed "
-        "packets, loss rate, and what was acknowledged, over a minute. A timer that has doubled "
-        "outlasts the ten seconds of a share.",
+        "Three hours according to the paper's temporal chart (figure 4), order kept: share of "
+        "delayed packets, loss rate, and acknowledged data per minute. A backed-off timer lasts "
+        "longer than the ten seconds of one share.",
         "Share of delayed packets, loss rate and goodput over three hours.",
     )
 
@@ -135,8 +135,8 @@ def _losses(measured: Measured) -> Figure:
         "losses",
         figure,
         "Random loss without long delays, the edge of figures 5, 7 and 8; means with 95 % "
-        "confidence intervals. Dashed: equation 13 with Reno's mean round trip at each loss rate. "
-        "It knows neither the link's rate nor timeouts.",
+        "confidence intervals. Dashed: equation 13 with Reno's mean round trip at each loss rate."
+        " The equation ignores the link's rate and timeouts.",
         "Goodput of three algorithms against loss rate, with the paper's three numbers.",
     )
 
@@ -193,8 +193,8 @@ def _mac(measured: Measured) -> Figure:
     return Figure(
         "mac",
         figure,
-        "A reliable MAC, which repeats frames without end, in a cell where no frame gets through "
-        "for some of the time; means with 95 % confidence intervals.",
+        "A reliable MAC, which retransmits frames without a limit, in a cell in which no frame is"
+        " delivered during some of the time; means with 95 % confidence intervals.",
         "Goodput of three algorithms over a reliable MAC against the share of bad period.",
     )
 

@@ -137,9 +137,9 @@ def _readings(measured: Measured) -> Table:
         "Readings of “a percentage of packets is delayed by 2 s”",
         [Column("case", "what is delayed"), *_columns()],
         rows,
-        note="Exponential with mean 2 s unless said otherwise; where 2 s are the largest of some "
-        "3000 delays, the mean is 2 s / ln 3000, 0.25 s. The paper has, at 10 %: Reno 3, "
-        "Veno 2.2 Mbit/s; at 30 %: Reno 1.5 Mbit/s, Veno 65 % less.",
+        note="Delays are exponential with mean 2 s unless stated otherwise. If 2 s is the largest"
+        " of some 3000 delays, the mean is 2 s / ln 3000 = 0.25 s. The paper has, at 10 %: "
+        "Reno 3, Veno 2.2 Mbit/s; at 30 %: Reno 1.5 Mbit/s, Veno 65 % less.",
         commands=_commands(measured, "readings", points),
     )
 
@@ -148,7 +148,7 @@ PUBLISHED = (
     ("reno_10", "Reno, 10 %", "delay_reno", 0.5),
     ("reno_30", "Reno, 30 %", "delay_reno_30", 0.1),
     ("veno_10", "Veno, 10 %", "delay_veno", 0.1),
-    ("vegas_20_fall", "Vegas, 20 %, less by", "delay_vegas_drop", 5.0),
+    ("vegas_20_fall", "fall of Vegas at 20 %", "delay_vegas_drop", 5.0),
 )
 """Measured value, its label, the published number, and the permitted distance from it."""
 
@@ -163,10 +163,10 @@ def _front(measured: Measured) -> Table:
         published[key] = f"{numbers[name].value:g}"
     table = Table(
         "front",
-        "Published numbers on delays of 2 s, and readings that reach them",
+        "Published numbers on delays of 2 s, and readings that reproduce them",
         columns,
-        note="✓: our mean is within the claim's tolerance. No reading reaches them all: with a "
-        "mean of 50 ms Reno's two numbers hold and Vegas's fall does not.",
+        note="✓: our mean is within the claim's tolerance. No reading reproduces all numbers: "
+        "with a mean of 50 ms Reno's two numbers agree, but Vegas's fall does not.",
     )
     table.add(published, "")
     for reading_name, text in READING_LABELS.items():
@@ -187,12 +187,12 @@ def _front(measured: Measured) -> Table:
 def _chart(measured: Measured) -> Table:
     table = Table(
         "chart",
-        "Goodput by the paper's temporal chart",
+        "Goodput according to the paper's temporal chart",
         [
             Column("case", "sender"),
             *(Column(f"p{p}", f"loss {p / 10:g} %", "kbit/s") for p in (0, 20, 40, 60, 80)),
         ],
-        note="Means over 1000 s, in which the share of delayed packets goes from 0 to 99 %.",
+        note="Means over 1000 s, in which the share of delayed packets rises from 0 to 99 %.",
     )
     for order, reorder in ORDERS.items():
         at = {"link.above.forward.channel.reorder": reorder}
@@ -285,7 +285,7 @@ def _mac(measured: Measured) -> Table:
             Column("vegas_ratio", "Vegas over Reno, times"),
         ],
         rows,
-        note="No loss but that of frames, which the MAC repeats without end.",
+        note="Only frames are lost, and the MAC retransmits them without a limit.",
         commands=_commands(measured, "mac", points),
     )
 

@@ -43,8 +43,8 @@ Plots = Annotated[
     typer.Option(
         "--plot",
         metavar="KIND[=FILE]",
-        help="Draw a figure of --flow, or of the flow that lost most time: cwnd (flight size and "
-        "receive window), sequence, rtt, ladder, episodes, goodput or why. Repeatable.",
+        help="Draw a figure of --flow, or of the flow that lost the most time: cwnd (flight size "
+        "and receive window), sequence, rtt, ladder, episodes, goodput or why. Repeatable.",
     ),
 ]
 Out = Annotated[

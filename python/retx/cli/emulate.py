@@ -19,7 +19,7 @@ Exec = Annotated[
     typer.Option(
         "--exec",
         metavar="HOST COMMAND",
-        help="Run a command in the host of a node, such as --exec client 'curl http://server/'. "
+        help="Run a command on the host of a node, such as --exec client 'curl http://server/'. "
         "The emulation lasts until the command has ended.",
     ),
 ]
@@ -31,7 +31,7 @@ Background = Annotated[
     ),
 ]
 Shell = Annotated[
-    str | None, typer.Option(metavar="HOST", help="Open a shell in the host of a node.")
+    str | None, typer.Option(metavar="HOST", help="Open a shell on the host of a node.")
 ]
 Backend = Annotated[
     str,
@@ -45,7 +45,7 @@ Lateness = Annotated[
     typer.Option(
         "--lateness-bound",
         metavar="SECONDS",
-        help="The result is invalid if one packet in a hundred is sent later than this.",
+        help="The result is invalid if more than one packet in a hundred is late by this.",
     ),
 ]
 Calibrate = Annotated[

@@ -36,14 +36,17 @@ WithCheck = Annotated[
 ]
 Ping = Annotated[
     Path | None,
-    typer.Option(metavar="LOG", help="Log of ping -D (Linux), of ping (BSD, macOS, Windows)."),
+    typer.Option(metavar="LOG", help="Log of ping -D (Linux), or of ping (BSD, macOS, Windows)."),
 ]
 Iperf3 = Annotated[
     Path | None, typer.Option("--iperf3", metavar="JSON", help="Report of iperf3 --json.")
 ]
 Trace = Annotated[
     Path | None,
-    typer.Option(metavar="CSV", help="Table of packets: time_s, lost, delay_s (and bytes)."),
+    typer.Option(
+        metavar="CSV",
+        help="Table of packets: time_s, lost or delay_s (or both); bytes is optional.",
+    ),
 ]
 Mahimahi = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Packet-delivery trace of Mahimahi.")
@@ -61,7 +64,9 @@ Convert = Annotated[
 ]
 Replay = Annotated[
     bool,
-    typer.Option("--replay", help="Replay losses and delays as recorded, instead of a model."),
+    typer.Option(
+        "--replay", help="Replay losses and delays as recorded, instead of fitted models."
+    ),
 ]
 
 

@@ -26,8 +26,8 @@ Budget = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help='Time for trying remedies, such as "10 s". Default: no limit of time, but one of '
-        "seven million simulated packets.",
+        help='Time for trying remedies, such as "10 s". Default: no time limit, but a limit '
+        "of seven million simulated packets.",
     ),
 ]
 Draws = Annotated[

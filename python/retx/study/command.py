@@ -37,7 +37,7 @@ Seed = Annotated[int, typer.Option(metavar="N", help="Seed of all runs.")]
 Replications = Annotated[
     int | None,
     typer.Option(
-        metavar="N", min=2, help="Number of draws of each random case; by default that of the form."
+        metavar="N", min=2, help="Number of draws of each random case. Default: that of the form."
     ),
 ]
 Threads = Annotated[
@@ -60,7 +60,9 @@ Calibrate = Annotated[
 ]
 Freeze = Annotated[
     int | None,
-    typer.Option(metavar="TRIAL", help="Write a trial's set-up to base.toml, and front.csv."),
+    typer.Option(
+        metavar="TRIAL", help="Write the set-up of a trial to base.toml, and write front.csv."
+    ),
 ]
 SetUp = Annotated[
     str | None,
