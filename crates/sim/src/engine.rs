@@ -17,7 +17,7 @@ use crate::plan::{Plan, Port, Sampling, Side};
 use crate::proxy::Proxy;
 use crate::recorder::Recorder;
 use retx_link::Pipe;
-use retx_tcp::{Prepared, Transmit};
+use retx_tcp::{SharedConfig, Transmit};
 use retx_units::{StreamKey, Time};
 
 mod agents;
@@ -63,7 +63,7 @@ pub struct Engine<'a> {
     ports: Vec<Port>,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) stages: Vec<PlacedStage>,
-    tcps: Vec<Prepared>,
+    tcps: Vec<SharedConfig>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) proxies: Vec<Proxy>,
     pub(crate) chains: Vec<Chain>,
@@ -97,9 +97,9 @@ struct Counts {
 }
 
 /// Configurations of the plan's TCPs, which connections share.
-fn prepared(plan: &Plan, options: &Options) -> Vec<Prepared> {
+fn prepared(plan: &Plan, options: &Options) -> Vec<SharedConfig> {
     let of = |tcp: &crate::plan::TcpPlan| {
-        let prepared = Prepared::from(&tcp.config);
+        let prepared = SharedConfig::from(&tcp.config);
         if options.reference { prepared.without_fast_paths() } else { prepared }
     };
     plan.tcps.iter().map(of).collect()

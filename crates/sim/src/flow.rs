@@ -10,7 +10,7 @@ use leg::Leg;
 use reading::Reader;
 use retx_record::flow::FlowRecord;
 use retx_record::reason::EpisodeKind;
-use retx_tcp::{Connection, Event, Prepared};
+use retx_tcp::{Connection, Event, SharedConfig};
 use retx_units::{SeqNr, StreamKey, Time};
 use standing_limit::StandingLimit;
 
@@ -90,7 +90,7 @@ const RECEIVER: usize = Side::Receiver as usize;
 
 impl Flow {
     /// Creates a flow that waits for its start.
-    pub fn new(index: u32, plan: &FlowPlan, tcp: &Prepared, first_hops: [u32; 2]) -> Self {
+    pub fn new(index: u32, plan: &FlowPlan, tcp: &SharedConfig, first_hops: [u32; 2]) -> Self {
         let nobody = Connection::listen_as(tcp, SeqNr(0));
         Self {
             ends: [nobody.clone(), nobody],
@@ -370,7 +370,7 @@ pub struct Context<'a> {
     /// Plans of the flows.
     pub flows: &'a [FlowPlan],
     /// Configurations of the TCPs.
-    pub tcps: &'a [Prepared],
+    pub tcps: &'a [SharedConfig],
     /// Key of the random streams.
     pub key: StreamKey,
     /// Tables and captures.

@@ -119,7 +119,7 @@ impl PendingAck {
 
     /// True if the acknowledgment of a FIN may wait for this end's own FIN (Linux `tcp_fin`:
     /// `inet_csk_enter_pingpong_mode`).
-    pub fn expects_answer(&self) -> bool {
+    pub fn may_delay_ack_of_fin(&self) -> bool {
         self.is_linux()
     }
 
@@ -151,7 +151,7 @@ impl PendingAck {
 
     /// True if ACKs of segments beyond a gap may wait for each other.
     pub fn compresses(&self) -> bool {
-        self.linux.as_ref().is_some_and(|linux| linux.quick == 0 || linux.interactive)
+        self.linux.as_ref().is_some_and(|linux| linux.quick_acks == 0 || linux.interactive)
     }
 
     /// Largest segment of the peer so far, or an initial guess.
@@ -162,14 +162,14 @@ impl PendingAck {
     /// Handles a window of which less than half is free (`__tcp_select_window`).
     pub fn on_short_window(&mut self) {
         if let Some(linux) = &mut self.linux {
-            linux.quick = 0;
+            linux.quick_acks = 0;
         }
     }
 
     /// Handles growth of the window: the next ACK is sent at once.
     pub fn on_window_growth(&mut self) {
         if let Some(linux) = &mut self.linux {
-            linux.quick |= 1;
+            linux.quick_acks |= 1;
         }
     }
 
@@ -223,7 +223,7 @@ impl PendingAck {
     /// True if nothing has arrived yet, so sending an acknowledgment leaves this state as it is.
     /// This is the usual case at the end that sends the data.
     #[inline]
-    pub fn has_nothing(&self) -> bool {
+    pub fn is_initial(&self) -> bool {
         let is_new =
             |it: &LinuxAckState| it.wait.is_zero() && it.bytes == 0 && it.pushed == [false; 2];
         self.segments == 0 && !self.beyond_gap && self.linux.as_deref().is_none_or(is_new)

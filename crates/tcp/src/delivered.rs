@@ -29,12 +29,12 @@ pub struct Delivered {
     /// cause.
     pub dsack: Option<(u64, u64)>,
     /// End of a range reported as arrived twice, whatever the cause.
-    pub twice_end: Option<u64>,
+    pub dsack_end: Option<u64>,
     /// Number of segments in flight before the ACK that lie in the range of `dsack` and had been
     /// retransmitted.
-    pub twice_in_flight: u64,
+    pub dsacked_in_flight: u64,
     /// True if the ACK carries a SACK option.
-    pub reported: bool,
+    pub has_sack: bool,
     /// Highest segment acknowledged cumulatively. Linux measures RACK's RTT by this segment and
     /// `highest_sacked`.
     pub highest_acked: Option<Newest>,

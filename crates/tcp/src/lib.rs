@@ -20,7 +20,7 @@ mod connection;
 mod delayed_ack;
 mod delivered;
 mod initial_window;
-mod late;
+mod lazy;
 mod memory;
 mod mul_div;
 mod ranges;
@@ -40,7 +40,7 @@ pub use config::{
 };
 pub use connection::{
     Connection, CwndValidation, Episode, Event, Info, KeepAlive, Limit, LossState, PlainTransmit,
-    Polled, Prepared, State, Transmit,
+    Polled, SharedConfig, State, Transmit,
 };
 pub use initial_window::InitialWindow;
 pub use ranges::Ranges;

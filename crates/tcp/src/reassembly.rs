@@ -1,6 +1,6 @@
 //! Reassembly of data that arrived out of order: ranges of the stream beyond a gap.
 
-use crate::late::Nothing;
+use crate::lazy::LazyDefault;
 use crate::ranges::Ranges;
 use retx_wire::{SackBlock, SackBlocks};
 
@@ -21,8 +21,8 @@ pub(crate) struct Reassembly {
     recent: [Arrival; 4],
 }
 
-impl Nothing for Reassembly {
-    const NOTHING: &'static Self =
+impl LazyDefault for Reassembly {
+    const DEFAULT: &'static Self =
         &Self { ranges: Ranges::EMPTY, recent: [Arrival { position: 0, range: (0, 0) }; 4] };
 }
 

@@ -212,7 +212,7 @@ impl ReceiveMemory {
     }
 
     /// True if this echo was the last one used.
-    pub const fn knows(&self, echo: u32) -> bool {
+    pub const fn is_last_echo(&self, echo: u32) -> bool {
         echo == self.last_echo
     }
 

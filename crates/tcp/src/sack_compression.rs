@@ -11,7 +11,7 @@
 //! acknowledged at once, and a third block of data beyond gaps does not release waiting ACKs. A
 //! receive buffer that is not counted as memory provides no RTT.
 
-use crate::late::Nothing;
+use crate::lazy::LazyDefault;
 use retx_units::{Duration, Time};
 
 /// Number of duplicate ACKs sent at once (`TCP_FASTRETRANS_THRESH`).
@@ -30,8 +30,8 @@ pub(crate) struct SackCompression {
     held: u32,
 }
 
-impl Nothing for SackCompression {
-    const NOTHING: &'static Self = &Self { rcv_nxt: 0, sent: 0, held: 0 };
+impl LazyDefault for SackCompression {
+    const DEFAULT: &'static Self = &Self { rcv_nxt: 0, sent: 0, held: 0 };
 }
 
 impl SackCompression {

@@ -5,16 +5,16 @@
 //! and found by binary search.
 
 mod acknowledge;
-mod again;
 mod by_time;
 mod in_order;
 mod losses;
+mod retransmit;
 mod split;
 mod undo;
 mod without_sack;
 
 pub use crate::delivered::{Delivered, Newest};
-use crate::late::Nothing;
+use crate::lazy::LazyDefault;
 use crate::ranges::Ranges;
 use crate::ring::Ring;
 use crate::work;
@@ -42,12 +42,12 @@ pub struct Record {
     pub retransmitted: bool,
     /// True if the previous copy is also considered in flight: the segment was retransmitted
     /// without being marked lost (RFC 6675 §4, `NextSeg` rules 3 and 4; a tail loss probe).
-    pub doubled: bool,
+    pub previous_copy_in_flight: bool,
     /// True if transmitted more than once in its life.
     pub ever_retransmitted: bool,
     /// True if a copy is considered in flight in addition to the original, because the recovery
     /// that sent the copy was undone (in Linux: tagged R, but no longer L).
-    pub surplus: bool,
+    pub extra_copy_in_flight: bool,
     /// True if marked lost by its time (RFC 8985 §6.2), and not retransmitted since.
     overdue: bool,
     /// True for the first segment of a burst.
@@ -79,10 +79,10 @@ pub struct Scoreboard {
     lost_segments: u64,
     /// Number of times that a segment was marked lost.
     pub losses: u64,
-    doubled_bytes: u64,
-    /// Bytes of the segments with [`Record::surplus`].
-    surplus_bytes: u64,
-    surplus_segments: u64,
+    previous_copy_bytes: u64,
+    /// Bytes of the segments with [`Record::extra_copy_in_flight`].
+    extra_copy_bytes: u64,
+    extra_copy_segments: u64,
     /// Segments marked lost, including those retransmitted.
     marked_segments: u64,
     /// SACK blocks of the last acknowledgment, all of which have been processed.
@@ -107,8 +107,8 @@ pub struct Scoreboard {
     exhausted: (u64, u64),
 }
 
-impl Nothing for Scoreboard {
-    const NOTHING: &'static Self = &Self {
+impl LazyDefault for Scoreboard {
+    const DEFAULT: &'static Self = &Self {
         records: Ring::EMPTY,
         sacked: Ranges::EMPTY,
         sacked_bytes: 0,
@@ -116,9 +116,9 @@ impl Nothing for Scoreboard {
         lost_bytes: 0,
         lost_segments: 0,
         losses: 0,
-        doubled_bytes: 0,
-        surplus_bytes: 0,
-        surplus_segments: 0,
+        previous_copy_bytes: 0,
+        extra_copy_bytes: 0,
+        extra_copy_segments: 0,
         marked_segments: 0,
         last_sack: None,
         opened_bursts: 0,
@@ -151,9 +151,9 @@ impl Scoreboard {
             sacked: false,
             lost: false,
             retransmitted: false,
-            doubled: false,
+            previous_copy_in_flight: false,
             ever_retransmitted: false,
-            surplus: false,
+            extra_copy_in_flight: false,
             overdue: false,
             opens_burst: false,
         });
@@ -184,8 +184,9 @@ impl Scoreboard {
         let length = u64::from(record.length);
         self.lost_bytes -= if record.lost { length } else { 0 };
         self.lost_segments -= u64::from(record.lost);
-        self.doubled_bytes -= if record.doubled { length } else { 0 };
-        self.marked_segments -= u64::from(record.lost || record.retransmitted && !record.doubled);
+        self.previous_copy_bytes -= if record.previous_copy_in_flight { length } else { 0 };
+        self.marked_segments -=
+            u64::from(record.lost || record.retransmitted && !record.previous_copy_in_flight);
     }
 
     /// Number of segments in flight, including selectively acknowledged ones.
@@ -249,7 +250,7 @@ impl Scoreboard {
     /// selectively acknowledged, nor lost; retransmitted bytes count again.
     pub fn pipe(&self, outstanding: u64) -> u64 {
         let left = self.sacked_bytes + self.lost_bytes + self.assumed.bytes();
-        (outstanding + self.doubled_bytes + self.surplus_bytes).saturating_sub(left)
+        (outstanding + self.previous_copy_bytes + self.extra_copy_bytes).saturating_sub(left)
     }
 
     /// Bytes selectively acknowledged above `SND.UNA`.

@@ -54,7 +54,7 @@ pub(crate) struct SendMemory {
     /// Largest number of bytes that the program passes to one write.
     pub write_size: u64,
     /// Bytes of the current write that have found no room yet.
-    pub rest: u64,
+    pub unwritten: u64,
     /// Position at which the last block begins.
     pub tail: u64,
     /// Position after the last forced push (`pushed_seq`).
@@ -82,7 +82,7 @@ impl SendMemory {
             most,
             waits: false,
             write_size: u64::MAX,
-            rest: 0,
+            unwritten: 0,
             tail: 1,
             pushed: 1,
             limits_since: None,

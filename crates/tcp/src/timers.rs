@@ -1,6 +1,6 @@
 //! The timers of a connection, as one table of deadlines.
 
-use crate::late::{Late, Nothing};
+use crate::lazy::{Lazy, LazyDefault};
 use retx_units::Time;
 
 /// Deadlines; [`Time::NEVER`] for a timer that is off.
@@ -12,7 +12,7 @@ pub(crate) struct Timers {
     /// Retransmission (RFC 6298).
     pub retransmit: Time,
     /// Timers that most connections never start.
-    pub rare: Late<Rare>,
+    pub rare: Lazy<Rare>,
 }
 
 /// Deadlines of rarely used timers.
@@ -36,12 +36,12 @@ pub(crate) struct Rare {
 
 impl Default for Rare {
     fn default() -> Self {
-        *Self::NOTHING
+        *Self::DEFAULT
     }
 }
 
-impl Nothing for Rare {
-    const NOTHING: &'static Self = &Self {
+impl LazyDefault for Rare {
+    const DEFAULT: &'static Self = &Self {
         persist: Time::NEVER,
         reordering: Time::NEVER,
         tail_loss_probe: Time::NEVER,
@@ -62,8 +62,8 @@ impl Rare {
 }
 
 impl Timers {
-    pub const OFF: Self =
-        Self { delayed_ack: Time::NEVER, retransmit: Time::NEVER, rare: Late::NONE };
+    pub const ALL_OFF: Self =
+        Self { delayed_ack: Time::NEVER, retransmit: Time::NEVER, rare: Lazy::NONE };
 
     /// Earliest deadline.
     #[inline(never)]
@@ -105,7 +105,7 @@ impl Timers {
     /// Sets or clears a rare timer; clearing allocates nothing.
     #[inline]
     pub fn set(&mut self, which: impl Fn(&mut Rare) -> &mut Time, deadline: Time) {
-        if let Some(rare) = self.rare.made() {
+        if let Some(rare) = self.rare.allocated_mut() {
             *which(rare) = deadline;
         } else if deadline != Time::NEVER {
             *which(&mut self.rare) = deadline;
@@ -114,7 +114,7 @@ impl Timers {
 
     /// True, once, if the deadline of a rare timer has passed.
     pub fn expire_rare(&mut self, which: impl Fn(&mut Rare) -> &mut Time, now: Time) -> bool {
-        self.rare.made().is_some_and(|rare| Self::expire(which(rare), now))
+        self.rare.allocated_mut().is_some_and(|rare| Self::expire(which(rare), now))
     }
 
     /// True, once, if the deadline has passed.

@@ -210,7 +210,7 @@ impl<T: ?Sized> Instance<T> {
 
     /// Handles transmitted data: returns the instance, and the transmissions to report to it, in
     /// order.
-    pub(crate) fn sending(&mut self, sent: &Sent) -> Option<(&mut T, [Option<Sent>; 2])> {
+    pub(crate) fn prepare_sent(&mut self, sent: &Sent) -> Option<(&mut T, [Option<Sent>; 2])> {
         if self.running.is_none() {
             if sent.position == 0 || (sent.bytes == 1 && self.early.is_none()) {
                 self.early = Some(*sent).filter(|sent| sent.position > 0);
@@ -226,7 +226,7 @@ impl<T: ?Sized> Instance<T> {
 
     /// Handles an acknowledgment or a loss: returns the instance, and a transmission that has not
     /// been reported to it yet.
-    pub(crate) fn started(&mut self) -> Option<(&mut T, Option<Sent>)> {
+    pub(crate) fn prepare_event(&mut self) -> Option<(&mut T, Option<Sent>)> {
         let early = self.early.take();
         if early.is_some() && self.faults.first().is_none() {
             self.running = self.program.start(&self.faults);

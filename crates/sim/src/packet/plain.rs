@@ -129,7 +129,7 @@ mod tests {
         let timestamps = Some(Timestamps { value: 20, echo: 21 });
         let label = Label { copy: 3, hop: 4, to: 5, connection: 6 };
         let mut packets = Packets::default();
-        let transmit = PlainTransmit { segment, position: 8, more: true };
+        let transmit = PlainTransmit { segment, position: 8, may_send_more: true };
         let (plain, _) = packets.insert_plain(&transmit, timestamps, &label);
         let (other, mut packet) = packets.insert(&segment.segment(timestamps), Ecn::NotEct);
         (packet.position, packet.to, packet.connection) = (8, label.to, label.connection);

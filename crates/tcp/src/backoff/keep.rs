@@ -40,7 +40,7 @@ impl Backoff for State {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        if ack.sampled && ack.loss_state_over {
+        if ack.has_rtt_sample && ack.loss_state_over {
             self.doublings.clear();
         }
     }

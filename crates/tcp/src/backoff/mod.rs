@@ -12,7 +12,7 @@ pub struct Ack {
     /// True if it acknowledges new data cumulatively, false if only selectively.
     pub advances: bool,
     /// True if it gave a valid RTT sample.
-    pub sampled: bool,
+    pub has_rtt_sample: bool,
     /// True once everything sent before the last timeout is acknowledged, which ends the loss
     /// state.
     pub loss_state_over: bool,

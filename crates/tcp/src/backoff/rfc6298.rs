@@ -31,7 +31,7 @@ impl Backoff for State {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        if ack.sampled {
+        if ack.has_rtt_sample {
             self.doublings.clear();
         }
     }

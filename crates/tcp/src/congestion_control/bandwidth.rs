@@ -22,7 +22,7 @@ pub(crate) enum Filter {
 
 /// An acknowledgment as a filter sees it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Credit {
+pub(crate) struct AckObservation {
     pub now: Time,
     /// Bytes that this acknowledgment newly reports as delivered.
     pub bytes: u64,
@@ -78,11 +78,12 @@ impl Bandwidth {
         }
         let bytes = self.credit(ack, smss.into());
         if bytes > 0 {
-            let credit = Credit { now: ack.now, bytes, rtt: self.rtt, range: self.range };
+            let observation =
+                AckObservation { now: ack.now, bytes, rtt: self.rtt, range: self.range };
             match &mut self.filter {
-                Filter::Tustin(filter) => filter.on_ack(&credit),
-                Filter::Sampled(filter) => filter.on_ack(&credit),
-                Filter::Bursts(filter) => filter.on_ack(&credit),
+                Filter::Tustin(filter) => filter.on_ack(&observation),
+                Filter::Sampled(filter) => filter.on_ack(&observation),
+                Filter::Bursts(filter) => filter.on_ack(&observation),
             }
         }
     }

@@ -44,7 +44,7 @@ use super::delivery_rate::DeliveryRate;
 use super::segments;
 use super::{Ack, CongestionControl, Delivery, Loss, Phase, Sent, Start, Window};
 use aggregation::Aggregation;
-use model::{Bandwidth, FullPipe, LeastRtt, Rounds};
+use model::{Bandwidth, FullPipe, MinRtt, Rounds};
 use policer::{Policer, Total};
 use retx_units::{Duration, Rate, Time};
 use schemars::JsonSchema;
@@ -93,7 +93,7 @@ pub struct State(Box<Bbr>);
 struct Bbr {
     rate: DeliveryRate,
     rounds: Rounds,
-    least_rtt: LeastRtt,
+    least_rtt: MinRtt,
     full: FullPipe,
     policer: Policer,
     aggregation: Aggregation,
@@ -130,7 +130,7 @@ impl State {
         let mut bbr = Bbr {
             rate: DeliveryRate::new(),
             rounds: Rounds::new(),
-            least_rtt: LeastRtt::default(),
+            least_rtt: MinRtt::default(),
             full: FullPipe::default(),
             policer: Policer::default(),
             aggregation: Aggregation::default(),
@@ -240,7 +240,7 @@ impl CongestionControl for State {
         bbr.smss = window.smss.into();
         bbr.identity = start.identity;
         bbr.rate.on_connected(start.now, start.rtt);
-        bbr.least_rtt = LeastRtt::new(start.rtt, start.now);
+        bbr.least_rtt = MinRtt::new(start.rtt, start.now);
         bbr.aggregation.restart(start.now);
         bbr.init_pacing_rate(segments::cwnd(window), start.rtt);
     }
@@ -295,10 +295,10 @@ impl CongestionControl for State {
         window.cwnd = window.smss.into();
         bbr.losses = Phase::Loss;
         // Losses may have lowered the bandwidth: the detection of a full pipe starts anew.
-        bbr.full.forget_best();
+        bbr.full.reset_full_bandwidth();
         // `bbr_set_state` counts a timeout as the end of a round for the policer detection.
         bbr.rounds.start = true;
-        bbr.watch_for_policer(true, false);
+        bbr.sample_policer(true, false);
     }
 
     /// Restarts the measurements after a recovery without a loss (`bbr_undo_cwnd`).

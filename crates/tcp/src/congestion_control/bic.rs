@@ -174,7 +174,7 @@ impl CongestionControl for State {
                 return;
             }
         }
-        self.compute(segments::cwnd(window), jiffies::at(ack.now));
+        self.compute(segments::cwnd(window), jiffies::from_time(ack.now));
         self.segments.additive(window, self.per, acked);
     }
 

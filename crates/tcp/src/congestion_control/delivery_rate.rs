@@ -63,7 +63,7 @@ pub(crate) struct Sample {
 
 /// Evaluation of an acknowledgment.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Reading {
+pub(crate) struct AckEvaluation {
     /// True if it delivers a segment with known stamps.
     pub delivers: bool,
     /// Valid sample, if any.
@@ -166,7 +166,7 @@ impl DeliveryRate {
     }
 
     /// Evaluates an acknowledgment.
-    pub fn on_ack(&mut self, ack: &Delivery) -> Reading {
+    pub fn on_ack(&mut self, ack: &Delivery) -> AckEvaluation {
         self.delivered += ack.segments;
         // All data in flight at the shortage have been delivered.
         if self.app_limited > 0 && self.delivered > self.app_limited {
@@ -176,7 +176,7 @@ impl DeliveryRate {
         if ack.segments > 0 {
             self.delivered_at = ack.now;
         }
-        let Some(newest) = newest else { return Reading::default() };
+        let Some(newest) = newest else { return AckEvaluation::default() };
         // The sending interval of later samples begins here.
         self.first_sent = newest.sent;
         let rtt = (!newest.again).then(|| ack.now.since(newest.sent)).or(ack.rtt);
@@ -195,7 +195,7 @@ impl DeliveryRate {
             interval,
             prior_delivered: newest.delivered,
         };
-        Reading {
+        AckEvaluation {
             delivers: true,
             sample: is_valid.then_some(sample),
             is_app_limited: newest.is_app_limited,

@@ -190,7 +190,7 @@ impl State {
     /// (`htcp_recalc_ssthresh`).
     fn ssthresh(&mut self, now: Time, cwnd: u64) -> u64 {
         self.update_beta();
-        self.update_alpha(jiffies::at(now));
+        self.update_alpha(jiffies::from_time(now));
         // The maximum fades, since the route may change to a shorter one.
         if self.min_rtt > 0 && self.max_rtt > self.min_rtt {
             self.max_rtt = self.min_rtt + (self.max_rtt - self.min_rtt) * 95 / 100;
@@ -206,7 +206,7 @@ impl State {
             max_rtt: self.max_rtt,
             previous_max: self.throughput.previous_max,
         });
-        self.last_congestion = jiffies::at(loss.now);
+        self.last_congestion = jiffies::from_time(loss.now);
     }
 
     fn avoid_congestion(&mut self, window: &mut Window, now: u64) {
@@ -225,7 +225,7 @@ impl State {
 impl CongestionControl for State {
     fn on_connected(&mut self, _: &mut Window, start: &Start) {
         self.samples.on_connected(start);
-        self.last_congestion = jiffies::at(start.now);
+        self.last_congestion = jiffies::from_time(start.now);
     }
 
     fn on_sent(&mut self, sent: &Sent) {
@@ -243,18 +243,18 @@ impl CongestionControl for State {
             self.acked = sample.packets;
         }
         if let Some(rtt) = sample.rtt.filter(|rtt| !rtt.is_zero()) {
-            self.measure_rtt(jiffies::of(rtt), is_open);
+            self.measure_rtt(jiffies::from_duration(rtt), is_open);
         }
         let throughput = &mut self.throughput;
         if sample.state == ack_samples::State::Reduced {
-            (throughput.packets, throughput.began) = (0, Some(jiffies::at(ack.now)));
+            (throughput.packets, throughput.began) = (0, Some(jiffies::from_time(ack.now)));
         } else {
             throughput.packets = throughput.packets.saturating_add(sample.packets);
         }
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        let now = jiffies::at(ack.now);
+        let now = jiffies::from_time(ack.now);
         self.measure_throughput(now, segments::cwnd(window));
         // `htcp_state`: Δ counts from the return to Open.
         if !self.samples.is_reduced() && self.undo.take().is_some() {

@@ -7,11 +7,11 @@ pub(crate) const HZ: u64 = 250;
 const TICK: Duration = Duration::from_millis(1000 / HZ);
 
 /// Ticks since the start (`jiffies`).
-pub(crate) fn at(time: Time) -> u64 {
+pub(crate) fn from_time(time: Time) -> u64 {
     time.since(Time::ZERO).as_nanos() / TICK.as_nanos()
 }
 
 /// Length in ticks, rounded up (`usecs_to_jiffies`, `msecs_to_jiffies`).
-pub(crate) fn of(length: Duration) -> u64 {
+pub(crate) fn from_duration(length: Duration) -> u64 {
     length.as_nanos().div_ceil(TICK.as_nanos())
 }

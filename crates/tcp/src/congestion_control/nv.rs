@@ -169,7 +169,7 @@ impl State {
         let bytes_acked = ack.snd_una - self.round.snd_una;
         self.round.snd_una = ack.snd_una;
         self.measure(rtt, flight);
-        self.renew_least(jiffies::at(ack.now));
+        self.renew_least(jiffies::from_time(ack.now));
         if self.round.end < ack.snd_una {
             self.end_round(window, ack, bytes_acked);
         }
@@ -274,7 +274,7 @@ impl CongestionControl for State {
         self.samples.on_connected(start);
         self.is_sampled = start.samples_segments;
         self.round = Round { end: 1, snd_una: 1, ..Round::default() };
-        self.renewal = jiffies::at(start.now) + 2 * jiffies::HZ;
+        self.renewal = jiffies::from_time(start.now) + 2 * jiffies::HZ;
         self.draws = draws(start.identity);
     }
 

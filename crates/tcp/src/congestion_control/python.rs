@@ -57,7 +57,7 @@ impl State {
 
     /// Instance, after data sent before it was created have been reported to it.
     fn caught_up(&mut self) -> Option<&mut (dyn UserControl + 'static)> {
-        let (running, early) = self.instance.started()?;
+        let (running, early) = self.instance.prepare_event()?;
         if let Some(sent) = early {
             running.on_sent(&sent);
         }
@@ -76,7 +76,7 @@ impl CongestionControl for State {
     }
 
     fn on_sent(&mut self, sent: &Sent) {
-        if let Some((running, sent)) = self.instance.sending(sent) {
+        if let Some((running, sent)) = self.instance.prepare_sent(sent) {
             sent.iter().flatten().for_each(|sent| running.on_sent(sent));
         }
     }

@@ -3,14 +3,14 @@
 //! connection itself times.
 
 use super::{Ack, Sent};
-use crate::late::Nothing;
+use crate::lazy::LazyDefault;
 use crate::work;
 use retx_units::{Duration, Time};
 use std::collections::VecDeque;
 
 /// Segment in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Flying {
+pub(crate) struct InFlightSegment {
     /// Position after the segment.
     end: u64,
     /// Time of the most recent transmission.
@@ -22,11 +22,11 @@ pub(crate) struct Flying {
 /// Segments in flight, oldest first.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SendTimes {
-    segments: VecDeque<Flying>,
+    segments: VecDeque<InFlightSegment>,
 }
 
-impl Nothing for SendTimes {
-    const NOTHING: &'static Self = &Self { segments: VecDeque::new() };
+impl LazyDefault for SendTimes {
+    const DEFAULT: &'static Self = &Self { segments: VecDeque::new() };
 }
 
 impl SendTimes {
@@ -47,7 +47,7 @@ impl SendTimes {
             }
         }
         if end > known {
-            self.segments.push_back(Flying { end, sent: sent.now, copies: 1 });
+            self.segments.push_back(InFlightSegment { end, sent: sent.now, copies: 1 });
         }
     }
 
@@ -80,7 +80,7 @@ impl SendTimes {
     }
 
     /// First segment in flight.
-    pub fn oldest(&self) -> Option<Flying> {
+    pub fn oldest(&self) -> Option<InFlightSegment> {
         self.segments.front().copied()
     }
 }
@@ -116,7 +116,7 @@ mod tests {
         times.on_sent(&sent(1, 1001, 1000, false));
         times.on_sent(&sent(2, 2001, 1000, false));
         times.on_sent(&sent(50, 1, 1000, true));
-        assert_eq!(times.oldest().unwrap(), Flying { end: 1001, sent: at(50), copies: 2 });
+        assert_eq!(times.oldest().unwrap(), InFlightSegment { end: 1001, sent: at(50), copies: 2 });
         let una = |snd_una| Ack { snd_una, ..ack(at(100), 1000) };
         assert_eq!(times.on_ack(&una(2001)), None, "fills the hole");
         assert_eq!(times.on_ack(&una(3001)), Some(Duration::from_millis(98)));

@@ -126,7 +126,7 @@ impl State {
 
 impl CongestionControl for State {
     fn on_connected(&mut self, _: &mut Window, start: &Start) {
-        self.began = jiffies::at(start.now);
+        self.began = jiffies::from_time(start.now);
     }
 
     fn on_sent(&mut self, sent: &Sent) {
@@ -135,11 +135,11 @@ impl CongestionControl for State {
 
     fn observe(&mut self, ack: &Ack, smss: u32) {
         if let Some(rtt) = self.times.on_ack(ack).filter(|rtt| !rtt.is_zero()) {
-            self.rtt = jiffies::of(rtt);
+            self.rtt = jiffies::from_duration(rtt);
         }
         // In the order of `tcp_westwood_ack`: an acknowledgment counts for the interval that begins
         // with it.
-        self.end_interval(jiffies::at(ack.now));
+        self.end_interval(jiffies::from_time(ack.now));
         let credit = self.credit(ack.bytes_acked, smss.into());
         self.credited = self.credited.saturating_add(credit);
         let renewed = std::mem::take(&mut self.renew_least_rtt);

@@ -31,7 +31,7 @@ pub(super) struct AbortLimits {
 
 /// State of a peer that does not respond.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Silence {
+pub(crate) struct UnresponsivePeer {
     /// Time of the first retransmission since the last progress.
     pub first_retransmission: Time,
     /// Time of the last acknowledgment that arrived after a retransmission, or while a closed
@@ -43,7 +43,7 @@ pub(crate) struct Silence {
     rcv_nxt: u64,
 }
 
-impl Silence {
+impl UnresponsivePeer {
     pub const NONE: Self =
         Self { first_retransmission: Time::ZERO, last_response: Time::ZERO, probes: 0, rcv_nxt: 0 };
 }
@@ -91,7 +91,7 @@ impl Connection {
         let abort_limits = self.parameters.abort_limits;
         let again = self.sender.timeouts_in_row;
         let opens = matches!(self.state, State::SynSent | State::SynReceived);
-        let since = self.sender.repair.silence.first_retransmission;
+        let since = self.sender.repair.unresponsive_peer.first_retransmission;
         if let Some(over) = self.is_past_user_timeout(now, since).filter(|_| again > 0) {
             return over;
         }
@@ -104,13 +104,13 @@ impl Connection {
             return false;
         }
         let closed_window = self.sender.snd_wnd == 0;
-        let silence = self.note_received_data(now);
+        let peer = self.note_received_data(now);
         if closed_window {
             // Into a closed window, retransmissions act as probes: the time counts from the peer's
             // last response.
-            return now.since(silence.first_retransmission.max(silence.last_response)) > closed;
+            return now.since(peer.first_retransmission.max(peer.last_response)) > closed;
         }
-        now.since(silence.first_retransmission) >= limit
+        now.since(peer.first_retransmission) >= limit
     }
 
     /// True if the connection is aborted instead of sending another probe of a closed window.
@@ -122,19 +122,19 @@ impl Connection {
 
     /// Treats new data of the peer as a response. Data that arrive on a fast path are not reported,
     /// so `RCV.NXT` is compared here.
-    fn note_received_data(&mut self, now: Time) -> &Silence {
+    fn note_received_data(&mut self, now: Time) -> &UnresponsivePeer {
         let received = self.receiver.rcv_nxt;
-        let silence = &mut self.sender.repair.silence;
-        if silence.rcv_nxt != received {
-            *silence = Silence { last_response: now, probes: 0, rcv_nxt: received, ..*silence };
+        let peer = &mut self.sender.repair.unresponsive_peer;
+        if peer.rcv_nxt != received {
+            *peer = UnresponsivePeer { last_response: now, probes: 0, rcv_nxt: received, ..*peer };
         }
-        silence
+        peer
     }
 
     /// Counts a probe of a closed window.
     pub(super) fn note_probe(&mut self) {
         if self.parameters.abort_limits.linux.is_some() {
-            self.sender.repair.silence.probes += 1;
+            self.sender.repair.unresponsive_peer.probes += 1;
         }
     }
 
@@ -142,7 +142,7 @@ impl Connection {
     pub(super) fn unanswered_probes(&self) -> u32 {
         let sender = &self.sender;
         if self.parameters.abort_limits.linux.is_some() {
-            return sender.repair.get().map_or(0, |repair| repair.silence.probes);
+            return sender.repair.get().map_or(0, |repair| repair.unresponsive_peer.probes);
         }
         sender.probes_in_row
     }
@@ -151,9 +151,9 @@ impl Connection {
     pub(super) fn note_response(&mut self, now: Time) {
         let sender = &mut self.sender;
         let waits = sender.timeouts_in_row | sender.probes_in_row > 0;
-        if waits && let Some(repair) = sender.repair.made() {
-            repair.silence.last_response = now;
-            repair.silence.probes = 0;
+        if waits && let Some(repair) = sender.repair.allocated_mut() {
+            repair.unresponsive_peer.last_response = now;
+            repair.unresponsive_peer.probes = 0;
         }
     }
 }

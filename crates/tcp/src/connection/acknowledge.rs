@@ -33,14 +33,14 @@ impl Connection {
         if ack < sender.snd_una as i64 {
             self.ignore_echo();
             // The SACK blocks and the data of an old acknowledgment may still be valid.
-            let selective = self.take_selective(segment, ack, &mut delivered);
+            let selective = self.update_scoreboard(segment, ack, &mut delivered);
             self.take_old_or_duplicate(now, segment, selective.then_some(&delivered), false);
             return true;
         }
         if segment.payload_bytes == 0 {
             self.note_response(now);
         }
-        let selective = self.take_selective(segment, ack, &mut delivered);
+        let selective = self.update_scoreboard(segment, ack, &mut delivered);
         let selective = selective.then_some(&delivered);
         self.take_echo(now, segment.flags, ack as u64);
         let sender = &mut self.sender;
@@ -88,14 +88,14 @@ impl Connection {
             if let Some(delivered) = selective {
                 self.sample_selective(now, delivered);
             }
-            self.judge(segment, self.sender.snd_una, selective);
+            self.detect_spurious(segment, self.sender.snd_una, selective);
             let is_old = segment.ack.distance_from(self.sequence(self.sender.snd_una)) < 0;
             self.on_duplicate_ack(now, selective, is_old);
         }
     }
 
     /// Applies an acknowledgment up to `ack` to the scoreboard, if there is one.
-    pub(super) fn take_selective(
+    pub(super) fn update_scoreboard(
         &mut self,
         segment: &Segment,
         ack: i64,
@@ -105,7 +105,7 @@ impl Connection {
         if !sender.selective {
             if sender.uses_scoreboard {
                 let una = sender.snd_una.max(ack.max(0) as u64);
-                if let Some(board) = sender.board.made() {
+                if let Some(board) = sender.board.allocated_mut() {
                     board.acknowledge(una, &[], delivered);
                 }
                 let originals = !delivered.acked_retransmitted;
@@ -137,7 +137,7 @@ impl Connection {
                 continue;
             }
             // RFC 2883 §4: a DSACK begins below the ACK, or lies within the second block.
-            if index == 0 && (left < ack || is_within_second(segment)) {
+            if index == 0 && (left < ack || first_block_within_second(segment)) {
                 sender.take_dsack((left as u64, right as u64), delivered);
             }
             if left >= ack {
@@ -148,7 +148,7 @@ impl Connection {
         // In an old ACK, part of the block may lie below SND.UNA.
         let una = sender.snd_una.max(ack.max(0) as u64);
         let twice = delivered.dsack.filter(|_| sender.loss_detection.as_linux());
-        if let Some(board) = sender.board.made() {
+        if let Some(board) = sender.board.allocated_mut() {
             if let Some((left, right)) = twice {
                 board.note_duplicate(left, right, delivered);
             }
@@ -162,7 +162,7 @@ impl Connection {
             let older = |echo: u32| (echo.wrapping_sub(self.timestamp(newest.sent)) as i32) < 0;
             newest.retransmitted && newest.end <= una && echo.is_some_and(older)
         });
-        delivered.reported = !segment.options.sack.is_empty();
+        delivered.has_sack = !segment.options.sack.is_empty();
         true
     }
 
@@ -226,7 +226,7 @@ impl Connection {
         let sender = &mut self.sender;
         sender.backoff.on_ack(&backoff::Ack {
             advances: true,
-            sampled: rtt.is_some(),
+            has_rtt_sample: rtt.is_some(),
             loss_state_over: ack >= sender.timeout_recovery_end,
         });
         let delivered = sender.delivered(bytes_acked, selective);
@@ -238,7 +238,7 @@ impl Connection {
         ack.flight_size = flight_before;
         ack.receiver_time = receiver_time;
         sender.validation.on_ack(&ack);
-        self.judge(segment, previous_una, selective);
+        self.detect_spurious(segment, previous_una, selective);
         let sender = &mut self.sender;
         // An undo may have restored a window that no longer limits the sender.
         ack.cwnd_limited = sender.validation.allows_growth(&sender.window);
@@ -293,14 +293,14 @@ impl Connection {
             snd_una: sender.snd_una,
             snd_max: sender.snd_max,
             recovery_point,
-            waits: sender.repair.waits,
+            defers_marking: sender.repair.defers_marking,
             dupack_threshold: self.parameters.dupack_threshold,
             overdue,
             smss: sender.window.smss,
             selective,
         };
         let mut nothing = None;
-        let board = match sender.board.made() {
+        let board = match sender.board.allocated_mut() {
             Some(board) => board,
             None => nothing.insert(Scoreboard::default()),
         };
@@ -324,7 +324,7 @@ impl Connection {
         }
         self.update_model(ack, seen.bytes_acked, selective);
         if is_new {
-            self.look_again(overdue);
+            self.recheck_overdue(overdue);
             self.end_timeout_recovery();
             if restart || self.sender.snd_una == self.sender.snd_max {
                 self.restart_retransmit_timer(now);
@@ -347,7 +347,7 @@ impl Connection {
     pub(super) fn restart_retransmit_timer(&mut self, now: Time) {
         // RFC 3168 §6.1.2: at a window of one segment ECN-Echo starts the timer, whatever is
         // outstanding.
-        let idle = self.sender.snd_una == self.sender.snd_max && !self.ecn.is_held();
+        let idle = self.sender.snd_una == self.sender.snd_max && !self.ecn.waits_for_rto();
         self.timers.retransmit = if idle {
             Time::NEVER
         } else {
@@ -357,7 +357,7 @@ impl Connection {
 }
 
 /// True if the first SACK block lies within the second (RFC 2883 §4, case 2).
-pub(super) fn is_within_second(segment: &Segment) -> bool {
+pub(super) fn first_block_within_second(segment: &Segment) -> bool {
     match segment.options.sack.as_slice() {
         [first, second, ..] => {
             first.left.distance_from(second.left) >= 0

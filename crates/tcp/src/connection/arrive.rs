@@ -19,7 +19,7 @@ impl Connection {
     pub(super) fn take_segment(&mut self, now: Time, segment: &Segment) {
         let taken = if segment.options.sack.is_empty() {
             let timestamps = segment.options.timestamps;
-            !segment.loss_notice && self.take_at_once(now, segment.plain(), timestamps)
+            !segment.loss_notice && self.handle_fast(now, segment.plain(), timestamps)
         } else {
             self.fast_paths.sending == Sending::Repair && self.take_duplicate(now, segment)
         };
@@ -175,7 +175,7 @@ impl Connection {
             }
         }
         let next = receiver.rcv_nxt as i64;
-        let edge = receiver.edge.max(receiver.rcv_nxt) as i64;
+        let edge = receiver.right_edge.max(receiver.rcv_nxt) as i64;
         let end = position + i64::from(segment.seq_len());
         // Without data, the position at the right edge is accepted as well: otherwise no
         // acknowledgment or reset could arrive while the window is closed.
@@ -277,7 +277,7 @@ impl Connection {
         }
         self.receiver.irs = segment.seq;
         self.receiver.rcv_nxt = 1;
-        self.receiver.edge = self.receiver.edge.max(1);
+        self.receiver.right_edge = self.receiver.right_edge.max(1);
         // The window in a SYN is never scaled.
         self.sender.snd_wnd = u64::from(segment.window);
         self.sender.max_snd_wnd = self.sender.snd_wnd;
@@ -302,7 +302,7 @@ impl Connection {
         sender.timeout_recovery_end = 0;
         sender.backoff_reset();
         self.timers.retransmit = Time::NEVER;
-        sender.send_times.made().map(|times| times.take(1));
+        sender.send_times.allocated_mut().map(|times| times.take(1));
         let timed = sender.timed.take().map(|timed| self.measured_rtt(now, timed.sent));
         // Linux `tcp_ack_update_rtt`: a SYN that was sent twice is timed by the echoed timestamp.
         let every = self.parameters.rtt_samples == RttSamples::EveryAck;
@@ -356,7 +356,7 @@ impl Connection {
 
     fn enter_time_wait(&mut self, now: Time) {
         self.state = State::TimeWait;
-        self.timers = crate::timers::Timers::OFF;
+        self.timers = crate::timers::Timers::ALL_OFF;
         self.timers.set(|rare| &mut rare.time_wait, now + self.parameters.time_wait);
         self.events.push_back(Event::Closed);
     }

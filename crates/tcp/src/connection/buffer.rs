@@ -20,7 +20,7 @@ impl Sender {
     }
 
     /// Bytes of new data that the windows allow.
-    pub fn open_room(&self) -> u64 {
+    pub fn usable_window(&self) -> u64 {
         let offered = (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt);
         self.cwnd_room().min(offered)
     }
@@ -137,7 +137,7 @@ impl Connection {
             unsent: sender.unsent(),
             bytes: sender.written - sender.snd_una.max(1).min(sender.written),
             bursts: sender.board.bursts(),
-            room: self.room_now(now),
+            room: self.sendable_now(now),
             tail: memory.tail,
             pushed: memory.pushed.max(sender.bursts.pushed),
             holds_short: parameters.nagle && last_short > sender.snd_una,
@@ -164,14 +164,14 @@ impl Connection {
         let begin = queue.written;
         let mut left = bytes;
         while left > 0 && !memory.waits {
-            if memory.rest == 0 {
+            if memory.unwritten == 0 {
                 self.sender.note_shortage_of(queue.written - queue.unsent, queue.written);
-                memory.rest = memory.write_size.min(left);
+                memory.unwritten = memory.write_size.min(left);
             }
-            let taken = queue.fill(memory.rest.min(left), &memory);
+            let taken = queue.fill(memory.unwritten.min(left), &memory);
             left -= taken;
-            memory.rest -= taken;
-            memory.waits = left > 0 && memory.rest > 0;
+            memory.unwritten -= taken;
+            memory.waits = left > 0 && memory.unwritten > 0;
         }
         (memory.tail, memory.pushed) = (queue.tail, queue.pushed);
         self.sender.written = queue.written;
@@ -181,7 +181,7 @@ impl Connection {
 
     /// Sets the largest number of bytes that the program passes to one write.
     pub fn set_write_size(&mut self, bytes: u64) {
-        if let Some(memory) = self.sender.bursts.made().and_then(|it| it.memory.as_mut()) {
+        if let Some(memory) = self.sender.bursts.allocated_mut().and_then(|it| it.memory.as_mut()) {
             memory.write_size = bytes;
         }
     }
@@ -191,7 +191,7 @@ impl Connection {
         if self.sender.bursts.memory.is_some() {
             self.expand_send_memory();
         }
-        if let Some(memory) = self.sender.bursts.made().and_then(|it| it.memory.as_mut()) {
+        if let Some(memory) = self.sender.bursts.allocated_mut().and_then(|it| it.memory.as_mut()) {
             memory.waits = false;
         }
     }
@@ -229,7 +229,7 @@ impl Connection {
         // The wanted size is compared first, because it is found with less work.
         let grows = |memory: SendMemory| memory.would_expand(self.wanted_send_memory());
         if sender.bursts.memory.is_some_and(grows) {
-            let leaves = sender.unsent().min(self.room_now(now));
+            let leaves = sender.unsent().min(self.sendable_now(now));
             if leaves + u64::from(sender.window.smss) <= sender.cwnd_room() {
                 self.expand_send_memory();
             }
@@ -244,7 +244,9 @@ impl Connection {
     /// sender (`tcp_cwnd_validate`).
     pub(super) fn note_idle_window(&mut self, now: Time, right: u64) {
         let sender = &mut self.sender;
-        let Some(memory) = sender.bursts.made().and_then(|it| it.memory.as_mut()) else { return };
+        let Some(memory) = sender.bursts.allocated_mut().and_then(|it| it.memory.as_mut()) else {
+            return;
+        };
         let open = matches!(self.state, State::Established | State::CloseWait);
         if open && right >= sender.written && !sender.validation.allows_growth(&sender.window) {
             memory.note_idle_window(now);

@@ -26,7 +26,7 @@
 
 use super::Connection;
 use super::linux::BLOCK_MAX;
-use crate::late::Nothing;
+use crate::lazy::LazyDefault;
 use crate::loss_detection::LossDetection;
 use crate::rto::Estimator;
 use crate::send_memory::SendMemory;
@@ -96,12 +96,12 @@ pub(crate) struct Bursts {
 
 impl Default for Bursts {
     fn default() -> Self {
-        *Self::NOTHING
+        *Self::DEFAULT
     }
 }
 
-impl Nothing for Bursts {
-    const NOTHING: &'static Self =
+impl LazyDefault for Bursts {
+    const DEFAULT: &'static Self =
         &Self { burst: Burst::NONE, pushed: 1, short_end: 0, memory: None };
 }
 
@@ -156,7 +156,7 @@ impl Connection {
     fn holds_short(&self) -> bool {
         let sender = &self.sender;
         let unacknowledged = sender.bursts.short_end > sender.snd_una;
-        self.parameters.nagle && unacknowledged || sender.repair.requests.holds(sender.written)
+        self.parameters.nagle && unacknowledged || sender.repair.requests.holds_back(sender.written)
     }
 
     /// Room for new data if at most `most` bytes are sent at once.
@@ -193,9 +193,9 @@ impl Connection {
 
     /// Bytes of new data that the windows, pacing and deferral allow to be sent now, if that many
     /// are queued.
-    pub(super) fn room_now(&self, now: Time) -> u64 {
+    pub(super) fn sendable_now(&self, now: Time) -> u64 {
         let (sender, smss, goal) = (&self.sender, self.segment_size(), self.tso_goal_bytes());
-        let room = sender.open_room() / smss * smss;
+        let room = sender.usable_window() / smss * smss;
         let room = match &sender.pacer {
             None => room,
             Some(pacer) if pacer.closed_until(now).is_some() => 0,
@@ -216,7 +216,7 @@ impl Connection {
     fn last_departure(&self) -> Time {
         let sender = &self.sender;
         // `tcp_wstamp_ns`, which pacing may set ahead of the clock.
-        sender.pacer.as_ref().and_then(|pacer| pacer.opened()).unwrap_or(sender.last_sent)
+        sender.pacer.as_ref().and_then(|pacer| pacer.open_time()).unwrap_or(sender.last_sent)
     }
 
     fn waits_for_more(&self, now: Time, last_sent: Time, room: &Room, goal: u64) -> bool {

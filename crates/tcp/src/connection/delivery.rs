@@ -19,11 +19,11 @@ impl Sender {
             return smss * self.delivered_by_count(bytes_acked);
         }
         if bytes_acked == 0 {
-            self.by_duplicates += smss;
+            self.delivered_by_dupacks += smss;
             return smss;
         }
-        let counted = self.by_duplicates;
-        self.by_duplicates = counted.saturating_sub(bytes_acked.saturating_sub(smss));
+        let counted = self.delivered_by_dupacks;
+        self.delivered_by_dupacks = counted.saturating_sub(bytes_acked.saturating_sub(smss));
         bytes_acked.saturating_sub(counted).max(smss.min(bytes_acked))
     }
 
@@ -34,15 +34,15 @@ impl Sender {
         if right - left > self.max_snd_wnd {
             return;
         }
-        delivered.twice_end = Some(right);
+        delivered.dsack_end = Some(right);
         let repair = &mut *self.repair;
-        repair.arrived_twice += (right - left).div_ceil(self.window.smss.into());
-        if repair.arrived_twice > repair.retransmissions {
+        repair.dsacked_segments += (right - left).div_ceil(self.window.smss.into());
+        if repair.dsacked_segments > repair.retransmissions {
             return;
         }
         delivered.dsack = Some((left, right));
         if right > self.snd_una {
-            delivered.twice_in_flight = self.board.sent_again_within(left, right);
+            delivered.dsacked_in_flight = self.board.retransmitted_within(left, right);
         }
     }
 

@@ -17,15 +17,15 @@ use super::reduction::Reduction;
 use super::{Connection, Event};
 use crate::Config;
 use crate::congestion_control::{self, Ack, CongestionControl};
-use crate::late::{Late, Nothing};
+use crate::lazy::{Lazy, LazyDefault};
 use crate::loss_detection::LossDetection;
 use crate::spurious::Detector;
 use retx_units::Time;
 use retx_wire::{Ecn, Flags, PlainSegment, Segment, Timestamps};
 
-/// Demand for ECN of an endpoint.
+/// Use of ECN by an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Demand {
+pub(super) enum EcnMode {
     /// ECN is off.
     Off,
     /// Offered, and used if the peer offers it, too.
@@ -34,8 +34,8 @@ pub(super) enum Demand {
     Needed,
 }
 
-impl Demand {
-    /// Demand of an endpoint with this configuration and congestion control.
+impl EcnMode {
+    /// Mode of an endpoint with this configuration and congestion control.
     pub fn of(config: &Config, control: &congestion_control::State) -> Self {
         match config.ecn {
             _ if control.needs_ecn() => Self::Needed,
@@ -48,7 +48,7 @@ impl Demand {
 /// ECN state of an endpoint.
 #[derive(Debug, Clone)]
 pub(super) struct Notification {
-    demand: Demand,
+    mode: EcnMode,
     /// True if both ends use ECN.
     enabled: bool,
     /// ECN field of the packet being handled; not set if ECN is off.
@@ -65,11 +65,11 @@ pub(super) struct Notification {
     reduced: bool,
     /// Sender: ECN-Echo arrived at a window of one segment; no new data are sent until the
     /// retransmission timer expires.
-    held: bool,
+    waits_for_rto: bool,
     /// Sender: a reduction by ECN-Echo is in progress (Linux `TCP_CA_CWR`).
     reducing: bool,
     /// Sender: windows of data for which cwnd was reduced; only if both ends use ECN.
-    reductions: Late<Reductions>,
+    reductions: Lazy<Reductions>,
 }
 
 /// Ends of the windows of data for which cwnd was last reduced.
@@ -81,14 +81,14 @@ struct Reductions {
     echo_recover: u64,
 }
 
-impl Nothing for Reductions {
-    const NOTHING: &'static Self = &Self { recover: 0, echo_recover: 0 };
+impl LazyDefault for Reductions {
+    const DEFAULT: &'static Self = &Self { recover: 0, echo_recover: 0 };
 }
 
 impl Notification {
-    pub const fn new(demand: Demand) -> Self {
+    pub const fn new(mode: EcnMode) -> Self {
         Self {
-            demand,
+            mode,
             enabled: false,
             arriving: Ecn::NotEct,
             markable: false,
@@ -96,16 +96,16 @@ impl Notification {
             marked: false,
             echoed: false,
             reduced: false,
-            held: false,
+            waits_for_rto: false,
             reducing: false,
-            reductions: Late::NONE,
+            reductions: Lazy::NONE,
         }
     }
 
     /// Flags of an opening SYN (RFC 3168 §6.1.1). A retransmitted SYN does not offer ECN, because
     /// the flags may have caused the loss of the first (§6.1.1.1).
-    pub const fn opening(&self, retransmission: bool) -> Flags {
-        if !matches!(self.demand, Demand::Off) && !retransmission {
+    pub const fn syn_flags(&self, retransmission: bool) -> Flags {
+        if !matches!(self.mode, EcnMode::Off) && !retransmission {
             Flags::SYN.with(Flags::ECE).with(Flags::CWR)
         } else {
             Flags::SYN
@@ -113,7 +113,7 @@ impl Notification {
     }
 
     /// Flags of our SYN/ACK.
-    pub const fn answering(&self) -> Flags {
+    pub const fn syn_ack_flags(&self) -> Flags {
         let flags = Flags::SYN.with(Flags::ACK);
         if self.enabled { flags.with(Flags::ECE) } else { flags }
     }
@@ -128,10 +128,10 @@ impl Notification {
         // `tcp_ecn_create_request`).
         let is_capable = !flags.contains(Flags::ACK) && !matches!(self.arriving, Ecn::NotEct);
         self.enabled = asks_or_agrees
-            && match self.demand {
-                Demand::Off => false,
-                Demand::Offered => !is_capable,
-                Demand::Needed => true,
+            && match self.mode {
+                EcnMode::Off => false,
+                EcnMode::Offered => !is_capable,
+                EcnMode::Needed => true,
             };
     }
 
@@ -147,7 +147,7 @@ impl Notification {
     }
 
     const fn is_needed(&self) -> bool {
-        matches!(self.demand, Demand::Needed)
+        matches!(self.mode, EcnMode::Needed)
     }
 
     /// True if both ends use ECN.
@@ -179,13 +179,13 @@ impl Notification {
     }
 
     /// True if new data wait for the retransmission timer.
-    pub const fn is_held(&self) -> bool {
-        self.held
+    pub const fn waits_for_rto(&self) -> bool {
+        self.waits_for_rto
     }
 
     /// Handles the expiry of the retransmission timer. True if new data waited for it.
     pub const fn release(&mut self) -> bool {
-        std::mem::replace(&mut self.held, false)
+        std::mem::replace(&mut self.waits_for_rto, false)
     }
 
     /// True while the window is being reduced by ECN-Echo, acknowledgment by acknowledgment.
@@ -240,7 +240,7 @@ impl Connection {
         if !self.fast_paths.plain {
             self.ecn.arriving = Ecn::NotEct;
         }
-        self.take_at_once(now, segment, timestamps)
+        self.handle_fast(now, segment, timestamps)
     }
 
     /// True if both ends use ECN.
@@ -301,7 +301,7 @@ impl Connection {
     fn reduce_by_echo(&mut self, now: Time) {
         let Some(cwnd_before) = self.begin_reduction(now) else { return };
         // §6.1.2: a window of one segment cannot be halved; the sender waits for its timer instead.
-        self.ecn.held = cwnd_before <= u64::from(self.sender.window.smss)
+        self.ecn.waits_for_rto = cwnd_before <= u64::from(self.sender.window.smss)
             && !self.sender.congestion_control.models_path()
             && !self.sender.loss_detection.as_linux();
         let sender = &self.sender;

@@ -45,7 +45,7 @@ use retx_units::{SeqNr, Time};
 use retx_wire::{Flags, PlainSegment, Timestamps};
 
 /// Result of the fast path for sending.
-pub(super) enum Short {
+pub(super) enum FastPathResult {
     /// Segment to be sent.
     Sent(PlainTransmit),
     /// A segment has been written to the caller's buffer.
@@ -67,7 +67,7 @@ const fn for_detailed_path(segment: PlainSegment) -> PlainSegment {
 impl Sender {
     /// Records the transmission of a new segment on the scoreboard.
     #[inline]
-    pub fn put_on_board(&mut self, now: Time, position: u64, length: u32) {
+    pub fn push_to_scoreboard(&mut self, now: Time, position: u64, length: u32) {
         let board = &mut *self.board;
         board.without_times = self.without_times;
         board.as_linux = self.counts_as_linux;
@@ -92,7 +92,7 @@ impl Sender {
         let counts = self.limited_bytes
             | self.timeout_recovery_end
             | u64::from(
-                self.duplicates | self.limited_credit | self.overdue_checks | self.forced_new,
+                self.duplicates | self.limited_credit | self.overdue_checks | self.frto_segments,
             )
             | u64::from(self.timeouts_in_row | self.probes_in_row);
         let asked = self.retransmit_first | self.tail_probe | self.probe | self.fin_queued;
@@ -101,7 +101,7 @@ impl Sender {
         let has_nothing_to_undo =
             |repair: &Repair| repair.undo.is_none() || self.spurious.is_at_rest();
         let is_repaired = |repair: &Repair| {
-            repair.reduction.is_none() && !repair.waits && has_nothing_to_undo(repair)
+            repair.reduction.is_none() && !repair.defers_marking && has_nothing_to_undo(repair)
         };
         counts == 0
             && !asked
@@ -114,7 +114,7 @@ impl Sender {
 impl Connection {
     /// Implementation of [`Self::handle_plain`].
     #[inline(always)]
-    pub(super) fn take_at_once(
+    pub(super) fn handle_fast(
         &mut self,
         now: Time,
         segment: PlainSegment,
@@ -158,14 +158,14 @@ impl Connection {
         let right = receiver.rcv_nxt + u64::from(segment.payload_bytes);
         // An end that also has data in flight would have to process the acknowledgment as well.
         let idle = sender.snd_una == sender.snd_max && segment.ack == self.sequence(sender.snd_una);
-        if right > receiver.edge || !idle {
+        if right > receiver.right_edge || !idle {
             return false;
         }
         let window = self.window_of(segment.window);
         self.update_window(self.receiver.rcv_nxt, self.sender.snd_una, window);
         self.receiver.rcv_nxt = right;
         let verdict = self.receiver.pending.count_simple(&self.parameters.delayed_ack);
-        self.carry_out(now, verdict);
+        self.schedule_ack(now, verdict);
         true
     }
 
@@ -197,7 +197,7 @@ impl Connection {
         let sender = &mut self.sender;
         sender.backoff.on_ack(&backoff::Ack {
             advances: true,
-            sampled: rtt.is_some(),
+            has_rtt_sample: rtt.is_some(),
             loss_state_over: true,
         });
         let delivered = match &taken {
@@ -223,7 +223,7 @@ impl Connection {
             sender.congestion_control.observe(&ack, sender.window.smss);
             sender.loss_cause.on_ack(&ack, &sender.window);
         }
-        sender.widen(&ack);
+        sender.grow_cwnd(&ack);
         self.restart_retransmit_timer(now);
         self.sender.validation.end_ack();
         self.note_flight(self.sender.flight_size(), false);
@@ -240,7 +240,7 @@ impl Connection {
 
     /// Reads for the application.
     #[inline]
-    pub(super) fn read_at_once(&mut self, bytes: u64) -> u64 {
+    pub(super) fn read_fast(&mut self, bytes: u64) -> u64 {
         let receiver = &mut self.receiver;
         let read = receiver.read_counted(bytes);
         if read > 0 && receiver.may_double_window(&self.parameters) {
@@ -259,11 +259,11 @@ impl Connection {
 
     /// Sends a full segment if the windows allow it, otherwise an acknowledgment if one is due.
     #[inline(always)]
-    pub(super) fn send_at_once(&mut self, now: Time) -> Short {
+    pub(super) fn send_fast(&mut self, now: Time) -> FastPathResult {
         let sender = &self.sender;
         let queued = sender.written - sender.snd_nxt;
         if queued == 0 {
-            return self.acknowledge_at_once(now);
+            return self.acknowledge_fast(now);
         }
         let smss = u64::from(sender.window.smss);
         let flight = sender.flight_size();
@@ -271,16 +271,20 @@ impl Connection {
         // A full segment is never held back by Nagle's algorithm, and after a short pause the
         // window is not reduced.
         if queued.min(room) >= smss && (flight > 0 || self.goes_on_after_pause(now)) {
-            let more = self.fast_paths.observed || !sender.waits_with(room - smss, queued - smss);
-            return Short::Sent(PlainTransmit { more, ..self.send_next_segment(now) });
+            let may_send_more =
+                self.fast_paths.observed || !sender.waits_with(room - smss, queued - smss);
+            return FastPathResult::Sent(PlainTransmit {
+                may_send_more,
+                ..self.send_next_segment(now)
+            });
         }
         // A segment shorter than SMSS is a case for the sender's silly window avoidance (RFC 9293
         // §3.8.6.2.1), and without a timer a probe may be due: both are decided by the general
         // path.
         if !sender.waits_with(room, queued) || self.timers.retransmit == Time::NEVER {
-            return Short::Unknown;
+            return FastPathResult::Unknown;
         }
-        self.acknowledge_at_once(now)
+        self.acknowledge_fast(now)
     }
 
     /// True if, with nothing in flight, the pause was too short to reduce the window.
@@ -290,25 +294,25 @@ impl Connection {
         !self.parameters.slow_start_after_idle || now.since(self.sender.last_sent) <= self.rto()
     }
 
-    /// Like [`Self::send_at_once`], for all fast paths except that of an undisturbed sender.
+    /// Like [`Self::send_fast`], for all fast paths except that of an undisturbed sender.
     #[inline]
-    pub(super) fn send_at_once_general(&mut self, now: Time, to: &mut Transmit) -> Short {
+    pub(super) fn send_fast_general(&mut self, now: Time, to: &mut Transmit) -> FastPathResult {
         if self.fast_paths.receiving == Receiving::BeyondGap {
-            self.acknowledge_gap_at_once(now, to)
+            self.acknowledge_gap_fast(now, to)
         } else if self.fast_paths.sending == Sending::Repair {
             self.send_in_repair(now)
         } else {
-            Short::Unknown
+            FastPathResult::Unknown
         }
     }
 
     #[inline]
-    fn acknowledge_at_once(&mut self, now: Time) -> Short {
+    fn acknowledge_fast(&mut self, now: Time) -> FastPathResult {
         if !self.receiver.ack_now {
-            return Short::Nothing;
+            return FastPathResult::Nothing;
         }
-        Short::Sent(PlainTransmit {
-            more: false,
+        FastPathResult::Sent(PlainTransmit {
+            may_send_more: false,
             ..self.write_down(now, self.sender.ack_position(), 0)
         })
     }
@@ -320,7 +324,7 @@ impl Connection {
         let position = sender.snd_nxt;
         let length = sender.window.smss;
         if sender.selective {
-            sender.put_on_board(now, position, length);
+            sender.push_to_scoreboard(now, position, length);
         }
         let right = position + u64::from(length);
         sender.snd_nxt = right;
@@ -366,7 +370,7 @@ impl Connection {
         let (window, edge) = if again {
             (receiver.advertised_field, None)
         } else {
-            let (field, edge) = self.window_again();
+            let (field, edge) = self.cached_window_field();
             (field, Some(edge))
         };
         let segment = PlainSegment {
@@ -380,7 +384,7 @@ impl Connection {
             self.receiver.pending.on_ack_sent(now, length > 0);
             self.receiver.acknowledged(&mut self.timers, edge);
         }
-        PlainTransmit { segment, position, more: true }
+        PlainTransmit { segment, position, may_send_more: true }
     }
 }
 

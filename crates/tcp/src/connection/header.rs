@@ -22,10 +22,10 @@ impl Connection {
     /// Like [`Self::window_field`] for a fixed buffer, cached: computed only after data have
     /// arrived or been read, which happens at one end of most connections.
     #[inline]
-    pub(super) fn window_again(&mut self) -> (u16, u64) {
+    pub(super) fn cached_window_field(&mut self) -> (u16, u64) {
         let receiver = &self.receiver;
         if receiver.has_advertised_window() {
-            return (receiver.advertised_field, receiver.edge);
+            return (receiver.advertised_field, receiver.right_edge);
         }
         if self.fast_paths.receiving == Receiving::Next {
             let (field, edge) = self.field_of(receiver.simple_window(&self.parameters));
@@ -46,7 +46,7 @@ impl Connection {
     pub(super) fn detailed_window(&mut self) -> (u16, u64) {
         let receiver = &self.receiver;
         if receiver.rcv_wscale > 0 && receiver.has_advertised_window() {
-            return (receiver.advertised_field, receiver.edge);
+            return (receiver.advertised_field, receiver.right_edge);
         }
         let (field, edge) = self.window_field_and_shortage();
         self.receiver.note_advertised_window(field);
@@ -75,15 +75,15 @@ impl Connection {
     #[inline(never)]
     pub(super) fn options(&self, now: Time) -> Options {
         let timestamps = self.timestamps_at(now);
-        let sack = if self.selective() { self.blocks() } else { SackBlocks::default() };
+        let sack = if self.sends_sack_blocks() { self.blocks() } else { SackBlocks::default() };
         Options { timestamps, sack, ..Options::default() }
     }
 
     /// Largest payload that a segment sent now can have in addition to a SACK option (RFC 9293
     /// §3.7.1, `Eff.snd.MSS`; the SMSS already leaves room for timestamps).
-    pub(super) fn most_payload(&self) -> u64 {
+    pub(super) fn max_payload(&self) -> u64 {
         let smss = self.segment_size();
-        let blocks = if self.selective() { self.blocks().as_slice().len() } else { 0 };
+        let blocks = if self.sends_sack_blocks() { self.blocks().as_slice().len() } else { 0 };
         // Kind and length, two bytes of alignment, and two numbers per block.
         let option = if blocks == 0 { 0 } else { 4 + 8 * blocks as u64 };
         smss.saturating_sub(option).max(1)
@@ -102,7 +102,7 @@ impl Connection {
     }
 
     /// True if there is something to acknowledge selectively.
-    pub(super) fn selective(&self) -> bool {
+    pub(super) fn sends_sack_blocks(&self) -> bool {
         self.receiver.sack && self.receiver.has_sack_blocks()
     }
 }

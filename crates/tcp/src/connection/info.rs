@@ -58,7 +58,7 @@ impl Connection {
     pub fn info(&self) -> Info {
         let sender = &self.sender;
         let receiver = &self.receiver;
-        let (sacked, lost, retransmitted) = sender.board.counts();
+        let (sacked, lost, retransmitted) = sender.board.segment_counts();
         // Without SACK, Linux counts each duplicate ACK as a selectively acknowledged segment
         // (`tcp_add_reno_sack`).
         let sacked = sacked + sender.board.assumed_arrivals();

@@ -71,7 +71,7 @@ impl Connection {
 
     /// True outside a recovery if the congestion window has no room for the next segment.
     pub fn waits_for_cwnd(&self) -> bool {
-        !self.sender.loss_detection.in_recovery() && self.sender.cwnd_room() < self.most_payload()
+        !self.sender.loss_detection.in_recovery() && self.sender.cwnd_room() < self.max_payload()
     }
 
     /// Limit now in force; valid after [`Self::poll_transmit`] has returned nothing.
@@ -124,13 +124,13 @@ impl Connection {
         if self.waits_to_repair() {
             return repairs;
         }
-        let most = self.most_payload();
+        let most = self.max_payload();
         let needed = queued.min(most);
         let offered = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
         if offered < needed {
             return Limit::ReceiveWindow;
         }
-        let held = sender.holds_new_data() || self.ecn.is_held();
+        let held = sender.holds_new_data() || self.ecn.waits_for_rto();
         if held || sender.cwnd_room() < needed {
             return repairs;
         }
@@ -153,7 +153,7 @@ impl Connection {
         sender.uses_scoreboard
             && sender.board.lost_bytes() > 0
             && !sender.spurious.is_waiting()
-            && !sender.repair.waits
+            && !sender.repair.defers_marking
             && sender.cwnd_room() < u64::from(sender.window.smss)
     }
 

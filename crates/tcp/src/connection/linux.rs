@@ -39,7 +39,7 @@ impl Connection {
         let before = sender.window.ssthresh;
         sender.congestion_control.on_segments_acked(&mut sender.window, ack, last.or(ack.rtt));
         if sender.window.ssthresh != before
-            && let Some(repair) = sender.repair.made()
+            && let Some(repair) = sender.repair.allocated_mut()
         {
             repair.cwnd_after_recovery = sender.window.ssthresh;
         }
@@ -69,9 +69,9 @@ impl Sender {
             return;
         }
         if as_linux {
-            self.widen(&congestion_control::Ack { bytes_acked: ack.delivered, ..*ack });
+            self.grow_cwnd(&congestion_control::Ack { bytes_acked: ack.delivered, ..*ack });
         } else {
-            self.widen(ack);
+            self.grow_cwnd(ack);
         }
     }
 
@@ -94,7 +94,7 @@ impl Sender {
     }
 
     /// Lets the congestion control grow the window, if the window is the limit.
-    pub fn widen(&mut self, ack: &congestion_control::Ack) {
+    pub fn grow_cwnd(&mut self, ack: &congestion_control::Ack) {
         // The algorithm is called even if the window is not the limit, because it also measures
         // (HyStart). Its growth is then discarded; a reduction is kept.
         let before = self.window.cwnd;
@@ -132,7 +132,7 @@ impl Sender {
     /// True if a segment that ends at `end` carries PSH because more than half of the peer's
     /// largest window was sent since the last PSH (Linux `forced_push`). This happens at the ends
     /// of blocks, which hold at most half of that window (`tcp_bound_to_half_wnd`) and 64 KiB.
-    pub fn pushes(&mut self, now: Time, end: u64) -> bool {
+    pub fn forced_push(&mut self, now: Time, end: u64) -> bool {
         // The usual case: at most half of the peer's largest window has been sent since the last
         // push.
         if end <= self.bursts.pushed + self.max_snd_wnd / 2 {

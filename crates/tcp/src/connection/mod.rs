@@ -51,7 +51,7 @@ pub use info::{Info, LossState};
 pub use limit::Limit;
 pub use outgoing::{PlainTransmit, Polled, Transmit};
 use parameters::Parameters;
-pub use parameters::Prepared;
+pub use parameters::SharedConfig;
 use receive::Receiver;
 pub use requests::KeepAlive;
 use retx_units::{Duration, SeqNr, Time};
@@ -184,24 +184,24 @@ impl Connection {
     }
 
     /// Like [`Self::connect`], with a configuration shared by many connections.
-    pub fn connect_as(shared: &Prepared, initial_sequence: SeqNr) -> Self {
+    pub fn connect_as(shared: &SharedConfig, initial_sequence: SeqNr) -> Self {
         Self::new(shared, initial_sequence, State::SynSent)
     }
 
     /// Like [`Self::listen`], with a configuration shared by many connections.
-    pub fn listen_as(shared: &Prepared, initial_sequence: SeqNr) -> Self {
+    pub fn listen_as(shared: &SharedConfig, initial_sequence: SeqNr) -> Self {
         Self::new(shared, initial_sequence, State::Listen)
     }
 
-    fn new(shared: &Prepared, initial_sequence: SeqNr, state: State) -> Self {
+    fn new(shared: &SharedConfig, initial_sequence: SeqNr, state: State) -> Self {
         let config = shared.config();
         let sender = Sender::new(config, initial_sequence);
-        let ecn = ecn::Demand::of(config, &sender.congestion_control);
+        let ecn = ecn::EcnMode::of(config, &sender.congestion_control);
         Self {
             state,
             sender,
             receiver: Receiver::new(config),
-            timers: Timers::OFF,
+            timers: Timers::ALL_OFF,
             parameters: shared.parameters(),
             timestamps: false,
             ecn: ecn::Notification::new(ecn),
@@ -271,7 +271,7 @@ impl Connection {
     fn enter_closed(&mut self, event: Event) {
         if self.state != State::Closed {
             self.state = State::Closed;
-            self.timers = Timers::OFF;
+            self.timers = Timers::ALL_OFF;
             self.receiver.ack_now = false;
             self.events.push_back(event);
             self.recompute_fast_paths();
@@ -375,7 +375,7 @@ impl Connection {
 
     /// Window most recently advertised, in bytes (`RCV.WND`).
     pub fn rcv_wnd(&self) -> u64 {
-        self.receiver.edge.saturating_sub(self.receiver.rcv_nxt)
+        self.receiver.right_edge.saturating_sub(self.receiver.rcv_nxt)
     }
 
     /// True if every position from `from` up to `to` has arrived, in order or not.

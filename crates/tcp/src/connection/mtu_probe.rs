@@ -45,7 +45,7 @@ impl Connection {
 
     /// Sets the peer's MSS, and the part of it that options occupy.
     pub(super) fn bound_mtu_probe(&mut self, peer_mss: u32, option_bytes: u32) {
-        if let Some(mtu) = self.sender.requests_made().and_then(|it| it.mtu.as_mut()) {
+        if let Some(mtu) = self.sender.allocated_requests().and_then(|it| it.mtu.as_mut()) {
             mtu.low = mtu.low.saturating_sub(option_bytes);
             mtu.high = peer_mss.saturating_sub(option_bytes);
         }
@@ -81,17 +81,17 @@ impl Connection {
 
     /// Records that the probe is sent.
     pub(super) fn note_mtu_probe(&mut self, position: u64, size: u32) {
-        if let Some(mtu) = self.sender.requests_made().and_then(|it| it.mtu.as_mut()) {
+        if let Some(mtu) = self.sender.allocated_requests().and_then(|it| it.mtu.as_mut()) {
             mtu.flight = Some((position, position + u64::from(size)));
         }
     }
 
     /// Evaluates an acknowledgment. If it covers the probe, the size passes; if it covers only the
     /// data before the probe in a recovery, the probe was too large.
-    pub(super) fn judge_mtu_probe(&mut self) {
+    pub(super) fn evaluate_mtu_probe(&mut self) {
         let sender = &mut self.sender;
         let (snd_una, recovers) = (sender.snd_una, sender.loss_detection.in_recovery());
-        let Some(mtu) = sender.requests_made().and_then(|it| it.mtu.as_mut()) else { return };
+        let Some(mtu) = sender.allocated_requests().and_then(|it| it.mtu.as_mut()) else { return };
         let Some((start, end)) = mtu.flight else { return };
         let size = (end - start) as u32;
         if snd_una >= end {

@@ -1,6 +1,6 @@
 //! Segments that a connection sends.
 
-use super::fast_path::{Receiving, Sending, Short};
+use super::fast_path::{FastPathResult, Receiving, Sending};
 use super::{Connection, State};
 use crate::RttSamples;
 use crate::congestion_control::{CongestionControl, Sent};
@@ -30,7 +30,7 @@ pub struct PlainTransmit {
     /// Position of its first sequence number.
     pub position: u64,
     /// False if nothing more can be sent now, as polling again would confirm.
-    pub more: bool,
+    pub may_send_more: bool,
 }
 
 impl PlainTransmit {
@@ -57,9 +57,9 @@ impl Transmit {
 
     /// Fields of a plain segment.
     #[inline]
-    pub(super) const fn plain(&self, more: bool) -> PlainTransmit {
+    pub(super) const fn plain(&self, may_send_more: bool) -> PlainTransmit {
         let segment = self.segment.plain();
-        PlainTransmit { segment, position: self.position, more }
+        PlainTransmit { segment, position: self.position, may_send_more }
     }
 }
 
@@ -111,10 +111,10 @@ impl Connection {
     #[inline(always)]
     pub fn poll_transmit_into(&mut self, now: Time, to: &mut Transmit) -> Polled {
         if self.fast_paths.sending == Sending::Plain {
-            match self.send_at_once(now) {
-                Short::Sent(plain) => return Polled::Plain(plain),
-                Short::Nothing => return Polled::Nothing,
-                Short::Written | Short::Unknown => {}
+            match self.send_fast(now) {
+                FastPathResult::Sent(plain) => return Polled::Plain(plain),
+                FastPathResult::Nothing => return Polled::Nothing,
+                FastPathResult::Written | FastPathResult::Unknown => {}
             }
         }
         // The usual case at the end that receives the data.
@@ -137,16 +137,16 @@ impl Connection {
         let short = if self.fast_paths.sending == Sending::Detailed {
             self.send_detailed(now)
         } else {
-            self.send_at_once_general(now, to)
+            self.send_fast_general(now, to)
         };
         match short {
-            Short::Sent(plain) => {
+            FastPathResult::Sent(plain) => {
                 to.put_plain(&plain);
-                return if plain.more { Outcome::Plain } else { Outcome::LastPlain };
+                return if plain.may_send_more { Outcome::Plain } else { Outcome::LastPlain };
             }
-            Short::Written => return Outcome::Written,
-            Short::Nothing => return Outcome::Nothing,
-            Short::Unknown => {}
+            FastPathResult::Written => return Outcome::Written,
+            FastPathResult::Nothing => return Outcome::Nothing,
+            FastPathResult::Unknown => {}
         }
         let is_silent = self.reply.is_none() && !self.receiver.ack_now;
         // The usual case at the end that receives the data.

@@ -64,7 +64,7 @@ impl Pacer {
     }
 
     /// Time at which the gate opened or will open; `None` before any data are sent.
-    pub fn opened(&self) -> Option<Time> {
+    pub fn open_time(&self) -> Option<Time> {
         self.opens
     }
 

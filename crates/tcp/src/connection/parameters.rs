@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 /// Configuration for many connections, which share its parameters.
 #[derive(Debug, Clone)]
-pub struct Prepared {
+pub struct SharedConfig {
     config: Config,
     parameters: Arc<Parameters>,
 }
 
-impl Prepared {
+impl SharedConfig {
     pub(super) const fn config(&self) -> &Config {
         &self.config
     }
@@ -32,7 +32,7 @@ impl Prepared {
     }
 }
 
-impl From<&Config> for Prepared {
+impl From<&Config> for SharedConfig {
     fn from(config: &Config) -> Self {
         Self { config: config.clone(), parameters: Arc::new(Parameters::of(config)) }
     }
@@ -71,7 +71,7 @@ pub(super) struct Parameters {
     /// Largest window to advertise.
     pub largest_window: u64,
     /// True if every advertised window is `largest_window`.
-    pub holds_window: bool,
+    pub has_constant_window: bool,
     /// Limits of the retransmission timeout.
     pub limits: Limits,
     /// True if segments may take the fast paths through the connection (`fast_path`).
@@ -110,7 +110,7 @@ impl Parameters {
                 .advertised_window
                 .unwrap_or(config.receive_buffer)
                 .bytes(config.mss),
-            holds_window: config.advertised_window.is_some(),
+            has_constant_window: config.advertised_window.is_some(),
             limits: Limits::of(config),
             use_fast_paths: true,
         }

@@ -11,7 +11,7 @@ use crate::receive_memory::{Position, ReceiveMemory};
 use crate::rto::Estimator;
 use crate::sack_compression::SackCompression;
 use crate::timers::Timers;
-use crate::{Buffers, Config, late::Late};
+use crate::{Buffers, Config, lazy::Lazy};
 use retx_units::{SeqNr, Time};
 use retx_wire::{Flags, SackBlock, SackBlocks, Segment};
 use std::num::NonZeroU64;
@@ -20,7 +20,7 @@ use std::num::NonZeroU64;
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub(crate) struct Receiver {
-    pub out_of_order: Late<Reassembly>,
+    pub out_of_order: Lazy<Reassembly>,
     /// Range that arrived twice and has not been reported (DSACK, RFC 2883).
     duplicate: Option<(NonZeroU64, u64)>,
     /// Position of the peer's FIN; `None` until it has arrived.
@@ -28,7 +28,7 @@ pub(crate) struct Receiver {
     /// Receive buffer, if it is counted as memory.
     pub memory: Option<Box<ReceiveMemory>>,
     /// State of duplicate ACKs that are held back to be merged into one.
-    compression: Late<SackCompression>,
+    compression: Lazy<SackCompression>,
     /// `TS.Recent` (RFC 7323 §4.3).
     pub ts_recent: u32,
     /// True if the application will read no more data.
@@ -43,7 +43,7 @@ pub(crate) struct Receiver {
     /// Position after the last byte read by the application.
     read: u64,
     /// Right edge of the most recently advertised window.
-    pub edge: u64,
+    pub right_edge: u64,
     /// `Last.ACK.sent` (RFC 7323 §4.3).
     pub last_ack_sent: u64,
     /// Sum of `RCV.NXT` and the read position at the time at which `advertised_field` was computed.
@@ -82,16 +82,16 @@ impl Receiver {
             rcv_nxt: 0,
             // Position 0 is that of the SYN.
             read: 1,
-            out_of_order: Late::NONE,
+            out_of_order: Lazy::NONE,
             duplicate: None,
             fin: None,
             detached: false,
-            edge: 0,
+            right_edge: 0,
             rcv_wscale: memory.as_ref().map_or(shift, ReceiveMemory::shift),
             memory: memory.map(Box::new),
             peer_smss: config.mss,
             pending: PendingAck::new(&config.delayed_ack),
-            compression: Late::NONE,
+            compression: Lazy::NONE,
             ack_now: false,
             scaling: false,
             sack: false,
@@ -175,7 +175,7 @@ impl Receiver {
             read: self.read,
             highest: self.out_of_order.end().unwrap_or(self.rcv_nxt),
             // The position of the SYN precedes the window.
-            rcv_wnd: self.edge.saturating_sub(self.last_ack_sent.max(1)),
+            rcv_wnd: self.right_edge.saturating_sub(self.last_ack_sent.max(1)),
             rcv_mss: self.pending.mss(),
         }
     }
@@ -229,12 +229,12 @@ impl Receiver {
         self.ack_now = false;
         self.duplicate = None;
         self.last_ack_sent = self.rcv_nxt;
-        self.edge = self.edge.max(edge);
+        self.right_edge = self.right_edge.max(edge);
         if self.reads_behind_ack() {
             self.end_read();
         }
         timers.delayed_ack = Time::NEVER;
-        if let Some(compression) = self.compression.made() {
+        if let Some(compression) = self.compression.allocated_mut() {
             compression.on_ack_sent();
         }
         timers.set(|rare| &mut rare.compressed_ack, Time::NEVER);
@@ -247,7 +247,7 @@ impl Connection {
     #[inline(always)]
     pub fn read(&mut self, bytes: u64) -> u64 {
         if self.fast_paths.receiving == Receiving::Next {
-            return self.read_at_once(bytes);
+            return self.read_fast(bytes);
         }
         self.read_in_full(bytes)
     }
@@ -270,10 +270,10 @@ impl Connection {
     /// §3.10.7.4, seventh and eighth step). Data beyond the window are cut off.
     pub(super) fn receive(&mut self, now: Time, segment: &Segment, position: i64) {
         let echo = segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo);
-        self.measure_peer(now, segment.payload_bytes, echo);
+        self.update_receive_rtt(now, segment.payload_bytes, echo);
         let receiver = &mut self.receiver;
         let start = position.max(0) as u64;
-        let limit = receiver.edge.max(receiver.rcv_nxt);
+        let limit = receiver.right_edge.max(receiver.rcv_nxt);
         let data_right = (position + i64::from(segment.payload_bytes)).max(0) as u64;
         let fin = segment.flags.contains(Flags::FIN) && data_right <= limit;
         if fin {
@@ -299,7 +299,7 @@ impl Connection {
         let receiver = &mut self.receiver;
         receiver.note_duplicate(start.max(1), old_nxt.min(data_right));
         // Data beyond the window and the end of the stream are acknowledged at once, too.
-        let answered = self.state == State::Established && receiver.pending.expects_answer();
+        let answered = self.state == State::Established && receiver.pending.may_delay_ack_of_fin();
         receiver.ack_now |= data_right > limit || fin && !answered;
         if receiver.fin.is_some_and(|fin| (old_nxt..receiver.rcv_nxt).contains(&fin.get())) {
             self.on_fin(now);
@@ -338,10 +338,12 @@ impl Connection {
     }
 
     /// Passes the RTT of a full segment to the receive buffer, before the segment is processed.
-    pub(super) fn measure_peer(&mut self, now: Time, payload_bytes: u32, echo: Option<u32>) {
+    pub(super) fn update_receive_rtt(&mut self, now: Time, payload_bytes: u32, echo: Option<u32>) {
         let Some(memory) = &self.receiver.memory else { return };
         // As in `tcp_rcv_rtt_measure_ts`: full segments only, and each echo once.
-        if payload_bytes < self.receiver.pending.mss() || echo.is_none_or(|it| memory.knows(it)) {
+        if payload_bytes < self.receiver.pending.mss()
+            || echo.is_none_or(|it| memory.is_last_echo(it))
+        {
             return;
         }
         let rtt = echo.and_then(|echo| self.rtt_of_echo(now, echo));
@@ -378,12 +380,12 @@ impl Connection {
     /// in Linux's policy, segments count whatever their size, as in ns-2 and ns-3.
     pub(super) fn schedule_counted_ack(&mut self, now: Time) {
         let verdict = self.receiver.pending.count_simple(&self.parameters.delayed_ack);
-        self.carry_out(now, verdict);
+        self.schedule_ack(now, verdict);
     }
 
     /// Schedules an acknowledgment now or later, unless one is due now already.
     #[inline]
-    pub(super) fn carry_out(&mut self, now: Time, verdict: Verdict) {
+    pub(super) fn schedule_ack(&mut self, now: Time, verdict: Verdict) {
         match verdict {
             _ if self.receiver.ack_now => {}
             Verdict::Now => self.receiver.ack_now = true,

@@ -1,7 +1,7 @@
 //! Reactions of a sender to a loss, as requested by loss detection.
 
 use super::reduction::{RecoveryAck, Reduction};
-use super::undo::Beginning;
+use super::undo::RecoveryStart;
 use super::{Connection, Episode, Event};
 use crate::backoff::Backoff;
 use crate::congestion_control::{CongestionControl, Window};
@@ -111,7 +111,7 @@ impl Connection {
     /// Handles an acknowledgment of new data. On the first two after a fast retransmit Vegas checks
     /// whether the segment that is first now is overdue, too. If so, it is retransmitted, without
     /// another reduction of the window (Brakmo & Peterson 1995, §3.1).
-    pub(super) fn look_again(&mut self, overdue: bool) {
+    pub(super) fn recheck_overdue(&mut self, overdue: bool) {
         let sender = &mut self.sender;
         if sender.overdue_checks == 0 {
             return;
@@ -150,7 +150,7 @@ impl Connection {
             true
         } else {
             let in_recovery = sender.snd_una < sender.timeout_recovery_end;
-            let begins = Beginning {
+            let begins = RecoveryStart {
                 by_timeout: false,
                 in_recovery: in_recovery && !sender.loss_detection.as_linux(),
                 after_echo: self.ecn.is_reducing(),
@@ -188,7 +188,7 @@ impl Connection {
         }
         // If no lost segment waits for its retransmission, all lost segments were retransmitted in
         // the previous recovery, and the first of them counts as the trigger.
-        let lost = sender.board.made().and_then(Scoreboard::next_to_retransmit);
+        let lost = sender.board.allocated_mut().and_then(Scoreboard::next_to_retransmit);
         let lost = lost.map(|(position, _)| position);
         let again =
             sender.board.first_marked_lost().filter(|_| repaired.is_none() && lost.is_none());
@@ -212,10 +212,10 @@ impl Connection {
     pub(super) fn reduce(&mut self, progress: Progress, nothing_newly_lost: bool) {
         let sender = &mut self.sender;
         let pipe = sender.pipe();
-        let Some(repair) = sender.repair.made() else { return };
+        let Some(repair) = sender.repair.allocated_mut() else { return };
         let ssthresh = repair.cwnd_after_recovery;
         let Some(reduction) = &mut repair.reduction else { return };
-        if progress.delivered == 0 && reduction.out > 0 {
+        if progress.delivered == 0 && reduction.prr_out > 0 {
             // RFC 9937 §6: an ACK that delivers no data leaves the window as it is, because
             // segments that an earlier ACK allowed may not have been sent yet.
             return;
@@ -225,7 +225,7 @@ impl Connection {
             pipe,
             ssthresh,
             smss: sender.window.smss.into(),
-            safe: progress.bytes_acked > 0 && nothing_newly_lost,
+            safe_ack: progress.bytes_acked > 0 && nothing_newly_lost,
         });
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Reduction {
     unit: u64,
     delivered: u64,
     /// `prr_out`: bytes sent during recovery.
-    pub out: u64,
+    pub prr_out: u64,
 }
 
 /// Acknowledgment during recovery.
@@ -35,18 +35,18 @@ pub(crate) struct RecoveryAck {
     pub ssthresh: u64,
     pub smss: u64,
     /// True if SND.UNA advanced, and nothing was newly marked lost.
-    pub safe: bool,
+    pub safe_ack: bool,
 }
 
 impl Reduction {
     /// Begins a recovery with this `RecoverFS`.
     pub const fn new(recover_fs: u64) -> Self {
-        Self { recover_fs, unit: 1, delivered: 0, out: 0 }
+        Self { recover_fs, unit: 1, delivered: 0, prr_out: 0 }
     }
 
     /// Begins a recovery as in Linux, with this window, in units of segments of `smss` bytes.
     pub const fn whole_segments(cwnd: u64, smss: u32) -> Self {
-        Self { recover_fs: cwnd, unit: smss as u64, delivered: 0, out: 0 }
+        Self { recover_fs: cwnd, unit: smss as u64, delivered: 0, prr_out: 0 }
     }
 
     /// Window after an acknowledgment.
@@ -55,15 +55,15 @@ impl Reduction {
         let mut count = if ack.pipe > ack.ssthresh {
             let product = u128::from(self.delivered) * u128::from(ack.ssthresh);
             let sent_by_now = product.div_ceil(u128::from(self.recover_fs.max(1)));
-            (sent_by_now as u64).next_multiple_of(self.unit).saturating_sub(self.out)
+            (sent_by_now as u64).next_multiple_of(self.unit).saturating_sub(self.prr_out)
         } else {
             // Packet conservation; one segment more (slow start up to ssthresh) only while no
             // further loss is found.
-            let limit = self.delivered.saturating_sub(self.out).max(ack.delivered)
-                + if ack.safe { ack.smss } else { 0 };
+            let limit = self.delivered.saturating_sub(self.prr_out).max(ack.delivered)
+                + if ack.safe_ack { ack.smss } else { 0 };
             limit.min(ack.ssthresh - ack.pipe)
         };
-        if self.out == 0 && count == 0 {
+        if self.prr_out == 0 && count == 0 {
             // PRR may allow nothing yet, but the fast retransmit must be sent (RFC 9937 §6).
             count = ack.smss;
         }
@@ -84,13 +84,18 @@ mod tests {
         let mut sent = Vec::new();
         for _ in 0..19 {
             pipe -= 1_000;
-            let progress =
-                RecoveryAck { delivered: 1_000, pipe, ssthresh: 10_000, smss: 1_000, safe: false };
+            let progress = RecoveryAck {
+                delivered: 1_000,
+                pipe,
+                ssthresh: 10_000,
+                smss: 1_000,
+                safe_ack: false,
+            };
             let cwnd = reduction.cwnd(&progress);
             // The fast retransmit is sent at once.
             let count = if sent.is_empty() { 1 } else { (cwnd - pipe) / 1_000 };
             pipe += 1_000 * count;
-            reduction.out += 1_000 * count;
+            reduction.prr_out += 1_000 * count;
             sent.push(count);
         }
         assert!(sent.iter().all(|count| *count <= 1), "{sent:?}");
@@ -108,9 +113,9 @@ mod tests {
             pipe: 2_000,
             ssthresh: 5_000,
             smss: 1_000,
-            safe,
+            safe_ack: safe,
         };
-        reduction.out = 1;
+        reduction.prr_out = 1;
         assert_eq!(reduction.cwnd(&progress(false)), 3_000);
         assert_eq!(reduction.cwnd(&progress(true)), 2_000 + 1_999 + 1_000);
     }
@@ -124,7 +129,7 @@ mod tests {
             pipe: 9_000,
             ssthresh: 7_000,
             smss: 1_000,
-            safe: false,
+            safe_ack: false,
         };
         assert_eq!(Reduction::new(10_000).cwnd(&ack), 9_700);
         assert_eq!(Reduction::whole_segments(10_000, 1_000).cwnd(&ack), 10_000);

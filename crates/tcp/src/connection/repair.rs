@@ -1,11 +1,11 @@
 //! Repair state of a sender: losses and retransmissions.
 
 use super::Sender;
-use super::abort::Silence;
+use super::abort::UnresponsivePeer;
 use super::reduction::Reduction;
 use super::requests::Requests;
 use crate::congestion_control::Window;
-use crate::late::{Late, Nothing};
+use crate::lazy::{Lazy, LazyDefault};
 use retx_units::{Duration, Time};
 
 /// Window before a reduction.
@@ -23,7 +23,7 @@ pub(crate) struct Undo {
 
 /// State after a spurious timeout: the first RTT sample of data sent since is not smoothed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Relearning {
+pub(crate) struct RttRestart {
     /// Position after the data sent before the undo.
     pub from: u64,
     /// SRTT and RTTVAR before the timeout.
@@ -46,7 +46,7 @@ pub(crate) struct Repair {
     pub undo: Option<Undo>,
     /// True if nothing is marked lost or retransmitted before the next acknowledgment (Linux
     /// `tcp_try_undo_partial`).
-    pub waits: bool,
+    pub defers_marking: bool,
     /// Time of the first SYN or SYN/ACK, if it was retransmitted.
     pub first_syn: Option<Time>,
     /// True if the timer has retransmitted the SYN or SYN/ACK, and no timestamp echo has shown that
@@ -55,20 +55,20 @@ pub(crate) struct Repair {
     /// True while a tail loss probe is being sent.
     pub probing: bool,
     /// State after a spurious timeout (RFC 4015 §3.2, step 9).
-    pub relearning: Option<Relearning>,
+    pub rtt_restart: Option<RttRestart>,
     /// Window to return to when fast recovery ends.
     pub cwnd_after_recovery: u64,
     /// Number of segments retransmitted.
     pub retransmissions: u64,
     /// Number of segments that the peer reported as arrived twice.
-    pub arrived_twice: u64,
+    pub dsacked_segments: u64,
     /// State of a peer that does not respond.
-    pub silence: Silence,
+    pub unresponsive_peer: UnresponsivePeer,
     /// Position that a relay most recently reported as lost on a bad channel.
     pub notified: u64,
     /// Requests of the application. They have nothing to do with losses; they are stored here
     /// because they are rare, and a pointer of their own would make every connection larger.
-    pub requests: Late<Requests>,
+    pub requests: Lazy<Requests>,
 }
 
 impl Repair {
@@ -78,17 +78,17 @@ impl Repair {
         rescue_rxt: u64::MAX,
         reduction: None,
         undo: None,
-        waits: false,
+        defers_marking: false,
         first_syn: None,
         syn_timed_out: false,
         probing: false,
-        relearning: None,
+        rtt_restart: None,
         cwnd_after_recovery: 0,
         retransmissions: 0,
-        arrived_twice: 0,
-        silence: Silence::NONE,
+        dsacked_segments: 0,
+        unresponsive_peer: UnresponsivePeer::NONE,
         notified: u64::MAX,
-        requests: Late::NONE,
+        requests: Lazy::NONE,
     };
 }
 
@@ -98,8 +98,8 @@ impl Default for Repair {
     }
 }
 
-impl Nothing for Repair {
-    const NOTHING: &'static Self = &Self::NONE;
+impl LazyDefault for Repair {
+    const DEFAULT: &'static Self = &Self::NONE;
 }
 
 /// `ssthresh` before the first loss (TCP_INFINITE_SSTHRESH): exceeds any window.
@@ -118,20 +118,20 @@ impl Sender {
     /// Proportional rate reduction, while active.
     #[inline]
     pub fn reduction(&mut self) -> Option<&mut Reduction> {
-        self.repair.made()?.reduction.as_mut()
+        self.repair.allocated_mut()?.reduction.as_mut()
     }
 
     /// Ends proportional rate reduction.
     #[inline]
     pub fn end_reduction(&mut self) {
-        if let Some(repair) = self.repair.made() {
+        if let Some(repair) = self.repair.allocated_mut() {
             repair.reduction = None;
         }
     }
 
     /// Takes the window before the last reduction, which is not needed any more.
     pub fn take_undo(&mut self) -> Option<Undo> {
-        self.repair.made()?.undo.take()
+        self.repair.allocated_mut()?.undo.take()
     }
 }
 

@@ -20,7 +20,7 @@
 
 use super::mtu_probe::MtuProbe;
 use super::{Connection, Sender, State};
-use crate::late::Nothing;
+use crate::lazy::LazyDefault;
 use retx_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -56,7 +56,7 @@ pub(crate) struct Requests {
     pub device_closed: bool,
     pub keepalive: Option<KeepAlive>,
     /// Time at which the last segment arrived.
-    pub heard: Time,
+    pub last_segment_arrival: Time,
     /// Number of keep-alive probes sent since then.
     pub probes: u32,
     /// True if a keep-alive segment is due.
@@ -65,8 +65,8 @@ pub(crate) struct Requests {
     pub mtu: Option<MtuProbe>,
 }
 
-impl Nothing for Requests {
-    const NOTHING: &'static Self = &Self {
+impl LazyDefault for Requests {
+    const DEFAULT: &'static Self = &Self {
         cork: false,
         more: false,
         push: 0,
@@ -75,7 +75,7 @@ impl Nothing for Requests {
         probing_since: None,
         device_closed: false,
         keepalive: None,
-        heard: Time::ZERO,
+        last_segment_arrival: Time::ZERO,
         probes: 0,
         keepalive_due: false,
         mtu: None,
@@ -84,7 +84,7 @@ impl Nothing for Requests {
 
 impl Requests {
     /// True if a short segment at the end of all `written` data is held back.
-    pub fn holds(&self, written: u64) -> bool {
+    pub fn holds_back(&self, written: u64) -> bool {
         (self.cork || self.more) && self.push < written
     }
 
@@ -107,8 +107,8 @@ impl Requests {
 
 impl Sender {
     /// Requests of the application; `None` before the first.
-    pub fn requests_made(&mut self) -> Option<&mut Requests> {
-        self.repair.made()?.requests.made()
+    pub fn allocated_requests(&mut self) -> Option<&mut Requests> {
+        self.repair.allocated_mut()?.requests.allocated_mut()
     }
 
     /// True if a keep-alive segment is due.
@@ -121,13 +121,14 @@ impl Sender {
 
     /// True once if a keep-alive segment is due.
     pub fn take_keepalive(&mut self) -> bool {
-        self.requests_made().is_some_and(|requests| std::mem::take(&mut requests.keepalive_due))
+        self.allocated_requests()
+            .is_some_and(|requests| std::mem::take(&mut requests.keepalive_due))
     }
 
     /// Called when the application writes: an earlier announcement of more data ends.
     #[inline]
     pub fn end_announcement(&mut self) {
-        if let Some(requests) = self.requests_made() {
+        if let Some(requests) = self.allocated_requests() {
             requests.more = false;
         }
     }
@@ -160,7 +161,7 @@ impl Connection {
     /// Sends data written so far without waiting for a full segment (setting `TCP_NODELAY`).
     pub fn push(&mut self) {
         let written = self.sender.written;
-        if let Some(requests) = self.sender.requests_made() {
+        if let Some(requests) = self.sender.allocated_requests() {
             requests.push = written;
         }
     }
@@ -207,11 +208,11 @@ impl Connection {
 
     /// Handles the arrival of a segment: an acknowledgment releases data held back by `MSG_MORE`.
     pub(super) fn note_arrival(&mut self, now: Time) {
-        if let Some(requests) = self.sender.requests_made() {
+        if let Some(requests) = self.sender.allocated_requests() {
             requests.more = false;
-            requests.heard = now;
+            requests.last_segment_arrival = now;
             requests.probes = 0;
-            self.judge_mtu_probe();
+            self.evaluate_mtu_probe();
         }
     }
 
@@ -257,7 +258,7 @@ impl Connection {
 
     /// Handles a due probe. Returns true if the user timeout has passed.
     pub(super) fn probes_too_long(&mut self, now: Time) -> bool {
-        let Some(requests) = self.sender.requests_made() else { return false };
+        let Some(requests) = self.sender.allocated_requests() else { return false };
         match requests.probing_since {
             None => {
                 requests.probing_since = Some(now);
@@ -275,7 +276,7 @@ impl Connection {
         if keepalive.is_none() && self.sender.repair.requests.get().is_none() {
             return;
         }
-        let heard = &mut self.requests().heard;
+        let heard = &mut self.requests().last_segment_arrival;
         *heard = (*heard).max(now);
         self.requests().keepalive = keepalive;
         let deadline = keepalive.map_or(Time::NEVER, |it| now + it.idle);
@@ -290,7 +291,7 @@ impl Connection {
         }
         let busy = self.sender.snd_una < self.sender.end();
         let opens = matches!(self.state, State::SynSent | State::SynReceived);
-        let silent = now.since(self.sender.repair.requests.heard);
+        let silent = now.since(self.sender.repair.requests.last_segment_arrival);
         // With data or a SYN outstanding, another timer already probes the peer.
         let wait = if busy || opens {
             keepalive.idle

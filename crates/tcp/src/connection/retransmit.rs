@@ -16,7 +16,7 @@ impl Connection {
         if sender.uses_scoreboard {
             // F-RTO waits for the acknowledgments of two new segments; after `tcp_try_undo_partial`
             // the sender waits for the next ACK.
-            if !forced && (sender.spurious.is_waiting() || sender.repair.waits) {
+            if !forced && (sender.spurious.is_waiting() || sender.repair.defers_marking) {
                 return None;
             }
             // RFC 6675 §5, step C: one segment, if the pipe leaves room for it.
@@ -30,26 +30,26 @@ impl Connection {
                 // are acknowledged.
                 sender.repair.rescue_rxt = position + u64::from(length);
             }
-            return Some(self.again(position, length));
+            return Some(self.make_retransmission(position, length));
         }
         let outstanding = sender.snd_max - sender.snd_una;
         let data = outstanding - u64::from(sender.snd_max > sender.written);
         let length = data.min(sender.window.smss.into());
         let fin = u64::from(length == data) * (outstanding - data);
         let position = sender.snd_una;
-        Some(self.again(position, (length + fin) as u32))
+        Some(self.make_retransmission(position, (length + fin) as u32))
     }
 
     /// Retransmission of the segment with `space` sequence numbers at `position`: as much of the
     /// segment as fits next to SACK blocks (Linux `__tcp_retransmit_skb`).
-    pub(super) fn again(&mut self, position: u64, space: u32) -> Chunk {
+    pub(super) fn make_retransmission(&mut self, position: u64, space: u32) -> Chunk {
         let fin = position + u64::from(space) > self.sender.written;
         let length = space - u32::from(fin);
-        let most = self.most_payload() as u32;
+        let most = self.max_payload() as u32;
         if length <= most {
             return Chunk { position, length, fin };
         }
-        if let Some(board) = self.sender.board.made() {
+        if let Some(board) = self.sender.board.allocated_mut() {
             board.split(position, most);
         }
         Chunk { position, length: most, fin: false }
@@ -69,7 +69,7 @@ impl Connection {
         }
         let above = sender.repair.high_rxt.max(sender.snd_una);
         if let Some((position, space)) = sender.board.next_below_highest_sacked(above) {
-            return Some(self.again(position, space));
+            return Some(self.make_retransmission(position, space));
         }
         if sender.snd_una <= sender.repair.rescue_rxt {
             return None;
@@ -77,6 +77,6 @@ impl Connection {
         let (position, space) = sender.board.last_unsacked()?;
         // At or above RecoveryPoint, so that a recovery sends one rescue retransmission at most.
         sender.repair.rescue_rxt = sender.snd_max;
-        Some(self.again(position, space))
+        Some(self.make_retransmission(position, space))
     }
 }

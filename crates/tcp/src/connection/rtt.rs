@@ -66,7 +66,7 @@ impl Connection {
             (RttSamples::Timed, _) => return self.rtt_of_timed(now, ack),
             (RttSamples::EveryAck, Some(taken)) => taken.first_sent,
             (RttSamples::EveryAck, None) => {
-                self.sender.send_times.made().and_then(|times| times.take(ack))
+                self.sender.send_times.allocated_mut().and_then(|times| times.take(ack))
             }
         };
         sent.map(|sent| self.measured_rtt(now, sent))
@@ -90,7 +90,7 @@ impl Connection {
     ) -> Option<Duration> {
         let sent = match selective {
             Some(delivered) => delivered.timed(),
-            None => self.sender.send_times.made().and_then(|times| times.take(ack)),
+            None => self.sender.send_times.allocated_mut().and_then(|times| times.take(ack)),
         };
         sent.map(|sent| self.measured_rtt(now, sent))
     }
@@ -135,8 +135,8 @@ impl Connection {
         let sender = &mut self.sender;
         let limits = &self.parameters.limits;
         sender.estimator.on_rtt(rtt, sender.snd_una, sender.snd_nxt, limits);
-        if sender.repair.get().is_some_and(|repair| repair.relearning.is_some()) {
-            sender.relearn(rtt, limits);
+        if sender.repair.get().is_some_and(|repair| repair.rtt_restart.is_some()) {
+            sender.restart_rtt(rtt, limits);
         }
         sender.last_rtt = rtt;
         sender.least_rtt = sender.least_rtt.min(rtt);

@@ -4,13 +4,13 @@ use super::deferral::Bursts;
 use super::model::Model;
 use super::pacing::Pacer;
 use super::parameters::Parameters;
-use super::repair::{Relearning, Repair};
+use super::repair::{Repair, RttRestart};
 use super::usage::InUse;
 use super::validation::Validation;
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::send_times::SendTimes;
 use crate::congestion_control::{self, CongestionControl, Window};
-use crate::late::Late;
+use crate::lazy::Lazy;
 use crate::loss_cause::LossCause;
 use crate::loss_detection::LossDetection;
 use crate::rto::{self, Estimator};
@@ -20,8 +20,8 @@ use crate::{Buffers, Config, LostSyn, loss_cause, loss_detection, spurious};
 use retx_units::{Duration, SeqNr, Time};
 use std::num::NonZeroU64;
 
-fn bursts(config: &Config) -> Late<Bursts> {
-    let mut bursts: Late<Bursts> = Late::NONE;
+fn bursts(config: &Config) -> Lazy<Bursts> {
+    let mut bursts: Lazy<Bursts> = Lazy::NONE;
     if config.buffers == Buffers::Linux {
         let buffer = config.send_buffer.bytes(config.mss);
         bursts.memory = Some(match config.send_autotuning {
@@ -97,7 +97,7 @@ pub(crate) struct Sender {
     /// `SND.UNA` at the previous acknowledgment.
     pub last_una: u64,
     /// Bytes counted as delivered by duplicate ACKs since the last acknowledgment of new data.
-    pub by_duplicates: u64,
+    pub delivered_by_dupacks: u64,
 
     pub estimator: rto::State,
     /// Recent use of the window, which decides whether it may grow.
@@ -109,9 +109,9 @@ pub(crate) struct Sender {
     /// Largest window that the peer has offered.
     pub max_snd_wnd: u64,
     /// Segments in flight; empty unless `uses_scoreboard`.
-    pub board: Late<Scoreboard>,
+    pub board: Lazy<Scoreboard>,
     /// State of losses and retransmissions, allocated for the first one.
-    pub repair: Late<Repair>,
+    pub repair: Lazy<Repair>,
 
     /// Bytes in flight sent by limited transmit.
     pub limited_bytes: u64,
@@ -124,7 +124,7 @@ pub(crate) struct Sender {
     /// Number of ACKs on which Vegas still checks whether the first segment in flight is overdue.
     pub overdue_checks: u32,
     /// New segments to be sent regardless of `cwnd` (F-RTO).
-    pub forced_new: u32,
+    pub frto_segments: u32,
     /// Consecutive timeouts without progress.
     pub timeouts_in_row: u32,
     /// Consecutive zero-window probes.
@@ -150,9 +150,9 @@ pub(crate) struct Sender {
     /// Pacing gate, if data are paced.
     pub pacer: Option<Box<Pacer>>,
     /// Transmission time of each segment, if every ACK gives an RTT sample and SACK is not used.
-    pub send_times: Late<SendTimes>,
+    pub send_times: Lazy<SendTimes>,
     /// Linux's bursts and pushes.
-    pub bursts: Late<Bursts>,
+    pub bursts: Lazy<Bursts>,
     /// Most recent raw RTT; [`Duration::MAX`] before the first.
     pub last_rtt: Duration,
     /// Smallest raw RTT; [`Duration::MAX`] before the first.
@@ -189,13 +189,13 @@ impl Sender {
             backoff: config.backoff.build(config),
             selective: false,
             uses_scoreboard: false,
-            board: Late::NONE,
+            board: Lazy::NONE,
             without_times: false,
             counts_as_linux: false,
-            repair: Late::NONE,
+            repair: Lazy::NONE,
             pacer: paced.then(Box::default),
-            forced_new: 0,
-            send_times: Late::NONE,
+            frto_segments: 0,
+            send_times: Lazy::NONE,
             timed: None,
             retransmit_first: false,
             duplicates: 0,
@@ -207,7 +207,7 @@ impl Sender {
             probes_in_row: 0,
             probe: false,
             tail_probe: false,
-            by_duplicates: 0,
+            delivered_by_dupacks: 0,
             syn_retransmissions: 0,
             last_sent: Time::ZERO,
             last_rtt: Duration::MAX,
@@ -239,7 +239,7 @@ impl Sender {
     /// first.
     pub fn is_at_rest(&self) -> bool {
         let asked = self.tail_probe | self.retransmit_first;
-        let is_unpaced = || self.pacer.as_ref().is_none_or(|pacer| pacer.opened().is_none());
+        let is_unpaced = || self.pacer.as_ref().is_none_or(|pacer| pacer.open_time().is_none());
         self.snd_una == self.end() && !asked && is_unpaced() && !self.keepalive_due()
     }
 
@@ -280,7 +280,7 @@ impl Sender {
         let credit = u64::from(segments) * u64::from(self.window.smss);
         // F-RTO tests a timeout with new data even if the reduced window is full.
         let room = self.window.cwnd.saturating_add(credit).saturating_sub(self.pipe());
-        if self.forced_new > 0 { room.max(self.window.smss.into()) } else { room }
+        if self.frto_segments > 0 { room.max(self.window.smss.into()) } else { room }
     }
 
     /// Retransmission timeout in force, backoff included (RFC 6298 §5.5), at most `max_rto`.
@@ -295,7 +295,7 @@ impl Sender {
     pub fn backoff_sampled(&mut self) {
         self.backoff.on_ack(&backoff::Ack {
             advances: false,
-            sampled: true,
+            has_rtt_sample: true,
             loss_state_over: self.timeout_recovery_end == 0,
         });
     }
@@ -390,11 +390,11 @@ impl Sender {
 
     /// Handles an RTT measured after a spurious timeout, if it belongs to data sent since.
     #[cold]
-    pub fn relearn(&mut self, rtt: Duration, limits: &rto::Limits) {
-        let Some(Relearning { from, least }) = self.repair.relearning else { return };
+    pub fn restart_rtt(&mut self, rtt: Duration, limits: &rto::Limits) {
+        let Some(RttRestart { from, least }) = self.repair.rtt_restart else { return };
         if self.snd_una > from {
-            self.repair.relearning = None;
-            self.estimator.relearn(rtt, least, limits);
+            self.repair.rtt_restart = None;
+            self.estimator.restart_rtt(rtt, least, limits);
         }
     }
 }

@@ -41,7 +41,11 @@ impl Connection {
             seq: self.sequence(0),
             ack: if answering { self.acknowledgment() } else { retx_units::SeqNr(0) },
             window: window as u16,
-            flags: if answering { self.ecn.answering() } else { self.ecn.opening(retransmission) },
+            flags: if answering {
+                self.ecn.syn_ack_flags()
+            } else {
+                self.ecn.syn_flags(retransmission)
+            },
             payload_bytes: 0,
             loss_notice: false,
             options: Options {

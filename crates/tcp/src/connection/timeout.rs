@@ -1,7 +1,7 @@
 //! Expiry of timers.
 
 use super::recover::Progress;
-use super::undo::Beginning;
+use super::undo::RecoveryStart;
 use super::{Connection, Episode, Event, State};
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::CongestionControl;
@@ -24,10 +24,10 @@ impl Connection {
         if self.timers.expire_rare(|rare| &mut rare.reordering, now) {
             let recovery_point = self.next_recovery_point();
             let sender = &mut self.sender;
-            if let Some(repair) = sender.repair.made() {
-                repair.waits = false;
+            if let Some(repair) = sender.repair.allocated_mut() {
+                repair.defers_marking = false;
             }
-            let reaction = match sender.board.made() {
+            let reaction = match sender.board.allocated_mut() {
                 Some(board) => sender.loss_detection.on_deadline(now, recovery_point, board),
                 None => Reaction::Nothing,
             };
@@ -80,7 +80,7 @@ impl Connection {
         let repeated = sender.timeouts_in_row > 0;
         sender.timeouts_in_row += 1;
         if !repeated {
-            sender.repair.silence.first_retransmission = now;
+            sender.repair.unresponsive_peer.first_retransmission = now;
         }
         // Karn: retransmitted data cannot be timed.
         sender.timed = None;
@@ -104,7 +104,7 @@ impl Connection {
         // data.
         let timed_recovery = sender.loss_detection.left_timer_running();
         let after_echo = self.ecn.is_reducing() && sender.snd_una < self.ecn.echo_recover();
-        let same_window = sender.begin_recovery(&Beginning {
+        let same_window = sender.begin_recovery(&RecoveryStart {
             by_timeout: true,
             in_recovery: repeated || in_fast_recovery || after_echo,
             after_echo,
@@ -144,7 +144,7 @@ impl Connection {
         let sender = &mut self.sender;
         let loss_age = sender.loss_detection.loss_age_at_timeout();
         sender.loss_detection.on_timeout(sender.snd_max);
-        sender.forced_new = 0;
+        sender.frto_segments = 0;
         sender.limited_credit = 0;
         sender.limited_bytes = 0;
         sender.retransmit_first = false;
@@ -181,7 +181,7 @@ impl Connection {
         let wait = base.saturating_mul(1 << self.sender.probes_in_row.min(doublings));
         let longest = self.parameters.max_rto.max(self.parameters.persist_timeout);
         if self.sender.probes_in_row == 0
-            && let Some(requests) = self.sender.requests_made()
+            && let Some(requests) = self.sender.allocated_requests()
         {
             requests.probing_since = None;
         }

@@ -115,12 +115,12 @@ impl Connection {
         let queued = sender.written.saturating_sub(sender.snd_nxt);
         let room = (sender.snd_una + sender.snd_wnd).saturating_sub(sender.snd_nxt);
         let record = sender.repair.requests.to_end_of_record(sender.snd_nxt, sender.written);
-        let fresh = queued.min(room).min(self.most_payload()).min(record.unwrap_or(u64::MAX));
+        let fresh = queued.min(room).min(self.max_payload()).min(record.unwrap_or(u64::MAX));
         if fresh > 0 {
             self.send_next(now, fresh as u32, to);
         } else {
             let Some((position, space)) = sender.board.last_unsacked() else { return false };
-            let chunk = self.again(position, space);
+            let chunk = self.make_retransmission(position, space);
             self.sender.repair.probing = true;
             self.send(now, chunk, to);
             self.sender.repair.probing = false;
@@ -153,10 +153,10 @@ impl Connection {
     /// for a FIN alone.
     fn sendable(&self, now: Time) -> Option<u32> {
         let sender = &self.sender;
-        if sender.holds_new_data() || self.ecn.is_held() {
+        if sender.holds_new_data() || self.ecn.waits_for_rto() {
             return None;
         }
-        let (most, requests) = (self.most_payload(), &*sender.repair.requests);
+        let (most, requests) = (self.max_payload(), &*sender.repair.requests);
         // A segment does not extend beyond the end of a record.
         let record = requests.to_end_of_record(sender.snd_nxt, sender.written);
         let most = record.map_or(most, |bytes| most.min(bytes));
@@ -175,7 +175,7 @@ impl Connection {
             let short = !self.parameters.minshall || sender.bursts.short_end > sender.snd_una;
             let held = self.parameters.nagle && short;
             let held = held && !idle && !requests.overrides_nagle(sender.written)
-                || requests.holds(sender.written);
+                || requests.holds_back(sender.written);
             let allowed = !held || sender.fin_queued;
             return (allowed && usable > 0).then_some(length as u32);
         }
@@ -239,7 +239,7 @@ impl Connection {
         let length = length - u32::from(short);
         sender.restart_model(now);
         if position == sender.snd_max {
-            sender.forced_new = sender.forced_new.saturating_sub(1);
+            sender.frto_segments = sender.frto_segments.saturating_sub(1);
         }
         let sender = &self.sender;
         let fin = sender.fin_queued
@@ -274,7 +274,7 @@ impl Connection {
         let end = position + u64::from(length);
         let is_new = length > 0 && position == self.sender.snd_max;
         let forced =
-            self.parameters.push == Push::HalfWindow && is_new && self.sender.pushes(now, end);
+            self.parameters.push == Push::HalfWindow && is_new && self.sender.forced_push(now, end);
         let ends_burst = is_new && self.sender.bursts.burst.ends(now);
         let ends_write = length > 0 && end == self.sender.written;
         if forced || ends_burst || ends_write && self.sender.repair.requests.pushes_end() {
@@ -310,7 +310,7 @@ impl Connection {
             retransmission,
         };
         // Few segments carry options.
-        if self.timestamps || self.selective() {
+        if self.timestamps || self.sends_sack_blocks() {
             to.segment.options = self.options(now);
         }
         self.receiver.pending.on_ack_sent(now, length > 0);
@@ -324,10 +324,10 @@ impl Connection {
             return;
         }
         if let Some(reduction) = sender.reduction() {
-            reduction.out += u64::from(space);
+            reduction.prr_out += u64::from(space);
         }
         if position < sender.snd_max {
-            sender.board.resent(now, position);
+            sender.board.mark_retransmitted(now, position);
             let repair = &mut *sender.repair;
             repair.high_rxt = repair.high_rxt.max(position + u64::from(space));
         } else {
@@ -335,7 +335,7 @@ impl Connection {
                 // RFC 6675 §5, step 4.2: data of limited transmit do not count in FlightSize.
                 sender.limited_bytes += u64::from(space);
             }
-            sender.put_on_board(now, position, space);
+            sender.push_to_scoreboard(now, position, space);
             if sender.bursts.memory.is_some() && !sender.bursts.burst.continues(now) {
                 sender.board.open_burst();
             }
@@ -382,7 +382,7 @@ impl Connection {
         if self.timers.retransmit == Time::NEVER || head_again && sender.loss_detection.as_linux() {
             let mut wait = self.rto();
             if head_again {
-                let since = self.sender.repair.silence.first_retransmission;
+                let since = self.sender.repair.unresponsive_peer.first_retransmission;
                 wait = self.within_user_timeout(now, wait, since);
             }
             self.timers.retransmit = self.deadline(now, wait);

@@ -1,6 +1,6 @@
 //! Undo of unnecessary recoveries, from the evidence of acknowledgments.
 
-use super::repair::{Relearning, Undo};
+use super::repair::{RttRestart, Undo};
 use super::{Connection, Event, LossState, Sender};
 use crate::congestion_control::CongestionControl;
 use crate::loss_detection::LossDetection;
@@ -11,7 +11,7 @@ use retx_wire::Segment;
 
 /// Start of a recovery.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Beginning {
+pub(crate) struct RecoveryStart {
     /// True if the retransmission timer began it.
     pub by_timeout: bool,
     /// True if another recovery, for the same window of data, is in progress.
@@ -26,8 +26,8 @@ impl Sender {
     /// Called before the window is reduced: saves the window for an undo, and informs the detector
     /// of spurious recoveries. Returns true for a recovery within another one, which concerns the
     /// same window of data.
-    pub fn begin_recovery(&mut self, begins: &Beginning) -> bool {
-        let &Beginning { by_timeout, in_recovery, after_echo, recovery_point } = begins;
+    pub fn begin_recovery(&mut self, begins: &RecoveryStart) -> bool {
+        let &RecoveryStart { by_timeout, in_recovery, after_echo, recovery_point } = begins;
         // `timeouts_in_row` includes the current timeout.
         let repeated = by_timeout && self.timeouts_in_row > 1;
         let same_window = in_recovery && self.repair.undo.is_some();
@@ -38,7 +38,7 @@ impl Sender {
             let undo = Undo { window, flight_size, rtt, keeps_reduction: after_echo };
             self.repair.undo = Some(undo);
         }
-        self.repair.waits = false;
+        self.repair.defers_marking = false;
         self.spurious.on_begin(&spurious::Begin {
             by_timeout,
             in_recovery,
@@ -56,14 +56,14 @@ impl Sender {
 
 impl Connection {
     /// Passes an acknowledgment to the detector of spurious recoveries, once a recovery has begun.
-    pub(super) fn judge(
+    pub(super) fn detect_spurious(
         &mut self,
         segment: &Segment,
         previous_una: u64,
         selective: Option<&Delivered>,
     ) {
-        let Some(repair) = self.sender.repair.made() else { return };
-        repair.waits = false;
+        let Some(repair) = self.sender.repair.allocated_mut() else { return };
+        repair.defers_marking = false;
         if repair.undo.is_none() {
             return;
         }
@@ -76,18 +76,18 @@ impl Connection {
         }
         match verdict {
             Verdict::Undecided => {}
-            Verdict::Wait => sender.repair.waits = true,
+            Verdict::Wait => sender.repair.defers_marking = true,
             // F-RTO sends up to two new segments to test the timeout (RFC 5682 §2.1, step 2b).
             Verdict::SendNew => {
                 sender.snd_nxt = sender.snd_max;
-                sender.forced_new = 2;
+                sender.frto_segments = 2;
             }
             Verdict::Genuine { cwnd_segments } => {
                 let bound = cwnd_segments * u64::from(sender.window.smss);
                 if sender.model.is_none() {
                     sender.window.cwnd = sender.window.cwnd.min(bound);
                 }
-                sender.forced_new = 0;
+                sender.frto_segments = 0;
                 // Without a scoreboard everything in flight is sent again (go-back-N).
                 if !sender.uses_scoreboard {
                     sender.snd_nxt = sender.snd_una;
@@ -119,7 +119,7 @@ impl Connection {
             lowest_original_end: selective
                 .map_or(sender.repair.original_end, |delivered| delivered.lowest_original_end),
             dsack: selective.and_then(|delivered| delivered.dsack),
-            twice_in_flight: selective.map_or(0, |delivered| delivered.twice_in_flight),
+            dsacked_in_flight: selective.map_or(0, |delivered| delivered.dsacked_in_flight),
             echo: segment.options.timestamps.filter(|_| self.timestamps).map(|it| it.echo),
             smss: sender.window.smss,
             can_send_new: sender.written > sender.snd_max && window_end > sender.snd_max,
@@ -159,7 +159,7 @@ impl Connection {
         let Some(before) = before else { return };
         let as_linux = sender.loss_detection.as_linux();
         if scope.losses {
-            sender.board.made().into_iter().for_each(Scoreboard::undo);
+            sender.board.allocated_mut().into_iter().for_each(Scoreboard::undo);
         }
         let was_repairing = matches!(state, LossState::Recovery | LossState::Loss);
         // In Linux a late DSACK may undo a reduction after the recovery has ended: there is then no
@@ -170,7 +170,7 @@ impl Connection {
         }
         sender.snd_nxt = sender.snd_max;
         sender.retransmit_first = false;
-        sender.forced_new = 0;
+        sender.frto_segments = 0;
         if scope.ends || state != LossState::Recovery {
             sender.end_reduction();
             self.ecn.leave_reduction();
@@ -227,8 +227,8 @@ impl Connection {
                 // Step 0: SRTT_prev = SRTT + 2·G.
                 let raised = |(srtt, rttvar)| (srtt + granularity * 2, rttvar);
                 let from = sender.snd_max;
-                sender.repair.relearning =
-                    before.rtt.map(|rtt| Relearning { from, least: raised(rtt) });
+                sender.repair.rtt_restart =
+                    before.rtt.map(|rtt| RttRestart { from, least: raised(rtt) });
             }
             Response::Conservative => window.cwnd = window.ssthresh,
         }

@@ -5,7 +5,7 @@
 //! within a round trip counts; in slow start it is enough that half of the window is in use.
 
 use crate::congestion_control::Window;
-use crate::late::Nothing;
+use crate::lazy::LazyDefault;
 
 /// Use of the window in the last round trip.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,8 +27,8 @@ pub(crate) struct InUse {
     pub pipe: u64,
 }
 
-impl Nothing for Usage {
-    const NOTHING: &'static Self = &Self { limited: false, most: 0, end: 0 };
+impl LazyDefault for Usage {
+    const DEFAULT: &'static Self = &Self { limited: false, most: 0, end: 0 };
 }
 
 impl Usage {

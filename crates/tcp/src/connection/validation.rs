@@ -12,7 +12,7 @@
 
 use super::usage::{InUse, Usage};
 use crate::congestion_control::{Ack, Window};
-use crate::late::{Late, Nothing};
+use crate::lazy::{Lazy, LazyDefault};
 use crate::work;
 use retx_units::{Duration, Time};
 use schemars::JsonSchema;
@@ -45,7 +45,7 @@ pub(crate) struct Validation {
     round_bytes: u32,
     /// Position whose acknowledgment ends the round trip; 0 while none is counted.
     round_end: u64,
-    past: Late<Past>,
+    past: Lazy<Past>,
 }
 
 /// Earlier samples.
@@ -57,13 +57,13 @@ struct Past {
     usage: Usage,
 }
 
-impl Nothing for Past {
-    const NOTHING: &'static Self = &Self { samples: VecDeque::new(), usage: *Usage::NOTHING };
+impl LazyDefault for Past {
+    const DEFAULT: &'static Self = &Self { samples: VecDeque::new(), usage: *Usage::DEFAULT };
 }
 
 impl Validation {
     pub const fn new(policy: CwndValidation) -> Self {
-        Self { policy, full: false, several: false, round_bytes: 0, round_end: 0, past: Late::NONE }
+        Self { policy, full: false, several: false, round_bytes: 0, round_end: 0, past: Lazy::NONE }
     }
 
     /// Records the use of the window just after a transmission or an ACK. A window without room for
@@ -108,7 +108,7 @@ impl Validation {
     fn forget_rounds(&mut self) {
         self.round_end = 0;
         self.several = false;
-        if let Some(past) = self.past.made() {
+        if let Some(past) = self.past.allocated_mut() {
             past.samples.clear();
         }
     }

@@ -15,14 +15,14 @@ pub(super) struct LinuxAckState {
     /// Bytes received and not acknowledged.
     pub bytes: u64,
     /// Number of ACKs still to be sent at once.
-    pub quick: u64,
+    pub quick_acks: u64,
     /// Delay (ato); zero before the first data.
     pub wait: Duration,
     pub last_arrival: Time,
     /// Largest segment of the peer so far (rcv_mss).
     pub mss: u32,
     /// Length of the last segment if that was shorter, otherwise 0 (last_seg_size).
-    pub shorter: u32,
+    pub last_short_size: u32,
     /// First: true if a short or pushed segment, which may end a message, is not acknowledged yet
     /// (ICSK_ACK_PUSHED). Second: true if there were two (ICSK_ACK_PUSHED2).
     pub pushed: [bool; 2],
@@ -34,11 +34,11 @@ impl LinuxAckState {
     pub const fn new() -> Self {
         Self {
             bytes: 0,
-            quick: 0,
+            quick_acks: 0,
             wait: Duration::ZERO,
             last_arrival: Time::ZERO,
             mss: FIRST_GUESS,
-            shorter: 0,
+            last_short_size: 0,
             pushed: [false; 2],
             interactive: false,
         }
@@ -70,7 +70,7 @@ impl LinuxAckState {
     /// Estimates the size of the peer's segments (`tcp_measure_rcv_mss`). Returns true if this
     /// segment is larger than the estimate so far.
     fn measure(&mut self, arrival: &Arrival) -> bool {
-        let before = std::mem::take(&mut self.shorter);
+        let before = std::mem::take(&mut self.last_short_size);
         let bytes = arrival.bytes;
         if bytes >= self.mss {
             let is_larger = bytes > self.mss;
@@ -81,7 +81,7 @@ impl LinuxAckState {
         let length = bytes + arrival.header;
         let goes_on = !arrival.push && !arrival.fin;
         if length >= FIRST_GUESS + BARE_HEADER || length >= SMALLEST_FULL + BARE_HEADER && goes_on {
-            self.shorter = bytes;
+            self.last_short_size = bytes;
             if bytes == before {
                 self.mss = bytes;
                 return false;
@@ -93,7 +93,7 @@ impl LinuxAckState {
 
     pub fn enter_quickack(&mut self, window: u64, most: u64) {
         let half = (window / (2 * u64::from(self.mss))).min(most);
-        self.quick = self.quick.max(if half == 0 { 2 } else { half });
+        self.quick_acks = self.quick_acks.max(if half == 0 { 2 } else { half });
     }
 
     pub fn verdict(
@@ -104,7 +104,7 @@ impl LinuxAckState {
     ) -> Verdict {
         let most = u64::from(config.segments - 1) * u64::from(self.mss);
         let full = self.bytes > most && (config.segments == 1 || offers_as_much());
-        if full || (self.quick > 0 && !self.interactive) {
+        if full || (self.quick_acks > 0 && !self.interactive) {
             return Verdict::Now;
         }
         let messages = self.interactive || self.pushed[0];
@@ -116,9 +116,9 @@ impl LinuxAckState {
 
     #[inline(never)]
     pub fn on_ack_sent(&mut self, now: Time, waited: bool, with_data: bool) {
-        if waited && self.quick > 0 {
-            self.quick -= 1;
-            if self.quick == 0 {
+        if waited && self.quick_acks > 0 {
+            self.quick_acks -= 1;
+            if self.quick_acks == 0 {
                 self.wait = WAIT_MIN;
             }
         }

@@ -66,7 +66,7 @@ mod tests {
             snd_una,
             snd_max: 20_000,
             recovery_point: 20_000,
-            waits: false,
+            defers_marking: false,
             dupack_threshold: 3,
         }
     }

@@ -34,7 +34,7 @@ pub struct Ack<'a> {
     pub recovery_point: u64,
     /// True if no segment is to be marked lost by this acknowledgment (Linux
     /// `tcp_try_undo_partial`).
-    pub waits: bool,
+    pub defers_marking: bool,
     /// Number of duplicate ACKs that indicate a loss.
     pub dupack_threshold: u32,
     /// True if the congestion control considers the first segment in flight lost, whatever the

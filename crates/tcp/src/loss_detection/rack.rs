@@ -162,7 +162,7 @@ impl State {
             self.probe = None;
         }
         let copies = board.retransmitted_segments();
-        let mut lost = !ack.waits && self.look_for_losses(ack, board);
+        let mut lost = !ack.defers_marking && self.look_for_losses(ack, board);
         // `FLAG_LOST_RETRANS`: a lost retransmission ends the repair after a timeout.
         let lost_copy = self.as_linux() && board.retransmitted_segments() < copies;
         if self.as_linux() && !self.in_recovery && !self.in_timeout_recovery {
@@ -206,14 +206,14 @@ impl LossDetection for State {
         if ack.selective.is_some() {
             self.on_selective(ack, board)
         } else if self.as_linux() {
-            self.on_unselective(ack, board)
+            self.on_ack_without_sack(ack, board)
         } else {
             self.without.on_ack(ack, board)
         }
     }
 
     fn is_at_rest_in_order(&self) -> bool {
-        self.takes_only_note()
+        self.only_records_delivery()
     }
 
     fn on_next_ack(&mut self, ack: &NextAck) {
@@ -258,7 +258,7 @@ impl LossDetection for State {
     }
 
     fn counts_duplicate(&self, snd_una: u64, snd_max: u64) -> bool {
-        self.is_duplicate_news(snd_una, snd_max)
+        self.dupack_is_arrival(snd_una, snd_max)
     }
 
     fn open_probe(&self) -> Option<u64> {

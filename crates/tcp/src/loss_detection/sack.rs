@@ -49,7 +49,7 @@ impl State {
             return Reaction::EndRecovery;
         }
         // Losses are marked during a recovery, too, so that it repairs those newly found as well.
-        board.mark_lost_below(board.lost_frontier(ack.dupack_threshold, ack.smss));
+        board.mark_lost_below(board.lost_below(ack.dupack_threshold, ack.smss));
         if self.in_recovery || sacked == 0 {
             return Reaction::Nothing;
         }
@@ -140,7 +140,7 @@ mod tests {
             snd_una: una,
             snd_max: 1001,
             recovery_point: 1001,
-            waits: false,
+            defers_marking: false,
             dupack_threshold: 3,
             smss: 1000,
             selective: Some(&delivered),

@@ -44,7 +44,7 @@ pub trait Estimator {
 
     /// Handles the first sample of data sent after a spurious timeout; `least` has SRTT and RTTVAR
     /// from before the timeout (RFC 4015 §3.2, step 9).
-    fn relearn(&mut self, rtt: Duration, least: (Duration, Duration), limits: &Limits) {
+    fn restart_rtt(&mut self, rtt: Duration, least: (Duration, Duration), limits: &Limits) {
         let _ = (rtt, least, limits);
     }
 
@@ -72,8 +72,8 @@ impl Estimator for State {
         dispatch!(self, it => it.on_rtt(rtt, snd_una, snd_nxt, limits));
     }
 
-    fn relearn(&mut self, rtt: Duration, least: (Duration, Duration), limits: &Limits) {
-        dispatch!(self, it => it.relearn(rtt, least, limits));
+    fn restart_rtt(&mut self, rtt: Duration, least: (Duration, Duration), limits: &Limits) {
+        dispatch!(self, it => it.restart_rtt(rtt, least, limits));
     }
 
     fn on_lost_syn(&mut self, rto: Duration, limits: &Limits) {

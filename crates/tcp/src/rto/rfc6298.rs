@@ -68,7 +68,7 @@ impl Estimator for State {
         self.set_rto(limits);
     }
 
-    fn relearn(&mut self, rtt: Duration, least: (Duration, Duration), limits: &Limits) {
+    fn restart_rtt(&mut self, rtt: Duration, least: (Duration, Duration), limits: &Limits) {
         self.srtt = least.0.max(rtt);
         self.rttvar = least.1.max(rtt / 2);
         self.set_rto(limits);

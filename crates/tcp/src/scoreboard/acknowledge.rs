@@ -19,7 +19,7 @@ impl Scoreboard {
         while let Some(record) = self.records.front().filter(|record| record.end() <= snd_una) {
             work::steps(1);
             let record = *record;
-            self.forget_surplus(0);
+            self.forget_extra_copy(0);
             self.records.pop_front();
             self.opened_bursts -= u64::from(record.opens_burst);
             delivered.acked_retransmitted |= record.ever_retransmitted;
@@ -104,7 +104,7 @@ impl Scoreboard {
                     record.sacked = true;
                     record.lost = false;
                     record.retransmitted = false;
-                    record.doubled = false;
+                    record.previous_copy_in_flight = false;
                     // `copy` has the previous state, which the counts of lost and retransmitted
                     // segments still include.
                     self.forget(&copy);

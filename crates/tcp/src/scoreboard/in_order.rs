@@ -30,7 +30,10 @@ pub(crate) struct NextArrived {
 impl Scoreboard {
     /// True if nothing is selectively acknowledged, marked lost, or in flight twice.
     pub fn is_in_order(&self) -> bool {
-        let odd = self.lost_bytes | self.doubled_bytes | self.surplus_bytes | self.marked_segments;
+        let odd = self.lost_bytes
+            | self.previous_copy_bytes
+            | self.extra_copy_bytes
+            | self.marked_segments;
         odd == 0 && self.sacked.is_empty()
     }
 

@@ -15,23 +15,23 @@ impl Scoreboard {
         }
         // Linux: the original is lost, but its copy from the undone recovery is in flight, so no
         // retransmission is needed.
-        if record.surplus {
-            self.lose_original(index);
+        if record.extra_copy_in_flight {
+            self.mark_original_lost(index);
             return;
         }
         let length = u64::from(record.length);
         record.lost = true;
         // A lost retransmission is still the same marked segment; only its copy is no longer in
         // flight.
-        self.marked_segments += u64::from(!record.retransmitted || record.doubled);
+        self.marked_segments += u64::from(!record.retransmitted || record.previous_copy_in_flight);
         self.losses += 1;
         self.lost_bytes += length;
         self.lost_segments += 1;
         if std::mem::take(&mut record.retransmitted) {
             self.exhausted = (0, 0);
         }
-        if std::mem::take(&mut record.doubled) {
-            self.doubled_bytes -= length;
+        if std::mem::take(&mut record.previous_copy_in_flight) {
+            self.previous_copy_bytes -= length;
         }
         self.to_retransmit.push(Reverse(record.start));
     }
@@ -96,7 +96,7 @@ impl Scoreboard {
             self.sacked_segments = 0;
         }
         let mut all = true;
-        self.forget_surplus(0);
+        self.forget_extra_copy(0);
         for index in 0..self.records.len() {
             work::steps(1);
             let record = &self.records[index];
@@ -117,7 +117,7 @@ impl Scoreboard {
     /// RFC 6675 §4, `IsLost` for all positions at once: segments below the result are lost, unless
     /// selectively acknowledged, because of `dupthresh` segments or discontiguous blocks above
     /// them.
-    pub fn lost_frontier(&self, dupthresh: u32, smss: u32) -> u64 {
+    pub fn lost_below(&self, dupthresh: u32, smss: u32) -> u64 {
         let mut blocks = 0;
         let mut bytes = 0;
         for (left, right) in self.sacked.iter().rev() {

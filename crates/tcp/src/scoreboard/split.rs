@@ -23,11 +23,11 @@ impl Scoreboard {
         work::steps(self.records.len() - index);
         self.records.insert(index + 1, rest);
         // Counts in segments grow by the new one; counts in bytes are unchanged.
-        let marked = whole.lost || whole.retransmitted && !whole.doubled;
+        let marked = whole.lost || whole.retransmitted && !whole.previous_copy_in_flight;
         self.marked_segments += u64::from(marked);
         self.lost_segments += u64::from(whole.lost);
         self.sacked_segments += u64::from(whole.sacked);
-        self.surplus_segments += u64::from(whole.surplus);
+        self.extra_copy_segments += u64::from(whole.extra_copy_in_flight);
         if whole.lost {
             self.to_retransmit.push(Reverse(rest.start));
         }
@@ -59,7 +59,7 @@ mod tests {
         let again = Time::ZERO + Duration::from_millis(1);
         for expected in [(1, 1000), (1_001, 988), (1_989, 12)] {
             assert_eq!(board.next_to_retransmit(), Some(expected));
-            board.resent(again, expected.0);
+            board.mark_retransmitted(again, expected.0);
         }
         assert_eq!((board.next_to_retransmit(), board.pipe(5_000)), (None, 5_000));
         let mut delivered = Delivered::default();

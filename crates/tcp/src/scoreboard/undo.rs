@@ -8,18 +8,19 @@ use retx_units::Time;
 impl Scoreboard {
     /// First segment marked lost that has not arrived, retransmitted or not.
     pub fn first_marked_lost(&self) -> Option<u64> {
-        let is_marked = |it: &&super::Record| it.lost || it.retransmitted && !it.doubled;
+        let is_marked =
+            |it: &&super::Record| it.lost || it.retransmitted && !it.previous_copy_in_flight;
         self.records.iter().find(is_marked).map(|record| record.start)
     }
 
     /// Segments marked lost and retransmitted whose copies are considered in flight (Linux
     /// `retrans_out`).
     pub fn retransmitted_segments(&self) -> u64 {
-        self.marked_segments - self.lost_segments + self.surplus_segments
+        self.marked_segments - self.lost_segments + self.extra_copy_segments
     }
 
     /// Number of segments within a range that were ever retransmitted.
-    pub fn sent_again_within(&self, left: u64, right: u64) -> u64 {
+    pub fn retransmitted_within(&self, left: u64, right: u64) -> u64 {
         let from = self.first_from(left);
         let within = (from..).map_while(|index| self.records.get(index));
         let within = within.take_while(|record| record.end() <= right);
@@ -27,19 +28,20 @@ impl Scoreboard {
     }
 
     /// Stops counting a segment's copy as in flight in addition to the original.
-    pub(super) fn forget_surplus(&mut self, index: usize) {
-        let Some(record) = self.records.get_mut(index).filter(|record| record.surplus) else {
+    pub(super) fn forget_extra_copy(&mut self, index: usize) {
+        let Some(record) = self.records.get_mut(index).filter(|record| record.extra_copy_in_flight)
+        else {
             return;
         };
-        record.surplus = false;
-        self.surplus_bytes -= u64::from(record.length);
-        self.surplus_segments -= 1;
+        record.extra_copy_in_flight = false;
+        self.extra_copy_bytes -= u64::from(record.length);
+        self.extra_copy_segments -= 1;
     }
 
     /// Marks the original of a segment lost while a copy is in flight: the copy replaces it, and no
     /// retransmission follows (in Linux the segment is then tagged both L and R).
-    pub(super) fn lose_original(&mut self, index: usize) {
-        self.forget_surplus(index);
+    pub(super) fn mark_original_lost(&mut self, index: usize) {
+        self.forget_extra_copy(index);
         self.records[index].retransmitted = true;
         self.marked_segments += 1;
         self.losses += 1;
@@ -55,7 +57,7 @@ impl Scoreboard {
             if record.sacked && record.ever_retransmitted {
                 delivered.note_reordered(record.start);
             }
-            self.forget_surplus(index);
+            self.forget_extra_copy(index);
             index += 1;
         }
     }
@@ -76,21 +78,21 @@ impl Scoreboard {
         let as_linux = self.as_linux;
         let mut in_time: Vec<(Time, u64)> = Vec::new();
         for record in self.records.iter_mut() {
-            if as_linux && record.retransmitted && !record.surplus {
-                record.surplus = true;
-                self.surplus_bytes += u64::from(record.length);
-                self.surplus_segments += 1;
+            if as_linux && record.retransmitted && !record.extra_copy_in_flight {
+                record.extra_copy_in_flight = true;
+                self.extra_copy_bytes += u64::from(record.length);
+                self.extra_copy_segments += 1;
             }
             record.lost = false;
             record.retransmitted = false;
-            record.doubled = false;
+            record.previous_copy_in_flight = false;
             if !(record.sacked || as_linux && record.overdue) {
                 in_time.push((record.sent, record.start));
             }
         }
         self.lost_bytes = 0;
         self.lost_segments = 0;
-        self.doubled_bytes = 0;
+        self.previous_copy_bytes = 0;
         self.marked_segments = 0;
         self.exhausted = (0, 0);
         self.to_retransmit.clear();
@@ -120,7 +122,7 @@ mod tests {
             board.push(Time::ZERO, 1 + 1000 * segment, 1000);
         }
         board.mark_first_lost();
-        board.resent(Time::ZERO + Duration::from_millis(1), 1);
+        board.mark_retransmitted(Time::ZERO + Duration::from_millis(1), 1);
         board.undo();
         board
     }

@@ -78,7 +78,7 @@ impl Scoreboard {
 
     /// Returns, once, the reordering in segments if there were more duplicates than segments that
     /// could have arrived.
-    pub fn take_excess(&mut self) -> Option<u64> {
+    pub fn take_reordering(&mut self) -> Option<u64> {
         self.assumed.excess.take()
     }
 }
@@ -105,7 +105,7 @@ mod tests {
         for _ in 0..9 {
             assert_eq!(board.assume_arrival(1000), 1);
         }
-        assert_eq!((board.pipe(10_000), board.take_excess()), (1_000, None));
+        assert_eq!((board.pipe(10_000), board.take_reordering()), (1_000, None));
         board.acknowledge(10_001, &[], &mut Delivered::default());
         assert_eq!((board.remove_assumed_arrivals(), board.assumed_arrivals()), (1, 0));
     }
@@ -114,7 +114,7 @@ mod tests {
     fn more_duplicates_than_segments_are_reordering() {
         let mut board = board(3);
         assert_eq!([(); 4].map(|()| board.assume_arrival(1000)), [1, 1, 0, 0]);
-        assert_eq!((board.take_excess(), board.take_excess()), (Some(3), None));
+        assert_eq!((board.take_reordering(), board.take_reordering()), (Some(3), None));
     }
 
     /// Three of five assumed to have arrived: after an ACK of two segments, two are left.

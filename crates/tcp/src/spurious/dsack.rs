@@ -115,7 +115,7 @@ mod tests {
             sacked: Some(0),
             lowest_original_end: None,
             dsack: Some((left, right)),
-            twice_in_flight: 0,
+            dsacked_in_flight: 0,
             echo: None,
             smss: 1_000,
             can_send_new: false,

@@ -82,7 +82,7 @@ impl State {
         let segments = if right <= ack.previous_una {
             (right - left).div_ceil(ack.smss.into())
         } else {
-            ack.twice_in_flight
+            ack.dsacked_in_flight
         };
         self.undo_retrans = self.undo_retrans.map(|left| left.saturating_sub(segments));
     }

@@ -94,7 +94,7 @@ pub struct Ack {
     /// Range reported by a DSACK, if the sender may have caused it.
     pub dsack: Option<(u64, u64)>,
     /// Retransmitted segments within that range that were in flight before this ACK.
-    pub twice_in_flight: u64,
+    pub dsacked_in_flight: u64,
     /// TSecr; `None` without timestamps.
     pub echo: Option<u32>,
     /// Sender's maximum segment size.

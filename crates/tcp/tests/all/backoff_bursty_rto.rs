@@ -82,7 +82,7 @@ impl Timer {
 
     fn acknowledge(&mut self, rtt: Duration) {
         self.estimator.on_rtt(rtt, 0, 0, &self.limits);
-        let ack = backoff::Ack { advances: true, sampled: true, loss_state_over: false };
+        let ack = backoff::Ack { advances: true, has_rtt_sample: true, loss_state_over: false };
         self.backoff.on_ack(&ack);
     }
 

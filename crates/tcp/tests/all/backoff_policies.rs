@@ -18,7 +18,7 @@ const TIMEOUT: Timeout = Timeout { bandwidth_delay_bytes: None, in_syn_sent: fal
 
 /// An ACK of new data.
 const fn ack(sampled: bool, loss_state_over: bool) -> Ack {
-    Ack { advances: true, sampled, loss_state_over }
+    Ack { advances: true, has_rtt_sample: sampled, loss_state_over }
 }
 
 /// Exponents after each of the `events`: a timeout, or an ACK of new data, with a valid RTT sample

@@ -129,7 +129,7 @@ impl Engine<'_> {
             }
             // The connection has reported that it has nothing more to send, so it need not be
             // polled again.
-            if !plain.more {
+            if !plain.may_send_more {
                 break;
             }
         }

@@ -1,6 +1,6 @@
 //! Bandwidth from bursts of acknowledgments, in the manner that Prairie's abstract describes.
 
-use super::Credit;
+use super::AckObservation;
 use retx_units::{Duration, Time};
 
 /// Assumed resolution of the clock: shorter gaps do not end a burst.
@@ -31,8 +31,8 @@ struct Burst {
 }
 
 impl Bursts {
-    pub fn on_ack(&mut self, credit: &Credit) {
-        let Credit { now, bytes, .. } = *credit;
+    pub fn on_ack(&mut self, ack: &AckObservation) {
+        let AckObservation { now, bytes, .. } = *ack;
         let Some(burst) = &mut self.burst else {
             self.burst = Some(Burst { first: now, last: now, bytes, several: false });
             return;
@@ -44,8 +44,8 @@ impl Bursts {
             // Bursts of a single ACK show that the spacing is out of date.
             *spacing = (*spacing * 7 + gap) / 8;
         }
-        let round_trip = credit.rtt.is_some_and(|rtt| now.since(burst.first) >= rtt);
-        if (ends || round_trip) && self.take_sample(gap, credit) {
+        let round_trip = ack.rtt.is_some_and(|rtt| now.since(burst.first) >= rtt);
+        if (ends || round_trip) && self.take_sample(gap, ack) {
             self.burst = Some(Burst { first: now, last: now, bytes, several: false });
         } else if let Some(burst) = &mut self.burst {
             burst.last = now;
@@ -56,12 +56,12 @@ impl Bursts {
 
     /// Takes the sample of a burst that ended `gap` before this ACK. Returns false if the burst
     /// took no time; such a burst continues.
-    fn take_sample(&mut self, gap: Duration, credit: &Credit) -> bool {
+    fn take_sample(&mut self, gap: Duration, ack: &AckObservation) -> bool {
         let Some(burst) = self.burst else { return false };
         // The last ACK of a burst takes one spacing as well; the rest of the gap is the off period.
         let own = self.spacing.unwrap_or(gap).min(gap);
         let on = burst.last.since(burst.first).min(LONGEST) + own;
-        let congestion = match (credit.range, credit.rtt) {
+        let congestion = match (ack.range, ack.rtt) {
             (Some(range), Some(rtt)) => range.position(rtt).clamp(0.0, 1.0),
             _ => 0.0,
         };
@@ -94,7 +94,12 @@ mod tests {
         let mut bursts = Bursts::default();
         for n in 0..2000 {
             let range = Some(Range { least: ms(50), largest: ms(100) });
-            bursts.on_ack(&Credit { now: at(every * n), bytes: 1000, rtt: Some(ms(75)), range });
+            bursts.on_ack(&AckObservation {
+                now: at(every * n),
+                bytes: 1000,
+                rtt: Some(ms(75)),
+                range,
+            });
         }
         bursts.rate()
     }
@@ -114,7 +119,7 @@ mod tests {
         let mut now = 0;
         for n in 0..1000 {
             now += if n < 500 { 1 } else { 20 };
-            bursts.on_ack(&Credit { now: at(now), bytes: 1000, rtt: Some(ms(50)), range });
+            bursts.on_ack(&AckObservation { now: at(now), bytes: 1000, rtt: Some(ms(50)), range });
         }
         assert!((bursts.rate() - 50_000.0).abs() < 1.0, "{}", bursts.rate());
     }
@@ -129,7 +134,7 @@ mod tests {
             for burst in 0..300 {
                 for n in 0..10 {
                     let now = at(100 * burst + n);
-                    bursts.on_ack(&Credit { now, bytes: 1000, rtt: Some(ms(rtt)), range });
+                    bursts.on_ack(&AckObservation { now, bytes: 1000, rtt: Some(ms(rtt)), range });
                 }
             }
             bursts.rate()

@@ -1,6 +1,6 @@
 //! Filter of Westwood+: one sample per round trip.
 
-use super::Credit;
+use super::AckObservation;
 use retx_units::{Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,16 +35,16 @@ impl Sampled {
         Self { smoothing, began: None, bytes: 0, rates: None }
     }
 
-    pub fn on_ack(&mut self, credit: &Credit) {
-        let began = *self.began.get_or_insert(credit.now);
-        let interval = credit.now.since(began);
-        if interval > credit.rtt.map_or(SHORTEST, |rtt| rtt.max(SHORTEST)) {
+    pub fn on_ack(&mut self, ack: &AckObservation) {
+        let began = *self.began.get_or_insert(ack.now);
+        let interval = ack.now.since(began);
+        if interval > ack.rtt.map_or(SHORTEST, |rtt| rtt.max(SHORTEST)) {
             self.sample(self.bytes as f64 / interval.as_secs_f64());
-            self.began = Some(credit.now);
+            self.began = Some(ack.now);
             self.bytes = 0;
         }
         // As in `tcp_westwood_ack`, the acknowledgment that ends an interval counts for the next.
-        self.bytes = self.bytes.saturating_add(credit.bytes);
+        self.bytes = self.bytes.saturating_add(ack.bytes);
     }
 
     fn sample(&mut self, sample: f64) {
@@ -80,7 +80,7 @@ mod tests {
         let mut filter = Sampled::new(smoothing);
         for n in 0..acks {
             let rtt = Some(Duration::from_millis(100));
-            filter.on_ack(&Credit { now: at(10 * n), bytes: rate(n), rtt, range: None });
+            filter.on_ack(&AckObservation { now: at(10 * n), bytes: rate(n), rtt, range: None });
         }
         filter
     }

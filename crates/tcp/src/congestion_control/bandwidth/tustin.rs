@@ -1,7 +1,7 @@
 //! Westwood's original filter: one sample per ACK, smoothed by a low-pass filter in the bilinear
 //! (Tustin) approximation.
 
-use super::Credit;
+use super::AckObservation;
 use retx_units::{Duration, Time};
 use std::num::NonZeroU32;
 
@@ -40,14 +40,14 @@ impl Tustin {
         }
     }
 
-    pub fn on_ack(&mut self, credit: &Credit) {
+    pub fn on_ack(&mut self, ack: &AckObservation) {
         let Some(last) = self.last else {
-            self.last = Some(credit.now);
+            self.last = Some(ack.now);
             // There is no earlier acknowledgment from which an interval could be measured.
             return;
         };
-        self.pending = self.pending.saturating_add(credit.bytes);
-        let gap = credit.now.since(last);
+        self.pending = self.pending.saturating_add(ack.bytes);
+        let gap = ack.now.since(last);
         if gap.is_zero() {
             return;
         }
@@ -66,7 +66,7 @@ impl Tustin {
         self.rate = a * self.rate + w * (sample + self.sample);
         self.sample = sample;
         self.pending = 0;
-        self.last = Some(credit.now);
+        self.last = Some(ack.now);
     }
 
     /// Rate and last sample after `count` samples of 0. The first of these is averaged with the
@@ -102,7 +102,7 @@ mod tests {
     }
 
     fn feed(filter: &mut Tustin, now: Time, bytes: u64) {
-        filter.on_ack(&Credit { now, bytes, rtt: None, range: None });
+        filter.on_ack(&AckObservation { now, bytes, rtt: None, range: None });
     }
 
     /// INET's TcpWestwood uses these two numbers in place of the formula.

@@ -44,7 +44,7 @@ impl Bandwidth {
 /// Length of the bandwidth filter, in rounds: a cycle of gains, and two more.
 const BANDWIDTH_WINDOW: u64 = 10;
 /// Length of the minimum RTT filter.
-const LEAST_RTT_WINDOW: Duration = Duration::from_secs(10);
+const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 
 /// Largest bandwidth of the last ten rounds, and the count of rounds. A round ends with the
 /// delivery of a segment sent after its start.
@@ -92,19 +92,19 @@ impl Rounds {
 
 /// Minimum RTT of the last ten seconds.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct LeastRtt {
+pub(super) struct MinRtt {
     pub value: Option<Duration>,
     at: Time,
 }
 
-impl LeastRtt {
+impl MinRtt {
     pub const fn new(value: Option<Duration>, at: Time) -> Self {
         Self { value, at }
     }
 
     /// Handles a sample. Returns true if the previous minimum had expired.
     pub fn update(&mut self, now: Time, rtt: Option<Duration>, may_be_delayed: bool) -> bool {
-        let expired = now > self.at + LEAST_RTT_WINDOW;
+        let expired = now > self.at + MIN_RTT_WINDOW;
         if let Some(rtt) = rtt
             // An expired minimum is replaced by any sample, but not by that of a delayed ACK.
             && (self.value.is_none_or(|least| rtt < least) || (expired && !may_be_delayed))
@@ -115,7 +115,7 @@ impl LeastRtt {
     }
 
     /// Keeps the current minimum for another 10 s.
-    pub const fn renew(&mut self, now: Time) {
+    pub const fn restart_window(&mut self, now: Time) {
         self.at = now;
     }
 }
@@ -123,7 +123,7 @@ impl LeastRtt {
 /// Detection of a full pipe: three successive rounds without an increase by a quarter.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FullPipe {
-    best: Bandwidth,
+    full_bandwidth: Bandwidth,
     rounds: u32,
     pub reached: bool,
 }
@@ -135,9 +135,10 @@ impl FullPipe {
             return;
         }
         // The factor 5/4 in units of 1/256, rounded as in Linux.
-        let threshold = u128::from(self.best.0) * u128::from(UNIT * 5 / 4) / u128::from(UNIT);
+        let threshold =
+            u128::from(self.full_bandwidth.0) * u128::from(UNIT * 5 / 4) / u128::from(UNIT);
         if u128::from(bandwidth.0) >= threshold {
-            self.best = bandwidth;
+            self.full_bandwidth = bandwidth;
             self.rounds = 0;
             return;
         }
@@ -145,14 +146,14 @@ impl FullPipe {
         self.reached = self.rounds >= 3;
     }
 
-    /// Forgets the best bandwidth so far.
-    pub const fn forget_best(&mut self) {
-        self.best = Bandwidth(0);
+    /// Resets the bandwidth at which the pipe counts as full (`full_bw`).
+    pub const fn reset_full_bandwidth(&mut self) {
+        self.full_bandwidth = Bandwidth(0);
     }
 
     /// Restarts the detection, unless the pipe is full.
     pub const fn restart(&mut self) {
-        self.forget_best();
+        self.reset_full_bandwidth();
         self.rounds = 0;
     }
 }
@@ -186,7 +187,7 @@ mod tests {
     fn the_same_rtt_again_does_not_put_off_the_end_of_the_least() {
         let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
         let rtt = Some(Duration::from_millis(20));
-        let mut least = LeastRtt::new(rtt, at(0));
+        let mut least = MinRtt::new(rtt, at(0));
         assert!(!least.update(at(9), rtt, false));
         assert!(least.update(at(11), rtt, false), "of 0 s, not of 9 s");
         assert!(!least.update(at(12), rtt, false), "taken anew when it had expired");
@@ -207,7 +208,7 @@ mod tests {
     fn the_least_rtt_expires_after_ten_seconds() {
         let [ms40, ms50] = [40, 50].map(Duration::from_millis);
         let at = |secs| Time::ZERO + Duration::from_secs(secs);
-        let mut least = LeastRtt::new(Some(ms40), at(0));
+        let mut least = MinRtt::new(Some(ms40), at(0));
         assert!(!least.update(at(10), Some(ms50), false));
         assert_eq!(least.value, Some(ms40));
         assert!(least.update(at(11), Some(ms50), true));

@@ -6,7 +6,7 @@ use super::policer::{Outcome, Progress};
 use super::{
     Bbr, CWND_GAIN, CYCLE, DRAIN_GAIN, HIGH_GAIN, INITIAL_WINDOW, LEAST_CWND, Mode, PROBE_RTT, UNIT,
 };
-use crate::congestion_control::delivery_rate::Reading;
+use crate::congestion_control::delivery_rate::AckEvaluation;
 use crate::congestion_control::{Delivery, Phase, Window, segments};
 use retx_units::{StreamKey, Time};
 
@@ -29,7 +29,7 @@ impl Bbr {
     }
 
     /// Updates rounds and bandwidth (`bbr_update_bw`).
-    fn update_bandwidth(&mut self, reading: &Reading, delivery: &Delivery) {
+    fn update_bandwidth(&mut self, reading: &AckEvaluation, delivery: &Delivery) {
         // Only an acknowledgment with a sample can begin a round.
         self.rounds.start = false;
         let Some(sample) = reading.sample else { return };
@@ -37,7 +37,7 @@ impl Bbr {
         if self.rounds.on_sample(sample.prior_delivered, self.rate.delivered) {
             self.conserves = false;
         }
-        self.watch_for_policer(delivery.lost > 0, reading.is_app_limited);
+        self.sample_policer(delivery.lost > 0, reading.is_app_limited);
         let bandwidth = Bandwidth::of(sample.segments, self.smss, sample.interval);
         // A sample limited by the application counts only if it is not below the estimate.
         if !reading.is_app_limited || bandwidth >= self.rounds.bandwidth() {
@@ -45,7 +45,7 @@ impl Bbr {
         }
     }
 
-    pub(super) fn watch_for_policer(&mut self, lossy: bool, is_app_limited: bool) {
+    pub(super) fn sample_policer(&mut self, lossy: bool, is_app_limited: bool) {
         let progress = Progress {
             round_start: self.rounds.start,
             lossy,
@@ -60,7 +60,7 @@ impl Bbr {
         }
     }
 
-    fn update_aggregation(&mut self, reading: &Reading, delivery: &Delivery, cwnd: u64) {
+    fn update_aggregation(&mut self, reading: &AckEvaluation, delivery: &Delivery, cwnd: u64) {
         if delivery.segments == 0 || reading.sample.is_none() {
             return;
         }
@@ -122,7 +122,12 @@ impl Bbr {
     }
 
     /// Updates the minimum RTT, and enters the mode that measures it (`bbr_update_min_rtt`).
-    fn update_least_rtt(&mut self, window: &mut Window, reading: &Reading, delivery: &Delivery) {
+    fn update_least_rtt(
+        &mut self,
+        window: &mut Window,
+        reading: &AckEvaluation,
+        delivery: &Delivery,
+    ) {
         let now = delivery.now;
         let expired = self.least_rtt.update(now, reading.rtt, reading.may_be_delayed);
         if expired && !self.restarted && self.mode != Mode::ProbeRtt {
@@ -158,7 +163,7 @@ impl Bbr {
         if self.probe_end.is_none_or(|end| now <= end) {
             return;
         }
-        self.least_rtt.renew(now);
+        self.least_rtt.restart_window(now);
         window.cwnd = window.cwnd.max(segments::bytes(window, self.prior_cwnd));
         if self.full.reached {
             self.begin_cycle();

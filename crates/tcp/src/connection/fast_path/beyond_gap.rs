@@ -1,7 +1,7 @@
 //! Fast paths of a receiver with a gap in its data: each further segment beyond the gap is
 //! acknowledged. Data that fill a gap, or have arrived before, take the general path.
 
-use super::{Connection, Short};
+use super::{Connection, FastPathResult};
 use crate::connection::Transmit;
 use retx_units::{SeqNr, Time};
 use retx_wire::{Ecn, Flags, Options, Segment};
@@ -26,7 +26,7 @@ impl Connection {
         let right = left + u64::from(payload_bytes);
         // Beyond the highest data so far there is neither an overlap nor a filled gap.
         let behind = receiver.out_of_order.end().is_some_and(|end| left >= end);
-        if !behind || right > receiver.edge {
+        if !behind || right > receiver.right_edge {
             return false;
         }
         receiver.out_of_order.insert(left, right);
@@ -46,12 +46,12 @@ impl Connection {
     }
 
     /// Sends an acknowledgment, if one is due and there is nothing else to send.
-    pub(super) fn acknowledge_gap_at_once(&mut self, now: Time, to: &mut Transmit) -> Short {
+    pub(super) fn acknowledge_gap_fast(&mut self, now: Time, to: &mut Transmit) -> FastPathResult {
         if !self.sender.is_at_rest() {
-            return Short::Unknown;
+            return FastPathResult::Unknown;
         }
         if !self.receiver.ack_now {
-            return Short::Nothing;
+            return FastPathResult::Nothing;
         }
         let position = self.sender.ack_position();
         let (window, edge) = self.window_field();
@@ -74,6 +74,6 @@ impl Connection {
         }
         self.receiver.pending.on_ack_sent(now, false);
         self.receiver.acknowledged(&mut self.timers, edge);
-        Short::Written
+        FastPathResult::Written
     }
 }

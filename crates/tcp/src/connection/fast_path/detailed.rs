@@ -10,7 +10,7 @@
 //!
 //! *Result.* State, segments and deadlines are the same as on the general path.
 
-use super::{Connection, Receiving, Sender, Sending, Short};
+use super::{Connection, FastPathResult, Receiving, Sender, Sending};
 use crate::backoff::{self, Backoff};
 use crate::congestion_control::{Ack, CongestionControl, Sent};
 use crate::connection::sender::Timed;
@@ -102,7 +102,7 @@ impl Connection {
         let right = receiver.rcv_nxt + u64::from(segment.payload_bytes);
         let idle = sender.snd_una == sender.snd_max && segment.ack == self.sequence(sender.snd_una);
         // Checked before the first change, because a refused segment must leave no trace.
-        if right > receiver.edge || !idle || !self.has_good_timestamps(timestamps) {
+        if right > receiver.right_edge || !idle || !self.has_good_timestamps(timestamps) {
             return false;
         }
         self.note_timestamp(timestamps);
@@ -110,7 +110,7 @@ impl Connection {
         let window = self.window_of(segment.window);
         self.update_window(self.receiver.rcv_nxt, self.sender.snd_una, window);
         let payload_bytes = segment.payload_bytes;
-        self.measure_peer(now, payload_bytes, timestamps.map(|it| it.echo));
+        self.update_receive_rtt(now, payload_bytes, timestamps.map(|it| it.echo));
         self.receiver.rcv_nxt = right;
         if self.receiver.pending.is_linux() {
             self.receive_as_linux(now, payload_bytes, segment.flags, true);
@@ -156,7 +156,7 @@ impl Connection {
         let sender = &mut self.sender;
         sender.backoff.on_ack(&backoff::Ack {
             advances: true,
-            sampled: rtt.is_some(),
+            has_rtt_sample: rtt.is_some(),
             loss_state_over: true,
         });
         let mut ack = Ack {
@@ -253,7 +253,7 @@ impl Connection {
     /// Sends a full segment if the windows, the pacing gate and bursts allow it, otherwise an
     /// acknowledgment if one is due.
     #[inline(always)]
-    pub(in crate::connection) fn send_detailed(&mut self, now: Time) -> Short {
+    pub(in crate::connection) fn send_detailed(&mut self, now: Time) -> FastPathResult {
         if !self.sender.bursts.burst.is_open(now) && self.is_paced_out(now) {
             return self.acknowledge_in_detail(now);
         }
@@ -267,14 +267,14 @@ impl Connection {
         // After a pause the window may have to be reduced, and the retransmission timer has to be
         // started.
         if flight == 0 || self.timers.retransmit == Time::NEVER {
-            return Short::Unknown;
+            return FastPathResult::Unknown;
         }
         let room = sender.window.cwnd.min(sender.snd_wnd).saturating_sub(flight);
         if queued.min(room) < smss {
             if sender.waits_with(room, queued) && !sender.bursts.burst.is_open(now) {
                 return self.acknowledge_in_detail(now);
             }
-            return Short::Unknown;
+            return FastPathResult::Unknown;
         }
         if self.defers(now, self.sender.window.smss) {
             return self.acknowledge_in_detail(now);
@@ -283,18 +283,18 @@ impl Connection {
         let (queued, room) = (queued - smss, room - smss);
         let waits = queued == 0 || room < queued.min(smss) && sender.waits_with(room, queued);
         // A paced sender has to be polled again, as that sets the timer of its gate.
-        let more = sender.pacer.is_some() || sender.bursts.burst.is_open(now) || !waits;
-        Short::Sent(PlainTransmit { more, ..self.send_next_in_detail(now) })
+        let may_send_more = sender.pacer.is_some() || sender.bursts.burst.is_open(now) || !waits;
+        FastPathResult::Sent(PlainTransmit { may_send_more, ..self.send_next_in_detail(now) })
     }
 
     #[inline(always)]
-    fn acknowledge_in_detail(&mut self, now: Time) -> Short {
+    fn acknowledge_in_detail(&mut self, now: Time) -> FastPathResult {
         if !self.receiver.ack_now {
-            return Short::Nothing;
+            return FastPathResult::Nothing;
         }
         let ack = self.write_in_detail(now, self.sender.ack_position(), (0, Flags::ACK));
         // Data read meanwhile may need a window update.
-        Short::Sent(PlainTransmit { more: self.receiver.ack_now, ..ack })
+        FastPathResult::Sent(PlainTransmit { may_send_more: self.receiver.ack_now, ..ack })
     }
 
     /// Sends a full segment of new data.
@@ -306,9 +306,9 @@ impl Connection {
         let right = position + u64::from(length);
         // Linux pushes whenever more than half of the largest window was sent without PSH
         // (`forced_push`).
-        let forced = self.parameters.push == Push::HalfWindow && sender.pushes(now, right);
+        let forced = self.parameters.push == Push::HalfWindow && sender.forced_push(now, right);
         let pushed = forced || sender.bursts.burst.ends(now) || right == sender.written;
-        sender.put_on_board(now, position, length);
+        sender.push_to_scoreboard(now, position, length);
         if sender.bursts.memory.is_some() && !sender.bursts.burst.continues(now) {
             sender.board.open_burst();
         }
@@ -355,7 +355,7 @@ impl Connection {
         let again = !receiver.ack_now
             && receiver.rcv_wscale > 0
             && receiver.has_advertised_window()
-            && receiver.pending.has_nothing();
+            && receiver.pending.is_initial();
         let (window, edge) = if again {
             (receiver.advertised_field, None)
         } else {
@@ -373,7 +373,7 @@ impl Connection {
             self.receiver.pending.on_ack_sent(now, length > 0);
             self.receiver.acknowledged(&mut self.timers, edge);
         }
-        PlainTransmit { segment, position, more: true }
+        PlainTransmit { segment, position, may_send_more: true }
     }
 
     /// [`Self::limit`] while [`Self::send_detailed`] is open.

@@ -2,8 +2,8 @@
 //! window, and new data sent meanwhile. Retransmissions, and acknowledgments of new data, take the
 //! general path.
 
-use super::{Connection, Sender, Short};
-use crate::connection::acknowledge::is_within_second;
+use super::{Connection, FastPathResult, Sender};
+use crate::connection::acknowledge::first_block_within_second;
 use crate::loss_detection::{self, LossDetection, Reaction};
 use crate::rto::Estimator;
 use crate::scoreboard::Delivered;
@@ -17,7 +17,7 @@ impl Sender {
     pub fn is_repairing(&self) -> bool {
         let asked = self.tail_probe | self.probe | self.fin_queued;
         let counts = self.timeout_recovery_end
-            | u64::from(self.forced_new | self.limited_credit | self.overdue_checks);
+            | u64::from(self.frto_segments | self.limited_credit | self.overdue_checks);
         self.loss_detection.only_repairs(self.selective)
             && self.uses_scoreboard == self.selective
             && counts == 0
@@ -88,7 +88,7 @@ impl Connection {
         let position = |number: SeqNr| i64::from(number.distance_from(segment.ack));
         let (left, right) = (position(first.left), position(first.right));
         let flight = sender.flight_size() as i64;
-        let fresh = known && !is_within_second(segment);
+        let fresh = known && !first_block_within_second(segment);
         let good = fresh && 0 <= left && left < right && right <= flight;
         good.then(|| (sender.snd_una + left as u64, sender.snd_una + right as u64))
     }
@@ -107,7 +107,7 @@ impl Connection {
             snd_una: sender.snd_una,
             snd_max: sender.snd_max,
             recovery_point: sender.snd_max,
-            waits: false,
+            defers_marking: false,
             dupack_threshold: self.parameters.dupack_threshold,
             overdue: false,
             smss: sender.window.smss,
@@ -120,7 +120,7 @@ impl Connection {
     }
 
     /// Sends a full segment of new data if the windows allow it and there is nothing to retransmit.
-    pub(super) fn send_in_repair(&mut self, now: Time) -> Short {
+    pub(super) fn send_in_repair(&mut self, now: Time) -> FastPathResult {
         let sender = &self.sender;
         let smss = u64::from(sender.window.smss);
         let queued = sender.written - sender.snd_nxt;
@@ -128,16 +128,20 @@ impl Connection {
         let room = sender.window.cwnd.saturating_sub(sender.pipe_of(flight));
         let idle = flight == 0 || self.timers.retransmit == Time::NEVER;
         if sender.retransmit_first || self.receiver.ack_now || idle {
-            return Short::Unknown;
+            return FastPathResult::Unknown;
         }
         let usable = room.min(sender.snd_wnd.saturating_sub(flight));
         if room >= smss {
             // Lost segments are retransmitted before new data (RFC 6675 §4, `NextSeg` rule 1).
             let fresh = sender.board.lost_bytes() == 0 && queued.min(usable) >= smss;
-            return if fresh { Short::Sent(self.send_next_segment(now)) } else { Short::Unknown };
+            return if fresh {
+                FastPathResult::Sent(self.send_next_segment(now))
+            } else {
+                FastPathResult::Unknown
+            };
         }
         // The rules for short segments are those of an undisturbed connection.
         let waits = queued == 0 || usable < smss.min(queued) && usable < sender.max_snd_wnd / 2;
-        if waits { Short::Nothing } else { Short::Unknown }
+        if waits { FastPathResult::Nothing } else { FastPathResult::Unknown }
     }
 }

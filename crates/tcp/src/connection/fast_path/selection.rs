@@ -111,7 +111,7 @@ impl Connection {
         };
         // SACK blocks to send need options, and a rare timer has a deadline that the fast paths do
         // not read.
-        if self.selective() || self.timers.has_rare() {
+        if self.sends_sack_blocks() || self.timers.has_rare() {
             return;
         }
         let timed = self.parameters.rtt_samples == RttSamples::Timed;

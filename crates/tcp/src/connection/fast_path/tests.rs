@@ -2,7 +2,7 @@
 //! any input both produce the same output and keep the same state.
 
 use super::{FastPaths, Receiving, Sending};
-use crate::connection::parameters::{Parameters, Prepared};
+use crate::connection::parameters::{Parameters, SharedConfig};
 use crate::connection::{Connection, Event, Polled, Transmit};
 use crate::{Config, CwndValidation, Size, congestion_control, loss_cause, presets, spurious};
 use retx_units::{Duration, SeqNr, Stream, StreamKey, Time};
@@ -115,7 +115,7 @@ impl World {
     fn new(seed: u64) -> Self {
         let mut stream = StreamKey { seed, replication: 0 }.stream("two ways");
         let configs = [(); 2].map(|()| {
-            let short = Prepared::from(&config(&mut stream));
+            let short = SharedConfig::from(&config(&mut stream));
             [short.clone(), short.without_fast_paths()]
         });
         let [near, far] = [(); 2].map(|()| SeqNr(stream.next_u64() as u32));
@@ -182,7 +182,7 @@ impl World {
     fn check_the_last_of_all(&self, connection: &Connection) {
         let (mut ahead, mut place) = (connection.clone(), Transmit::default());
         if let Polled::Plain(plain) = ahead.poll_transmit_into(self.now, &mut place)
-            && !plain.more
+            && !plain.may_send_more
         {
             let further = ahead.poll_transmit(self.now);
             assert_eq!(further, None, "seed {}, at {:?}", self.seed, self.now);

@@ -59,7 +59,7 @@ impl Connection {
             let verdict = receiver.pending.verdict(arrival, &parameters.delayed_ack, || {
                 receiver.memory.is_none() || receiver.window(parameters) >= arrival.window
             });
-            self.carry_out(arrival.now, verdict);
+            self.schedule_ack(arrival.now, verdict);
         }
     }
 }

@@ -5,13 +5,13 @@ use super::{Parameters, ReceiveMemory, Receiver};
 impl Receiver {
     /// Bytes that the peer may still send, as most recently advertised.
     pub fn advertised(&self) -> u64 {
-        self.edge.saturating_sub(self.rcv_nxt)
+        self.right_edge.saturating_sub(self.rcv_nxt)
     }
 
     /// Window to advertise now. The right edge never moves left, and moves right only by a
     /// worthwhile amount (silly window avoidance, RFC 9293 §3.8.6.2.2).
     pub fn window(&self, parameters: &Parameters) -> u64 {
-        if parameters.holds_window {
+        if parameters.has_constant_window {
             return parameters.largest_window;
         }
         if let Some(memory) = &self.memory {
@@ -31,7 +31,7 @@ impl Receiver {
     /// Window to advertise now, and true if less than half of a buffer that counts memory is free.
     pub fn window_and_shortage(&self, parameters: &Parameters) -> (u64, bool) {
         match &self.memory {
-            Some(memory) if !parameters.holds_window => {
+            Some(memory) if !parameters.has_constant_window => {
                 let unit = 1 << self.rcv_wscale;
                 let (window, short) = memory.window(self.waiting(), unit, &self.position());
                 (window.max(self.advertised().next_multiple_of(unit)).min(65_535 * unit), short)
@@ -51,7 +51,7 @@ impl Receiver {
     /// Like [`Self::window`], if segments are simply counted: see [`Self::is_simple`].
     #[inline]
     pub fn simple_window(&self, parameters: &Parameters) -> u64 {
-        if parameters.holds_window {
+        if parameters.has_constant_window {
             return parameters.largest_window;
         }
         self.worthwhile_window(parameters.receive_buffer, self.rcv_nxt - self.read)

@@ -7,7 +7,7 @@ use retx_units::{Duration, Time};
 
 impl State {
     /// True if nothing is being repaired, probed or awaited.
-    pub(super) fn takes_only_note(&self) -> bool {
+    pub(super) fn only_records_delivery(&self) -> bool {
         !self.in_recovery()
             && !self.in_timeout_recovery
             && self.probe.is_none()

@@ -99,7 +99,7 @@ mod tests {
             snd_una: 9,
             snd_max: 10,
             recovery_point: 10,
-            waits: false,
+            defers_marking: false,
             dupack_threshold: 3,
             smss: 1_000,
             selective: Some(&delivered),

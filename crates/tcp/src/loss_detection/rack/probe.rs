@@ -12,7 +12,7 @@ impl State {
         // The original had arrived, too: indicated by a DSACK, or by an ACK without other
         // information.
         let both_arrived =
-            delivered.twice_end == Some(probe.end) || ack.bytes_acked == 0 && !delivered.reported;
+            delivered.dsack_end == Some(probe.end) || ack.bytes_acked == 0 && !delivered.has_sack;
         let beyond = ack.snd_una > probe.end;
         // §7.4.2: the episode ends with an acknowledgment beyond the probe, or with evidence that
         // nothing was lost.

@@ -17,7 +17,7 @@ fn ack(snd_una: u64, delivered: &Delivered) -> Ack<'_> {
         snd_una,
         snd_max: snd_una + 10,
         recovery_point: snd_una + 10,
-        waits: false,
+        defers_marking: false,
         dupack_threshold: 3,
         smss: 1_000,
         selective: Some(delivered),
@@ -104,7 +104,7 @@ fn linux_goes_by_the_last_segment_in_order() {
     take(&mut state, &mut board, 10, 1, (1001, 3001));
     take(&mut state, &mut board, 10, 1, (8001, 9001));
     assert_eq!(board.lost_bytes(), 6000, "all but 9001");
-    board.resent(Time::ZERO + Duration::from_millis(10), 1);
+    board.mark_retransmitted(Time::ZERO + Duration::from_millis(10), 1);
     take(&mut state, &mut board, 22, 4001, (8001, 9001));
     assert_eq!(state.rtt, Duration::from_millis(22));
     assert_eq!(board.lost_bytes(), 4000, "9001 waits");

@@ -11,14 +11,18 @@ use crate::scoreboard::Scoreboard;
 
 impl State {
     /// Handles an acknowledgment; the scoreboard has been updated.
-    pub(super) fn on_unselective(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
-        if let Some(flight) = board.take_excess() {
+    pub(super) fn on_ack_without_sack(&mut self, ack: &Ack, board: &mut Scoreboard) -> Reaction {
+        if let Some(flight) = board.take_reordering() {
             self.reordering = flight.min(MAX_REORDERING) as u32;
             self.reordering_seen = true;
         }
         let advanced = ack.bytes_acked > 0;
         if self.in_recovery {
-            return self.on_unselective_in_recovery(ack.snd_una, advanced && !ack.waits, board);
+            return self.on_ack_without_sack_in_recovery(
+                ack.snd_una,
+                advanced && !ack.defers_marking,
+                board,
+            );
         }
         // RFC 6582 §3.2, step 1: no recovery begins until more than `recover` is acknowledged.
         self.in_timeout_recovery &= ack.snd_una <= self.recover;
@@ -35,7 +39,7 @@ impl State {
 
     /// Handles an acknowledgment in recovery: each partial ACK reveals another hole. Recovery ends
     /// at the acknowledgment of data sent after its start.
-    fn on_unselective_in_recovery(
+    fn on_ack_without_sack_in_recovery(
         &mut self,
         snd_una: u64,
         advanced: bool,
@@ -59,7 +63,7 @@ impl State {
 
     /// True if a duplicate ACK stands for an arrived segment; after a timeout only if that segment
     /// can have been sent since (F-RTO, RFC 5682 §2.1).
-    pub(super) const fn is_duplicate_news(&self, snd_una: u64, snd_max: u64) -> bool {
+    pub(super) const fn dupack_is_arrival(&self, snd_una: u64, snd_max: u64) -> bool {
         if self.in_recovery {
             snd_una < self.recover
         } else if self.in_timeout_recovery && snd_una <= self.recover {

@@ -3,23 +3,23 @@
 
 use std::ops::{Deref, DerefMut};
 
-/// Default of a [`Late`] value before it is allocated.
-pub(crate) trait Nothing: Default + 'static {
+/// Default of a [`Lazy`] value before it is allocated.
+pub(crate) trait LazyDefault: Default + 'static {
     /// Equal to the default.
-    const NOTHING: &'static Self;
+    const DEFAULT: &'static Self;
 }
 
 /// Value that occupies only a pointer until it is first changed.
 #[derive(Debug, Clone)]
-pub(crate) struct Late<T>(Option<Box<T>>);
+pub(crate) struct Lazy<T>(Option<Box<T>>);
 
-impl<T> Late<T> {
+impl<T> Lazy<T> {
     /// Value that has not been allocated.
     pub const NONE: Self = Self(None);
 
     /// Value, if allocated.
     #[inline]
-    pub fn made(&mut self) -> Option<&mut T> {
+    pub fn allocated_mut(&mut self) -> Option<&mut T> {
         self.0.as_deref_mut()
     }
 
@@ -30,16 +30,16 @@ impl<T> Late<T> {
     }
 }
 
-impl<T: Nothing> Deref for Late<T> {
+impl<T: LazyDefault> Deref for Lazy<T> {
     type Target = T;
 
     #[inline]
     fn deref(&self) -> &T {
-        self.0.as_deref().unwrap_or(T::NOTHING)
+        self.0.as_deref().unwrap_or(T::DEFAULT)
     }
 }
 
-impl<T: Nothing> DerefMut for Late<T> {
+impl<T: LazyDefault> DerefMut for Lazy<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         self.0.get_or_insert_with(make)
@@ -56,14 +56,14 @@ fn make<T: Default>() -> Box<T> {
 mod tests {
     use super::*;
 
-    impl Nothing for Vec<u8> {
-        const NOTHING: &'static Self = &Self::new();
+    impl LazyDefault for Vec<u8> {
+        const DEFAULT: &'static Self = &Self::new();
     }
 
     #[test]
     fn made_at_the_first_change() {
-        let mut list: Late<Vec<u8>> = Late::NONE;
-        assert!(list.is_empty() && list.made().is_none());
+        let mut list: Lazy<Vec<u8>> = Lazy::NONE;
+        assert!(list.is_empty() && list.allocated_mut().is_none());
         list.push(1);
         assert_eq!((list.len(), list.get().is_some()), (1, true));
     }

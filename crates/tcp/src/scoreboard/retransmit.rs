@@ -5,7 +5,7 @@ use retx_units::Time;
 
 impl Scoreboard {
     /// Records the retransmission of the segment that begins at `start`.
-    pub fn resent(&mut self, now: Time, start: u64) {
+    pub fn mark_retransmitted(&mut self, now: Time, start: u64) {
         let Some(index) = self.index_at(start) else { return };
         let record = &mut self.records[index];
         let length = u64::from(record.length);
@@ -16,8 +16,8 @@ impl Scoreboard {
             record.retransmitted = true;
         } else if !self.as_linux {
             record.retransmitted = true;
-            if !std::mem::replace(&mut record.doubled, true) {
-                self.doubled_bytes += length;
+            if !std::mem::replace(&mut record.previous_copy_in_flight, true) {
+                self.previous_copy_bytes += length;
             }
         }
         record.ever_retransmitted = true;
@@ -33,12 +33,12 @@ impl Scoreboard {
 
     /// Numbers of segments selectively acknowledged, marked lost (including those retransmitted),
     /// and retransmitted: a pass over all segments, for observers.
-    pub fn counts(&self) -> (u64, u64, u64) {
+    pub fn segment_counts(&self) -> (u64, u64, u64) {
         let count = |test: fn(&Record) -> bool| {
             self.records.iter().filter(|record| test(record)).count() as u64
         };
-        let lost = count(|it| it.lost || (it.retransmitted && !it.doubled));
-        (count(|it| it.sacked), lost, count(|it| it.retransmitted || it.surplus))
+        let lost = count(|it| it.lost || (it.retransmitted && !it.previous_copy_in_flight));
+        (count(|it| it.sacked), lost, count(|it| it.retransmitted || it.extra_copy_in_flight))
     }
 
     /// Regroups a newly selectively acknowledged segment into Linux's packets: the segment leaves
@@ -111,12 +111,12 @@ mod tests {
     #[test]
     fn segments_are_counted_by_their_state() {
         let mut board = board();
-        assert_eq!(board.counts(), (0, 0, 0));
+        assert_eq!(board.segment_counts(), (0, 0, 0));
         board.acknowledge(1, &[(5001, 8001)], &mut Delivered::default());
         board.mark_lost_below(3001);
-        assert_eq!(board.counts(), (3, 3, 0));
-        board.resent(Time::ZERO, 1);
-        board.resent(Time::ZERO, 1001);
-        assert_eq!(board.counts(), (3, 3, 2));
+        assert_eq!(board.segment_counts(), (3, 3, 0));
+        board.mark_retransmitted(Time::ZERO, 1);
+        board.mark_retransmitted(Time::ZERO, 1001);
+        assert_eq!(board.segment_counts(), (3, 3, 2));
     }
 }
