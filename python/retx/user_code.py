@@ -105,7 +105,8 @@ class Finder:
     def __call__(self, kind: str, file: str | None, name: str, parameters: str) -> Found:
         """Finds and checks the class.
 
-        Raises: CodeRefusedError: The class is missing, or does not take these parameters.
+        Raises:
+            CodeRefusedError: The class is missing, or does not take these parameters.
             UserCodeError: User code failed.
         """
         path = os.path.normpath((self._base / file).absolute()) if file else None

@@ -61,7 +61,7 @@ pub fn diagnose_with_picture<R: Read>(
 pub(crate) struct Reading {
     /// Diagnosis of the capture.
     pub answer: Answer,
-    /// Packets.
+    /// Packets of the watched flows.
     pub observed: HashMap<usize, Observed>,
 }
 

@@ -29,7 +29,7 @@ pub struct Segments {
     acked_s: Vec<Option<f64>>,
 }
 
-/// Acknowledgments.
+/// Table of the acknowledgments, by column.
 #[derive(Debug, Default, Serialize)]
 pub struct Acks {
     sent_s: Vec<f64>,

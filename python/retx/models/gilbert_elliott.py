@@ -100,7 +100,8 @@ def from_loss_and_burst(loss: Given, mean_burst_packets: Given) -> Chain:
         loss: Loss rate, below 1.
         mean_burst_packets: Mean number of consecutive losses.
 
-    Raises: ModelError: No chain has this loss rate and burst length: p would exceed 1.
+    Raises:
+        ModelError: No chain has this loss rate and burst length: p would exceed 1.
     """
     loss, burst = below("loss", loss), at_least("mean_burst_packets", mean_burst_packets, 1)
     r = 1 / burst
@@ -244,7 +245,8 @@ def from_itu(loss: Given, burst_ratio: Given) -> Chain:
         loss: Loss rate as a share of one; G.107 writes it in per cent (Ppl).
         burst_ratio: Burst ratio; 1 for independent losses.
 
-    Raises: ModelError: No chain has this loss rate and burst ratio: p or r would exceed 1.
+    Raises:
+        ModelError: No chain has this loss rate and burst ratio: p or r would exceed 1.
     """
     share, ratio = probability("loss", loss), positive("burst_ratio", burst_ratio)
     p, r = share / ratio, (1 - share) / ratio

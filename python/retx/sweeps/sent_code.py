@@ -75,7 +75,8 @@ def _loaded(classes: bytes) -> Loaded:
 def sent_code(classes: Mapping[Place, type]) -> SentCode | None:
     """Code for the workers; None if there are no classes.
 
-    Raises: UsageError: The classes use something that cannot be sent.
+    Raises:
+        UsageError: The classes use something that cannot be sent.
     """
     if not classes:
         return None

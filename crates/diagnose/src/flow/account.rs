@@ -99,7 +99,8 @@ struct Piece {
 
 const NS: f64 = 1e-9;
 
-/// Counter of a limit: that of the episode if the limit belongs to one.
+/// Counter to which time under `limit` is added. A limit that belongs to an episode has a counter
+/// in that episode.
 fn place<'a>(
     plain: &'a mut [i64; LIMITS],
     episodes: &'a mut [OfEpisode],
@@ -274,7 +275,7 @@ impl Account {
         limits
     }
 
-    /// Silences.
+    /// Silences of the flow, in their order.
     pub fn into_stalls(self) -> Vec<Stall> {
         self.stalls
     }

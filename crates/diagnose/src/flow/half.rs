@@ -72,7 +72,7 @@ pub struct EpisodeRecord {
     pub rank: Option<f64>,
     /// Time of the first retransmission.
     pub start_ns: i64,
-    /// Position whose acknowledgment ends it.
+    /// Position whose acknowledgment ends the episode.
     pub until: i64,
     /// Time of the end.
     pub end_ns: Option<i64>,
@@ -102,7 +102,7 @@ pub struct Half {
     pub board: Board,
     /// Model of the sender.
     pub sender: Sender,
-    /// Retransmissions.
+    /// Retransmissions so far.
     pub records: Records,
     /// Episodes so far.
     pub episodes: Vec<EpisodeRecord>,

@@ -23,7 +23,7 @@ pub struct Record {
     pub stamp: Stamp,
     /// Timestamp value of the previous copy.
     pub previous_value: Option<u32>,
-    /// Mechanism.
+    /// Mechanism that caused the retransmission.
     pub kind: Kind,
     /// Timeouts in a row.
     pub number: u32,
@@ -35,7 +35,7 @@ pub struct Record {
     pub needless: Needless,
     /// Probability that `needless` is correct.
     pub confidence: f64,
-    /// Evidence.
+    /// Evidence for `needless`.
     pub proof: Proof,
     /// Index of its episode.
     pub episode: Option<usize>,

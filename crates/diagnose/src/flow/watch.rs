@@ -65,9 +65,9 @@ pub struct ObservedAck {
 /// Packets of one direction, and the acknowledgments for them.
 #[derive(Debug, Clone, Default)]
 pub struct Watch {
-    /// Data.
+    /// Data packets.
     pub sent: Vec<Passed>,
-    /// Acknowledgments.
+    /// Acknowledgments for the data.
     pub acks: Vec<ObservedAck>,
     /// State of the sender after each acknowledgment.
     pub samples: Vec<Sample>,
@@ -97,7 +97,7 @@ pub struct Sample {
 /// Verdict on a retransmission.
 #[derive(Debug, Clone, Copy)]
 pub struct Verdict {
-    /// Mechanism.
+    /// Mechanism that caused the retransmission.
     pub kind: Kind,
     /// True if only a timeout caused the retransmission, and no acknowledgment indicated the loss
     /// of these data.
@@ -114,7 +114,7 @@ pub struct Verdict {
 /// All captured packets of a flow's data direction, and of the acknowledgments for it.
 #[derive(Debug, Clone)]
 pub struct Observed {
-    /// Packets.
+    /// Packets of both directions.
     pub watch: Watch,
     /// Verdicts, by the index in [`Passed::record`].
     pub verdicts: Vec<Verdict>,

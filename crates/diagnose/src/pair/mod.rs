@@ -111,7 +111,7 @@ const ROUNDING_NS: i64 = 4_000;
 
 /// Packets of a flow, matched between the two captures.
 pub(crate) struct Matched {
-    /// Packets of the data.
+    /// Data packets.
     pub forward: Matches,
     /// Acknowledgments.
     pub backward: Matches,

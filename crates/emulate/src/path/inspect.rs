@@ -9,7 +9,7 @@ use retx_wire::{
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
 
-/// Maximum number of conversations in addition to the scenario's flows that are distinguished.
+/// Maximum number of conversations that are distinguished in addition to the scenario's flows.
 const OTHERS_MAX: usize = 4096;
 
 /// Recognised packet.

@@ -65,7 +65,7 @@ impl Arrived for Received {
     }
 }
 
-/// Acknowledgment.
+/// Acknowledgment as its packet states it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Acknowledgment {
     /// Position before which everything has arrived.

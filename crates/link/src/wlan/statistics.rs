@@ -209,7 +209,7 @@ impl Counters {
 /// Snapshot of a station.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Counters.
+    /// Counters at this time.
     pub counters: Counters,
     /// Number of packets in the queue.
     pub queued: u64,

@@ -17,8 +17,9 @@ UNKNOWN = (
 def read(text: str, name: str) -> Series:
     """Reads a trace.
 
-    Raises: ValueError: A line is not a whole number, or is less than the previous one; the message
-        names the line.
+    Raises:
+        ValueError: A line is not a whole number, or is less than the previous one; the message
+            names the line.
     """
     stamps: list[int] = []
     for number, line in enumerate(text.splitlines(), start=1):

@@ -37,8 +37,9 @@ UNKNOWN = (
 def read(text: str, name: str) -> Series:
     """Reads a table.
 
-    Raises: ValueError: A column is missing, an entry is not a number, or a delay is negative; the
-        message names the line.
+    Raises:
+        ValueError: A column is missing, an entry is not a number, or a delay is negative; the
+            message names the line.
     """
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=_delimiter(lines)))

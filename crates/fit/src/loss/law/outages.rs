@@ -67,7 +67,7 @@ impl Fates {
         found
     }
 
-    /// Groups long enough to be outages rather than single losses.
+    /// Groups that are long enough to be outages and not single losses.
     fn outages(&self) -> Vec<Group> {
         let longest = self.groups.iter().map(|group| group.size).max().unwrap_or(0);
         let least = (longest / 3).max(2);
