@@ -113,7 +113,7 @@ def stretch_for(
 ) -> Stretch | None:
     """Longest part that the budget allows; None if all changes can be run over the whole scenario.
 
-        Parts in which the limits differ from those of the whole scenario are not used.
+    Parts in which the limits differ from those of the whole scenario are not used.
 
     Args:
         runs: Runs the scenario.

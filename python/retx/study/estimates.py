@@ -46,7 +46,7 @@ class Estimate:
 
 
 def exact(value: float) -> Estimate:
-    """A value without chance."""
+    """A value that does not depend on chance."""
     return Estimate(float(value))
 
 
